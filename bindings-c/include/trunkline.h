@@ -187,6 +187,10 @@ typedef enum {
    */
   TRUNKLINE_AUTHORIZATION_REQUIRED = 14,
   /**
+   * The server has not declared what the call needs.
+   */
+  TRUNKLINE_UNSUPPORTED = 15,
+  /**
    * A pointer that must not be NULL is NULL.
    */
   TRUNKLINE_NULL = 100,
@@ -2904,6 +2908,17 @@ trunkline_result trunkline_client_options_set_roots(trunkline_client_options *op
                                                     trunkline_str roots);
 
 /**
+ * Adds one of the values for placeholders in configurations, before those of the environment:
+ * `workspaceFolder` for `${workspaceFolder}`, `input:key` for `${input:key}`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_client_options_set_variable(trunkline_client_options *options,
+                                                       trunkline_str name,
+                                                       trunkline_str value);
+
+/**
  * Sets the revision to speak: negotiated (`auto`), the newest of one era without a fallback
  * (`legacy`, `modern`), or one revision without a probe. Default "auto".
  *
@@ -3128,7 +3143,8 @@ trunkline_result trunkline_client_options_set_telemetry(trunkline_client_options
                                                         bool telemetry);
 
 /**
- * Adds one of the headers of each request. For HTTP only.
+ * Adds one of the headers of each request. For HTTP; of a configuration or a group, for those of
+ * its servers that leave it open.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3139,7 +3155,8 @@ trunkline_result trunkline_client_options_set_header(trunkline_client_options *o
 
 /**
  * Sets the certificates in PEM that are trusted beside those of the system, and those of the
- * files that `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name. For HTTP only.
+ * files that `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name. For HTTP; of a configuration or a
+ * group, for those of its servers that leave it open.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3149,7 +3166,8 @@ trunkline_result trunkline_client_options_set_ca(trunkline_client_options *optio
 
 /**
  * Sets the certificate of the client in PEM, for servers that ask for one (mTLS), and those of
- * its issuers. For HTTP only.
+ * its issuers. For HTTP; of a configuration or a group, for those of its servers that leave it
+ * open.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3158,7 +3176,8 @@ trunkline_result trunkline_client_options_set_client_certificate(trunkline_clien
                                                                  trunkline_str client_certificate);
 
 /**
- * Sets the private key of that certificate, in PEM. For HTTP only.
+ * Sets the private key of that certificate, in PEM. For HTTP; of a configuration or a group, for
+ * those of its servers that leave it open.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3168,7 +3187,8 @@ trunkline_result trunkline_client_options_set_client_key(trunkline_client_option
 
 /**
  * Sets the URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`,
- * `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`. For HTTP only.
+ * `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`. For HTTP; of a configuration or a group, for those of
+ * its servers that leave it open.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3178,7 +3198,8 @@ trunkline_result trunkline_client_options_set_proxy(trunkline_client_options *op
 
 /**
  * Adds one of the environment variables for the child process, beside those that it inherits.
- * For child processes only.
+ * For child processes; of a configuration or a group, for those of its servers that leave it
+ * open.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3190,7 +3211,8 @@ trunkline_result trunkline_client_options_set_env(trunkline_client_options *opti
 /**
  * Sets whether the child process inherits the whole environment of this process, secrets
  * included; otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`,
- * on Windows those that programs need there. Default false. For child processes only.
+ * on Windows those that programs need there. Default false. For child processes; of a
+ * configuration or a group, for those of its servers that leave it open.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3200,7 +3222,7 @@ trunkline_result trunkline_client_options_set_inherit_env(trunkline_client_optio
 
 /**
  * Sets the folder that the child process runs in; this process's own by default. For child
- * processes only.
+ * processes; of a configuration or a group, for those of its servers that leave it open.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3210,7 +3232,8 @@ trunkline_result trunkline_client_options_set_cwd(trunkline_client_options *opti
 
 /**
  * Sets the destination of its standard error: that of this process, nothing but the last lines
- * for error messages (`keep`), or none (`discard`). Default "inherit". For child processes only.
+ * for error messages (`keep`), or none (`discard`). Default "inherit". For child processes; of a
+ * configuration or a group, for those of its servers that leave it open.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3221,8 +3244,8 @@ trunkline_result trunkline_client_options_set_stderr(trunkline_client_options *o
 /**
  * Sets the a file that takes its standard error in the place of that of this process, at the end
  * of what is there; it is created if it is missing. `/dev/fd/3` is a descriptor of this process
- * where the system has such files. The last lines are kept all the same. For child processes
- * only.
+ * where the system has such files. The last lines are kept all the same. For child processes; of
+ * a configuration or a group, for those of its servers that leave it open.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.

@@ -49,9 +49,9 @@ pub struct trunkline_http_options {
 pub struct trunkline_client_options {
     pub(crate) port: Option<Arc<Port>>,
     pub(crate) given: SetMembers,
-    /// For HTTP only.
+    /// For HTTP.
     pub(crate) endpoint: SetMembers,
-    /// For child processes only.
+    /// For child processes.
     pub(crate) child: SetMembers,
     pub(crate) background: bool,
     pub(crate) notification: Option<Arc<NotificationCallback>>,
@@ -61,6 +61,13 @@ pub struct trunkline_client_options {
 }
 
 impl trunkline_client_options {
+    /// The options of transports as defaults of the servers of a configuration or a group.
+    pub(crate) fn defaults(&self) -> SetMembers {
+        let all: Map<_, _> =
+            self.endpoint.0.iter().chain(&self.child.0).map(|(name, value)| (name.clone(), value.clone())).collect();
+        SetMembers::default().with("defaults", all)
+    }
+
     /// Returns whether the client has telemetry, if the port has.
     pub(crate) fn is_observed(&self) -> bool {
         self.given.0.get("telemetry") != Some(&Value::Bool(false))

@@ -7,7 +7,7 @@ import type { TrunklineError } from "./generated/errors.js";
 import type { ServersOf } from "./generated/group-servers.js";
 import type { JsonObject, Root } from "./generated/model.js";
 import { ClientOperations, notifications, type ConnectionDescription } from "./generated/operations.js";
-import { clientOptionsTimes, oauthOptionsTimes, type ClientOptions, type EndpointOptions, type OAuthOptions } from "./generated/options.js";
+import { clientOptionsTimes, oauthOptionsTimes, type ChildOptions, type ClientOptions, type EndpointOptions, type OAuthOptions } from "./generated/options.js";
 import { notified, operations, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
 import { isTransport } from "./generated/transport.js";
 import { checkNames } from "./option-names.js";
@@ -25,7 +25,7 @@ export interface Notification {
 }
 
 /** Options of a connection, and the handlers of the client. All times are in milliseconds. */
-export interface ConnectOptions extends ClientOptions, EndpointOptions, RequestHandlers, NotificationHandlers {
+export interface ConnectOptions extends ClientOptions, EndpointOptions, ChildOptions, RequestHandlers, NotificationHandlers {
   /** Called for each notification of the server, also for those that come before a listener. */
   onNotification?: ((notification: Notification) => void) | undefined;
   /** An access token, or how to get one: `{}` asks the server and opens the browser. */
@@ -62,7 +62,8 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
 
   /** @internal */
   protected static async open<C extends ConnectedClient>(make: (connection: Connection, handlers: Handlers) => C, target: ConnectTarget | ServersOf, options: ConnectOptions): Promise<C> {
-    const { headers, ca, clientCertificate, clientKey, proxy, auth, signal, raiseExceptions, telemetry, ...others } = options;
+    const { headers, ca, clientCertificate, clientKey, proxy, ...notHttp } = options;
+    const { cwd, env, inheritEnv, stderr, stderrFile, auth, signal, raiseExceptions, telemetry, ...others } = notHttp;
     checkSignal(signal);
     if (others.onNotification !== undefined) checkFunction(others.onNotification, "onNotification");
     const handlers = new Handlers();
@@ -75,8 +76,9 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
     connection.raiseExceptions = raiseExceptions ?? false;
     const client = make(connection, handlers);
     const settings = { ...inMilliseconds(rest, clientOptionsTimes), listen: handlers.listens || undefined, telemetry: port().observes(telemetry) };
+    const transportOptions = { http: { headers, ca, clientCertificate, clientKey, proxy }, child: { cwd, env, inheritEnv, stderr, stderrFile } };
     const config = { client: settings, handlers: handlers.lanes(), auth: authorization(auth) };
-    client.#opened = (await connection.connect(target, { headers, ca, clientCertificate, clientKey, proxy }, config, signal)) as ConnectionDescription;
+    client.#opened = (await connection.connect(target, transportOptions, config, signal)) as ConnectionDescription;
     if (target instanceof Server && !handlers.listens && !others.onNotification) client.#releaseLoop();
     return client;
   }

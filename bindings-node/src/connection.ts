@@ -47,8 +47,11 @@ export interface RemoteServer {
  */
 export type ConnectTarget = string | URL | readonly string[] | Server | Transport | ChildProcess | RemoteServer | { mcpServers: Readonly<Record<string, object>> };
 
-/** Options of connections to a URL, each of which may be undefined. */
-type ForUrls = Partial<Record<keyof EndpointOptions, unknown>>;
+/** Options of transports, each of which may be undefined. */
+export interface TransportOptions {
+  http: Partial<Record<keyof EndpointOptions, unknown>>;
+  child: Partial<Record<keyof ChildOptions, unknown>>;
+}
 
 export class Connection extends OpenHandle implements RequestSender {
   readonly #port = port();
@@ -60,9 +63,9 @@ export class Connection extends OpenHandle implements RequestSender {
   #closing = false;
 
   /** Connects and negotiates; gives the result of the core. */
-  async connect(target: ConnectTarget | ServersOf, http: ForUrls, config: object, signal: AbortSignal | undefined): Promise<unknown> {
+  async connect(target: ConnectTarget | ServersOf, options: TransportOptions, config: object, signal: AbortSignal | undefined): Promise<unknown> {
     if (this.raiseExceptions && !(target instanceof Server)) throw invalid("raiseExceptions: for a server of this process only, because exceptions do not travel");
-    const transport = target instanceof Server ? await this.#toServer(target, http) : transportOf(target, http);
+    const transport = target instanceof Server ? await this.#toServer(target, options) : transportOf(target, options);
     return this.open({ ...config, transport }, signal);
   }
 
@@ -123,8 +126,8 @@ export class Connection extends OpenHandle implements RequestSender {
   }
 
   /** Connects to a server in this process, which closes the connection when it closes. */
-  async #toServer(server: Server, http: ForUrls): Promise<object> {
-    refuse(http);
+  async #toServer(server: Server, { http, child }: TransportOptions): Promise<object> {
+    refuse({ ...http, ...child }, "servers at a URL and programs");
     this.#inMemory = true;
     const closeWithin = async (deadlineMs: number): Promise<void> => {
       this.#closing = true;
@@ -140,16 +143,25 @@ export class Connection extends OpenHandle implements RequestSender {
   }
 }
 
-function transportOf(target: Exclude<ConnectTarget, Server> | ServersOf, http: ForUrls): object {
+function transportOf(target: Exclude<ConnectTarget, Server> | ServersOf, { http, child }: TransportOptions): object {
   const url = typeof target === "string" || target instanceof URL ? String(target) : undefined;
-  if (url !== undefined && (url.includes("://") || !url.endsWith(".json"))) return { type: "http", url, ...http };
-  refuse(http);
-  if (target instanceof ServersOf) return { type: "group", servers: target.servers };
-  if (Array.isArray(target)) return { type: "child", command: target as readonly string[] };
-  return isTransport(target) ? { type: "channel" } : { type: "config", server: target };
+  if (url !== undefined && (url.includes("://") || !url.endsWith(".json"))) {
+    refuse(child, "programs");
+    return { type: "http", url, ...http };
+  }
+  if (Array.isArray(target)) {
+    refuse(http, "servers at a URL");
+    return { type: "child", command: target as readonly string[], ...child };
+  }
+  // For the servers of a configuration they are defaults.
+  const defaults = { ...http, ...child };
+  if (target instanceof ServersOf) return { type: "group", servers: target.servers, defaults };
+  if (!isTransport(target)) return { type: "config", server: target, defaults };
+  refuse(defaults, "servers at a URL and programs");
+  return { type: "channel" };
 }
 
-/** Refuses options that are for connections to a URL. */
-function refuse(http: ForUrls): void {
-  for (const [name, value] of Object.entries(http)) if (value !== undefined) throw invalid(`${name}: for connections to a URL only`);
+/** Refuses options that are for other targets. */
+function refuse(options: object, targets: string): void {
+  for (const [name, value] of Object.entries(options)) if (value !== undefined) throw invalid(`${name}: for ${targets} only`);
 }

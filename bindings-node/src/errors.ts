@@ -50,11 +50,25 @@ export function errorOf(body: string, kind: unknown = "internal"): TrunklineErro
     fields = { kind: kind as ErrorKind, message: body };
   }
   const { kind: named = "internal", message = body, code, data } = fields;
-  if (named === "protocol") return new ProtocolError(message, { ...(code === undefined ? {} : { code }), data });
+  if (named === "protocol") return received(message, code, data);
   const facts: { cause?: unknown; data?: unknown } = { data };
   const cause = named === "authorizationRequired" ? causes.find(({ end }) => message.endsWith(end)) : undefined;
   if (cause) facts.cause = cause.thrown;
   return new (Object.hasOwn(errorClasses, named) ? errorClasses[named] : InternalError)(message, facts);
+}
+
+/** The messages of errors that came from a peer, which are passed on without the code. */
+const messages = new WeakMap<ProtocolError, string>();
+
+function received(message: string, code: number | undefined, data: unknown): ProtocolError {
+  const error = code === undefined ? new ProtocolError(message, { data }) : new ProtocolError(`${message} (${code})`, { code, data });
+  messages.set(error, message);
+  return error;
+}
+
+/** The message of an error for the caller of the handler that threw it. */
+export function messageOf(error: ProtocolError): string {
+  return messages.get(error) ?? error.message;
 }
 
 /** Converts an error of the native library to an error of this package. */

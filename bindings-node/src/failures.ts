@@ -2,7 +2,7 @@
 import { inspect, types } from "node:util";
 
 import { TokenError } from "./auth.js";
-import { ToolError } from "./errors.js";
+import { messageOf, ToolError } from "./errors.js";
 import { ProtocolError } from "./generated/errors.js";
 import { InvalidReturn } from "./returns.js";
 import { InvalidArguments } from "./schema/validate.js";
@@ -16,7 +16,7 @@ export type Failure =
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof ToolError) return { kind: "tool", message: error.message };
-  if (error instanceof ProtocolError) return { kind: "protocol", code: error.code, message: error.message, data: error.data };
+  if (error instanceof ProtocolError) return { kind: "protocol", code: error.code, message: messageOf(error), data: error.data };
   if (error instanceof TokenError) {
     const { message, scopes } = error;
     return scopes ? { kind: "protocol", message, data: { error: "insufficient_scope", scopes } } : { kind: "invalid", message, path: "" };

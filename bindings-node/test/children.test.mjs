@@ -108,3 +108,20 @@ test("descriptors of the program are served", { skip: process.platform === "win3
   await server.close();
   rmSync(folder, { recursive: true });
 });
+
+test("options of transports are those of a command, and the defaults of a group", within(async (folder) => {
+  const server = program(folder, "server.mjs", SERVER);
+  const host = program(folder, "host.mjs", `
+import { Client, ClientGroup } from "trunkline";
+const command = [process.execPath, ${JSON.stringify(server)}];
+const client = await Client.connect(command, { stderr: "keep", inheritEnv: true });
+await client.close();
+const group = await ClientGroup.connect({ a: command, b: { command: command[0], args: [command[1]] } }, { stderr: "keep", inheritEnv: true });
+console.log((await group.servers()).map(({ state }) => state).join(" "));
+await group.close();
+await Client.connect("http://127.0.0.1:9/mcp", { stderr: "keep" }).catch(({ message }) => console.log(message));
+`);
+  const done = spawnSync(process.execPath, [host], { encoding: "utf8", timeout: 60_000 });
+  assert.equal(done.stdout, "connected connected\nstderr: for programs only\n", done.stderr);
+  assert.ok(!done.stderr.includes("a line of the server"), done.stderr);
+}));

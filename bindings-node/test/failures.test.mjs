@@ -162,7 +162,7 @@ test("next is rejected with what the handler threw, and its caller is told the s
   };
   assert.deepEqual(await ask("broken"), ["The tool failed because of an internal error.", true]);
   assert.deepEqual(await ask("told"), ["told", true]);
-  await assert.rejects(client.getPrompt("refused"), { message: "refused", code: -32001 });
+  await assert.rejects(client.getPrompt("refused"), { message: "refused (-32001)", code: -32001 });
   assert.deepEqual(seen, [Broken, ToolError, ProtocolError]);
   server.registerTool("mapped", { inputSchema: { type: "object", properties: { map: { type: "boolean" } } } }, () => {
     throw new Broken("inner");
@@ -191,7 +191,7 @@ test("errors of a client have the caller in their stack, and the facts of the co
   async function connects() {
     await Client.connect("http://127.0.0.1:1/mcp");
   }
-  await assert.rejects(connects(), (error) => error instanceof TransportError && error.stack.includes("connects") && error.reason === "refused");
+  await assert.rejects(connects(), (error) => error instanceof TransportError && error.stack.includes("connects") && error.reason === "refused" && error.code === "ECONNREFUSED");
   for (const status of [403, 503]) {
     const web = createServer((_, response) => response.writeHead(status, { "www-authenticate": "Bearer realm=x" }).end()).listen(0, "127.0.0.1");
     await once(web, "listening");

@@ -142,7 +142,7 @@ test("a server that hangs keeps neither the group nor its end waiting", async ()
 
 test("options that are for one server are refused", async () => {
   await assert.rejects(ClientGroup.connect({ a: "http://127.0.0.1:9/mcp" }, { auth: "secret" }), /access_token/);
-  await assert.rejects(ClientGroup.connect({ a: "http://127.0.0.1:9/mcp" }, { headers: { a: "b" } }), /headers: for connections to a URL only/);
+  await assert.rejects(ClientGroup.connect({ a: "http://127.0.0.1:9/mcp" }, { headers: { authorization: "b" } }), /Authorization is for one server/);
   await assert.rejects(ClientGroup.connect("missing.json"), /cannot be read/);
 });
 

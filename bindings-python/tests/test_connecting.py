@@ -22,6 +22,7 @@ from trunkline import (
     InvalidArgumentError,
     Server,
     SyncClient,
+    SyncClientGroup,
     Transport,
     TransportError,
     TrunklineError,
@@ -70,9 +71,34 @@ def test_a_configuration_leads_to_a_server(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(InvalidArgumentError, match="/mcpServers/x/args: must be a list"):
         SyncClient({"mcpServers": {"x": {"command": "python", "args": "x.py"}}}).connect()
     with pytest.raises(InvalidArgumentError, match="headers: not for a target"):
-        Client(entry, headers={"a": "b"})
+        Client(["server"], headers={"a": "b"})
     with pytest.raises(InvalidArgumentError, match=r"^inherit_env: not for a target"):
         Client("http://127.0.0.1:1/mcp", inherit_env=True)
+
+
+def test_a_configuration_as_hosts_write_it(tmp_path: Path) -> None:
+    source = "import os\nfrom trunkline import Server\nServer(os.environ['NAME'], version=os.getcwd()).run()\n"
+    program, path = script(tmp_path, source), tmp_path / "mcp.json"
+    env = {"NAME": "${input:who} of ${workspaceFolder}", "PYTHONPATH": environment()["PYTHONPATH"]}
+    entry = {"command": program[0], "args": program[1:], "env": env, "cwd": "~"}
+    text = f'\ufeff{{\n// of VS Code\n"servers": {{"weather": {json.dumps(entry)},}},\n}}'
+    path.write_text(text, encoding="utf-8")
+    variables = {"input:who": "weather", "workspaceFolder": "/work", "userHome": str(tmp_path)}
+    with SyncClient(path, variables=variables) as client:
+        assert client.server_info is not None
+        assert (client.server_info.name, client.server_info.version) == ("weather of /work", str(tmp_path))
+    with SyncClientGroup(path, variables=variables) as group:
+        assert group.servers()[0].state == "connected"
+    with pytest.raises(InvalidArgumentError, match=r"\$\{input:who\}: give its value in the option `variables`"):
+        SyncClient(path).connect()
+    with pytest.raises(TransportError, match="put the arguments in `args`"):
+        SyncClient({"command": "npx -y something"}).connect()
+
+
+def test_failures_of_the_network_have_the_error_of_the_system() -> None:
+    with pytest.raises(TransportError) as refused:
+        SyncClient("http://127.0.0.1:1/mcp").connect()
+    assert refused.value.code == "ECONNREFUSED" and isinstance(refused.value.__cause__, ConnectionRefusedError)
 
 
 def test_a_listener_that_fails_leaves_nothing() -> None:

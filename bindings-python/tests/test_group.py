@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -193,8 +193,10 @@ def test_a_group_with_a_server_that_hangs_closes_in_time(tmp_path: Path) -> None
 def test_options_that_are_for_one_server_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="access_token"):
         SyncClientGroup({"a": entry(tmp_path, "first")}, auth="secret").connect()
-    with pytest.raises(InvalidArgumentError, match="headers: not for a target"):
-        ClientGroup({"a": "http://localhost:1/mcp"}, headers={"a": "b"})
+    with pytest.raises(InvalidArgumentError, match="Authorization is for one server"):
+        SyncClientGroup({"a": "http://localhost:1/mcp"}, headers={"authorization": "b"}).connect()
+    with pytest.raises(InvalidArgumentError, match='stderr: "file" is not one of inherit, keep, discard'):
+        SyncClientGroup({"a": "http://localhost:1/mcp"}, stderr=cast("Any", "file")).connect()
     with pytest.raises(InvalidArgumentError, match="cannot be read"):
         SyncClientGroup(tmp_path / "missing.json").connect()
 
@@ -244,3 +246,45 @@ def test_a_blocking_group_shares_clients_of_other_threads(tmp_path: Path) -> Non
         client.close()
         with pytest.raises(ClosedError):
             group.call_tool("own__whoami")
+
+
+def test_options_of_transports_are_the_defaults_of_the_servers_they_fit(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = """
+import os, sys
+from trunkline import Server
+
+server = Server("loud", version="1")
+print("a line of the server", file=sys.stderr, flush=True)
+
+@server.tool
+def env(name: str) -> str:
+    return os.environ.get(name, "")
+
+server.run()
+"""
+    program = script(tmp_path, source, "loud.py")
+    own = {"command": program[0], "args": program[1:], "env": {"A": "own"}}
+    web = Server("web", version="1")
+
+    @web.tool
+    async def header(ctx: Context, name: str) -> str:
+        return ctx.headers.get(name, "")
+
+    env = {**environment(), "A": "default"}
+
+    async def check() -> None:
+        async with web.serve("http", port=0) as listener:
+            servers = {"list": program, "entry": own, "web": listener.url}
+            proxy = "http://127.0.0.1:9"
+            async with ClientGroup(servers, env=env, stderr="keep", headers={"X-A": "b"}, proxy=proxy) as group:
+                assert [server.state for server in await group.servers()] == ["connected"] * 3
+                assert (await group.call_tool("list__env", {"name": "A"})).text == "default"
+                assert (await group.call_tool("entry__env", {"name": "A"})).text == "own"
+                assert (await group.call_tool("web__header", {"name": "x-a"})).text == "b"
+
+    run(check())
+    with SyncClient({"mcpServers": {"entry": own}}, env=env, stderr="keep") as client:
+        assert client.call_tool("env", {"name": "A"}).text == "own"
+    assert "a line of the server" not in capfd.readouterr().err

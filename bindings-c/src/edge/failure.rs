@@ -100,7 +100,9 @@ impl Failure {
 
     pub(crate) fn into_error(self) -> trunkline_error {
         let Self { result, error } = self;
-        let message = CString::new(error.message.replace('\0', "\u{fffd}")).unwrap_or_default();
+        // As in Rust and Python: only errors of the protocol have a code.
+        let code = error.code.map(|code| format!(" ({code})")).unwrap_or_default();
+        let message = CString::new(error.message.replace('\0', "\u{fffd}") + &code).unwrap_or_default();
         trunkline_error { result, message, json: Text::new(error.to_json()), error }
     }
 

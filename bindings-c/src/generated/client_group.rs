@@ -13,7 +13,7 @@ use crate::edge::options::settled;
 use crate::edge::text::{Text, trunkline_str, trunkline_text};
 use crate::edge::user_data::{UserData, trunkline_destructor};
 use crate::json::{ParamsBuilder, parsed};
-use crate::options::{SetMembers, trunkline_client_options};
+use crate::options::trunkline_client_options;
 use crate::requests::{ReplyCallback, trunkline_reply_callback, trunkline_request_options};
 
 /// Connects to a server of a configuration. `server` is an entry of `mcpServers` or a
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn trunkline_client_connect_config(
 ) -> trunkline_result {
     guard(error, || {
         let (server, options, client) = (configuration("server", text!(server))?, settled!(options), out!(client));
-        connect(options, None, |_| SetMembers::default().with("type", "config").with("server", server), client)
+        connect(options, None, |options| options.defaults().with("type", "config").with("server", server), client)
     })
 }
 
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn trunkline_client_connect_group(
 ) -> trunkline_result {
     guard(error, || {
         let (servers, options, client) = (configuration("servers", text!(servers))?, settled!(options), out!(client));
-        connect(options, None, |_| SetMembers::default().with("type", "group").with("servers", servers), client)
+        connect(options, None, |options| options.defaults().with("type", "group").with("servers", servers), client)
     })
 }
 

@@ -48,6 +48,8 @@ pub enum trunkline_result {
     /// The server demands authorization: a request was refused with 401, or with 403 for a token
     /// that does not suffice, or no credentials were got. The error has its demands.
     TRUNKLINE_AUTHORIZATION_REQUIRED = 14,
+    /// The server has not declared what the call needs.
+    TRUNKLINE_UNSUPPORTED = 15,
     /// A pointer that must not be NULL is NULL.
     TRUNKLINE_NULL = 100,
     /// The library panicked; the panic was contained and the process lives.
@@ -59,7 +61,7 @@ pub enum trunkline_result {
 }
 
 /// Every result with its name; those of the bridge have the names of its kinds.
-pub(crate) const NAMES: [(trunkline_result, &CStr); 19] = [
+pub(crate) const NAMES: [(trunkline_result, &CStr); 20] = [
     (TRUNKLINE_OK, c"ok"),
     (TRUNKLINE_PROTOCOL, c"protocol"),
     (TRUNKLINE_TIMEOUT, c"timeout"),
@@ -75,6 +77,7 @@ pub(crate) const NAMES: [(trunkline_result, &CStr); 19] = [
     (TRUNKLINE_SUSPENDED, c"suspended"),
     (TRUNKLINE_INPUT_REQUIRED, c"inputRequired"),
     (TRUNKLINE_AUTHORIZATION_REQUIRED, c"authorizationRequired"),
+    (TRUNKLINE_UNSUPPORTED, c"unsupported"),
     (TRUNKLINE_NULL, c"null"),
     (TRUNKLINE_PANIC, c"panic"),
     (TRUNKLINE_DONE, c"done"),

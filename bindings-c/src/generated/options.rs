@@ -725,6 +725,17 @@ pub unsafe extern "C" fn trunkline_client_options_set_roots(
     set!(options, options.given.put("roots", parsed("roots", text!(roots))?))
 }
 
+/// Adds one of the values for placeholders in configurations, before those of the environment:
+/// `workspaceFolder` for `${workspaceFolder}`, `input:key` for `${input:key}`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_variable(
+    options: *mut trunkline_client_options,
+    name: trunkline_str,
+    value: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.given.put_in("variables", text!(name), text!(value))?)
+}
+
 /// Sets the revision to speak: negotiated (`auto`), the newest of one era without a fallback
 /// (`legacy`, `modern`), or one revision without a probe. Default "auto".
 #[unsafe(no_mangle)]
@@ -949,7 +960,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_telemetry(
     set!(options, options.given.put("telemetry", telemetry))
 }
 
-/// Adds one of the headers of each request. For HTTP only.
+/// Adds one of the headers of each request. For HTTP; of a configuration or a group, for those of
+/// its servers that leave it open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_header(
     options: *mut trunkline_client_options,
@@ -960,7 +972,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_header(
 }
 
 /// Sets the certificates in PEM that are trusted beside those of the system, and those of the
-/// files that `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name. For HTTP only.
+/// files that `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name. For HTTP; of a configuration or a
+/// group, for those of its servers that leave it open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_ca(
     options: *mut trunkline_client_options,
@@ -970,7 +983,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_ca(
 }
 
 /// Sets the certificate of the client in PEM, for servers that ask for one (mTLS), and those of
-/// its issuers. For HTTP only.
+/// its issuers. For HTTP; of a configuration or a group, for those of its servers that leave it
+/// open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_client_certificate(
     options: *mut trunkline_client_options,
@@ -979,7 +993,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_client_certificate(
     set!(options, options.endpoint.put("clientCertificate", text!(client_certificate)))
 }
 
-/// Sets the private key of that certificate, in PEM. For HTTP only.
+/// Sets the private key of that certificate, in PEM. For HTTP; of a configuration or a group, for
+/// those of its servers that leave it open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_client_key(
     options: *mut trunkline_client_options,
@@ -989,7 +1004,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_client_key(
 }
 
 /// Sets the URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`,
-/// `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`. For HTTP only.
+/// `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`. For HTTP; of a configuration or a group, for those of
+/// its servers that leave it open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_proxy(
     options: *mut trunkline_client_options,
@@ -999,7 +1015,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_proxy(
 }
 
 /// Adds one of the environment variables for the child process, beside those that it inherits.
-/// For child processes only.
+/// For child processes; of a configuration or a group, for those of its servers that leave it
+/// open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_env(
     options: *mut trunkline_client_options,
@@ -1011,7 +1028,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_env(
 
 /// Sets whether the child process inherits the whole environment of this process, secrets
 /// included; otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`,
-/// on Windows those that programs need there. Default false. For child processes only.
+/// on Windows those that programs need there. Default false. For child processes; of a
+/// configuration or a group, for those of its servers that leave it open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_inherit_env(
     options: *mut trunkline_client_options,
@@ -1021,7 +1039,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_inherit_env(
 }
 
 /// Sets the folder that the child process runs in; this process's own by default. For child
-/// processes only.
+/// processes; of a configuration or a group, for those of its servers that leave it open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_cwd(
     options: *mut trunkline_client_options,
@@ -1031,7 +1049,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_cwd(
 }
 
 /// Sets the destination of its standard error: that of this process, nothing but the last lines
-/// for error messages (`keep`), or none (`discard`). Default "inherit". For child processes only.
+/// for error messages (`keep`), or none (`discard`). Default "inherit". For child processes; of a
+/// configuration or a group, for those of its servers that leave it open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_stderr(
     options: *mut trunkline_client_options,
@@ -1042,8 +1061,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_stderr(
 
 /// Sets the a file that takes its standard error in the place of that of this process, at the end
 /// of what is there; it is created if it is missing. `/dev/fd/3` is a descriptor of this process
-/// where the system has such files. The last lines are kept all the same. For child processes
-/// only.
+/// where the system has such files. The last lines are kept all the same. For child processes; of
+/// a configuration or a group, for those of its servers that leave it open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_stderr_file(
     options: *mut trunkline_client_options,

@@ -58,6 +58,31 @@ static void group_with_client(trunkline_client *group, trunkline_str url) {
   trunkline_client_options_free(options);
 }
 
+/* Options of transports are those of the servers that they fit. */
+static void defaults_of_groups(trunkline_str url) {
+  trunkline_client_options *options = NULL;
+  trunkline_client *client = NULL;
+  trunkline_text *result = NULL;
+  char servers[400];
+  snprintf(servers, sizeof servers, "{\"shell\": [\"sh\", \"-c\", \"echo $DEFAULT >&2\"], \"web\": \"%s\"}", url.data);
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(trunkline_client_options_set_stderr(options, S("keep")) == TRUNKLINE_OK);
+  CHECK(trunkline_client_options_set_env(options, S("DEFAULT"), S("of the group")) == TRUNKLINE_OK);
+  CHECK(trunkline_client_options_set_header(options, S("X-Suite"), S("yes")) == TRUNKLINE_OK);
+  OK(trunkline_client_connect_group(trunkline_str_of(servers), options, &client, &error));
+  OK(trunkline_client_servers(client, NULL, &result, &error));
+  check_text(result, "/servers/0/error/data/stderr/0", "of the group");
+  check_text(result, "/servers/1/state", "connected");
+  trunkline_text_free(result);
+  trunkline_client_free(client), client = NULL;
+  CHECK(trunkline_client_options_set_header(options, S("Authorization"), S("x")) == TRUNKLINE_OK);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "Authorization is for one server",
+        trunkline_client_connect_group(trunkline_str_of(servers), options, &client, &error));
+  CHECK(trunkline_client_options_set_stderr(options, S("file")) == TRUNKLINE_OK);
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "stderr", trunkline_client_connect_group(trunkline_str_of(servers), options, &client, &error));
+  trunkline_client_options_free(options);
+}
+
 static void group(void) {
   trunkline_server *server = asking_server();
   trunkline_listener *listener = listen_http(server);
@@ -106,6 +131,10 @@ static void group(void) {
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "is for groups", trunkline_client_servers(client, NULL, &result, &error));
   trunkline_client_free(client), client = NULL;
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "needs either", trunkline_client_connect_config(S("{}"), NULL, &client, &error));
+  CHECK(trunkline_client_options_set_variable(options, S("input:url"), url) == TRUNKLINE_OK);
+  OK(trunkline_client_connect_config(S("{\"serverUrl\": \"${input:url}\"}"), options, &client, &error));
+  trunkline_client_free(client), client = NULL;
+  defaults_of_groups(url);
   CHECK(client == NULL && result == NULL);
   trunkline_client_options_free(options);
   wrong_credentials();

@@ -13,6 +13,7 @@ import {
   InternalError,
   InputRequiredError,
   AuthorizationRequiredError,
+  UnsupportedError,
   type ErrorKind,
 } from "./errors.js";
 
@@ -31,4 +32,5 @@ export const errorClasses = {
   internal: InternalError,
   inputRequired: InputRequiredError,
   authorizationRequired: AuthorizationRequiredError,
+  unsupported: UnsupportedError,
 } satisfies Record<ErrorKind, unknown>;

@@ -15,7 +15,8 @@ export type ErrorKind =
   | "forked"
   | "internal"
   | "inputRequired"
-  | "authorizationRequired";
+  | "authorizationRequired"
+  | "unsupported";
 
 interface ErrorOptions {
   cause?: unknown;
@@ -77,6 +78,11 @@ export class TransportError extends ErrorOfKind {
   readonly kind = "transport";
   /** The reason. */
   readonly reason: FailureReason | undefined;
+  /**
+   * The name of the system's error, the same on every system: `ECONNREFUSED`, `EADDRINUSE`,
+   * `EADDRNOTAVAIL`, `EACCES`.
+   */
+  readonly code: string | undefined;
   /** The HTTP status of the answer. */
   readonly httpStatus: number | undefined;
   /** The values of `WWW-Authenticate` in the answer (RFC 9110 section 11.6.1). */
@@ -92,6 +98,7 @@ export class TransportError extends ErrorOfKind {
     super(message, options);
     const facts = (options.data ?? {}) as Partial<TransportError>;
     this.reason = facts.reason;
+    this.code = facts.code;
     this.httpStatus = facts.httpStatus;
     this.challenges = facts.challenges;
     this.exitCode = facts.exitCode;
@@ -197,6 +204,12 @@ export class AuthorizationRequiredError extends ErrorOfKind {
   }
 }
 
+/** The server has not declared what the call needs. */
+export class UnsupportedError extends ErrorOfKind {
+  /** The kind of this error, by which the type of a caught error narrows. */
+  readonly kind = "unsupported";
+}
+
 /** An error of this package, except {@link ToolError}. Each `kind` is a class. */
 export type TrunklineError =
   | ProtocolError
@@ -211,7 +224,8 @@ export type TrunklineError =
   | ForkedError
   | InternalError
   | InputRequiredError
-  | AuthorizationRequiredError;
+  | AuthorizationRequiredError
+  | UnsupportedError;
 
 /** The base class of the errors of this package, for `instanceof`. */
 export const TrunklineError = ErrorOfKind as unknown as abstract new (message: string) => TrunklineError;

@@ -174,6 +174,33 @@ export interface SkillFile {
   mimeType?: string | undefined;
 }
 
+/**
+ * The options of transports for the servers of a configuration or a group that leave them open:
+ * those of programs for programs, those of HTTP for URLs.
+ */
+export interface ServerDefaults {
+  /** Environment variables of programs. An entry's own come first. */
+  env?: Record<string, string> | undefined;
+  /** The working directory of programs. */
+  cwd?: string | undefined;
+  /** Whether programs get the whole environment of this process. */
+  inheritEnv?: boolean | undefined;
+  /** The destination of the standard error of programs: `inherit`, `keep` or `discard`. */
+  stderr?: string | undefined;
+  /** A file for the standard error of programs. */
+  stderrFile?: string | undefined;
+  /** Headers of each request over HTTP. An entry's own come first. */
+  headers?: Record<string, string> | undefined;
+  /** Certificates in PEM that are trusted besides those of the system, for `https://`. */
+  ca?: string | undefined;
+  /** The certificate of the client in PEM, for `https://`. */
+  clientCertificate?: string | undefined;
+  /** The private key of that certificate, in PEM. */
+  clientKey?: string | undefined;
+  /** The URL of a proxy to servers that are not on this machine. */
+  proxy?: string | undefined;
+}
+
 /** A log message. */
 export interface LogMessage {
   /** Its severity. */

@@ -309,6 +309,11 @@ export interface ClientOptions {
    */
   roots?: readonly Root[] | undefined;
   /**
+   * Values for placeholders in configurations, before those of the environment: `workspaceFolder`
+   * for `${workspaceFolder}`, `input:key` for `${input:key}`.
+   */
+  variables?: Readonly<Record<string, string>> | undefined;
+  /**
    * The revision to speak: negotiated (`auto`), the newest of one era without a fallback (`legacy`,
    * `modern`), or one revision without a probe. Default: `auto`.
    */

@@ -20,8 +20,9 @@ pub(super) fn connector(
     handoff: Option<Arc<ReadHandoff>>,
 ) -> Result<Arc<dyn Connector>, BridgeError> {
     match transport {
-        Connecting::Config(Configured { server }) => {
-            let entry = ServerEntry::from_value(&server).map_err(|error| BridgeError::invalid(error.to_string()))?;
+        Connecting::Config(Configured { server, .. }) => {
+            let entry = ServerEntry::from_value_with(&server, &options.variables)
+                .map_err(|error| BridgeError::invalid(error.to_string()))?;
             of_entry(state, entry, options, handoff)
         }
         Connecting::Channel => Err(BridgeError::invalid("open: a channel is not a server of a group")),
@@ -51,7 +52,7 @@ pub(super) fn of_entry(
     handoff: Option<Arc<ReadHandoff>>,
 ) -> Result<Arc<dyn Connector>, BridgeError> {
     if matches!(entry, ServerEntry::Command { .. })
-        && let Target::Child(command) = Target::of_entry(entry.clone())?
+        && let Target::Child(command) = Target::of_entry(entry.clone(), &options.server_defaults)?
     {
         return connector(state, Connecting::Child(command), options, handoff);
     }

@@ -165,7 +165,13 @@ impl BridgeError {
             | io::ErrorKind::InvalidInput => Some(FailureReason::AddressUnavailable),
             _ => None,
         };
-        let facts = ConnectionFailure { reason, ..ConnectionFailure::default() };
+        let code = match error.kind() {
+            io::ErrorKind::AddrInUse => Some("EADDRINUSE"),
+            io::ErrorKind::AddrNotAvailable => Some("EADDRNOTAVAIL"),
+            io::ErrorKind::PermissionDenied => Some("EACCES"),
+            _ => None,
+        };
+        let facts = ConnectionFailure { reason, code: code.map(str::to_owned), ..ConnectionFailure::default() };
         Self { data: serde_json::to_value(facts).ok(), ..Self::new(ErrorKind::Transport, error.to_string()) }
     }
 

@@ -164,15 +164,20 @@ pub(super) fn servers(
         let named = |(name, place): (&String, &Value)| {
             let place = match SharedConnection::is_meant(place) {
                 true => shared(state, "open: transport.servers", place),
-                false => return (name.clone(), entry(ServerEntry::from_value(place).map_err(ClientError::from))),
+                false => {
+                    return (
+                        name.clone(),
+                        entry(ServerEntry::from_value_with(place, &options.variables).map_err(ClientError::from)),
+                    );
+                }
             };
             (name.clone(), place.map_err(|error| ClientError::Invalid(error.message)))
         };
         return Ok(places.iter().map(named).collect());
     }
     let config = match given {
-        Value::String(file) => ServersConfig::from_file(file),
-        config => ServersConfig::from_value(config),
+        Value::String(file) => ServersConfig::from_file_with(file, &options.variables),
+        config => ServersConfig::from_value_with(config, &options.variables),
     };
     let config = config.map_err(|error| BridgeError::invalid(format!("open: transport.servers: {error}")))?;
     Ok(config.into_iter().map(|(name, given)| (name, entry(given.map_err(ClientError::from)))).collect())
@@ -243,7 +248,8 @@ impl Action {
                     shared(state, "add_server: target", &target)?
                 } else {
                     let wrong = |error| BridgeError::invalid(format!("{ADD}: target: {error}"));
-                    member(state, ServerEntry::from_value(&target).map_err(wrong)?, &group.options())?
+                    let options = group.options();
+                    member(state, ServerEntry::from_value_with(&target, &options.variables).map_err(wrong)?, &options)?
                 };
                 Self::Add(name, place)
             }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use std::{collections::BTreeMap, time::Duration};
 use trunkline::{
     auth::OAuthOptions,
-    client::{ClientOptions, RequestOptions},
+    client::{ClientOptions, RequestOptions, ServerDefaults},
     protocol::{
         RawJson,
         describe::{Described, Type, Values},
@@ -628,6 +628,9 @@ message! {
     pub struct Configured {
         /// An entry of `mcpServers`, a configuration with one server, or the name of its file.
         server: Value = "server",
+        ;
+        /// The options of its transport that the entry leaves open.
+        defaults: ServerDefaults = "defaults",
     }
 }
 
@@ -639,6 +642,9 @@ message! {
         /// their names in the group, each an entry of `mcpServers`, a URL, a command as a list, or
         /// a `SharedConnection` object.
         servers: Value = "servers",
+        ;
+        /// The options of transports that their entries leave open, each for the servers it fits.
+        defaults: ServerDefaults = "defaults",
     }
 }
 

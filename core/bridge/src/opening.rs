@@ -13,7 +13,7 @@ use super::{
     host_function::HostFunction,
     host_reads,
     log_scope::Scoped,
-    message::{Connecting, Group, Listening, Open, OpenConnection, OpenListener},
+    message::{Configured, Connecting, Group, Listening, Open, OpenConnection, OpenListener},
     open_state::{become_open, ended, failed_to_open, opened},
     requests, server_requests, signals,
     slot::ReplySlot,
@@ -31,7 +31,7 @@ use std::{
 };
 use trunkline::{
     bridge_support::ReadHandoff,
-    client::{Client, ClientError, ClientEvents, ClientGroup, ClientOptions, Connector, NamedServer},
+    client::{Client, ClientError, ClientEvents, ClientGroup, ClientOptions, Connector, NamedServer, ServerDefaults},
     protocol::RawJson,
     server::Server,
     transport::{HttpOptions, Listener},
@@ -99,14 +99,19 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
         groups::check_auth(given.auth.as_ref())?;
     }
     let auth = client_auth::credentials(given.auth, &given.handlers, &host)?;
-    let client = state.telemetry.of_client(given.client.with_auth(auth));
+    let defaults = match &given.transport {
+        Connecting::Config(Configured { defaults, .. }) | Connecting::Group(Group { defaults, .. }) => defaults.clone(),
+        _ => ServerDefaults::default(),
+    };
+    defaults.check(is_group).map_err(|problem| BridgeError::invalid(format!("open: transport.defaults.{problem}")))?;
+    let client = state.telemetry.of_client(given.client.with_auth(auth).with_server_defaults(defaults));
     let begun = given.span.map(|span| state.telemetry.begun(span)).transpose()?.flatten();
     if !matches!(given.transport, Connecting::Channel) {
         channel::check_unused(&given.handlers)?;
     }
     let place = match given.transport {
         Connecting::Channel => ConnectionTarget::Server(channel::connector(&given.handlers, &host)?),
-        Connecting::Group(Group { servers }) => ConnectionTarget::Group(groups::servers(state, &servers, &client)?),
+        Connecting::Group(Group { servers, .. }) => ConnectionTarget::Group(groups::servers(state, &servers, &client)?),
         transport => ConnectionTarget::Server(connector(state, transport, &client, handoff.clone())?),
     };
     if let ConnectionTarget::Server(connector) = &place

@@ -101,7 +101,7 @@ impl ClientInner {
             None => ("The server".to_owned(), String::new()),
         };
         let (within, stray) = (self.options.connect_timeout, self.stray_words());
-        format!("{who} did not answer within {within:?}, the time for connecting{stray}{words}")
+        format!("{who} did not answer within {within:?} (the option `connect_timeout`){stray}{words}")
     }
 
     /// The end of the time for connecting. It moves while a person is asked.

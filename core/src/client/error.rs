@@ -85,6 +85,9 @@ pub enum ClientError {
     /// An argument is wrong.
     #[error("{0}")]
     Invalid(String),
+    /// The server has not declared what the call needs.
+    #[error("{0}")]
+    Unsupported(String),
     /// A limit was reached.
     #[error("Busy: {0}")]
     Busy(String),
@@ -134,6 +137,7 @@ impl ClientError {
             | Self::TooManyRounds(_)
             | Self::Negotiation(_) => ErrorKind::Transport,
             Self::InputRequired(_) => ErrorKind::InputRequired,
+            Self::Unsupported(_) => ErrorKind::Unsupported,
             Self::Invalid(_) | Self::NoInput(_) => ErrorKind::InvalidArgument,
         }
     }

@@ -46,6 +46,9 @@ macro_rules! client_error_kinds {
             /// token that does not suffice, or no credentials were got. The error has its demands.
             AuthorizationRequired = "authorizationRequired", "AuthorizationRequiredError", 14,
                 "Give the client the option `auth`, or a token with the scopes that the error names.";
+            /// The server has not declared what the call needs.
+            Unsupported = "unsupported", "UnsupportedError", 15,
+                "Do without, or look at the capabilities of the server first.";
         }
     };
 }

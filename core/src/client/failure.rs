@@ -101,6 +101,7 @@ impl LinkFailure {
     pub fn info(&self) -> ConnectionFailure {
         let mut info = ConnectionFailure { reason: self.reason(), ..ConnectionFailure::default() };
         match self {
+            Self::Refused(_) => info.code = Some("ECONNREFUSED".to_owned()),
             Self::Status { status, challenges, .. } => {
                 info.http_status = Some(*status);
                 info.challenges = Some(challenges.clone()).filter(|challenges| !challenges.is_empty());

@@ -5,7 +5,7 @@ mod calls;
 mod cancel_on_drop;
 #[expect(clippy::module_inception, reason = "the client itself, beside the parts that it is made of")]
 mod client;
-mod config;
+pub(crate) mod config;
 mod connect;
 mod description_request;
 mod era_cache;
@@ -57,7 +57,7 @@ mod tools;
 pub use crate::engine::NegotiationError;
 pub use builder::ClientBuilder;
 pub use client::Client;
-pub use config::{ConfigError, ServerEntry, ServersConfig};
+pub use config::{ConfigError, ServerDefaults, ServerEntry, ServersConfig};
 pub use error::ClientError;
 pub use error_kinds::ErrorKind;
 pub use events::ClientEvents;

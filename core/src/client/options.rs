@@ -1,6 +1,6 @@
 //! The options of a client and of a request, with their defaults.
 
-use super::{handlers::ClientHandlers, input_required::InputResponses};
+use super::{config::ServerDefaults, handlers::ClientHandlers, input_required::InputResponses};
 use crate::{
     cause::Cause,
     client_auth::ClientAuth,
@@ -15,7 +15,7 @@ use crate::{
 };
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 trunkline_proto::options! {
     /// Limits and behaviour of a client.
@@ -44,6 +44,11 @@ trunkline_proto::options! {
         @into roots: Option<Vec<Root>> => "roots" = None,
         /// The credentials of requests over HTTP.
         @into auth: Option<Arc<dyn ClientAuth>> = None,
+        /// Defaults for the transports of the servers of a configuration or a group.
+        server_defaults: ServerDefaults = ServerDefaults::default(),
+        /// Values for placeholders in configurations, before those of the environment:
+        /// `workspaceFolder` for `${workspaceFolder}`, `input:key` for `${input:key}`.
+        @into variables: BTreeMap<String, String> => "variables" = BTreeMap::new(),
         /// The revision to speak: negotiated (`auto`), the newest of one era without a fallback
         /// (`legacy`, `modern`), or one revision without a probe.
         revision: RevisionChoice => "revision" = RevisionChoice::Auto,

@@ -2,7 +2,7 @@
 //! the whole, and back.
 
 use super::names;
-use crate::protocol::{RawJson, meta, method};
+use crate::protocol::{RawJson, RpcError, meta, method};
 use indexmap::IndexMap;
 use memchr::memmem;
 use serde::Serialize;
@@ -95,6 +95,17 @@ pub(crate) fn task(prefix: &str, task: &mut ObjectMembers) -> Option<String> {
 /// speaks.
 pub(crate) fn may_be_task(tool: &mut ObjectMembers) -> Result<(), RewriteError> {
     set(tool, "execution", &IndexMap::from([("taskSupport", "optional")]))
+}
+
+/// The error of a server, which names an unknown tool or prompt as the caller of the group knows it.
+pub(crate) fn error(prefix: &str, error: RpcError) -> RpcError {
+    for kind in ["Unknown tool: ", "Unknown prompt: "] {
+        if let Some(name) = error.message.strip_prefix(kind) {
+            let message = format!("{kind}{}", names::public(prefix, name));
+            return RpcError { message, ..error };
+        }
+    }
+    error
 }
 
 /// A result of a server with the URIs of the group.

@@ -1,11 +1,16 @@
 //! Configurations from files, with the environment of this process.
 
-use crate::client::{ConfigError, ServerEntry, ServersConfig};
+use crate::client::{
+    ConfigError, ServerEntry, ServersConfig,
+    config::{HOME, json},
+};
 use serde_json::Value;
 use std::{collections::BTreeMap, env, fs::File, io::Read, path::Path};
 
 /// More than any configuration needs; a wrong file is found out early.
 const MAX_BYTES: u64 = 4 << 20;
+/// The variable with the user's directory.
+const HOME_VARIABLE: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
 /// The name of a configuration that comes from no file, in errors.
 const CONFIGURATION: &str = "the configuration";
 
@@ -17,8 +22,17 @@ impl ServersConfig {
     /// If the file cannot be read, or is not a configuration. An entry with an error is not an
     /// error here.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
+        Self::from_file_with(path, &BTreeMap::new())
+    }
+
+    /// Reads a configuration file with values for its placeholders, such as `workspaceFolder` and
+    /// `input:key`, which come before the environment of this process.
+    ///
+    /// # Errors
+    /// As for [`ServersConfig::from_file`].
+    pub fn from_file_with(path: impl AsRef<Path>, variables: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
         let path = path.as_ref();
-        Self::read(&json_file(path)?, &path.display().to_string(), &variable)
+        Self::read(&json_file(path)?, &path.display().to_string(), &variable(variables))
     }
 
     /// Reads a configuration, with the environment of this process.
@@ -26,7 +40,16 @@ impl ServersConfig {
     /// # Errors
     /// If it is not one. An entry with an error is not an error here.
     pub fn from_value(config: &Value) -> Result<Self, ConfigError> {
-        Self::read(config, CONFIGURATION, &variable)
+        Self::from_value_with(config, &BTreeMap::new())
+    }
+
+    /// Reads a configuration with values for its placeholders, as
+    /// [`ServersConfig::from_file_with`].
+    ///
+    /// # Errors
+    /// As for [`ServersConfig::from_value`].
+    pub fn from_value_with(config: &Value, variables: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
+        Self::read(config, CONFIGURATION, &variable(variables))
     }
 }
 
@@ -37,8 +60,11 @@ impl ServerEntry {
     /// # Errors
     /// If the file cannot be read, has another number of servers, or its entry has an error.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
-        let path = path.as_ref();
-        ServersConfig::read_one(&json_file(path)?, &path.display().to_string(), &variable)
+        Self::from_file_with(path.as_ref(), &BTreeMap::new())
+    }
+
+    pub(super) fn from_file_with(path: &Path, variables: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
+        ServersConfig::read_one(&json_file(path)?, &path.display().to_string(), &variable(variables))
     }
 
     /// Reads a place of a server: an entry, a configuration with one server or the name of its
@@ -48,9 +74,17 @@ impl ServerEntry {
     /// # Errors
     /// If there is another number of servers, or the entry has an error.
     pub fn from_value(place: &Value) -> Result<Self, ConfigError> {
+        Self::from_value_with(place, &BTreeMap::new())
+    }
+
+    /// The same with values for placeholders, as [`ServersConfig::from_file_with`].
+    ///
+    /// # Errors
+    /// As for [`ServerEntry::from_value`].
+    pub fn from_value_with(place: &Value, variables: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
         let wrong = |problem: &str| Err(ConfigError::new(CONFIGURATION, problem));
         match place {
-            Value::String(text) if is_file(text) => Self::from_file(text),
+            Value::String(text) if is_file(text) => Self::from_file_with(text.as_ref(), variables),
             Value::String(text) if text.contains(':') => {
                 Ok(Self::Url { url: text.clone(), headers: BTreeMap::new(), http_sse: false, auth: None })
             }
@@ -71,7 +105,7 @@ impl ServerEntry {
                     None => wrong("a command is a list of strings, the program first"),
                 }
             }
-            _ => ServersConfig::read_one(place, CONFIGURATION, &variable),
+            _ => ServersConfig::read_one(place, CONFIGURATION, &variable(variables)),
         }
     }
 }
@@ -90,9 +124,10 @@ fn json_file(path: &Path) -> Result<Value, ConfigError> {
     if text.len() as u64 > MAX_BYTES {
         return Err(failed(format!("is larger than {} MiB, so it is not a configuration", MAX_BYTES >> 20)));
     }
-    serde_json::from_slice(&text).map_err(|error| failed(format!("is not JSON: {error}")))
+    json(&text).map_err(|error| failed(format!("is not JSON: {error}")))
 }
 
-fn variable(name: &str) -> Option<String> {
-    env::var(name).ok()
+/// The values of placeholders: those of the host, and the environment of this process.
+fn variable(given: &BTreeMap<String, String>) -> impl Fn(&str) -> Option<String> {
+    |name| given.get(name).cloned().or_else(|| env::var(if name == HOME { HOME_VARIABLE } else { name }).ok())
 }

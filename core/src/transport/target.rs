@@ -12,12 +12,17 @@ use crate::auth::{OAuth, OAuthOptions};
 #[cfg(feature = "server")]
 use crate::server::Server;
 use crate::{
-    client::{Client, ClientError, ClientOptions, ConfigError, Connector, LinkFailure, ServerEntry, ServerPlace},
+    client::{
+        Client, ClientError, ClientOptions, ConfigError, Connector, LinkFailure, ServerDefaults, ServerEntry,
+        ServerPlace,
+    },
     runtime::Runtime,
 };
 #[cfg(all(feature = "auth", feature = "http-client"))]
 use serde::Deserialize as _;
 use serde_json::Value;
+#[cfg(feature = "http-client")]
+use std::collections::BTreeSet;
 use std::{
     borrow::Cow,
     path::{Path, PathBuf},
@@ -108,10 +113,16 @@ impl Target {
             Self::Memory(server) => Arc::new(MemoryConnector::new(server, Arc::clone(runtime))),
             Self::Entry(entry) => {
                 let options = with_own_auth(&entry, options)?;
-                return Self::of_entry(entry)?.connector(&options, runtime);
+                return Self::of_entry(entry, &options.server_defaults)?.connector(&options, runtime);
             }
-            Self::Json(value) => return Self::Entry(ServerEntry::from_value(&value)?).connector(options, runtime),
-            Self::File(path) => return Self::Entry(ServerEntry::from_file(path)?).connector(options, runtime),
+            Self::Json(value) => {
+                let entry = ServerEntry::from_value_with(&value, &options.variables)?;
+                return Self::Entry(entry).connector(options, runtime);
+            }
+            Self::File(path) => {
+                let entry = ServerEntry::from_file_with(&path, &options.variables)?;
+                return Self::Entry(entry).connector(options, runtime);
+            }
             Self::Invalid(error) => return Err(error.into()),
             Self::Client(_) => {
                 let text = "This is a client, which is connected already: use it as it is, or add it to a group";
@@ -132,21 +143,30 @@ impl Target {
         }
     }
 
-    /// The place that an entry names, without credentials of its own, which [`Target::Entry`] has.
+    /// The place that an entry names, with the defaults for what it leaves open, and without
+    /// credentials of its own, which [`Target::Entry`] has.
     ///
     /// # Errors
     /// [`ClientError::Invalid`] if this build lacks the transport.
-    pub fn of_entry(entry: ServerEntry) -> Result<Self, ClientError> {
+    #[cfg_attr(
+        not(any(feature = "http-client", feature = "child-process")),
+        allow(unused_variables, reason = "A build without a transport does not use what that transport takes.")
+    )]
+    pub fn of_entry(entry: ServerEntry, defaults: &ServerDefaults) -> Result<Self, ClientError> {
         match entry {
             #[cfg(feature = "child-process")]
             ServerEntry::Command { command, env, cwd, inherit_env, stderr, stderr_file } => {
                 let child = ChildCommand::new(command);
+                // Each says where the standard error goes.
+                let (stderr, stderr_file) = match (stderr, stderr_file) {
+                    (None, None) => (defaults.stderr.clone(), defaults.stderr_file.clone()),
+                    own => own,
+                };
                 let stderr = stderr.and_then(|word| ChildStderr::of_word(&word)).unwrap_or(child.stderr);
-                let inherit_env = inherit_env.unwrap_or(child.inherit_env);
                 Ok(Self::Child(ChildCommand {
-                    env,
-                    cwd: cwd.map(Into::into),
-                    inherit_env,
+                    env: defaults.env.clone().into_iter().chain(env).collect(),
+                    cwd: cwd.or_else(|| defaults.cwd.clone()).map(Into::into),
+                    inherit_env: inherit_env.or(defaults.inherit_env).unwrap_or(child.inherit_env),
                     stderr,
                     stderr_file: stderr_file.map(Into::into),
                     ..child
@@ -154,8 +174,18 @@ impl Target {
             }
             #[cfg(feature = "http-client")]
             ServerEntry::Url { url, headers, http_sse, .. } => {
-                let mut endpoint = HttpEndpoint::new(url).with_http_sse(http_sse);
-                endpoint.headers = headers;
+                let own: BTreeSet<_> = headers.keys().map(|name| name.to_ascii_lowercase()).collect();
+                let others = defaults.headers.clone().into_iter().filter(|(name, _)| !own.contains(&name.to_ascii_lowercase()));
+                let headers = others.chain(headers).collect();
+                let mut endpoint = HttpEndpoint { headers, ..HttpEndpoint::new(url).with_http_sse(http_sse) };
+                if endpoint.url.starts_with("https:") {
+                    endpoint.ca.clone_from(&defaults.ca);
+                    endpoint.client_certificate.clone_from(&defaults.client_certificate);
+                    endpoint.client_key.clone_from(&defaults.client_key);
+                }
+                if !endpoint.is_here() {
+                    endpoint.proxy.clone_from(&defaults.proxy);
+                }
                 Ok(Self::Http(endpoint))
             }
             #[cfg(not(all(feature = "child-process", feature = "http-client")))]
@@ -290,5 +320,62 @@ where
 impl From<Arc<dyn Connector>> for Target {
     fn from(connector: Arc<dyn Connector>) -> Self {
         Self::Custom(connector)
+    }
+}
+
+#[cfg(all(test, feature = "http-client", feature = "child-process"))]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::collections::BTreeMap;
+
+    fn target(entry: Value) -> Target {
+        let map = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
+        let mut defaults = ServerDefaults::default()
+            .with_env(map("A", "default"))
+            .with_inherit_env(Some(true))
+            .with_stderr("keep")
+            .with_headers(map("X-A", "default"))
+            .with_ca("pem")
+            .with_proxy("http://proxy:1");
+        defaults.cwd = Some("/srv".to_owned());
+        Target::of_entry(ServerEntry::from_value(&entry).unwrap(), &defaults).unwrap()
+    }
+
+    #[test]
+    fn defaults_stand_in_for_what_an_entry_leaves_open() {
+        let child = |entry| match target(entry) {
+            Target::Child(command) => command,
+            _ => panic!("not a command"),
+        };
+        let given = child(json!(["server"]));
+        assert_eq!((given.env["A"].as_str(), given.cwd, given.inherit_env), ("default", Some("/srv".into()), true));
+        assert_eq!(given.stderr, ChildStderr::Keep);
+        let own =
+            json!({"command": "x", "env": {"A": "own"}, "cwd": "/own", "inheritEnv": false, "stderrFile": "/log"});
+        let given = child(own);
+        assert_eq!((given.env["A"].as_str(), given.cwd, given.inherit_env), ("own", Some("/own".into()), false));
+        assert_eq!((given.stderr, given.stderr_file), (ChildStderr::PassThrough, Some("/log".into())));
+    }
+
+    #[test]
+    fn defaults_go_to_the_endpoints_that_they_fit() {
+        let http = |entry| match target(entry) {
+            Target::Http(endpoint) => (endpoint.headers, endpoint.ca, endpoint.proxy),
+            _ => panic!("not an endpoint"),
+        };
+        let headers = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
+        let (ca, proxy) = (Some("pem".to_owned()), Some("http://proxy:1".to_owned()));
+        for (url, ca, proxy) in [
+            ("https://a.example/mcp", ca.clone(), proxy.clone()),
+            ("http://a.example/mcp", None, proxy),
+            ("https://localhost:1/mcp", ca, None),
+            ("http://127.0.0.1:1/mcp", None, None),
+            ("unix:/run/it.sock", None, None),
+        ] {
+            assert_eq!(http(json!(url)), (headers("X-A", "default"), ca, proxy), "{url}");
+        }
+        let own = http(json!({"url": "http://a.example/", "headers": {"x-a": "own"}})).0;
+        assert_eq!(own, headers("x-a", "own"));
     }
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections import deque
 from typing import Any, Final, NoReturn
 
@@ -15,6 +17,7 @@ from ._generated.errors import (
     InternalError,
     InvalidArgumentError,
     ProtocolError,
+    TransportError,
     TrunklineError,
 )
 from .model import base
@@ -54,7 +57,8 @@ def from_object(error: dict[str, Any]) -> TrunklineError | Suspended:
 
 def reraise(error: _native.NativeError) -> NoReturn:
     """Raises the public exception for a native one."""
-    raise _make(*error.args) from None
+    made = _make(*error.args)
+    raise made from made.__cause__
 
 
 def _make(kind: str, message: str, code: int | None, data: Any) -> TrunklineError | Suspended:
@@ -64,7 +68,11 @@ def _make(kind: str, message: str, code: int | None, data: Any) -> TrunklineErro
         return ProtocolError(message, data=data) if code is None else ProtocolError(message, code, data)
     if kind in FACTS:
         error = FACTS[kind](message, data)
+        number: int | None = getattr(errno, error.code or "", None) if isinstance(error, TransportError) else None
         if kind == AuthorizationRequiredError.kind:
             error.__cause__ = next((cause for end, cause in reversed(tuple(_causes)) if message.endswith(end)), None)
+        elif number is not None:
+            # The subclass of the number, such as ConnectionRefusedError.
+            error.__cause__ = OSError(number, os.strerror(number))
         return error
     return CLASSES.get(kind, InternalError)(message)

@@ -11,7 +11,10 @@ use std::{collections::BTreeMap, fmt};
 /// The place of a server, as an entry of `mcpServers` gives it, with its placeholders replaced.
 ///
 /// `${NAME}` and `${NAME:-default}` in `command`, `args`, `env`, `cwd`, `url`, `headers` and `auth`
-/// stand for variables of the environment; `${env:NAME}`, as some hosts write it, is the same.
+/// stand for variables of the environment; `${env:NAME}`, as some hosts write it, is the same. A
+/// host gives values to others, such as `${workspaceFolder}` and `${input:key}`, by
+/// [`ClientOptions::variables`](crate::ClientOptions::variables). `${userHome}`, and `~` at the
+/// start of `cwd`, are the user's directory.
 ///
 /// ```
 /// use serde_json::json;
@@ -60,10 +63,26 @@ pub(super) const AUTH: &str = "auth";
 /// The same in the form of Claude Code.
 pub(super) const OAUTH: &str = "oauth";
 /// The members that are read.
-const MEMBERS: [&str; 12] =
-    ["type", "command", "args", "env", "cwd", "inheritEnv", "stderr", "stderrFile", "url", "headers", AUTH, OAUTH];
+const MEMBERS: [&str; 14] = [
+    "type",
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "inheritEnv",
+    "stderr",
+    "stderrFile",
+    "url",
+    "serverUrl",
+    "httpUrl",
+    "headers",
+    AUTH,
+    OAUTH,
+];
+/// The names of the URL: the usual one, and those of Windsurf and of the Gemini CLI.
+const URLS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
 /// The destinations of the standard error of a program.
-const DESTINATIONS: [&str; 3] = ["inherit", "keep", "discard"];
+pub(super) const DESTINATIONS: [&str; 3] = ["inherit", "keep", "discard"];
 /// The transports that `type` may name for a URL.
 const HTTP_TYPES: [&str; 4] = ["http", "streamable-http", "streamableHttp", HTTP_SSE];
 const HTTP_SSE: &str = "sse";
@@ -92,7 +111,12 @@ impl ServerEntry {
                 return Err(place.member(name).error(&format!("is unknown: is it \"{known}\"?")));
             }
         }
-        match (members.contains_key("command"), members.contains_key("url")) {
+        let mut urls = URLS.into_iter().filter(|name| members.contains_key(*name));
+        let url = urls.next();
+        if let (Some(one), Some(other)) = (url, urls.next()) {
+            return Err(place.error(&format!("has both \"{one}\" and \"{other}\": a server is at one place")));
+        }
+        match (members.contains_key("command"), url.is_some()) {
             (true, true) => Err(place.error("has both \"command\" and \"url\": a server is at one place")),
             (false, false) => Err(place.error("needs either \"command\", a program to start, or \"url\"")),
             (true, false) if reader.given(AUTH).or(reader.given(OAUTH)).is_some() => {
@@ -110,7 +134,7 @@ impl ServerEntry {
                     return Err(place.member("command").error("is empty; it names the program to start"));
                 }
                 command.extend(reader.texts("args")?);
-                let cwd = reader.text("cwd")?;
+                let cwd = reader.text("cwd")?.map(|folder| reader.in_home(folder));
                 let stderr = reader.text("stderr")?;
                 if stderr.as_deref().is_some_and(|word| !DESTINATIONS.contains(&word)) {
                     let wrong = format!("must be one of {}", DESTINATIONS.join(", "));
@@ -121,7 +145,7 @@ impl ServerEntry {
                 Ok(Self::Command { command, env, cwd, inherit_env, stderr, stderr_file })
             }
             (false, true) => Ok(Self::Url {
-                url: reader.text("url")?.unwrap_or_default(),
+                url: url.map(|name| reader.text(name)).transpose()?.flatten().unwrap_or_default(),
                 headers: reader.map("headers")?,
                 http_sse: kind == Some(HTTP_SSE),
                 auth: reader.auth()?,
@@ -164,6 +188,12 @@ pub(super) struct EntryReader<'a> {
 impl EntryReader<'_> {
     fn text(&self, name: &str) -> Result<Option<String>, ConfigError> {
         self.given(name).map(|value| self.replaced(value, &self.place.member(name))).transpose()
+    }
+
+    /// A folder, with `~` at its start replaced as a shell does.
+    fn in_home(&self, folder: String) -> String {
+        let rest = folder.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with(['/', '\\']));
+        rest.and_then(|rest| Some((self.variable)(placeholders::HOME)? + rest)).unwrap_or(folder)
     }
 
     fn boolean(&self, name: &str) -> Result<Option<bool>, ConfigError> {

@@ -2,12 +2,17 @@
 //! entry for each server.
 
 mod auth;
+mod defaults;
 mod entry;
 mod place;
 mod placeholders;
+mod relaxed;
 
+pub use defaults::ServerDefaults;
 pub use entry::ServerEntry;
 pub use place::ConfigError;
+pub(crate) use placeholders::HOME;
+pub(crate) use relaxed::json;
 
 use indexmap::IndexMap;
 use place::ConfigPlace;

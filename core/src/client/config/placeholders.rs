@@ -1,10 +1,15 @@
-//! Placeholders for variables of the environment.
+//! Placeholders for variables of the environment and of the host.
 
 /// Prefix of some hosts for variables of the environment, beside names of their own.
 const ENVIRONMENT: &str = "env:";
+/// The user's directory, as VS Code and Cursor name it.
+pub(crate) const HOME: &str = "userHome";
 
-/// Replaces `${NAME}`, `${NAME:-default}` and `${env:NAME}`. A dollar sign without a brace stands
-/// for itself.
+/// Names that hosts have values for, and no environment.
+const OF_HOSTS: [&str; 3] = ["workspaceFolder", "workspaceFolderBasename", "pathSeparator"];
+
+/// Replaces `${NAME}`, `${NAME:-default}` and `${env:NAME}`, and what else `variable` knows, such
+/// as `${input:key}`. A dollar sign without a brace stands for itself.
 pub(super) fn replace(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut replaced = String::with_capacity(text.len());
     let mut rest = text;
@@ -25,14 +30,14 @@ fn value(placeholder: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result
         None => (placeholder, None),
     };
     let name = name.strip_prefix(ENVIRONMENT).unwrap_or(name);
-    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-        let known = "${NAME}, ${NAME:-default} and ${env:NAME} are";
-        return Err(format!("has the placeholder ${{{placeholder}}}, which is not supported; {known}"));
-    }
     // As shells have it: `:-` stands in for an empty variable too.
     let found = variable(name).filter(|found| default.is_none() || !found.is_empty());
-    found.or_else(|| default.map(str::to_owned)).ok_or_else(|| {
-        format!("needs the environment variable {name}, which is not set; set it, or write ${{{name}:-default}}")
+    let is_plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    found.or_else(|| default.map(str::to_owned)).ok_or_else(|| match is_plain && !OF_HOSTS.contains(&name) {
+        true => {
+            format!("needs the environment variable {name}, which is not set; set it, or write ${{{name}:-default}}")
+        }
+        false => format!("has the placeholder ${{{name}}}: give its value in the option `variables`, under \"{name}\""),
     })
 }
 
@@ -44,6 +49,7 @@ mod tests {
         replace(text, &|name| match name {
             "HOME" => Some("/home/ada".to_owned()),
             "EMPTY" => Some(String::new()),
+            "input:api key" => Some("k".to_owned()),
             _ => None,
         })
     }
@@ -55,6 +61,8 @@ mod tests {
             ("${HOME}/notes", "/home/ada/notes"),
             ("${env:HOME}:${HOME}", "/home/ada:/home/ada"),
             ("${NONE:-a:-b}", "a:-b"),
+            ("${input:api key}", "k"),
+            ("${input:x:-d}", "d"),
             ("${EMPTY}|${EMPTY:-x}|${NONE:-}", "|x|"),
             ("https://${HOST:-localhost:8000}/mcp", "https://localhost:8000/mcp"),
         ] {
@@ -71,7 +79,8 @@ mod tests {
     fn placeholders_without_a_value_are_refused() {
         for (text, problem) in [
             ("${NONE}", "environment variable NONE"),
-            ("${input:key}", "${input:key}"),
+            ("${input:key}", "${input:key}: give its value in the option `variables`, under \"input:key\""),
+            ("${workspaceFolder}/a", "option `variables`"),
             ("${}", "${}"),
             ("${HOME", "without"),
         ] {

@@ -65,6 +65,21 @@ fn entries_of_the_usual_hosts_are_read() {
 }
 
 #[test]
+fn other_names_of_urls_and_the_home_of_the_user_are_read() {
+    let variable = |name: &str| (name == "userHome").then(|| "/home/ada".to_owned());
+    let entry = |entry: Value| ServersConfig::read_one(&entry, "mcp.json", &variable).unwrap();
+    for name in ["url", "serverUrl", "httpUrl"] {
+        assert!(matches!(entry(json!({name: "http://x/"})), ServerEntry::Url { url, .. } if url == "http://x/"));
+    }
+    for (given, found) in
+        [("~", "/home/ada"), ("~/a", "/home/ada/a"), ("~bob", "~bob"), ("${userHome}/b", "/home/ada/b")]
+    {
+        let entry = entry(json!({"command": "x", "cwd": given}));
+        assert!(matches!(entry, ServerEntry::Command { cwd: Some(cwd), .. } if cwd == found), "{given}");
+    }
+}
+
+#[test]
 fn an_entry_with_an_error_names_the_file_the_place_and_the_problem() {
     for (entry, expected) in [
         (json!("npx"), "mcp.json at /mcpServers/a~1b: must be an object, not a string"),
@@ -78,6 +93,7 @@ fn an_entry_with_an_error_names_the_file_the_place_and_the_problem() {
         (json!({"command": "x", "env": {"A": "${NO}"}}), "/mcpServers/a~1b/env/A: needs the environment variable NO"),
         (json!({"command": "x", "inheritEnv": 1}), "/mcpServers/a~1b/inheritEnv: must be true or false"),
         (json!({"command": "x", "stderr": "file"}), "/mcpServers/a~1b/stderr: must be one of inherit, keep, discard"),
+        (json!({"url": "x", "httpUrl": "y"}), "/mcpServers/a~1b: has both \"url\" and \"httpUrl\""),
         (json!({"command": "x", "envFile": ".env"}), "/mcpServers/a~1b/envFile: is not read"),
         (json!({"command": "x", "arg": ["y"]}), "/mcpServers/a~1b/arg: is unknown: is it \"args\"?"),
         (json!({"url": "x", "Headers": {}}), "/mcpServers/a~1b/Headers: is unknown: is it \"headers\"?"),

@@ -221,8 +221,12 @@ impl GroupLink {
         let _in_flight = member.in_flight(id);
         let client = member.client(self.members.changes()).await?;
         let params = RawJson::from_value(params).map_err(|error| ClientError::Invalid(error.to_string()))?;
-        let result = client.request(method, Some(&params), &request_options(progress)).await?;
-        Ok(rewriting::result(method, &member.prefix, result))
+        let result = client.request(method, Some(&params), &request_options(progress)).await;
+        match result {
+            Ok(result) => Ok(rewriting::result(method, &member.prefix, result)),
+            Err(ClientError::Protocol(error)) => Err(ClientError::Protocol(rewriting::error(&member.prefix, error))),
+            Err(error) => Err(error),
+        }
     }
 
     /// The server that a completion is asked of; its parameters get the server's own name.

@@ -182,7 +182,7 @@ impl GroupMembers {
     pub(super) fn owner_of_uri(&self, public: &str) -> Result<(Arc<Member>, String), ClientError> {
         let found = names::split_uri(public).and_then(|(prefix, uri)| Some((self.of_prefix(prefix)?, uri)));
         found.map(|(member, uri)| (member, uri.into_owned())).ok_or_else(|| {
-            self.unknown(&format!("no resource {public:?}; URIs of a group begin with the name of the server and +"))
+            self.unknown(&format!("no resource {public:?}; URIs of a group begin with the prefix of the server and +"))
         })
     }
 
@@ -203,7 +203,11 @@ impl GroupMembers {
         if self.table.lock().is_none() {
             return ClientError::Closed;
         }
-        let names: Vec<_> = self.all().iter().map(|member| member.name.clone()).collect();
+        let shown = |member: &Arc<Member>| match &member.prefix {
+            prefix if *prefix == member.name => prefix.clone(),
+            prefix => format!("{} (its names begin with {prefix}__)", member.name),
+        };
+        let names: Vec<_> = self.all().iter().map(shown).collect();
         let servers = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         ClientError::Invalid(format!("The group has {problem}. Its servers: {servers}"))
     }

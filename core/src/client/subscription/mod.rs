@@ -69,12 +69,13 @@ impl Client {
     /// that are not missed.
     ///
     /// # Errors
-    /// [`ClientError::Invalid`] at once if the filter names nothing, or something that the server
-    /// does not announce; otherwise as for [`Client::request`].
+    /// At once [`ClientError::Invalid`] if the filter names nothing, and
+    /// [`ClientError::Unsupported`] if the server announces nothing of it; otherwise as for
+    /// [`Client::request`].
     pub async fn subscribe(&self, filter: impl Into<SubscriptionFilter>) -> Result<Subscription, ClientError> {
         let filter = checked(filter.into())?;
         self.inner.check_open()?;
-        self.inner.check_announced(&filter)?;
+        let filter = self.inner.announced(filter)?;
         let entry = self.inner.subscriptions.add(filter.clone(), ChangeReceiver::Stream(Changes::default()))?;
         // From here on, dropping it gives everything back.
         let mut subscription = Subscription { client: self.clone(), entry, filter };
@@ -98,8 +99,8 @@ impl Subscription {
         poll_fn(|context| self.poll_change(context)).await
     }
 
-    /// The part of the filter that the server honours: all of it, unless it refused something (a
-    /// task that it does not know, say).
+    /// The part of the filter that the server honours: all of it, unless the server does not
+    /// announce such changes, or refused something (a task that it does not know, say).
     pub fn filter(&self) -> &SubscriptionFilter {
         &self.filter
     }
@@ -181,10 +182,10 @@ impl ClientInner {
         }
     }
 
-    /// Refuses a filter with something that the server has not declared to announce (PRM-07).
-    fn check_announced(&self, filter: &SubscriptionFilter) -> Result<(), ClientError> {
+    /// The part of a filter that the server has declared to announce (PRM-07).
+    fn announced(&self, filter: SubscriptionFilter) -> Result<SubscriptionFilter, ClientError> {
         let Some(server) = self.description() else { return Err(ClientError::Closed) };
-        let Some(declared) = server.declared() else { return Ok(()) };
+        let Some(declared) = server.declared() else { return Ok(filter) };
         let (tools, prompts) = (declared.tools.unwrap_or_default(), declared.prompts.unwrap_or_default());
         let resources = declared.resources.unwrap_or_default();
         let tasks = if server.revision.era() == Era::Legacy {
@@ -193,22 +194,27 @@ impl ClientInner {
         } else {
             declared.extensions.is_some_and(|extensions| extensions.contains_key(extension::TASKS.id))
         };
-        let missing: Vec<_> = [
-            (!filter.resources().is_empty(), resources.subscribe, "resources (the capability resources.subscribe)"),
-            (filter.tools, tools.list_changed, "tools (tools.listChanged)"),
-            (filter.prompts, prompts.list_changed, "prompts (prompts.listChanged)"),
-            (filter.resource_list, resources.list_changed, "resourceList (resources.listChanged)"),
-            (!filter.tasks().is_empty(), tasks, "tasks (tasks, or its extension)"),
-        ]
-        .into_iter()
-        .filter_map(|(wanted, declared, name)| (wanted && !declared).then_some(name))
-        .collect();
-        if missing.is_empty() {
-            return Ok(());
+        let announced = filter
+            .clone()
+            .with_resources(filter.resources.clone().filter(|_| resources.subscribe))
+            .with_tools(filter.tools && tools.list_changed)
+            .with_prompts(filter.prompts && prompts.list_changed)
+            .with_resource_list(filter.resource_list && resources.list_changed)
+            .with_tasks(filter.tasks.clone().filter(|_| tasks));
+        if !announced.is_empty() {
+            return Ok(announced);
         }
-        Err(ClientError::Invalid(format!(
-            "subscribe: the server does not announce changes of {}; leave that out of the filter",
-            missing.join(", ")
+        let wanted = [
+            (!filter.resources().is_empty(), "resources (the capability resources.subscribe)"),
+            (filter.tools, "tools (tools.listChanged)"),
+            (filter.prompts, "prompts (prompts.listChanged)"),
+            (filter.resource_list, "resourceList (resources.listChanged)"),
+            (!filter.tasks().is_empty(), "tasks (tasks, or its extension)"),
+        ];
+        let wanted: Vec<_> = wanted.into_iter().filter_map(|(wanted, name)| wanted.then_some(name)).collect();
+        Err(ClientError::Unsupported(format!(
+            "subscribe: the server does not announce changes of {}",
+            wanted.join(", ")
         )))
     }
 }

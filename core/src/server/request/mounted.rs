@@ -91,7 +91,7 @@ impl RequestContext {
         let (outer, mount, method) = (Arc::clone(&within.outer), Arc::clone(&within.mount), self.method);
         let take = move |result: Result<RawJson, RpcError>| {
             let renamed = result.map(|result| renamed(method, &mount.prefix, result));
-            outer.deliver(responder, renamed);
+            outer.deliver(responder, renamed.map_err(|error| renamed_error(&mount.prefix, error)));
         };
         Responder::Inside(scope, Box::new(take))
     }
@@ -121,6 +121,10 @@ fn renamed(method: &str, prefix: &str, result: RawJson) -> RawJson {
     if prefix.is_empty() { result } else { rewriting::result(method, prefix, result) }
 }
 
+fn renamed_error(prefix: &str, error: RpcError) -> RpcError {
+    if prefix.is_empty() { error } else { rewriting::error(prefix, error) }
+}
+
 /// A request that is sent on to a remote server.
 struct SendingOn {
     handler: Arc<dyn Handler>,
@@ -144,7 +148,7 @@ impl ResultMapper for SendingOn {
                 let result = renamed(self.method, &self.prefix, result);
                 render_remote(results, self.method, self.cacheable, info.revision, result)
             }
-            other => Err(error_of(results, "a proxy", other)),
+            other => Err(renamed_error(&self.prefix, error_of(results, "a proxy", other))),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The command of a child process, and the reason if it could not be run.
 
+use crate::printable::printable;
 use crate::protocol::{
     describe::{Described, Type, Values},
     options::Required,
@@ -13,6 +14,9 @@ use std::{
     io,
     path::{Path, PathBuf},
 };
+
+/// Bytes of a command that errors show.
+const MAX_SHOWN: usize = 200;
 
 trunkline_proto::options! {
     /// A program that serves the protocol on its standard input and output.
@@ -150,6 +154,11 @@ impl ChildCommand {
         let program = self.program();
         let reason = match (&self.cwd, error.kind()) {
             (Some(folder), _) if !folder.is_dir() => format!("there is no folder {}", folder.display()),
+            (_, io::ErrorKind::NotFound) if self.command.len() == 1 && program.trim().contains(' ') => {
+                "there is no such program; put the arguments in `args` of an entry, or into the list of the command one \
+                 by one"
+                    .to_owned()
+            }
             (_, io::ErrorKind::NotFound) if Path::new(program).components().count() > 1 => {
                 "there is no such file, or the interpreter that its first line names is missing".to_owned()
             }
@@ -170,14 +179,41 @@ impl ChildCommand {
         self.command.first().map_or("", String::as_str)
     }
 
-    /// The program and the file that it runs, for errors and logs. Other arguments may be secrets.
+    /// The command for errors and logs: its first arguments, without those that may be secrets.
     pub(super) fn shown(&self) -> String {
-        let folder = self.cwd.as_deref().unwrap_or(Path::new(""));
-        match self.command.get(1).filter(|word| folder.join(word).is_file()) {
-            Some(file) => format!("{} {file}", self.program()),
-            None => self.program().to_owned(),
+        let mut shown = self.program().to_owned();
+        let mut was_secret_option = false;
+        for word in self.command.iter().skip(1) {
+            let (option, value) = word.split_once('=').map_or((&**word, None), |(option, value)| (option, Some(value)));
+            let names_secret = is_secret_name(option);
+            let part = match value {
+                _ if std::mem::take(&mut was_secret_option) || is_secret(value.unwrap_or(word)) && value.is_none() => {
+                    "…"
+                }
+                Some(value) if names_secret || is_secret(value) => &format!("{option}=…"),
+                _ => word,
+            };
+            was_secret_option = names_secret && value.is_none() && word.starts_with('-');
+            if shown.len() + part.len() >= MAX_SHOWN {
+                return shown + " …";
+            }
+            shown = shown + " " + part;
         }
+        printable(&shown)
     }
+}
+
+/// Returns whether the value of an option or variable of that name may be a secret.
+fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["key", "token", "secret", "pass", "auth", "cred", "header", "cookie"].iter().any(|word| name.contains(word))
+}
+
+/// Returns whether an argument looks like a secret: a URL with a user, or a long word of letters and
+/// digits that is no path.
+fn is_secret(word: &str) -> bool {
+    let is_opaque = word.len() >= 16 && !word.contains(['/', '\\', '.', ' ', ':', '@']);
+    word.contains("://") && word.contains(['@', '?']) || is_opaque && word.contains(|sign: char| sign.is_ascii_digit())
 }
 
 impl fmt::Debug for ChildCommand {
@@ -256,16 +292,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_name_the_file_that_runs_and_no_secret() {
+    fn errors_name_the_arguments_and_no_secret() {
         for (command, shown) in [
-            (&["node", "Cargo.toml", "--token", "secret"][..], "node Cargo.toml"),
-            (&["npx", "secret", "Cargo.toml"], "npx"),
+            (&["node", "srv.mjs", "--root", "a", "--token", "secret", "b"][..], "node srv.mjs --root a --token … b"),
+            (
+                &["x", "--api-key=secret", "PASSWORD=secret", "--url=http://u:secret@h/"],
+                "x --api-key=… PASSWORD=… --url=…",
+            ),
+            (
+                &["x", "http://h/?key=secret", "sk-0123456789abcdef0123", "@scope/package@1.2.3"],
+                "x … … @scope/package@1.2.3",
+            ),
+            (&["x", "\u{1b}[2Ja", &"long ".repeat(100)], "x a …"),
             (&["server"], "server"),
             (&[], ""),
         ] {
-            let mut command = ChildCommand::new(command.iter().copied());
-            command.cwd = Some(env!("CARGO_MANIFEST_DIR").into());
-            assert_eq!(command.shown(), shown);
+            assert_eq!(ChildCommand::new(command.iter().copied()).shown(), shown);
         }
     }
 

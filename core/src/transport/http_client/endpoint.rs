@@ -1,6 +1,6 @@
 //! An HTTP endpoint, and the way there.
 
-use crate::protocol::options::Required;
+use crate::{http::guard::is_loopback, protocol::options::Required};
 use std::{collections::BTreeMap, fmt};
 
 trunkline_proto::options! {
@@ -41,6 +41,13 @@ impl HttpEndpoint {
     /// The endpoint at a URL.
     pub fn new(url: impl Into<String>) -> Self {
         Self { url: url.into(), ..Self::default() }
+    }
+
+    /// Returns whether the endpoint is on this machine.
+    pub(in crate::transport) fn is_here(&self) -> bool {
+        let host = reqwest::Url::parse(&self.url).ok();
+        let host = host.as_ref().and_then(reqwest::Url::host_str);
+        self.url.starts_with("unix:") || host.is_some_and(is_loopback)
     }
 
     /// Adds a header to each request. `RequestHeaders`, as the option `auth` of the client, gives

@@ -161,13 +161,18 @@ async fn names_that_lead_nowhere_are_refused_with_the_servers_that_are_there() {
         (group.call_tool("c__whoami", ()).await.unwrap_err(), "nothing named \"c__whoami\". Its servers: a, b"),
         (group.call_tool("whoami", ()).await.unwrap_err(), "nothing named \"whoami\""),
         (group.call_tool("a__x_0123abcd", ()).await.unwrap_err(), "The server \"a\" has nothing named"),
-        (group.call_tool("a__nothing", ()).await.unwrap_err(), "nothing"),
-        (group.read_resource("notes://today").await.unwrap_err(), "begin with the name of the server"),
+        (group.call_tool("a__nothing", ()).await.unwrap_err(), "Unknown tool: a__nothing"),
+        (group.get_prompt("b__nothing", None).await.unwrap_err(), "Unknown prompt: b__nothing"),
+        (group.read_resource("notes://today").await.unwrap_err(), "begin with the prefix of the server"),
         (group.complete(&CompletionReference::prompt("x"), &argument, None).await.unwrap_err(), "nothing named"),
     ] {
         assert_eq!(error.kind(), ErrorKind::Protocol);
         assert!(error.to_string().contains(expected), "{error}");
     }
+    let spaced = soon(ClientGroup::connect([("memory 2", two()[0].1.clone())])).await.unwrap();
+    let error = spaced.call_tool("memory__x", ()).await.unwrap_err().to_string();
+    let prefix = &spaced.servers()[0].prefix;
+    assert!(error.contains(&format!("Its servers: memory 2 (its names begin with {prefix}__)")), "{error}");
     assert!(matches!(group.reconnect_server("c").await, Err(ClientError::Invalid(_))));
     assert!(matches!(group.add_server("a", &server("again")).await, Err(ClientError::Invalid(_))));
 }

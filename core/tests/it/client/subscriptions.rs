@@ -257,20 +257,31 @@ async fn prm_07_what_the_server_does_not_announce_is_refused_at_once() {
         let before = fake.seen().len();
         let lists = SubscriptionFilter::default().with_tools(true).with_prompts(true).with_resource_list(true);
         let tasks = SubscriptionFilter::default().with_tasks(vec!["t".to_owned()]);
-        for (filter, text) in [
-            (lists, "tools (tools.listChanged), prompts (prompts.listChanged), resourceList (resources.listChanged)"),
-            (tasks, "changes of tasks"),
-            (SubscriptionFilter::default(), "names nothing"),
-            (SubscriptionFilter::from([""]), "resources has an empty text"),
-            (serde_json::from_value(json!({"tool": true})).unwrap(), "tool: unknown field"),
+        let (unsupported, invalid) = (ErrorKind::Unsupported, ErrorKind::InvalidArgument);
+        let all = "tools (tools.listChanged), prompts (prompts.listChanged), resourceList (resources.listChanged)";
+        for (filter, kind, text) in [
+            (lists, unsupported, all),
+            (tasks, unsupported, "changes of tasks"),
+            (SubscriptionFilter::default(), invalid, "names nothing"),
+            (SubscriptionFilter::from([""]), invalid, "resources has an empty text"),
+            (serde_json::from_value(json!({"tool": true})).unwrap(), invalid, "tool: unknown field"),
         ] {
             let error = client.subscribe(filter).await.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert_eq!(error.kind(), kind);
             assert!(error.to_string().contains(text), "{error}");
         }
         settle().await;
         assert_eq!(fake.seen().len(), before, "nothing was sent");
     }
+}
+
+#[tokio::test]
+async fn prm_07_the_announced_part_of_a_filter_is_subscribed_to() {
+    let fake = fake(json!({"tools": {"listChanged": true}}), |_, _| {});
+    let client = fake.connect(choose(RevisionChoice::Legacy)).await;
+    let wanted = SubscriptionFilter::from(["a:1"]).with_tools(true).with_prompts(true);
+    let subscription = client.subscribe(wanted).await.unwrap();
+    assert_eq!(*subscription.filter(), SubscriptionFilter::default().with_tools(true));
 }
 
 #[tokio::test]

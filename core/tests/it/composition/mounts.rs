@@ -109,6 +109,7 @@ async fn errors_of_a_mount_are_those_of_its_features() {
     for (tool, arguments) in [("weather__nothing", json!({})), ("rain__forecast", json!({})), ("nothing", json!({}))] {
         let error = soon(client.call_tool(tool, arguments)).await.unwrap_err();
         assert_eq!(error.rpc().map(|error| error.code), Some(-32602), "{tool}: {error}");
+        assert!(error.to_string().contains(&format!("Unknown tool: {tool}")), "{error}");
     }
     let wrong = soon(client.call_tool("weather__forecast", json!({"city": 5}))).await.unwrap();
     assert!(wrong.is_error);

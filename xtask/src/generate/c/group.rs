@@ -55,7 +55,7 @@ pub(super) fn render(surface: &Surface) -> String {
          use crate::edge::text::{{Text, trunkline_str, trunkline_text}};\n\
          use crate::edge::user_data::{{UserData, trunkline_destructor}};\n\
          use crate::json::{{ParamsBuilder, parsed}};\n\
-         use crate::options::{{SetMembers, trunkline_client_options}};\n\
+         use crate::options::trunkline_client_options;\n\
          use crate::requests::{{ReplyCallback, trunkline_reply_callback, trunkline_request_options}};\n\
          {connects}\n\
          /// A configuration: JSON, or the path of its file.\n\
@@ -77,7 +77,7 @@ fn connect(Connect { name, argument, transport: (kind, member), doc }: &Connect)
          ) -> trunkline_result {{\n\
          guard(error, || {{\n\
          let ({argument}, options, client) = (configuration(\"{argument}\", text!({argument}))?, settled!(options), out!(client));\n\
-         connect(options, None, |_| SetMembers::default().with(\"type\", \"{kind}\").with(\"{member}\", {argument}), client)\n\
+         connect(options, None, |options| options.defaults().with(\"type\", \"{kind}\").with(\"{member}\", {argument}), client)\n\
          }})\n}}\n",
         comment(&doc, ""),
     )

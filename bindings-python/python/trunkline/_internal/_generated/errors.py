@@ -68,6 +68,11 @@ class TransportError(TrunklineError, ConnectionError):
     reason: FailureReason | None
     """The reason."""
 
+    code: str | None
+    """The name of the system's error, the same on every system: `ECONNREFUSED`, `EADDRINUSE`,
+    `EADDRNOTAVAIL`, `EACCES`.
+    """
+
     http_status: int | None
     """The HTTP status of the answer."""
 
@@ -87,6 +92,7 @@ class TransportError(TrunklineError, ConnectionError):
         super().__init__(message)
         facts = data or {}
         self.reason = facts.get("reason")
+        self.code = facts.get("code")
         self.http_status = facts.get("httpStatus")
         self.challenges = facts.get("challenges")
         self.exit_code = facts.get("exitCode")
@@ -194,6 +200,12 @@ class AuthorizationRequiredError(TrunklineError, PermissionError):
         self.challenges = facts.get("challenges")
 
 
+class UnsupportedError(TrunklineError):
+    """The server has not declared what the call needs."""
+
+    kind = "unsupported"
+
+
 CLASSES: Final[dict[str, type[TrunklineError]]] = {
     cls.kind: cls
     for cls in (
@@ -210,6 +222,7 @@ CLASSES: Final[dict[str, type[TrunklineError]]] = {
         InternalError,
         InputRequiredError,
         AuthorizationRequiredError,
+        UnsupportedError,
     )
 }
 
@@ -237,5 +250,6 @@ __all__ = [
     "TimeoutError",
     "TransportError",
     "TrunklineError",
+    "UnsupportedError",
     "VersionError",
 ]

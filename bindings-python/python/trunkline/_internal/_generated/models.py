@@ -356,6 +356,124 @@ OAuthGrant: TypeAlias = Literal["authorization_code", "client_credentials", "ent
 """The way to access tokens."""
 
 
+class ServerDefaults(Model):
+    """The options of transports for the servers of a configuration or a group that leave them
+    open: those of programs for programs, those of HTTP for URLs.
+    """
+
+    __slots__ = (
+        "ca",
+        "client_certificate",
+        "client_key",
+        "cwd",
+        "env",
+        "headers",
+        "inherit_env",
+        "proxy",
+        "stderr",
+        "stderr_file",
+    )
+
+    env: Mapping[str, str] | None
+    """Environment variables of programs. An entry's own come first."""
+
+    cwd: str | None
+    """The working directory of programs."""
+
+    inherit_env: bool | None
+    """Whether programs get the whole environment of this process."""
+
+    stderr: str | None
+    """The destination of the standard error of programs: `inherit`, `keep` or `discard`."""
+
+    stderr_file: str | None
+    """A file for the standard error of programs."""
+
+    headers: Mapping[str, str] | None
+    """Headers of each request over HTTP. An entry's own come first."""
+
+    ca: str | None
+    """Certificates in PEM that are trusted besides those of the system, for `https://`."""
+
+    client_certificate: str | None
+    """The certificate of the client in PEM, for `https://`."""
+
+    client_key: str | None
+    """The private key of that certificate, in PEM."""
+
+    proxy: str | None
+    """The URL of a proxy to servers that are not on this machine."""
+
+    def __init__(
+        self,
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        inherit_env: bool | None = None,
+        stderr: str | None = None,
+        stderr_file: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        ca: str | None = None,
+        client_certificate: str | None = None,
+        client_key: str | None = None,
+        proxy: str | None = None,
+    ) -> None:
+        self.env = env
+        self.cwd = cwd
+        self.inherit_env = inherit_env
+        self.stderr = stderr
+        self.stderr_file = stderr_file
+        self.headers = headers
+        self.ca = ca
+        self.client_certificate = client_certificate
+        self.client_key = client_key
+        self.proxy = proxy
+
+    @classmethod
+    def from_json(cls, json: Mapping[str, Any]) -> ServerDefaults:
+        """The value of a peer.
+
+        Raises:
+            TypeError, LookupError: if it is invalid.
+        """
+        return cls(
+            env=json.get("env"),
+            cwd=json.get("cwd"),
+            inherit_env=json.get("inheritEnv"),
+            stderr=json.get("stderr"),
+            stderr_file=json.get("stderrFile"),
+            headers=json.get("headers"),
+            ca=json.get("ca"),
+            client_certificate=json.get("clientCertificate"),
+            client_key=json.get("clientKey"),
+            proxy=json.get("proxy"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        json: dict[str, Any] = {}
+        if self.env is not None:
+            json["env"] = self.env
+        if self.cwd is not None:
+            json["cwd"] = self.cwd
+        if self.inherit_env is not None:
+            json["inheritEnv"] = self.inherit_env
+        if self.stderr is not None:
+            json["stderr"] = self.stderr
+        if self.stderr_file is not None:
+            json["stderrFile"] = self.stderr_file
+        if self.headers is not None:
+            json["headers"] = self.headers
+        if self.ca is not None:
+            json["ca"] = self.ca
+        if self.client_certificate is not None:
+            json["clientCertificate"] = self.client_certificate
+        if self.client_key is not None:
+            json["clientKey"] = self.client_key
+        if self.proxy is not None:
+            json["proxy"] = self.proxy
+        return json
+
+
 class LogMessage(Model):
     """A log message."""
 

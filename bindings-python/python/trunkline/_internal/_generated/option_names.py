@@ -35,6 +35,7 @@ CHILD_OPTIONS: Final = {
 CLIENT_OPTIONS: Final = {
     "capabilities": "capabilities",
     "roots": "roots",
+    "variables": "variables",
     "revision": "revision",
     "timeout": "timeoutMs",
     "max_timeout": "maxTimeoutMs",

@@ -151,6 +151,11 @@ class ClientOptions(TypedDict, total=False):
     Without this option servers cannot ask for them.
     """
 
+    variables: Mapping[str, str] | None
+    """Values for placeholders in configurations, before those of the environment:
+    `workspaceFolder` for `${workspaceFolder}`, `input:key` for `${input:key}`. Default: none.
+    """
+
     revision: str | None
     """The revision to speak: negotiated (`auto`), the newest of one era without a fallback
     (`legacy`, `modern`), or one revision without a probe. Default: `"auto"`.

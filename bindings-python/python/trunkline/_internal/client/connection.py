@@ -245,11 +245,11 @@ class Connection:
             self.handlers = transport_handlers(target, blocking=self.blocking)
             return _only({"type": "channel"}, {}, http, child)
         if isinstance(target, ServersOf):
-            return _only({"type": "group"}, {}, http, child)
+            return {"type": "group", "defaults": {**http, **child}}
         if isinstance(target, (str, os.PathLike)) and os.fspath(target).endswith(".json"):
-            return _only({"type": "config", "server": os.fspath(target)}, {}, http, child)
+            return {"type": "config", "server": os.fspath(target), "defaults": {**http, **child}}
         if isinstance(target, Mapping):
-            return _only({"type": "config", "server": dict(target)}, {}, http, child)
+            return {"type": "config", "server": dict(target), "defaults": {**http, **child}}
         if isinstance(target, str):
             if target.startswith(("http://", "https://", "unix:")):
                 return _only({"type": "http", "url": target}, http, child)

@@ -37,6 +37,9 @@ json_object! {
     pub struct ConnectionFailure {
         /// The reason.
         optional reason: FailureReason = "reason",
+        /// The name of the system's error, the same on every system: `ECONNREFUSED`, `EADDRINUSE`,
+        /// `EADDRNOTAVAIL`, `EACCES`.
+        optional code: String = "code",
         /// The HTTP status of the answer.
         optional http_status: u16 = "httpStatus",
         /// The values of `WWW-Authenticate` in the answer (RFC 9110 section 11.6.1).
