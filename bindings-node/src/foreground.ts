@@ -6,6 +6,10 @@ import { port } from "./port.js";
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 /** Time for handlers to return after their calls were cancelled. */
 const cancelledMs = 500;
+/** Time for child processes to end with the server. */
+const childrenMs = 2000;
+/** A child process keeps the event loop alive, and so do the pipes to it. */
+const ofChildren = ["ProcessWrap", "PipeWrap"];
 
 /**
  * Serves to the end. At a signal for which the program has no handler, `close` brings the end; a
@@ -33,14 +37,28 @@ export async function endedBySignals<T>(
 }
 
 /**
- * Exits once nothing but handlers that ignore their cancellation keeps the event loop alive, which
- * they might do for ever.
+ * Exits once nothing but handlers that ignore their cancellation keeps the event loop alive, or
+ * nothing but child processes that handlers have left: both might do so for ever.
  */
 export function exitUnlessSettled(): void {
-  const exit = (): void => {
-    if (!port().cancelIsIgnored) return;
-    writeStderr("trunkline: the process exits though handlers go on: their server has ended\n");
+  const exit = (what: string): void => {
+    writeStderr(`trunkline: the process exits though ${what} go on: their server has ended\n`);
     process.exit();
   };
-  setTimeout(exit, cancelledMs).unref();
+  const lookAtHandlers = (): void => {
+    if (port().cancelIsIgnored) exit("handlers");
+  };
+  const before = children().length;
+  const lookAtChildren = (): void => {
+    const running = children();
+    // Those that the program has started since are its own business, as is everything else.
+    if (running.length === 0 || running.length > before) return;
+    if (process.getActiveResourcesInfo().every((resource) => ofChildren.includes(resource))) exit("child processes");
+  };
+  setTimeout(lookAtHandlers, cancelledMs).unref();
+  setTimeout(() => setInterval(lookAtChildren, cancelledMs).unref(), childrenMs).unref();
+}
+
+function children(): string[] {
+  return process.getActiveResourcesInfo().filter((resource) => resource === "ProcessWrap");
 }

@@ -272,7 +272,7 @@ export class Server {
    * A handler that blocks the event loop would keep the process alive: where one still does two
    * seconds after the end, or has done since the signal until `drainDeadline`, the process exits
    * with status 1. It exits with 0 half a second after the end while handlers go on whose
-   * calls were cancelled.
+   * calls were cancelled, and two seconds after it where only child processes of handlers are left.
    *
    * @throws The error of the lifespan, or that with which the input ended.
    */

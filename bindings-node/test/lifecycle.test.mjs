@@ -139,6 +139,34 @@ if (process.platform !== "win32") {
       child.kill("SIGKILL");
     }
   });
+
+  test("child processes that a handler left do not keep a server that has ended", { timeout: 60_000 }, async () => {
+    const program = `${head}
+      import { spawn } from "node:child_process";
+      server.registerTool("leave", {}, () => {
+        const options = [{ stdio: "inherit" }, { stdio: "pipe" }];
+        return options.map((stdio) => spawn("sleep", ["60"], stdio).pid).join(" ");
+      });
+      await server.serveStdio();`;
+    const meta = { protocolVersion: "2026-07-28", clientInfo: { name: "raw", version: "1" }, clientCapabilities: {} };
+    const _meta = Object.fromEntries(Object.entries(meta).map(([key, value]) => [`io.modelcontextprotocol/${key}`, value]));
+    const call = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "leave", arguments: {}, _meta } });
+    const endedBy = async (end) => {
+      const child = spawn(process.execPath, ["--input-type=module", "-e", program], { cwd: home, stdio: ["pipe", "pipe", "ignore"] });
+      child.stdin.write(`${call}\n`);
+      const [line] = await once(createInterface({ input: child.stdout }), "line");
+      const left = JSON.parse(line).result.content[0].text.split(" ").map(Number);
+      try {
+        const exit = once(child, "exit", { signal: AbortSignal.timeout(20_000) });
+        end(child);
+        assert.deepEqual(await exit, [0, null]);
+      } finally {
+        child.kill("SIGKILL");
+        for (const pid of left) process.kill(pid, "SIGKILL");
+      }
+    };
+    await Promise.all([endedBy((child) => child.stdin.end()), endedBy((child) => child.kill("SIGTERM"))]);
+  });
 }
 
 /** The descriptors, threads and child processes of this process. */
