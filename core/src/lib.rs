@@ -164,6 +164,8 @@ mod composition;
 mod kept_log;
 #[cfg(feature = "bridge")]
 mod log_text;
+#[cfg(feature = "server")]
+mod open_folder;
 pub mod prelude;
 #[cfg(any(feature = "client", feature = "child-process", feature = "http-client"))]
 mod printable;

@@ -1,9 +1,12 @@
 //! A skill from a folder of the file system.
 
-use crate::server::{SkillDefinition, SkillFile};
+use crate::{
+    open_folder::{EntryKind, OpenFolder},
+    server::{SkillDefinition, SkillFile},
+};
 use std::{
-    fs, io,
-    path::{Path, PathBuf},
+    io::{self, Read as _},
+    path::Path,
 };
 
 /// More is never offered; whoever points at the wrong folder hears of it early.
@@ -20,36 +23,51 @@ impl SkillDefinition {
     pub fn from_folder(folder: impl AsRef<Path>) -> io::Result<Self> {
         let mut files = Vec::new();
         let mut bytes = 0;
-        collect(folder.as_ref(), "", &mut files, &mut bytes)?;
+        let path = folder.as_ref();
+        let open = OpenFolder::open(path)
+            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+        collect(&open, path, "", &mut files, &mut bytes)?;
         Ok(Self::new(files))
     }
 }
 
-fn collect(folder: &Path, inside: &str, files: &mut Vec<SkillFile>, bytes: &mut u64) -> io::Result<()> {
+fn collect(
+    folder: &OpenFolder,
+    path: &Path,
+    inside: &str,
+    files: &mut Vec<SkillFile>,
+    bytes: &mut u64,
+) -> io::Result<()> {
     let named = |path: &Path, error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|error| named(folder, error))? {
-        paths.push(entry.map_err(|error| named(folder, error))?.path());
-    }
-    paths.sort();
-    for path in paths {
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+    let names: io::Result<Vec<_>> = folder.names().and_then(Iterator::collect);
+    let mut names = names.map_err(|error| named(path, error))?;
+    names.sort();
+    for name in names {
+        let path = path.join(&name);
+        let Some(name) = name.to_str() else {
             return Err(named(&path, io::Error::other("the name is not UTF-8")));
         };
         if name.starts_with('.') {
             continue;
         }
-        let metadata = fs::symlink_metadata(&path).map_err(|error| named(&path, error))?;
         let place = if inside.is_empty() { name.to_owned() } else { format!("{inside}/{name}") };
-        if metadata.is_dir() {
-            collect(&path, &place, files, bytes)?;
-        } else if metadata.is_file() {
-            *bytes += metadata.len();
-            if files.len() >= MAX_FILES || *bytes > MAX_BYTES {
-                let text = format!("a skill has at most {MAX_FILES} files and {MAX_BYTES} bytes");
-                return Err(named(&path, io::Error::other(text)));
+        match folder.kind(name).map_err(|error| named(&path, error))? {
+            EntryKind::Folder => {
+                let inner = folder.folder(name).map_err(|error| named(&path, error))?;
+                collect(&inner, &path, &place, files, bytes)?;
             }
-            files.push(SkillFile::new(place, fs::read(&path).map_err(|error| named(&path, error))?));
+            EntryKind::File(_) => {
+                let mut contents = Vec::new();
+                let file = folder.file(name).map(|file| file.take(MAX_BYTES + 1 - *bytes));
+                let read = file.and_then(|mut file| file.read_to_end(&mut contents));
+                *bytes += read.map_err(|error| named(&path, error))? as u64;
+                if files.len() >= MAX_FILES || *bytes > MAX_BYTES {
+                    let text = format!("a skill has at most {MAX_FILES} files and {MAX_BYTES} bytes");
+                    return Err(named(&path, io::Error::other(text)));
+                }
+                files.push(SkillFile::new(place, contents));
+            }
+            EntryKind::Link | EntryKind::Other => {}
         }
     }
     Ok(())

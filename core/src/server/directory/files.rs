@@ -1,12 +1,15 @@
 //! The files of a folder, and nothing else.
 
-use crate::server::media_type::media_type;
+use crate::{
+    open_folder::{EntryKind, OpenFolder},
+    server::media_type::media_type,
+};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::{Value, json};
 use std::{
     cmp::Ordering,
-    fs::{self, File},
+    fs::File,
     io::{self, Read},
     path::{Component, Path, PathBuf},
 };
@@ -68,12 +71,8 @@ impl Folder {
             return Err(Unreadable::NotThere);
         }
         let asked = path.iter().fold(self.root.clone(), |folder, name| folder.join(name));
-        let found = self.inside(&asked).ok_or(Unreadable::NotThere)?;
+        let file = self.open_inside(&asked).map_err(unreadable)?;
         let mut bytes = Vec::new();
-        let file = File::open(&found).map_err(unreadable)?;
-        if !file.metadata().map_err(unreadable)?.is_file() {
-            return Err(Unreadable::NotThere);
-        }
         // It may grow while it is read.
         file.take(self.max_file_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
         if bytes.len() as u64 > self.max_file_bytes {
@@ -84,14 +83,23 @@ impl Folder {
 
     /// The regular file that a path leads to, if it lies in this folder and none of its names are
     /// hidden. A pipe or a device is not opened at all.
-    fn inside(&self, path: &Path) -> Option<PathBuf> {
-        let found = path.canonicalize().ok()?;
-        let within = found.strip_prefix(&self.root).ok()?;
-        let is_offered = |part: Component<'_>| match part {
-            Component::Normal(name) => name.to_str().is_some_and(|name| self.is_offered(name)),
-            _ => false,
+    fn open_inside(&self, path: &Path) -> io::Result<File> {
+        let not_there = || io::Error::from(io::ErrorKind::NotFound);
+        let found = path.canonicalize().map_err(|_| not_there())?;
+        let within = found.strip_prefix(&self.root).map_err(|_| not_there())?;
+        let offered = |part| match part {
+            Component::Normal(name) => name.to_str().filter(|name| self.is_offered(name)),
+            _ => None,
         };
-        (within.components().all(is_offered) && fs::metadata(&found).ok()?.is_file()).then_some(found)
+        let names: Option<Vec<&str>> = within.components().map(offered).collect();
+        let names = names.ok_or_else(not_there)?;
+        let (file, folders) = names.split_last().ok_or_else(not_there)?;
+        // What was found has no links in it: one that is there by now is not followed.
+        let mut folder = OpenFolder::open(&self.root)?;
+        for name in folders {
+            folder = folder.folder(name)?;
+        }
+        folder.file(file)
     }
 
     /// Returns whether a file or folder of that name may be there: one name, and no path.
@@ -106,38 +114,54 @@ impl Folder {
     /// its name does.
     pub(super) fn files_after(&self, after: &[String], most: usize) -> Vec<FolderFile> {
         let mut found = Vec::new();
-        self.walk(&self.root, &mut Vec::new(), after, most, &mut found);
+        if let Ok(root) = OpenFolder::open(&self.root) {
+            self.walk(&root, &mut Vec::new(), after, most, &mut found);
+        }
         found
     }
 
-    fn walk(&self, folder: &Path, names: &mut Vec<String>, after: &[String], most: usize, found: &mut Vec<FolderFile>) {
+    fn walk(
+        &self,
+        folder: &OpenFolder,
+        names: &mut Vec<String>,
+        after: &[String],
+        most: usize,
+        found: &mut Vec<FolderFile>,
+    ) {
         // One that cannot be read has nothing to offer.
-        let Ok(entries) = fs::read_dir(folder) else { return };
-        let name_of = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
-        let mut entries: Vec<String> =
-            entries.filter_map(name_of).filter(|name| self.is_offered(name)).take(MAX_ENTRIES).collect();
+        let Ok(entries) = folder.names() else { return };
+        let entries = entries.filter_map(|name| name.ok()?.into_string().ok());
+        let mut entries: Vec<String> = entries.filter(|name| self.is_offered(name)).take(MAX_ENTRIES).collect();
         entries.sort_unstable();
         for name in entries {
             if found.len() >= most {
                 return;
             }
             let order = after.first().map_or(Ordering::Greater, |first| name.cmp(first));
-            let path = folder.join(&name);
-            // Links to folders are not followed: they may lead back.
-            let Ok(kind) = fs::symlink_metadata(&path) else { continue };
-            if kind.is_dir() {
-                if order != Ordering::Less && names.len() < MAX_DEPTH {
-                    let after = if order == Ordering::Equal { &after[1..] } else { &[] };
-                    names.push(name);
-                    self.walk(&path, names, after, most, found);
-                    names.pop();
+            let size = match folder.kind(&name) {
+                Ok(EntryKind::Folder) => {
+                    if order != Ordering::Less
+                        && names.len() < MAX_DEPTH
+                        && let Ok(inner) = folder.folder(&name)
+                    {
+                        let after = if order == Ordering::Equal { &after[1..] } else { &[] };
+                        names.push(name);
+                        self.walk(&inner, names, after, most, found);
+                        names.pop();
+                    }
+                    continue;
                 }
-            } else if order == Ordering::Greater
-                && let Some(size) = self.inside(&path).and_then(|file| Some(fs::metadata(file).ok()?.len()))
-            {
-                let path = names.iter().cloned().chain([name]).collect();
-                found.push(FolderFile { path, size });
-            }
+                Ok(EntryKind::File(size)) if order == Ordering::Greater => size,
+                // Those to folders are not followed: they may lead back.
+                Ok(EntryKind::Link) if order == Ordering::Greater => {
+                    let path = names.iter().chain([&name]).fold(self.root.clone(), |folder, name| folder.join(name));
+                    let Ok(linked) = self.open_inside(&path).and_then(|file| file.metadata()) else { continue };
+                    linked.len()
+                }
+                _ => continue,
+            };
+            let path = names.iter().cloned().chain([name]).collect();
+            found.push(FolderFile { path, size });
         }
     }
 }

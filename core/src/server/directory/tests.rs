@@ -168,3 +168,68 @@ async fn res_12_links_and_pipes_lead_nowhere() {
     }
     assert_eq!(read(&peer, "docs://same").await["result"]["contents"][0]["text"], "in");
 }
+
+/// Another process exchanges a folder for a link that leads out, and a file for a pipe, while they
+/// are read.
+#[cfg(target_os = "linux")]
+#[test]
+fn res_12_what_is_exchanged_between_check_and_opening_is_not_read() {
+    use super::files::Unreadable;
+    use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
+    use std::{
+        os::unix::fs::symlink,
+        sync::{Arc, atomic::AtomicBool, mpsc},
+        thread,
+        time::{Duration, Instant},
+    };
+    let files =
+        TestFolder::new(&[("out/a", b"secret"), ("out/hidden", b""), ("root/rd/a", b"in"), ("root/file", b"in")]);
+    symlink(files.at("out"), files.at("link")).unwrap();
+    mknodat(CWD, files.at("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let folder = Arc::new(super::Folder::open(&files.at("root"), false, 10).unwrap());
+    let over = Arc::<AtomicBool>::default();
+    let exchange = |one: PathBuf, other: PathBuf| {
+        let over = Arc::clone(&over);
+        thread::spawn(move || {
+            while !over.load(Ordering::Relaxed) {
+                renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE).unwrap();
+            }
+        })
+    };
+    let exchanging =
+        [exchange(files.at("root/rd"), files.at("link")), exchange(files.at("root/file"), files.at("pipe"))];
+    let (answers, answer) = mpsc::channel();
+    let reader = Arc::clone(&folder);
+    thread::spawn(move || {
+        let path = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_millis(400) {
+            for asked in ["rd/a", "file"] {
+                let read = match reader.read(&path(asked)) {
+                    Ok(contents) => contents.to_json("x:")["text"].take(),
+                    Err(Unreadable::NotThere) => Value::Null,
+                    Err(_) => "an error".into(),
+                };
+                answers.send(read).unwrap();
+            }
+            for file in reader.files_after(&[], 10) {
+                assert_ne!(file.encoded_path(), "rd/hidden");
+            }
+        }
+    });
+    let mut in_folder = 0;
+    loop {
+        match answer.recv_timeout(Duration::from_secs(20)) {
+            Ok(Value::Null) => {}
+            Ok(text) => {
+                assert_eq!(text, "in");
+                in_folder += 1;
+            }
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            Err(mpsc::RecvTimeoutError::Timeout) => panic!("a read blocks its thread"),
+        }
+    }
+    over.store(true, Ordering::Relaxed);
+    exchanging.into_iter().for_each(|thread| thread.join().unwrap());
+    assert!(in_folder > 0, "it reads what is there");
+}

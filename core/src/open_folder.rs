@@ -1,0 +1,142 @@
+//! Folders that are read entry by entry, from one open folder to the next. No link is followed on
+//! the way, also where another process exchanges a name for a link meanwhile.
+//!
+//! Windows has no such calls in the standard library: there a name is looked at, and opened then.
+
+#[cfg(unix)]
+mod system {
+    use rustix::{
+        fs::{AtFlags, Dir, FileType, Mode, OFlags, open, openat, statat},
+        io::Errno,
+    };
+    use std::{
+        ffi::OsString,
+        fs::File,
+        io,
+        os::{fd::OwnedFd, unix::ffi::OsStringExt},
+        path::Path,
+    };
+
+    /// An open folder.
+    pub(crate) struct OpenFolder(OwnedFd);
+
+    const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+    /// A pipe that came into the place of a file must not keep the thread.
+    const FILE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+    /// The error for a name that a link or a file has where a folder was, say.
+    fn exchanged(error: Errno) -> io::Error {
+        match error {
+            Errno::LOOP | Errno::MLINK | Errno::NOTDIR => io::ErrorKind::NotFound.into(),
+            error => error.into(),
+        }
+    }
+
+    impl OpenFolder {
+        /// The folder at a path, which may lead through links.
+        pub(crate) fn open(path: &Path) -> io::Result<Self> {
+            Ok(Self(open(path, FOLDER, Mode::empty())?))
+        }
+
+        /// The names in it.
+        pub(crate) fn names(&self) -> io::Result<impl Iterator<Item = io::Result<OsString>>> {
+            let names = Dir::read_from(&self.0)?.map(|entry| {
+                let name = entry.map_err(io::Error::from)?.file_name().to_bytes().to_vec();
+                Ok(OsString::from_vec(name))
+            });
+            Ok(names.filter(|name| !matches!(name, Ok(name) if name == "." || name == "..")))
+        }
+
+        pub(crate) fn kind(&self, name: &str) -> io::Result<super::EntryKind> {
+            let found = statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            Ok(match FileType::from_raw_mode(found.st_mode) {
+                FileType::Directory => super::EntryKind::Folder,
+                FileType::RegularFile => super::EntryKind::File(found.st_size.try_into().unwrap_or(0)),
+                FileType::Symlink => super::EntryKind::Link,
+                _ => super::EntryKind::Other,
+            })
+        }
+
+        pub(crate) fn folder(&self, name: &str) -> io::Result<Self> {
+            Ok(Self(openat(&self.0, name, FOLDER.union(OFlags::NOFOLLOW), Mode::empty()).map_err(exchanged)?))
+        }
+
+        pub(super) fn open_file(&self, name: &str) -> io::Result<File> {
+            let opened = openat(&self.0, name, FILE.union(OFlags::NOFOLLOW), Mode::empty());
+            Ok(opened.map_err(exchanged)?.into())
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use std::{
+        ffi::OsString,
+        fs::{self, File},
+        io,
+        path::{Path, PathBuf},
+    };
+
+    /// A folder by its path.
+    pub(crate) struct OpenFolder(PathBuf);
+
+    impl OpenFolder {
+        /// The folder at a path, which may lead through links.
+        pub(crate) fn open(path: &Path) -> io::Result<Self> {
+            Ok(Self(path.to_owned()))
+        }
+
+        /// The names in it.
+        pub(crate) fn names(&self) -> io::Result<impl Iterator<Item = io::Result<OsString>>> {
+            Ok(fs::read_dir(&self.0)?.map(|entry| Ok(entry?.file_name())))
+        }
+
+        pub(crate) fn kind(&self, name: &str) -> io::Result<super::EntryKind> {
+            let found = fs::symlink_metadata(self.0.join(name))?;
+            Ok(match found.file_type() {
+                kind if kind.is_dir() => super::EntryKind::Folder,
+                kind if kind.is_file() => super::EntryKind::File(found.len()),
+                kind if kind.is_symlink() => super::EntryKind::Link,
+                _ => super::EntryKind::Other,
+            })
+        }
+
+        pub(crate) fn folder(&self, name: &str) -> io::Result<Self> {
+            match self.kind(name)? {
+                super::EntryKind::Folder => Ok(Self(self.0.join(name))),
+                _ => Err(io::ErrorKind::NotFound.into()),
+            }
+        }
+
+        pub(super) fn open_file(&self, name: &str) -> io::Result<File> {
+            File::open(self.0.join(name))
+        }
+    }
+}
+
+use std::{fs::File, io};
+pub(crate) use system::OpenFolder;
+
+/// What a name in a folder stands for.
+pub(crate) enum EntryKind {
+    Folder,
+    /// A regular file of so many bytes.
+    File(u64),
+    Link,
+    /// A pipe, a device or a socket.
+    Other,
+}
+
+impl OpenFolder {
+    /// A regular file in it.
+    pub(crate) fn file(&self, name: &str) -> io::Result<File> {
+        if let EntryKind::File(_) = self.kind(name)? {
+            let file = self.open_file(name)?;
+            // Something else may have its name by now.
+            if file.metadata()?.is_file() {
+                return Ok(file);
+            }
+        }
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
