@@ -18,9 +18,10 @@ const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
 
 /// The rows of the table, with the constants of their figures, in the order of these. A file
 /// without a folder is one of [`HTTP`].
-const ROWS: [(&str, &[Constant]); 23] = [
+const ROWS: [(&str, &[Constant]); 25] = [
     ("the head of a request", &[("listener.rs", "HEAD_BYTES")]),
     ("requests at once on an HTTP/2 connection", &[("listener.rs", "MAX_STREAMS")]),
+    ("responses of an HTTP/2 connection that its client does not read", &[("unread.rs", "MAX_UNREAD")]),
     ("a new connection without a request, while others wait for a place", &[("connections.rs", "FIRST_REQUEST")]),
     ("a pause within a body", &[("post.rs", "PAUSE")]),
     ("a body above 64 KiB", &[SMALL_BODY, ("post.rs", "LEAST"), ("post.rs", "WINDOW")]),
@@ -47,6 +48,7 @@ const ROWS: [(&str, &[Constant]); 23] = [
     ("a sealed `requestState`", &[("core/src/server/request/request_state.rs", "MAX_SEALED")]),
     ("resumed states and what `once` kept", &[("core/src/server/request/resumptions.rs", "MAX_BYTES")]),
     ("entries of the store `memory:`", &[("core/src/store/memory.rs", "MAX_BYTES")]),
+    ("an entry of Redis that is read", &[("core/src/transport/store/redis.rs", "MAX_READ")]),
     ("callers with a rate of their own", &[("rate.rs", "MAX_BUCKETS")]),
     ("requests at a server in a web framework", &[("mounted.rs", "MAX_EXCHANGES")]),
 ];

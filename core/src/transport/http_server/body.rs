@@ -51,6 +51,15 @@ impl HttpBody {
         Self(BodyKind::Full(message))
     }
 
+    /// Bytes that are there to be read.
+    pub(super) fn ready_bytes(&self) -> usize {
+        match &self.0 {
+            BodyKind::Empty => 0,
+            BodyKind::Full(message) => message.len(),
+            BodyKind::Events(events) => events.first.len(),
+        }
+    }
+
     pub(super) fn events(events: Events) -> Self {
         Self(BodyKind::Events(Box::new(events)))
     }

@@ -1,6 +1,6 @@
 //! The connections of a listener: how many there may be, and which give way.
 
-use super::body::HttpBody;
+use super::unread::UnreadBody;
 use crate::sync::Mutex;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
@@ -182,7 +182,7 @@ impl Drop for Active {
 
 /// The body of the response to such a request.
 pub(super) struct ActiveBody {
-    pub(super) body: HttpBody,
+    pub(super) body: UnreadBody,
     pub(super) _active: Active,
 }
 

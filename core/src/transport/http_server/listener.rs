@@ -6,6 +6,7 @@ use super::{
     options::HttpOptions,
     service::HttpService,
     socket::{Address, Socket, SocketStream},
+    unread::{UnreadBody, UnreadResponses},
     write_deadline::WriteDeadline,
 };
 use crate::{http::routes, runtime::Runtime, server::Server, sync::Mutex};
@@ -202,12 +203,18 @@ async fn serve(
     let end = if is_late { ListenerPhase::Closed } else { ListenerPhase::Draining };
     let activity = &place.activity;
     let seen = Arc::clone(activity);
+    let unread = UnreadResponses::new();
     let answer = service_fn(move |request: Request<Incoming>| {
-        let (service, active) = (service.clone(), seen.begin());
+        let (service, active, unread) = (service.clone(), seen.begin(), Arc::clone(&unread));
         async move {
             let is_http1 = request.version() < Version::HTTP_2;
             // In a box of its own, or each connection would keep room for it while it is idle.
-            let mut response = Box::pin(service.respond(request, peer)).await;
+            let respond = Box::pin(service.respond(request, peer));
+            // A client of HTTP/1.1 reads one response before it asks for another.
+            let mut response = match is_http1 {
+                true => respond.await.map(UnreadBody::whole),
+                false => Box::pin(unread.respond(respond)).await,
+            };
             if is_late && is_http1 {
                 response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
@@ -272,6 +279,7 @@ mod tests {
     use bytes::Bytes;
     use http::StatusCode;
     use http_body_util::{BodyExt, Full};
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// The client's end of a served connection, and the task that serves it.
     fn served(times: Times) -> (tokio::io::DuplexStream, JoinHandle<()>, watch::Sender<ListenerPhase>) {
@@ -284,6 +292,49 @@ mod tests {
     }
 
     const TIMES: Times = Times { idle: Duration::from_secs(60), write: Duration::from_secs(60) };
+
+    #[tokio::test(start_paused = true)]
+    async fn the_handlers_of_an_http2_connection_wait_for_its_client_to_read() {
+        const CALLS: usize = 40;
+        let (ours, theirs) = tokio::io::duplex(64 << 10);
+        let runs = Arc::<AtomicUsize>::default();
+        let counted = Arc::clone(&runs);
+        let large = move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            async { "x".repeat(1 << 20) }
+        };
+        let server = Server::builder("listener", "1.0.0").tool("large", "Says much.", large).build();
+        let service = HttpService::at_path(server, &HttpOptions::default(), TokioRuntime::current());
+        let place = Connections::new(1, 0).enter(None).ok().unwrap();
+        let (_phase, phases) = watch::channel(ListenerPhase::Open);
+        tokio::spawn(serve(Box::new(ours), None, service, place, TIMES, phases));
+        let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+        let windows = builder.initial_stream_window_size(64 << 10).initial_connection_window_size(1 << 30);
+        let (sender, connection) = windows.handshake(TokioIo::new(theirs)).await.unwrap();
+        tokio::spawn(connection);
+        let call = || {
+            let meta = serde_json::json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
+                "io.modelcontextprotocol/clientCapabilities": {}});
+            let params = serde_json::json!({"name": "large", "arguments": {}, "_meta": meta});
+            let body = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+            let request = Request::post("http://localhost/mcp").header("Content-Type", "application/json");
+            let request = request.header("Accept", "application/json, text/event-stream");
+            let request = request.header("MCP-Protocol-Version", "2026-07-28").header("Mcp-Method", "tools/call");
+            let request = request.header("Mcp-Name", "large").body(Full::<Bytes>::from(body.to_string())).unwrap();
+            sender.clone().send_request(request)
+        };
+        let asked: Vec<_> = (0..CALLS).map(|_| tokio::spawn(call())).collect();
+        sleep(Duration::from_secs(5)).await;
+        let unread = runs.load(Ordering::Relaxed);
+        assert!((1..=24).contains(&unread), "{unread} handlers ran for a client that reads nothing");
+        for response in asked {
+            let response = response.await.unwrap().unwrap();
+            assert_eq!(response.status(), StatusCode::OK);
+            assert!(response.into_body().collect().await.unwrap().to_bytes().len() > 1 << 20);
+        }
+        assert_eq!(runs.load(Ordering::Relaxed), CALLS);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn an_http2_connection_ends_when_it_has_had_no_request_for_a_while() {

@@ -35,6 +35,7 @@ mod state;
 mod stream;
 #[cfg(not(feature = "auth"))]
 mod uninhabited;
+mod unread;
 #[cfg(feature = "auth")]
 mod used_proofs;
 mod workers;

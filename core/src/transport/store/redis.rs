@@ -19,6 +19,25 @@ use tokio::{sync::Mutex, task::AbortHandle};
 const PACE: Duration = Duration::from_secs(1);
 /// Longest time to keep something, in milliseconds: a century.
 const LONGEST: u128 = 100 * 365 * 24 * 3600 * 1000;
+/// Most bytes that are read at a time: what holds more is not of this library, unless its program
+/// lets a task have a larger result.
+const MAX_READ: usize = 65 << 20;
+/// Gets an entry, unless it is too large.
+const GET: &str = "
+if redis.call('STRLEN', KEYS[1]) > tonumber(ARGV[1]) then return redis.error_reply('TOOLARGE ' .. KEYS[1]) end
+return redis.call('GET', KEYS[1])";
+/// Reads entries of a log, fewer where they are large.
+const READ: &str = "
+local found, bytes = {}, 0
+for _, entry in ipairs(redis.call('XRANGE', KEYS[1], ARGV[2], '+', 'COUNT', ARGV[3])) do
+  bytes = bytes + #entry[2][#entry[2]]
+  if bytes > tonumber(ARGV[1]) then
+    if #found == 0 then return redis.error_reply('TOOLARGE ' .. KEYS[1]) end
+    break
+  end
+  found[#found + 1] = entry
+end
+return found";
 /// Sets an entry, if it is still the same.
 const PUT_IF: &str = "
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -130,7 +149,7 @@ impl Database {
             // MISCONF: its disk is full, say.
             (Some("OOM" | "MISCONF"), _) => StoreErrorKind::Full,
             (Some("WRONGTYPE"), _) => StoreErrorKind::Invalid,
-            (_, ErrorKind::UnexpectedReturnType | ErrorKind::Parse) => StoreErrorKind::Corrupt,
+            (Some("TOOLARGE"), _) | (_, ErrorKind::UnexpectedReturnType | ErrorKind::Parse) => StoreErrorKind::Corrupt,
             _ => StoreErrorKind::Unavailable,
         };
         StoreError::new(kind, &*self.name, error.to_string())
@@ -160,7 +179,7 @@ fn millis(time: Duration) -> u64 {
 
 impl Store for RedisStore {
     fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
-        self.run(cmd("GET").arg(self.key(key)).take())
+        self.run(cmd("EVAL").arg(GET).arg(1).arg(self.key(key)).arg(MAX_READ).take())
     }
 
     fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
@@ -210,8 +229,8 @@ impl Store for RedisStore {
         let (this, key) = (self.clone(), self.key(log));
         let name = key.clone();
         let look = Box::new(move |_| {
-            let mut range = cmd("XRANGE");
-            range.arg(&key).arg(format!("(0-{after}")).arg("+").arg("COUNT").arg(limit);
+            let mut range = cmd("EVAL");
+            range.arg(READ).arg(1).arg(&key).arg(MAX_READ).arg(format!("(0-{after}")).arg(limit);
             let (read, database) = (this.run::<Vec<(String, Vec<String>)>>(range), Arc::clone(&this.database));
             Box::pin(async move { entries(read.await?, &database) }) as BoxedTask<_>
         });

@@ -189,6 +189,26 @@ async fn applications_share_a_database_by_namespaces() {
 }
 
 #[tokio::test]
+async fn what_is_too_large_in_redis_stays_there() {
+    let server = RedisServer::start(&[]).await;
+    // Loads take their time.
+    let store = RedisStore::new(&url(server.port), "test", TokioRuntime::current(), SOON).unwrap();
+    let text = |bytes: usize| "x".repeat(bytes);
+    store.put("a", &text(66 << 20), MINUTE).await.unwrap();
+    let error = store.get("a").await.unwrap_err();
+    assert!(error.kind == StoreErrorKind::Corrupt && error.problem.contains("TOOLARGE"), "{error}");
+    for bytes in [40 << 20, 40 << 20, 66 << 20] {
+        store.append("l", &text(bytes), 9, MINUTE).await.unwrap();
+    }
+    let first = store.read("l", 0, 9, Duration::ZERO).await.unwrap();
+    assert_eq!(first.len(), 1, "the next one would be too much");
+    let second = store.read("l", first[0].position, 9, Duration::ZERO).await.unwrap();
+    assert_eq!(second.len(), 1);
+    let error = store.read("l", second[0].position, 9, Duration::ZERO).await.unwrap_err();
+    assert_eq!(error.kind, StoreErrorKind::Corrupt, "{error}");
+}
+
+#[tokio::test]
 async fn a_restarted_redis_is_in_use_again_and_positions_rise_though_all_is_lost() {
     let server = RedisServer::start(&[]).await;
     let (port, store) = (server.port, guarded(server.port));

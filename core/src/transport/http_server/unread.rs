@@ -1,0 +1,182 @@
+//! The responses of one HTTP/2 connection that its client does not read: they must not pile up, nor
+//! keep the handlers busy for others' sake.
+//!
+//! Nobody knows the size of a response before its handler has run. So a request counts as one of
+//! the size that is typical of its connection, until it is answered or has run for a while.
+
+use super::body::HttpBody;
+use crate::sync::Mutex;
+use bytes::Bytes;
+use http::Response;
+use http_body::{Body, Frame, SizeHint};
+use std::{
+    convert::Infallible,
+    future::Future,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::{sync::Notify, time::timeout};
+
+/// Bytes of responses that may wait to be read; beyond them, requests wait.
+const MAX_UNREAD: usize = 16 << 20;
+/// The size of the first responses, as long as none is known.
+const FIRST: usize = 1 << 20;
+/// Time for which a request counts that is not answered: calls may take long, and keep none off.
+const YOUNG: Duration = Duration::from_millis(100);
+/// The most that the connection takes of a response at a time: what it has taken is unread, too.
+const PIECE: usize = 64 << 10;
+
+pub(super) struct UnreadResponses {
+    state: Mutex<UnreadState>,
+    freed: Notify,
+}
+
+struct UnreadState {
+    bytes: usize,
+    /// Requests that are not answered, and count.
+    young: usize,
+    /// The size of the largest response lately.
+    typical: usize,
+}
+
+impl UnreadState {
+    fn has_room(&self) -> bool {
+        let expected = self.young.saturating_add(1).saturating_mul(self.typical);
+        let alone = self.young == 0 && self.bytes <= MAX_UNREAD;
+        alone || self.bytes.saturating_add(expected) <= MAX_UNREAD
+    }
+}
+
+impl UnreadResponses {
+    pub(super) fn new() -> Arc<Self> {
+        let state = UnreadState { bytes: 0, young: 0, typical: FIRST };
+        Arc::new(Self { state: Mutex::new(state), freed: Notify::new() })
+    }
+
+    /// Answers a request when there is room for its response.
+    pub(super) async fn respond(
+        self: &Arc<Self>,
+        respond: impl Future<Output = Response<HttpBody>>,
+    ) -> Response<UnreadBody> {
+        let mut young = Some(self.enter().await);
+        let mut respond = pin!(respond);
+        let response = match timeout(YOUNG, respond.as_mut()).await {
+            Ok(response) => response,
+            Err(_) => {
+                young = None;
+                respond.await
+            }
+        };
+        let left = response.body().ready_bytes();
+        {
+            let mut state = self.state.lock();
+            state.bytes += left;
+            state.typical = left.max(state.typical / 2);
+        }
+        drop(young);
+        let unread = Some(Arc::clone(self));
+        response.map(|body| UnreadBody { body, rest: Bytes::new(), left, unread })
+    }
+
+    async fn enter(self: &Arc<Self>) -> YoungRequest {
+        loop {
+            let freed = self.freed.notified();
+            {
+                let mut state = self.state.lock();
+                if state.has_room() {
+                    state.young += 1;
+                    break;
+                }
+            }
+            freed.await;
+        }
+        // There may be room for another one, too.
+        self.freed.notify_one();
+        YoungRequest(Arc::clone(self))
+    }
+
+    fn change(&self, change: impl FnOnce(&mut UnreadState)) {
+        change(&mut self.state.lock());
+        self.freed.notify_one();
+    }
+}
+
+struct YoungRequest(Arc<UnreadResponses>);
+
+impl Drop for YoungRequest {
+    fn drop(&mut self) {
+        self.0.change(|state| state.young -= 1);
+    }
+}
+
+/// The body of a response, in pieces.
+pub(super) struct UnreadBody {
+    body: HttpBody,
+    /// What came of the body, and was not taken yet.
+    rest: Bytes,
+    /// Bytes that count as unread.
+    left: usize,
+    /// `None`: it is taken as it comes.
+    unread: Option<Arc<UnreadResponses>>,
+}
+
+impl UnreadBody {
+    /// A body that is taken as it comes.
+    pub(super) fn whole(body: HttpBody) -> Self {
+        Self { body, rest: Bytes::new(), left: 0, unread: None }
+    }
+
+    fn take(&mut self) -> Bytes {
+        let piece = self.rest.split_to(self.rest.len().min(PIECE));
+        self.read(piece.len().min(self.left));
+        piece
+    }
+
+    fn read(&mut self, bytes: usize) {
+        if let (Some(unread), 1..) = (&self.unread, bytes) {
+            self.left -= bytes;
+            unread.change(|state| state.bytes -= bytes);
+        }
+    }
+}
+
+impl Body for UnreadBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.unread.is_none() {
+            return Pin::new(&mut self.body).poll_frame(context);
+        }
+        if self.rest.is_empty() {
+            match Pin::new(&mut self.body).poll_frame(context) {
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(data) => self.rest = data,
+                    Err(other) => return Poll::Ready(Some(Ok(other))),
+                },
+                other => return other,
+            }
+        }
+        Poll::Ready(Some(Ok(Frame::data(self.take()))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let exact = self.body.size_hint().exact().map(|bytes| bytes + self.rest.len() as u64);
+        exact.map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+impl Drop for UnreadBody {
+    fn drop(&mut self) {
+        self.read(self.left);
+    }
+}
