@@ -6,8 +6,9 @@ use std::{cell::Cell, sync::Arc, time::Duration};
 use tokio::time::sleep;
 use trunkline::{
     protocol::model::{ElicitParams, Field, FormSchema},
+    runtime::BoxedTask,
     server::{Context, Resource, ServerOptions, TaskSupport, Tool, ToolError},
-    store::{ProcessStore, Store, StoreChoice},
+    store::{LogEntry, ProcessStore, Store, StoreChoice, StoreError},
     testing::FaultyStore,
     transport::{HttpOptions, TokioRuntime},
 };
@@ -314,32 +315,81 @@ async fn http_38_a_call_is_read_on_at_any_process() {
     }
 }
 
+/// A store whose logs take their time to get an entry.
+struct SlowLogs(Arc<FaultyStore>);
+
+impl Store for SlowLogs {
+    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+        self.0.get(key)
+    }
+
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+        self.0.put(key, text, keep_for)
+    }
+
+    fn put_if(
+        &self,
+        key: &str,
+        expected: Option<&str>,
+        text: &str,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<bool, StoreError>> {
+        self.0.put_if(key, expected, text, keep_for)
+    }
+
+    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+        self.0.remove(key)
+    }
+
+    fn append(&self, log: &str, entry: &str, max: usize, keep_for: Duration) -> BoxedTask<Result<u64, StoreError>> {
+        let (store, log, entry) = (Arc::clone(&self.0), log.to_owned(), entry.to_owned());
+        Box::pin(async move {
+            sleep(Duration::from_millis(100)).await;
+            store.append(&log, &entry, max, keep_for).await
+        })
+    }
+
+    fn read(
+        &self,
+        log: &str,
+        after: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+        self.0.read(log, after, limit, wait)
+    }
+}
+
 #[tokio::test]
 async fn a_call_whose_process_is_gone_fails_with_a_typed_error_at_another() {
     let store = store();
     let killed = FaultyStore::new(Arc::clone(&store));
-    let a = worker(&(Arc::clone(&killed) as Arc<dyn Store>)).await;
+    let a = worker(&(Arc::new(SlowLogs(Arc::clone(&killed))) as Arc<dyn Store>)).await;
     let b = worker(&store).await;
     let _gate = Gate::add(&a.server);
     let id = a.session("2025-11-25").await;
     let mut stream = a.ask("POST").json(&Gate::call(5, false, true)).header("Mcp-Session-Id", &id).start().await;
     stream.until("notifications/progress").await;
     let last = last_id(&stream);
-    sleep(Duration::from_millis(200)).await;
-    // As a process that was killed: nothing comes of it any more, and its lease is over.
+    // As a process that was killed as soon as its client knew of the stream: nothing comes of it
+    // any more, and its lease is over.
     killed.set_away(true);
     let number: u64 = last.split_once('-').unwrap().0.parse().unwrap();
     let lease = format!("v1/worker/{}", number >> 32);
     assert!(store.get(&lease).await.unwrap().is_some());
     sleep(Duration::from_millis(500)).await;
     store.remove(&lease).await.unwrap();
-    let mut resumed = b.stream_of(&id, Some(&last)).await;
-    resumed.until("\r\n0\r\n\r\n").await;
-    let text = resumed.text();
-    let data = text.lines().filter_map(|line| line.strip_prefix("data: {")).next_back().unwrap();
-    let answer: Value = serde_json::from_str(&format!("{{{data}")).unwrap();
-    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(5), &json!(-32603)), "{answer}");
-    assert_eq!(answer["error"]["data"]["reason"], "interrupted");
+    // Until the client has read it, however often its connection breaks.
+    drop(b.stream_of(&id, Some(&last)).await);
+    for _ in 0..2 {
+        let mut resumed = b.stream_of(&id, Some(&last)).await;
+        resumed.until("\r\n0\r\n\r\n").await;
+        let text = resumed.text();
+        let data = text.lines().filter_map(|line| line.strip_prefix("data: {")).next_back().unwrap();
+        let answer: Value = serde_json::from_str(&format!("{{{data}")).unwrap();
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(5), &json!(-32603)), "{answer}");
+        assert_eq!(answer["error"]["data"]["reason"], "interrupted");
+    }
     // The session goes on.
     assert_eq!(b.ask_in(&id, "ping", json!({})).await.status, 200);
 }

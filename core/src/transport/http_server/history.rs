@@ -7,6 +7,7 @@ use super::{
 use crate::{
     http::replay::{EventId, Replay},
     protocol::RequestId,
+    runtime::BoxedTask,
     server::OutgoingMessage,
     sync::Mutex,
 };
@@ -33,11 +34,14 @@ pub(super) struct History {
 }
 
 /// Keeps the events of streams where other processes find them. Never blocks.
+///
+/// A process that is gone has no verdict on streams of which there is no record: clients learn of
+/// one when its record is kept.
 pub(super) trait EventLog: Send + Sync {
     /// A number that no stream of the session had, in any process.
     fn next_stream(&self) -> u64;
-    /// The stream of requests begins.
-    fn opened(&self, stream: u64, requests: &[RequestId]);
+    /// The stream of requests begins; completes when others find it, or nobody knows when they do.
+    fn opened(&self, stream: u64, requests: &[RequestId]) -> BoxedTask<()>;
     /// Keeps an event.
     fn kept(&self, id: EventId, outgoing: &OutgoingMessage);
     /// Nothing follows on a stream.
@@ -72,20 +76,20 @@ impl History {
         self.retry
     }
 
-    /// A stream gets its number: that of requests, or of messages without one.
-    pub(super) fn open(&self, stream: &Arc<Stream>, requests: &[RequestId]) -> u64 {
+    /// A stream gets its number: that of requests, or of messages without one. Clients may learn of
+    /// it when the future has completed, if there is one.
+    pub(super) fn open(&self, stream: &Arc<Stream>, requests: &[RequestId]) -> (u64, Option<BoxedTask<()>>) {
         let mut log = self.log.lock();
-        let number = match &self.elsewhere {
+        let (number, kept) = match &self.elsewhere {
             Some(elsewhere) => {
                 let number = elsewhere.next_stream();
                 log.replay.open_as(number);
-                elsewhere.opened(number, requests);
-                number
+                (number, Some(elsewhere.opened(number, requests)))
             }
-            None => log.replay.open(),
+            None => (log.replay.open(), None),
         };
         log.live.insert(number, Arc::downgrade(stream));
-        number
+        (number, kept)
     }
 
     /// Returns whether other processes find the events too: then they are kept as they come.

@@ -2,7 +2,7 @@
 
 use super::{
     body::{Events, HttpBody},
-    stream::{StreamItem, StreamReader},
+    stream::{Opening, StreamItem, StreamReader},
 };
 use crate::{
     http::{
@@ -92,7 +92,8 @@ pub(super) async fn answer(keep_alive: Duration, mut reader: StreamReader, accep
                     keep_alive,
                     reader,
                     Some(StreamItem::Message(None, OutgoingMessage::Response { message: text, failure })),
-                );
+                )
+                .await;
             }
             rejected(Rejection { status, body: text, headers: Vec::new() })
         }
@@ -100,18 +101,21 @@ pub(super) async fn answer(keep_alive: Duration, mut reader: StreamReader, accep
         // without a message.
         Ok(None) if accepts.events => stream(Events::new(reader, keep_alive, None)),
         Ok(None) => empty(StatusCode::NO_CONTENT),
-        Ok(first) => opened(keep_alive, reader, first),
-        Err(_silence) => opened(keep_alive, reader, None),
+        Ok(first) => opened(keep_alive, reader, first).await,
+        Err(_silence) => opened(keep_alive, reader, None).await,
     }
 }
 
-fn opened(keep_alive: Duration, reader: StreamReader, first: Option<StreamItem>) -> Response<HttpBody> {
+async fn opened(keep_alive: Duration, reader: StreamReader, first: Option<StreamItem>) -> Response<HttpBody> {
     let outgoing = match &first {
         Some(StreamItem::Message(_, outgoing)) => Some(outgoing),
         _ => None,
     };
-    let (position, id) = reader.open(outgoing);
-    let position = position.filter(|_| reader.polls());
+    let Opening { before, first: id, kept } = reader.open(outgoing);
+    if let Some(kept) = kept {
+        kept.await;
+    }
+    let position = before.filter(|_| reader.polls());
     let first = match first {
         Some(StreamItem::Message(_, outgoing)) => Some(StreamItem::Message(id, outgoing)),
         other => other,

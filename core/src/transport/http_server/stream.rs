@@ -4,6 +4,7 @@ use super::{gate::Permit, history::History, queue::StreamQueue};
 use crate::{
     http::replay::EventId,
     protocol::RequestId,
+    runtime::BoxedTask,
     server::{Arrival, Connection, Outbound, OutgoingMessage},
     sync::Mutex,
 };
@@ -84,6 +85,17 @@ pub(super) enum StreamItem {
     HungUp(Duration),
 }
 
+/// The places with which an event stream begins, for a client that can come back.
+#[derive(Default)]
+pub(super) struct Opening {
+    /// The place before everything.
+    pub(super) before: Option<EventId>,
+    /// The place of what was read already.
+    pub(super) first: Option<EventId>,
+    /// Completes when other processes know of the stream.
+    pub(super) kept: Option<BoxedTask<()>>,
+}
+
 /// The end that the HTTP response holds. Dropping it is a disconnect, unless everything has been
 /// read.
 pub(super) struct StreamReader {
@@ -106,7 +118,7 @@ impl Stream {
         };
         let stream = Arc::new(Self { state: Mutex::default(), kind });
         if let Some(history) = history {
-            stream.state.lock().number = Some(history.open(&stream, &[]));
+            stream.state.lock().number = Some(history.open(&stream, &[]).0);
         }
         stream
     }
@@ -425,17 +437,22 @@ impl StreamReader {
     }
 
     /// The response becomes an event stream, which begins with what was read already: its place,
-    /// and the place before it, if the client can come back.
-    pub(super) fn open(&self, first: Option<&OutgoingMessage>) -> (Option<EventId>, Option<EventId>) {
+    /// and the place before it, if the client can come back. It may learn of them when the future
+    /// has completed, if there is one.
+    pub(super) fn open(&self, first: Option<&OutgoingMessage>) -> Opening {
         let mut state = self.stream.state.lock();
-        let Some(history) = self.stream.history() else { return (None, None) };
+        let Some(history) = self.stream.history() else { return Opening::default() };
         let requests: &[RequestId] = match &self.stream.kind {
             StreamKind::Resumable { requests, .. } => requests,
             _ => &[],
         };
-        let number = *state.number.get_or_insert_with(|| history.open(&self.stream, requests));
+        let (number, kept) = match state.number {
+            Some(number) => (number, None),
+            None => history.open(&self.stream, requests),
+        };
+        state.number = Some(number);
         let position = history.position(number);
-        (Some(position), first.and_then(|outgoing| history.keep(number, outgoing)))
+        Opening { before: Some(position), first: first.and_then(|outgoing| history.keep(number, outgoing)), kept }
     }
 
     /// Returns whether every message has been read and no more will come.

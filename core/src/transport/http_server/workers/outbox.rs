@@ -9,9 +9,11 @@ use crate::{
 };
 use std::{
     collections::{HashMap, VecDeque},
+    convert::Infallible,
     sync::Arc,
     time::Duration,
 };
+use tokio::sync::oneshot::Sender;
 
 /// Most entries that wait, and their most bytes.
 const MAX_WAITING: usize = 10_000;
@@ -34,6 +36,8 @@ struct WaitingEntries {
     /// The bytes of each session; those of none are the server's.
     by_session: HashMap<Option<Arc<str>>, usize>,
     is_sending: bool,
+    /// The store failed last.
+    is_away: bool,
     lost: u64,
 }
 
@@ -50,7 +54,11 @@ pub(super) struct OutboxEntry {
     pub(super) keep_for: Duration,
     /// The entry of the log of messages that says so, when it is kept.
     pub(super) wake: Option<(&'static str, String)>,
+    /// Dropped with the entry, or as soon as the store is away: nobody waits for that.
+    pub(super) watcher: Watcher,
 }
+
+pub(super) type Watcher = Mutex<Option<Sender<Infallible>>>;
 
 impl Outbox {
     pub(super) fn new(store: StoreGuard, runtime: Arc<dyn Runtime>) -> Arc<Self> {
@@ -87,6 +95,7 @@ impl Outbox {
             };
             let Some(entry) = first else { return };
             let appended = self.store.append(&entry.log, &entry.text, entry.max_entries, entry.keep_for).await;
+            self.waiting.lock().set_away(appended.is_err());
             match appended {
                 Err(error) if matches!(error.kind, StoreErrorKind::Unavailable | StoreErrorKind::Full) => {
                     self.runtime.sleep_until(later(self.runtime.now(), PAUSE)).await;
@@ -114,7 +123,17 @@ impl Outbox {
 }
 
 impl WaitingEntries {
+    fn set_away(&mut self, is_away: bool) {
+        self.is_away = is_away;
+        if is_away {
+            self.entries.iter().for_each(|entry| drop(entry.watcher.lock().take()));
+        }
+    }
+
     fn push(&mut self, entry: OutboxEntry) {
+        if self.is_away {
+            entry.watcher.lock().take();
+        }
         self.bytes += entry.text.len();
         *self.by_session.entry(entry.of.clone()).or_default() += entry.text.len();
         self.entries.push_back(Arc::new(entry));
@@ -147,7 +166,15 @@ mod tests {
     fn entry(of: Option<&str>, text: &str) -> OutboxEntry {
         let keep_for = Duration::from_secs(60);
         let (log, text) = (of.unwrap_or("all").to_owned(), text.to_owned());
-        OutboxEntry { of: of.map(Into::into), log, text, max_entries: 9, keep_for, wake: None }
+        OutboxEntry {
+            of: of.map(Into::into),
+            log,
+            text,
+            max_entries: 9,
+            keep_for,
+            wake: None,
+            watcher: Watcher::default(),
+        }
     }
 
     #[test]

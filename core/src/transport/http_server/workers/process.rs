@@ -4,7 +4,7 @@ use super::{
     board::NoticeBoard,
     keys,
     notice::{Notice, Tells},
-    outbox::{Outbox, OutboxEntry},
+    outbox::{Outbox, OutboxEntry, Watcher},
 };
 use crate::{
     engine::{Limits, later},
@@ -251,7 +251,8 @@ impl Workers {
     pub(super) fn tell(&self, log: &str, tells: Tells) {
         let (max_entries, keep_for) = keys::bounds(log);
         let text = self.written(tells);
-        self.append_soon(OutboxEntry { of: None, log: log.to_owned(), text, max_entries, keep_for, wake: None });
+        let (log, watcher) = (log.to_owned(), Watcher::default());
+        self.append_soon(OutboxEntry { of: None, log, text, max_entries, keep_for, wake: None, watcher });
     }
 
     pub(super) fn append_soon(&self, entry: OutboxEntry) {

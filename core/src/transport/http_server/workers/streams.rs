@@ -3,7 +3,7 @@
 use super::{
     keys,
     notice::Tells,
-    outbox::OutboxEntry,
+    outbox::{OutboxEntry, Watcher},
     process::{BATCH, PAUSE, Workers},
     sessions::SharedSession,
 };
@@ -11,8 +11,10 @@ use crate::{
     engine::later,
     http::replay::EventId,
     protocol::{RequestId, RpcError, envelope},
+    runtime::BoxedTask,
     server::OutgoingMessage,
     store::{LogEntry, Store, StoreError},
+    sync::Mutex,
     transport::http_server::{history::EventLog, stream::Stream},
 };
 use bytes::Bytes;
@@ -21,6 +23,7 @@ use std::{
     sync::{Arc, Weak},
     time::Duration,
 };
+use tokio::sync::oneshot;
 
 /// Longest time until the log of a stream is there, after its client has learnt of it.
 const SOON: Duration = Duration::from_secs(2);
@@ -54,7 +57,7 @@ pub(in crate::transport::http_server) struct StreamLog {
 }
 
 impl StreamLog {
-    fn append(&self, stream: u64, entry: &StreamEntry) {
+    fn append(&self, stream: u64, entry: &StreamEntry, watcher: Watcher) {
         let Some(workers) = self.workers.upgrade() else { return };
         let text = serde_json::to_string(entry).unwrap_or_default();
         workers.append_soon(OutboxEntry {
@@ -65,6 +68,7 @@ impl StreamLog {
             max_entries: workers.max_events.saturating_add(2),
             keep_for: KEEP,
             wake: None,
+            watcher,
         });
     }
 }
@@ -74,19 +78,21 @@ impl EventLog for StreamLog {
         self.workers.upgrade().map_or(0, |workers| workers.next_stream())
     }
 
-    fn opened(&self, stream: u64, requests: &[RequestId]) {
-        self.append(stream, &StreamEntry::Opened(requests.to_vec()));
+    fn opened(&self, stream: u64, requests: &[RequestId]) -> BoxedTask<()> {
+        let (watcher, kept) = oneshot::channel();
+        self.append(stream, &StreamEntry::Opened(requests.to_vec()), Mutex::new(Some(watcher)));
+        Box::pin(async move { drop(tokio::time::timeout(SOON, kept).await) })
     }
 
     fn kept(&self, id: EventId, outgoing: &OutgoingMessage) {
         let Some(message) = outgoing.message() else { return };
         let message = String::from_utf8_lossy(message).into_owned();
         let answers = matches!(outgoing, OutgoingMessage::Response { .. });
-        self.append(id.stream(), &StreamEntry::Event { number: id.event(), message, answers });
+        self.append(id.stream(), &StreamEntry::Event { number: id.event(), message, answers }, Watcher::default());
     }
 
     fn finished(&self, stream: u64) {
-        self.append(stream, &StreamEntry::Finished);
+        self.append(stream, &StreamEntry::Finished, Watcher::default());
     }
 }
 

@@ -4,7 +4,7 @@
 use super::{
     keys,
     notice::{Notice, Tells},
-    outbox::OutboxEntry,
+    outbox::{OutboxEntry, Watcher},
     place::StreamPlace,
     process::{BATCH, PAUSE, Workers},
     sessions::SharedSession,
@@ -64,6 +64,7 @@ impl Workers {
             max_entries: self.max_events,
             keep_for: self.idle.max(KEEP),
             wake: Some(wake),
+            watcher: Watcher::default(),
         });
     }
 
