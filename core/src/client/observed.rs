@@ -51,7 +51,12 @@ impl ClientInner {
         let Some(operation) = RunningOperation::begin(telemetry, &self.runtime, self.operation(method, params)) else {
             return (extras, reply);
         };
-        let trace = Arc::new(SentTrace::new(operation.context()));
+        let mut context = operation.context();
+        if extras.trace.is_some() {
+            // A proxy continues the trace of its caller, without what the caller says besides.
+            context.baggage = None;
+        }
+        let trace = Arc::new(SentTrace::new(context));
         let extras = RequestExtras { trace: Some(Arc::clone(&trace)), ..extras };
         (extras, Arc::new(ObservedReply::new(operation, method, trace, reply)))
     }

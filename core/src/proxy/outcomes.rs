@@ -14,8 +14,14 @@ const STATE: &str = "requestState";
 /// The parameters as they are sent on: without what belongs to the conversation with the caller.
 pub(super) fn passed_params(input: &RawJson) -> Result<RawJson, RpcError> {
     const OF_CONVERSATION: [&str; 3] = ["inputResponses", "requestState", "task"];
-    const OF_META: [&str; 5] =
-        [meta::PROTOCOL_VERSION, meta::CLIENT_INFO, meta::CLIENT_CAPABILITIES, meta::LOG_LEVEL, meta::PROGRESS_TOKEN];
+    const OF_META: [&str; 6] = [
+        meta::PROTOCOL_VERSION,
+        meta::CLIENT_INFO,
+        meta::CLIENT_CAPABILITIES,
+        meta::LOG_LEVEL,
+        meta::PROGRESS_TOKEN,
+        meta::BAGGAGE,
+    ];
     let passed = || -> Option<RawJson> {
         let mut params: ObjectMembers = input.parse().ok()?;
         for member in OF_CONVERSATION {

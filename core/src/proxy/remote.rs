@@ -313,8 +313,11 @@ impl Drop for Remote {
 /// The options of a request that is sent on: it belongs to the trace of its caller, who may have
 /// said so in a header only, and comes of the same cause.
 fn options_for(info: &CallInfo) -> RequestOptions {
-    let context = info.trace_context();
-    let trace = (!context.is_empty()).then(|| Arc::new(SentTrace::new(context)));
+    let mut context = info.trace_context();
+    let is_traced = !context.is_empty();
+    // That is for this server.
+    context.baggage = None;
+    let trace = is_traced.then(|| Arc::new(SentTrace::new(context)));
     let options = RequestOptions::default().with_trace(trace).with_cause(info.cause().cloned());
     // A task has the time for which it is kept.
     if info.is_task() { options.with_timeout(Duration::MAX).with_max_timeout(Duration::MAX) } else { options }

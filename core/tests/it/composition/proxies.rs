@@ -61,6 +61,10 @@ impl Drop for OnDrop {
 pub(super) fn remote() -> Server {
     Server::builder("remote", "1.0.0")
         .tool("sum", "Add.", async |Params(given): Params<Sum>| Json(Total { total: given.a + given.b }))
+        .tool("context", "Give the trace context of the call.", async |ctx: Context| {
+            let meta: Value = ctx.meta().map(|meta| meta.parse().unwrap()).unwrap_or_default();
+            json!({"traceparent": meta["traceparent"], "baggage": meta["baggage"]}).to_string()
+        })
         .tool("meta", "Give the metadata of the call.", async |ctx: Context| {
             let meta: Value = ctx.meta().map(|meta| meta.parse().unwrap()).unwrap_or_default();
             meta["example.com/trace"].to_string()
@@ -226,7 +230,15 @@ async fn everything_passes(front: &Client, pair: &str) {
     let result: Value =
         soon(front.request(method::TOOLS_CALL, Some(&params), &options)).await.unwrap().parse().unwrap();
     assert_eq!(result["content"][0]["text"], "[1]", "{pair}");
+    // What a caller says of itself is not for the server behind.
+    let params = json!({"name": "context", "arguments": {}, "_meta": {"traceparent": TRACE, "baggage": "user=eve"}});
+    let params = RawJson::from_value(&params).unwrap();
+    let result: Value =
+        soon(front.request(method::TOOLS_CALL, Some(&params), &options)).await.unwrap().parse().unwrap();
+    assert_eq!(result["content"][0]["text"], json!({"traceparent": TRACE, "baggage": null}).to_string(), "{pair}");
 }
+
+const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
 
 #[tokio::test]
 async fn can_04_a_cancelled_call_is_cancelled_at_the_remote_server() {
