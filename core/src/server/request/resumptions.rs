@@ -16,9 +16,11 @@ use std::{
 
 /// Kept values are small, such as the number of a payment.
 const MAX_BYTES: usize = 16 << 20;
+/// Looks at a state that another request has, and the pause between them: that may be about to end.
+pub(super) const LOOKS: usize = 20;
+pub(super) const LOOK: Duration = Duration::from_millis(100);
 /// The refusal of a state that another request has.
-pub(super) const IN_USE: &str =
-    "requestState is in use by another request; wait for its result, or for its end before a retry";
+pub(super) const IN_USE: &str = "another request with this requestState is being served; send it again after that";
 /// The size of a record without values.
 const RECORD_BYTES: usize = 128;
 
@@ -85,7 +87,7 @@ impl Resumptions {
         records.forget_expired(principal, now);
         let kept = match records.by_id.get(id) {
             Some(record) if record.is_running => {
-                return Err(RpcError::invalid_params(IN_USE));
+                return Err(RpcError::busy(IN_USE));
             }
             Some(record) => record.kept.clone(),
             None => {

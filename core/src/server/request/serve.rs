@@ -6,11 +6,13 @@ use super::{
     context::{RequestContext, Responder, Route, Routed, Services},
     mapper::{MiddlewareLink, ResultMapper},
     mirrored,
+    resumptions::{IN_USE, LOOK, LOOKS},
     stored_resumptions::HeldResumption,
 };
 use crate::{
-    engine::{IncomingCall, RequestInfo},
+    engine::{IncomingCall, RequestInfo, later},
     protocol::{RawJson, RevisionFeature, RpcError, method},
+    race,
     server::{
         handlers::{Call, Cancellation, Handler, InputRequired, Outcome},
         registry::RegisteredMiddleware,
@@ -47,16 +49,44 @@ impl RequestContext {
         let context = self;
         let _entered = context.span.enter();
         context.look_for_tasks();
-        match mirrored::check(&context).and_then(|()| context.resume_rounds()) {
-            Ok(()) => context.when_held(|context| {
+        let go_on = |context: &Arc<Self>| {
+            context.when_held(|context| {
                 context.when_open(Responder::Client, |context, responder| {
                     context.step(0, context.params.clone(), responder);
                 });
-            }),
+            });
+        };
+        match mirrored::check(&context).and_then(|()| context.resume_rounds()) {
+            Ok(()) => go_on(&context),
+            Err(error) if error.is_busy() => context.when_free(go_on),
             Err(error) => {
                 context.deliver(Responder::Client, Err(error));
             }
         }
+    }
+
+    /// Goes on when no other request with the same state is served here: this may be a retry, after
+    /// a connection that broke.
+    fn when_free(self: &Arc<Self>, go_on: impl FnOnce(&Arc<Self>) + Send + 'static) {
+        let context = Arc::clone(self);
+        self.connection.runtime().spawn(Box::pin(async move {
+            let runtime = context.connection.runtime();
+            let mut resumed = Err(RpcError::busy(IN_USE));
+            for _ in 0..LOOKS {
+                let look = runtime.sleep_until(later(runtime.now(), LOOK));
+                if race::unless(context.cancellation.cancelled(), look).await.is_none() {
+                    break;
+                }
+                resumed = context.resume_rounds();
+                if !resumed.as_ref().is_err_and(RpcError::is_busy) {
+                    break;
+                }
+            }
+            match resumed {
+                Ok(()) => context.span.in_scope(|| go_on(&context)),
+                Err(error) => drop(context.deliver(Responder::Client, Err(error))),
+            }
+        }));
     }
 
     /// The span in which the middleware and the handler of the request run.

@@ -3,7 +3,7 @@
 //! other, so that an effect does not happen twice (MRTR-08).
 
 use super::{
-    resumptions::{HeldState, IN_USE},
+    resumptions::{HeldState, IN_USE, LOOK, LOOKS},
     tasks::StoredTasks,
 };
 use crate::{
@@ -16,9 +16,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-/// Looks at a state that another worker serves, and the pause between them: it may be about to end.
-const LOOKS: usize = 20;
-const LOOK: Duration = Duration::from_millis(100);
 /// Pause after a failure of the store.
 const PAUSE: Duration = Duration::from_millis(500);
 /// Time for which a record is kept that says nothing.
@@ -77,7 +74,7 @@ impl HeldResumption {
                 }
             }
         }
-        Err(RpcError::invalid_params(IN_USE))
+        Err(RpcError::busy(IN_USE))
     }
 
     /// `None`: another worker serves a request with the state.
@@ -272,7 +269,7 @@ mod tests {
         alice.request("tools/call", retry.clone());
         payments.reach(1).await;
         let refused = elsewhere.ask("tools/call", retry.clone()).await;
-        assert_eq!(refused["error"]["message"], IN_USE, "{refused}");
+        assert_eq!(refused["error"], json!(RpcError::busy(IN_USE)), "{refused}");
         // Its connection breaks: the client sends the same again, to the other worker.
         alice.connection.close();
         gate.add_permits(1);
@@ -301,7 +298,7 @@ mod tests {
         store.kept.put("worker/killed/lease", "", MINUTE / 6).await.unwrap();
         let elsewhere = client(&other);
         let refused = elsewhere.ask("tools/call", retry.clone()).await;
-        assert_eq!(refused["error"]["code"], -32602, "its lease counts: {refused}");
+        assert_eq!(refused["error"]["data"]["reason"], "busy", "its lease counts: {refused}");
         tokio::time::sleep(MINUTE / 6).await;
         assert_eq!(text_of(&elsewhere.ask("tools/call", retry).await), "payment 1");
     }
