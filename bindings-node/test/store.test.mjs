@@ -13,10 +13,12 @@ import { sharedStores, withRedis } from "../test-support/redis.mjs";
 
 const patience = 30_000;
 const WORKER = `
+import { setTimeout as sleep } from "node:timers/promises";
 import { Server } from "trunkline";
-const server = new Server({ name: "reports", version: "1" }, { store: process.argv[2], taskPollInterval: 20 });
+const server = new Server({ name: "reports", version: "1" }, { store: process.argv[2], taskPollInterval: 20, drainDeadline: 2000 });
 server.registerTool("report", { task: "optional" }, () => "the report");
 server.registerTool("echo", { inputSchema: { type: "object" } }, ({ text }) => text);
+server.registerTool("wait", { task: "required", inputSchema: { type: "object" } }, async ({ ms }) => (await sleep(ms), "done"));
 const listener = await server.listen({ port: 0 });
 console.log(listener.url);
 await listener.run();
@@ -38,7 +40,7 @@ async function withWorker(folder, store, use) {
   writeFileSync(program, WORKER);
   await withProcess(process.execPath, [program, store], async (child) => {
     const [url] = await once(createInterface({ input: child.stdout }), "line", { signal: AbortSignal.timeout(patience) });
-    await use(url);
+    await use(url, child);
   });
 }
 
@@ -53,7 +55,7 @@ async function post(url, session, method, params) {
 for (const kind of sharedStores) {
   const withWorkers = (use) =>
     withFolder((folder) => {
-      const start = (store) => withWorker(folder, store, (one) => withWorker(folder, store, (other) => use(one, other)));
+      const start = (store) => withWorker(folder, store, (one, child) => withWorker(folder, store, (other) => use(one, other, child)));
       return kind === "redis" ? withRedis(start) : start(`sqlite:${join(folder, "state.db")}`);
     });
 
@@ -66,6 +68,23 @@ for (const kind of sharedStores) {
       const elsewhere = await Client.connect(new URL(other));
       assert.equal((await (await elsewhere.resumeTask(task.id)).result()).text, "the report");
       await elsewhere.close();
+    }));
+
+  test(`the tasks of a process that ends have the time of calls: ${kind}`, () =>
+    withWorkers(async (one, other, child) => {
+      const client = await Client.connect(new URL(one));
+      const [short, long] = [await client.startTask("wait", { ms: 1000 }), await client.startTask("wait", { ms: 60_000 })];
+      child.kill("SIGTERM");
+      await once(child, "exit", { signal: AbortSignal.timeout(patience) });
+      const elsewhere = await Client.connect(new URL(other));
+      assert.equal((await (await elsewhere.resumeTask(short.id)).result()).text, "done");
+      await assert.rejects((await elsewhere.resumeTask(long.id)).result(), (error) => {
+        assert.ok(error instanceof ProtocolError);
+        assert.deepEqual([error.code, error.data], [-32603, { reason: "interrupted" }]);
+        return true;
+      });
+      assert.equal((await elsewhere.getTask(long.id)).status, "failed");
+      await Promise.all([client.close(), elsewhere.close()]);
     }));
 
   test(`a session of one process is served by another: ${kind}`, () =>

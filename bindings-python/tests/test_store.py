@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import http.client
 import json
+import signal
 import subprocess
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -18,14 +19,20 @@ from support import DEADLINE, SHARED_STORES, environment, free_port, run, script
 from trunkline import BusyError, Client, InvalidArgumentError, ProtocolError, Server
 
 WORKER = """
+import asyncio
 import sys
 from trunkline import Server
 
-server = Server("reports", version="1", store=sys.argv[1], task_poll_interval=0.02)
+server = Server("reports", version="1", store=sys.argv[1], task_poll_interval=0.02, drain_deadline=2)
 
 @server.tool(task="optional")
 async def report() -> str:
     return "the report"
+
+@server.tool(task="required")
+async def wait(seconds: float) -> str:
+    await asyncio.sleep(seconds)
+    return "done"
 
 @server.tool
 async def echo(text: str) -> str:
@@ -45,12 +52,18 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 @contextlib.contextmanager
 def worker(folder: Path, store: str) -> Generator[str]:
     """The URL of a process that serves."""
+    with process_and_url(folder, store) as (_, url):
+        yield url
+
+
+@contextlib.contextmanager
+def process_and_url(folder: Path, store: str) -> Generator[tuple[subprocess.Popen[str], str]]:
     process = subprocess.Popen([*script(folder, WORKER), store], stdout=subprocess.PIPE, text=True, env=environment())
     assert process.stdout
     try:
         url = process.stdout.readline().strip()
         assert url, "the worker has ended"
-        yield url
+        yield process, url
     finally:
         process.kill()
         process.wait()
@@ -101,6 +114,28 @@ def test_the_result_of_a_task_outlives_its_process(tmp_path: Path, store: str) -
         task = run(begin(one))
     with worker(tmp_path, store) as later:
         run(read(later, task))
+
+
+def test_the_tasks_of_a_process_that_ends_have_the_time_of_calls(tmp_path: Path, store: str) -> None:
+    async def begin(url: str) -> list[str]:
+        async with Client(url) as client:
+            return [(await client.start_task("wait", {"seconds": seconds})).id or "" for seconds in (1, 60)]
+
+    async def read(url: str, short: str, long: str) -> None:
+        async with Client(url) as client:
+            async with await client.resume_task(short) as task:
+                assert (await task.result()).text == "done"
+            async with await client.resume_task(long) as task:
+                with pytest.raises(ProtocolError) as caught:
+                    await task.result()
+                assert (caught.value.code, caught.value.data) == (-32603, {"reason": "interrupted"})
+                assert (await client.get_task(long)).status == "failed"
+
+    with process_and_url(tmp_path, store) as (process, one), worker(tmp_path, store) as other:
+        short, long = run(begin(one))
+        process.send_signal(signal.SIGTERM)
+        process.wait(DEADLINE)
+        run(read(other, short, long))
 
 
 def test_a_session_of_one_process_is_served_by_another(tmp_path: Path, store: str) -> None:

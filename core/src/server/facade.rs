@@ -22,7 +22,7 @@ use super::{
 use crate::{
     engine::{IncomingCall, RequestInfo},
     protocol::RpcError,
-    runtime::Runtime,
+    runtime::{BoxedTask, Runtime},
     server::handlers::Cancellation,
     store::{StoreError, StoreGuard},
     telemetry::{RunningOperation, ServerLoad, Telemetry},
@@ -385,9 +385,14 @@ impl Server {
         self.state().next_number()
     }
 
-    /// Cancels the tasks that end with a listener or conversation, which is over.
+    /// Ends the tasks that end with a listener or conversation, which is over.
     pub(crate) fn end_tasks_of(&self, origin: u64) {
         self.inner.services.tasks.end_of(origin);
+    }
+
+    /// Completes when those tasks are over, and the store of the server has that.
+    pub(crate) async fn drain_tasks_of(&self, origin: u64) {
+        self.inner.services.tasks.drain_of(origin).await;
     }
 
     pub(super) fn snapshot(&self) -> Arc<Snapshot> {
@@ -417,6 +422,11 @@ impl Dispatch for ServerInner {
             return Ok(None);
         }
         request::visible_tasks(&self.services.tasks, info, ids).map(Some)
+    }
+
+    fn drain_tasks_of(&self, number: u64) -> BoxedTask<()> {
+        let tasks = Arc::clone(&self.services.tasks);
+        Box::pin(async move { tasks.drain_of(number).await })
     }
 
     fn connection_closed(&self, number: u64, ends_tasks: bool) {

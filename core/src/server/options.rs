@@ -53,8 +53,8 @@ trunkline_proto::options! {
         /// since it was opened.
         session_idle: Duration => "sessionIdleMs" as Millis = Duration::from_secs(30 * 60),
         /// Longest time from a signal, or from a close without a deadline of its own, to the end of
-        /// the server. Calls in flight may complete until its last fifth, which is a second at
-        /// most: then they fail, and their failures are sent.
+        /// the server. Calls and tasks in flight may complete until its last fifth, which is a
+        /// second at most: then they fail, and their failures are sent and stored.
         drain_deadline: Duration => "drainDeadlineMs" as Millis = Duration::from_secs(5),
         /// Time after which a quiet event stream gets a comment; 0: never.
         keep_alive: Duration => "keepAliveMs" as Millis = Duration::from_secs(15),

@@ -2,15 +2,19 @@
 
 use crate::support::*;
 use serde_json::{Value, json};
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 use trunkline::{
     auth::{Authorization, AuthorizationOptions, Identity, Verification},
     protocol::model::{ElicitParams, Field, FormSchema},
     server::{Context, ServerOptions, TaskSupport, Tool},
-    transport::{HttpOptions, TrustedProxy},
+    store::{ProcessStore, Store, StoreChoice},
+    transport::{HttpOptions, TokioRuntime, TrustedProxy},
 };
 
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
@@ -71,6 +75,48 @@ fn id_of(created: &Value) -> String {
     let result = &created["result"];
     let id = result["task"].get("taskId").or(result.get("taskId")).and_then(Value::as_str);
     id.unwrap_or_else(|| panic!("no task: {created}")).to_owned()
+}
+
+/// With every store: other workers see what became of a task when its own has ended in order.
+#[tokio::test]
+async fn tasks_drain_with_their_listener_and_are_interrupted_at_its_deadline() {
+    let file = std::env::temp_dir().join(format!("trunkline-drain-{}.db", std::process::id()));
+    let sqlite = TokioRuntime::current().open_store(&format!("sqlite:{}", file.display()), Duration::from_secs(5));
+    let memory: Arc<dyn Store> = Arc::new(ProcessStore::new(TokioRuntime::current()));
+    for store in [memory, sqlite.unwrap()] {
+        let worker = async || {
+            let options = ServerOptions::default().with_store(StoreChoice::own(Arc::clone(&store)));
+            let fixture = fixture_with(HttpOptions::default(), options).await;
+            let wait = async || {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                "done"
+            };
+            fixture.server.add_tool(Tool::new("short", "Takes a moment.", wait).task(TaskSupport::Required)).unwrap();
+            fixture
+        };
+        let (one, other) = (worker().await, worker().await);
+        let start = async |tool| modern(&one, "tools/call", call(tool, json!({})), tool).send().await;
+        let (short, forever) = (id_of(&start("short").await.json()), id_of(&start("forever").await.json()));
+        let status = async |task: &str| about(&other, "tasks/get", task).send().await.json()["result"].take();
+        let closing = one.listener.close(Duration::from_millis(400));
+        let meanwhile = async {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            status(&forever).await
+        };
+        let ((), meanwhile) = tokio::join!(closing, meanwhile);
+        assert_eq!(meanwhile["status"], "working");
+        // At once, for it has ended in order.
+        assert_eq!(status(&short).await["result"]["content"][0]["text"], "done");
+        let cut = status(&forever).await;
+        assert_eq!(
+            (&cut["status"], &cut["error"]["data"]["reason"]),
+            (&json!("failed"), &json!("interrupted")),
+            "{cut}"
+        );
+    }
+    for ending in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{ending}", file.display()));
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use crate::{
     protocol::{RawJson, RevisionFeature, RpcError, extension, method},
-    server::request::{RequestContext, Routed, Task, TaskElsewhere},
+    server::request::{RequestContext, Routed, Task, TaskElsewhere, shown_at_end},
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -41,7 +41,7 @@ pub(super) fn cancel(context: &RequestContext, params: Option<&RawJson>) -> Resu
         // TSK-29
         return Err(RpcError::invalid_params(format!("The task {} is over already", task.id())));
     }
-    Ok(shown(context, &task))
+    Ok(if task.is_told() { shown(context, &task) } else { shown_at_end(task) })
 }
 
 /// `tasks/update` (2026-07-28): answers to what the task asks.

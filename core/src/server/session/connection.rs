@@ -24,7 +24,7 @@ use crate::{
         meta::RequestMeta,
         method,
     },
-    runtime::{Promise, Runtime},
+    runtime::{BoxedTask, Promise, Runtime},
     server::{
         handlers::{Cancellation, ClientRequestError, ResponseCallback},
         registry::ListSet,
@@ -82,6 +82,9 @@ pub(in crate::server) trait Dispatch: Send + Sync + 'static {
     /// # Errors
     /// If the client did not declare tasks.
     fn visible_tasks(&self, info: &RequestInfo, ids: BTreeSet<String>) -> Result<Option<BTreeSet<String>>, RpcError>;
+
+    /// Completes when the tasks are over that end with a conversation, and the store has that.
+    fn drain_tasks_of(&self, number: u64) -> BoxedTask<()>;
 
     /// A conversation has ended; its tasks end with it if `ends_tasks` is set.
     fn connection_closed(&self, number: u64, ends_tasks: bool);
@@ -704,7 +707,7 @@ impl Connection {
         }
     }
 
-    /// Completes when no call runs or waits.
+    /// Completes when no call runs or waits, and no task that ends with this conversation.
     pub(crate) async fn drain(&self) {
         poll_fn(|context| {
             let mut idle = self.idle.lock();
@@ -715,6 +718,9 @@ impl Connection {
             Poll::Pending
         })
         .await;
+        if self.origin == Origin::Conversation {
+            self.dispatch.drain_tasks_of(self.number).await;
+        }
     }
 
     fn wake_if_idle(&self) {

@@ -1,7 +1,11 @@
 //! A server as a service: authorization and routing.
 
 use super::{
-    super::{blocked::exit_if_blocked, closing::Closing, signals::SignalWatch},
+    super::{
+        blocked::{CUT_TIMEOUT, exit_if_blocked},
+        closing::Closing,
+        signals::SignalWatch,
+    },
     access_log::{AccessRecord, RefusalLog},
     authorization::AccessControl,
     body::HttpBody,
@@ -262,7 +266,7 @@ impl HttpService {
         self.shared.sessions.all().iter().for_each(|session| session.stream.finish());
     }
 
-    /// Completes when no call runs.
+    /// Completes when no call and no task runs.
     pub(super) async fn drain(&self) {
         for session in self.shared.sessions.all().iter().chain(&self.shared.sse_sessions.all()) {
             session.drain().await;
@@ -270,11 +274,13 @@ impl HttpService {
         for connection in self.shared.gate.served() {
             connection.drain().await;
         }
+        self.shared.server.drain_tasks_of(self.shared.origin).await;
     }
 
-    /// Fails the calls that still run or wait, at the end of their time. The failures are written
-    /// before connections and streams end.
+    /// Fails the calls and tasks that still run or wait, at the end of their time. The failures are
+    /// written before connections and streams end.
     pub(super) fn interrupt(&self) {
+        self.shared.server.end_tasks_of(self.shared.origin);
         for session in self.shared.sessions.all().iter().chain(&self.shared.sse_sessions.all()) {
             session.connection.interrupt();
             session.stream.finish();
@@ -290,6 +296,8 @@ impl HttpService {
             table.drain().iter().for_each(HttpSession::end);
         }
         self.shared.server.end_tasks_of(self.shared.origin);
+        // A store that is away is not waited for: other processes take this one for gone soon.
+        let _ = tokio::time::timeout(CUT_TIMEOUT, self.shared.server.drain_tasks_of(self.shared.origin)).await;
         self.shared.lifespan.release().await;
     }
 }

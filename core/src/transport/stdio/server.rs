@@ -12,7 +12,10 @@ use super::{
     lines::Line,
     writer::PipeWriter,
 };
-use crate::transport::{blocked::exit_if_blocked, closing::Deadline};
+use crate::transport::{
+    blocked::{CUT_TIMEOUT, exit_if_blocked},
+    closing::Deadline,
+};
 use crate::{
     engine::Limits,
     protocol::{RequestId, RpcError, envelope::Frame},
@@ -135,6 +138,10 @@ impl PipeServer {
         self.writer.finish();
         if !deadline.allows(self.pipe_ended()).await {
             let _ = tokio::time::timeout(LAST_ANSWERS_TIMEOUT, self.pipe_ended()).await;
+        }
+        if !is_exit {
+            // What became of tasks is written for other processes.
+            let _ = tokio::time::timeout(CUT_TIMEOUT, self.connection.drain()).await;
         }
         self.lifespan.release().await;
     }

@@ -1,7 +1,12 @@
 //! Requests about tasks of other workers.
 
-use super::{record::TaskRecord, stored::StoredTasks, task::TaskOwner};
+use super::{
+    record::TaskRecord,
+    stored::{StoredTasks, TAKEN_WITHIN},
+    task::{Task, TaskOwner},
+};
 use crate::{
+    engine,
     protocol::{RawJson, RevisionFeature, RpcError},
     race,
     runtime::BoxedTask,
@@ -9,6 +14,19 @@ use crate::{
 };
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+
+/// A task of this process, once the store has its end.
+pub(in crate::server) fn shown_at_end(task: Arc<Task>) -> Routed {
+    later(move |context| {
+        Box::pin(async move {
+            let runtime = context.connection.runtime();
+            let until = engine::later(runtime.now(), TAKEN_WITHIN);
+            let told = race::until(&**runtime, until, task.told()).await;
+            told.ok_or_else(|| RpcError::busy("the store of tasks is not available"))?;
+            Ok(task.to_result(context.results(), context.info.revision))
+        })
+    })
+}
 
 /// A task that is not of this process, if it is at all.
 pub(in crate::server) struct TaskElsewhere {

@@ -13,7 +13,7 @@ pub(in crate::server::request) mod stored_tests;
 mod table;
 mod task;
 
-pub(in crate::server) use elsewhere::TaskElsewhere;
+pub(in crate::server) use elsewhere::{TaskElsewhere, shown_at_end};
 pub(in crate::server) use starting::{Mode, mode, visible_tasks};
 pub(in crate::server) use stored::StoredTasks;
 pub(in crate::server) use table::Tasks;

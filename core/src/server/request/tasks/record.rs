@@ -43,7 +43,7 @@ impl TaskRecord {
             session: owner.session.is_some(),
             ends: u64::try_from(task.ends().as_millis()).unwrap_or(u64::MAX),
             run: task.run().map(|run| run.number),
-            task: task.shown(),
+            task: task.latest(),
         }
     }
 
@@ -86,9 +86,7 @@ impl TaskRecord {
 
     /// The same task when its worker is gone, and it is not run again.
     pub(super) fn lost(&self, now: &str) -> Self {
-        let mut error = RpcError::internal();
-        error.message = "The process that ran the task is gone".to_owned();
-        self.failed(&error, now)
+        self.failed(&RpcError::interrupted(), now)
     }
 
     /// The same task when it is run again by another worker. `None`: it is not.

@@ -82,7 +82,11 @@ impl TaskRecording {
                     runtime.sleep_until(later(runtime.now(), PAUSE)).await;
                     continue;
                 }
-                Err(_) => return,
+                // Its time is over: nobody finds it elsewhere.
+                Err(_) => {
+                    self.state.store(IDLE, Ordering::Release);
+                    return task.tell_end();
+                }
             }
             if self.state.compare_exchange(WRITING, IDLE, Ordering::AcqRel, Ordering::Acquire).is_ok() {
                 return;
@@ -91,13 +95,21 @@ impl TaskRecording {
         }
     }
 
-    /// `false`: another worker has ended the task.
+    /// Writes the task as it is; its end is told then. `false`: another worker has ended the task.
     async fn write(&self, task: &Arc<Task>) -> Result<bool, StoreError> {
         if task.is_handed_over() {
             return Ok(true);
         }
+        let record = TaskRecord::of(task, self.stored.worker());
+        let is_written = self.put(task, record.text()).await?;
+        if is_written && record.status().is_final() {
+            task.tell_end();
+        }
+        Ok(is_written)
+    }
+
+    async fn put(&self, task: &Task, text: String) -> Result<bool, StoreError> {
         let (store, key) = (self.stored.store(), super::stored::key(task.id()));
-        let text = TaskRecord::of(task, self.stored.worker()).text();
         if self.written.lock().as_deref() == Some(&text) {
             return Ok(true);
         }

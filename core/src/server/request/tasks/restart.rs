@@ -10,6 +10,7 @@ use crate::{
     protocol::{
         RawJson, RequestId, RpcError,
         envelope::{Frame, Message, Request},
+        error::code,
         method,
     },
     runtime::Promise,
@@ -22,6 +23,7 @@ use crate::{
     timestamp::iso_8601,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::{
     sync::{Arc, Weak},
     time::Duration,
@@ -109,8 +111,13 @@ impl StoredTasks {
             ttl,
             run: TaskRun { number: record.run.unwrap_or(1), written: Some(written) },
         };
-        let granted = |auth: &RawJson| auth.parse().map(|Scopes { scopes }| scopes).unwrap_or_default();
-        let scopes = auth.as_ref().map(granted);
+        let identity: Option<GrantedIdentity> = auth.as_ref().map(|auth| auth.parse().unwrap_or_default());
+        let now = self.runtime().unix_time().as_secs();
+        if identity.as_ref().and_then(|identity| identity.expires_at).is_some_and(|end| end <= now) {
+            let text = "The access token that the task was made with has expired before it could be run again";
+            return Err(RpcError::new(code::INTERNAL_ERROR, text).with_data(json!({"reason": "token_expired"})));
+        }
+        let scopes = identity.map(|identity| identity.scopes);
         let reply =
             Arc::new(Restarting { arrival: Arrival::restarting(task), auth, scopes, answer: Promise::default() });
         let way: Arc<dyn Outbound> = reply.clone();
@@ -153,11 +160,13 @@ pub(super) async fn restart_lost(stored: Weak<StoredTasks>) {
     }
 }
 
-/// The scopes of a verified identity.
-#[derive(Deserialize)]
-struct Scopes {
-    #[serde(default)]
+/// What a verified identity grants, and until when.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct GrantedIdentity {
     scopes: Vec<String>,
+    /// In seconds since 1970.
+    expires_at: Option<u64>,
 }
 
 /// The sender of the request of a task that is run again.

@@ -149,6 +149,7 @@ impl RequestContext {
             ttl,
             poll_interval: options.task_poll_interval,
             run,
+            stored: matches!(self.stored_tasks(), Ok(Some(_))),
         };
         let left = created.saturating_add(ttl).saturating_sub(runtime.unix_time());
         let until = later(runtime.now(), left);

@@ -16,8 +16,10 @@ use crate::{
     store::{Store, StoreError, StoreGuard},
     timestamp::iso_8601,
 };
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 use std::{
     sync::{Arc, Weak},
     time::Duration,
@@ -36,8 +38,8 @@ const WAIT: Duration = Duration::from_secs(10);
 const BATCH: usize = 100;
 /// Pause between two looks at a task that another worker runs.
 const LOOK: Duration = Duration::from_millis(500);
-/// Longest time of a worker to take a message.
-const TAKEN_WITHIN: Duration = Duration::from_secs(5);
+/// Longest time of a worker to take a message, and of a store to take the end of a task.
+pub(super) const TAKEN_WITHIN: Duration = Duration::from_secs(5);
 
 /// The tasks in the store of a server, and the messages between its workers.
 pub(in crate::server) struct StoredTasks {
@@ -72,10 +74,10 @@ fn inbox(worker: &str) -> String {
     format!("worker/{worker}/tasks")
 }
 
-/// The ids of a principal's tasks. Principals may be as long and as strange as an issuer likes.
+/// The ids of a principal's tasks. Principals may be as long and as strange as an issuer likes, and
+/// none may choose one that shares its list with another.
 fn list(principal: &str) -> String {
-    let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    format!("tasks-of/{:016x}", principal.bytes().fold(0xcbf2_9ce4_8422_2325, fnv))
+    format!("tasks-of/{}", URL_SAFE_NO_PAD.encode(Sha256::digest(principal)))
 }
 
 fn is_id(text: &str) -> bool {

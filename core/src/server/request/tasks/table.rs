@@ -112,16 +112,25 @@ impl Tasks {
         }
     }
 
-    /// Ends the tasks that end with a listener or conversation: nobody is left to run them for, or
-    /// another process runs them again.
+    /// Ends the tasks that end with a listener or conversation: they have failed, unless another
+    /// process runs them again.
     pub(in crate::server) fn end_of(&self, origin: u64) {
-        let of_it: Vec<_> = {
-            let table = self.table.lock();
-            table.by_number.values().filter(|task| task.ends_with() == Some(origin)).cloned().collect()
-        };
-        for task in of_it {
+        for task in self.of(origin) {
             task.leave("the server is closing");
         }
+    }
+
+    /// Completes when the tasks are over that end with a listener or conversation, and the store
+    /// has that.
+    pub(in crate::server) async fn drain_of(&self, origin: u64) {
+        for task in self.of(origin) {
+            task.told().await;
+        }
+    }
+
+    fn of(&self, origin: u64) -> Vec<Arc<Task>> {
+        let table = self.table.lock();
+        table.by_number.values().filter(|task| task.ends_with() == Some(origin)).cloned().collect()
     }
 
     /// A task of this owner. Others' tasks are as unknown as those that never were (TSK-32,

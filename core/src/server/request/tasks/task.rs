@@ -22,12 +22,17 @@ use serde_json::{Map, Value, json};
 use std::{
     cell::OnceCell,
     collections::BTreeSet,
+    future::poll_fn,
     sync::{
         Arc, OnceLock, Weak,
         atomic::{AtomicBool, Ordering},
     },
+    task::{Poll, Waker},
     time::Duration,
 };
+
+/// The refusal of requests about a task that another process has taken over.
+const ELSEWHERE: &str = "the task is at another process";
 
 /// The creator of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +70,9 @@ pub(in crate::server) struct Task {
     run: Option<TaskRun>,
     /// It goes on in another process: what happens to it here is not told.
     handed_over: AtomicBool,
+    /// The server has a store, which learns of an end before any client does: another worker might
+    /// contradict it.
+    stored: bool,
     /// Called after each change, where the server has a store.
     on_change: OnceLock<Box<dyn Fn() + Send + Sync>>,
     state: Mutex<TaskState>,
@@ -75,6 +83,12 @@ struct TaskState {
     message: Option<String>,
     updated: Duration,
     outcome: Option<Result<TaskResult, RpcError>>,
+    /// What clients are told of a task whose end is not in the store yet.
+    before_end: Option<ShownTask>,
+    /// Clients are told of the end.
+    is_told: bool,
+    /// Those who wait for that.
+    wakers: Vec<Waker>,
     progress: Option<f64>,
     open_requests: IndexMap<String, OpenInputRequest>,
     /// Keys are never used again (TKX-12).
@@ -112,16 +126,22 @@ pub(in crate::server) struct NewTask {
     pub(in crate::server) poll_interval: Duration,
     /// The run, if it is run again whenever its process ends.
     pub(in crate::server) run: Option<TaskRun>,
+    /// The server has a store.
+    pub(in crate::server) stored: bool,
 }
 
 impl Task {
     pub(in crate::server) fn new(new: NewTask, server: Weak<ServerState>, runtime: Arc<dyn Runtime>) -> Arc<Self> {
-        let NewTask { id, number, owner, holder, ends_with, cancellation, created, ttl, poll_interval, run } = new;
+        let NewTask { id, number, owner, holder, ends_with, cancellation, created, ttl, poll_interval, run, stored } =
+            new;
         let state = TaskState {
             status: TaskStatus::Working,
             message: None,
             updated: runtime.unix_time(),
             outcome: None,
+            before_end: None,
+            is_told: false,
+            wakers: Vec::new(),
             progress: None,
             open_requests: IndexMap::new(),
             used: BTreeSet::new(),
@@ -142,19 +162,29 @@ impl Task {
             poll_interval,
             run,
             handed_over: AtomicBool::new(false),
+            stored,
             on_change: OnceLock::new(),
             state,
         })
     }
 
-    /// Notifies the clients that want to know of the task's change.
+    /// Tells the store and the clients of a change of the task that goes on.
     fn notify(&self) {
         if self.is_handed_over() {
             return;
         }
+        self.write_down();
+        self.notify_clients();
+    }
+
+    fn write_down(&self) {
         if let Some(changed) = self.on_change.get() {
             changed();
         }
+    }
+
+    /// Notifies the clients that want to know of the task's change.
+    fn notify_clients(&self) {
         if let Some(server) = self.server.upgrade() {
             let render = |revision| self.shown().to_text(revision);
             let (id, session, latest) = (&*self.id, self.owner.session, OnceCell::new());
@@ -220,6 +250,26 @@ impl Task {
         self.state.lock().status.is_final()
     }
 
+    /// Returns whether it is over, and its clients are told so.
+    pub(in crate::server) fn is_told(&self) -> bool {
+        self.state.lock().is_told
+    }
+
+    /// Completes when it is over, and its clients are told so.
+    pub(in crate::server) async fn told(&self) {
+        poll_fn(|context| {
+            let mut state = self.state.lock();
+            if state.is_told {
+                return Poll::Ready(());
+            }
+            if !state.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
+                state.wakers.push(context.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+
     /// The task as the extension shows it (TKX-10, TKX-27), projected to a revision.
     pub(in crate::server) fn to_json(&self, revision: Revision) -> Value {
         self.shown().to_json(revision)
@@ -230,9 +280,18 @@ impl Task {
         self.shown().to_result(results, revision)
     }
 
-    /// The task as the extension shows it.
-    pub(super) fn shown(&self) -> ShownTask {
+    /// The task as the extension shows it to clients.
+    fn shown(&self) -> ShownTask {
         let state = self.state.lock();
+        state.before_end.clone().unwrap_or_else(|| self.shown_in(&state))
+    }
+
+    /// The task as the extension shows it, for the store.
+    pub(super) fn latest(&self) -> ShownTask {
+        self.shown_in(&self.state.lock())
+    }
+
+    fn shown_in(&self, state: &TaskState) -> ShownTask {
         let mut task = json!({
             "taskId": self.id,
             "status": state.status.as_str(),
@@ -299,49 +358,76 @@ impl Task {
     }
 
     /// The process of the task ends: where it is run again, others find it as it is; elsewhere it
-    /// is cancelled.
+    /// has failed, for nobody asked for its end.
     pub(super) fn leave(self: &Arc<Self>, reason: &str) {
         match self.run.is_some() && self.on_change.get().is_some() && !self.is_final() {
             true => self.hand_over(reason),
-            false => drop(self.cancel(reason)),
+            false if self.end(TaskStatus::Failed, Err(RpcError::interrupted())) => self.cancellation.cancel(reason),
+            false => {}
         }
     }
 
     /// The task is stopped here without a word of that: another process has it, or will.
     pub(super) fn hand_over(self: &Arc<Self>, reason: &str) {
         self.handed_over.store(true, Ordering::Release);
-        if self.end(TaskStatus::Cancelled, Err(RpcError::busy("the task is at another process"))) {
-            self.cancellation.cancel(reason);
+        match self.end(TaskStatus::Cancelled, Err(RpcError::busy(ELSEWHERE))) {
+            true => self.cancellation.cancel(reason),
+            // It may have ended here, too, without the store.
+            false => self.tell_end(),
         }
     }
 
     fn end(self: &Arc<Self>, status: TaskStatus, outcome: Result<RawJson, RpcError>) -> bool {
         let outcome = outcome.map(TaskResult::new);
-        let (fetchers, open_requests) = {
+        let told_later = self.stored && !self.is_handed_over();
+        let open_requests = {
             let mut state = self.state.lock();
             if !state.status.may_become(status) {
                 return false;
             }
+            state.before_end = told_later.then(|| self.shown_in(&state));
             state.status = status;
             state.updated = self.runtime.unix_time();
             if let Err(error) = &outcome {
                 state.message = Some(error.message.clone());
             }
             state.outcome = Some(outcome);
-            (std::mem::take(&mut state.fetchers), std::mem::take(&mut state.open_requests))
+            std::mem::take(&mut state.open_requests)
         };
         for open in open_requests.into_values() {
             (open.on_response)(Err(ClientRequestError::Cancelled));
         }
-        self.notify();
-        for Fetcher { context, responder } in fetchers {
-            context.deliver(responder, self.payload());
+        match told_later {
+            true => self.write_down(),
+            false => self.tell_end(),
         }
         true
     }
 
+    /// Tells the clients that the task is over, if it is: the store has its end, or there is none.
+    pub(super) fn tell_end(&self) {
+        let (fetchers, wakers) = {
+            let mut state = self.state.lock();
+            if !state.status.is_final() || std::mem::replace(&mut state.is_told, true) {
+                return;
+            }
+            state.before_end = None;
+            (std::mem::take(&mut state.fetchers), std::mem::take(&mut state.wakers))
+        };
+        if !self.is_handed_over() {
+            self.notify_clients();
+        }
+        for Fetcher { context, responder } in fetchers {
+            context.deliver(responder, self.payload());
+        }
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
     /// The result of the request, tied to the task.
     fn payload(&self) -> Result<RawJson, RpcError> {
+        if self.is_handed_over() {
+            return Err(RpcError::busy(ELSEWHERE));
+        }
         let outcome = self.state.lock().outcome.clone().ok_or_else(RpcError::internal)?;
         outcome?.related(&self.id)
     }
@@ -355,7 +441,7 @@ impl Task {
     pub(in crate::server) fn fetch(self: &Arc<Self>, context: &Arc<RequestContext>, responder: Responder) {
         {
             let mut state = self.state.lock();
-            if !state.status.is_final() {
+            if !state.is_told {
                 state.fetchers.push(Fetcher { context: Arc::clone(context), responder });
                 drop(state);
                 let task = Arc::downgrade(self);
