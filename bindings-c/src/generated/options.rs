@@ -42,8 +42,9 @@ pub enum trunkline_limit {
     /// since it was opened. In milliseconds. Default 1800000.
     TRUNKLINE_LIMIT_SESSION_IDLE_MS = 7,
     /// Longest time from a signal, or from a close without a deadline of its own, to the end of
-    /// the server. Calls in flight may complete until its last fifth, which is a second at most:
-    /// then they fail, and their failures are sent. In milliseconds. Default 5000.
+    /// the server. Calls and tasks in flight may complete until its last fifth, which is a second
+    /// at most: then they fail, and their failures are sent and stored. In milliseconds. Default
+    /// 5000.
     TRUNKLINE_LIMIT_DRAIN_DEADLINE_MS = 8,
     /// Time after which a quiet event stream gets a comment; 0: never. In milliseconds. Default
     /// 15000.

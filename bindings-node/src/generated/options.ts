@@ -39,8 +39,8 @@ export interface ServerOptions {
   sessionIdle?: number | undefined;
   /**
    * Longest time from a signal, or from a close without a deadline of its own, to the end of the
-   * server. Calls in flight may complete until its last fifth, which is a second at most: then they
-   * fail, and their failures are sent. Default: 5000 (5 s).
+   * server. Calls and tasks in flight may complete until its last fifth, which is a second at most:
+   * then they fail, and their failures are sent and stored. Default: 5000 (5 s).
    */
   drainDeadline?: number | undefined;
   /** Time after which a quiet event stream gets a comment; 0: never. Default: 15,000 (15 s). */

@@ -698,8 +698,8 @@ class ServerOptions(TypedDict, total=False):
 
     drain_deadline: float | None
     """Longest time from a signal, or from a close without a deadline of its own, to the end of
-    the server. Calls in flight may complete until its last fifth, which is a second at most:
-    then they fail, and their failures are sent. In seconds. Default: 5.
+    the server. Calls and tasks in flight may complete until its last fifth, which is a second
+    at most: then they fail, and their failures are sent and stored. In seconds. Default: 5.
     """
 
     keep_alive: float | None
