@@ -20,6 +20,13 @@ const names = async (client) => (await client.listTools()).map(({ name }) => nam
 
 test("a mounted server is shown under its prefix, live, until it is removed", async () => {
   const [outer, inner] = [named("outer"), named("inner")];
+  const called = [];
+  for (const server of [outer, inner]) {
+    server.use((request, next, ctx) => {
+      called.push(ctx.name);
+      return next();
+    });
+  }
   inner.use(async (request, next) => {
     const result = await next();
     return request.method === "tools/call" ? { ...result, content: [{ type: "text", text: `${result.content[0].text}, wrapped` }] } : result;
@@ -32,6 +39,8 @@ test("a mounted server is shown under its prefix, live, until it is removed", as
     assert.equal(await first(client.callTool("whoami")), "outer");
     assert.equal(await first(client.callTool("in__whoami")), "inner, wrapped");
     assert.equal((await client.readResource("in+notes://today")).contents[0].text, "inner");
+    // The name of what is called, also in middleware, as its server knows it.
+    assert.deepEqual(called.filter((name) => name !== "initialize" && name !== "server/discover"), ["tools/list", "tools/list", "whoami", "in__whoami", "whoami", "in+notes://today", "notes://today"]);
     const told = new Promise((resolve) => (changed = resolve));
     inner.registerTool("late", {}, () => "late");
     await told;

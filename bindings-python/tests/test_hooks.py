@@ -367,7 +367,7 @@ def test_middleware_runs_around_requests_in_order() -> None:
 
     @server.middleware
     async def outer(request: Request, next: Any, ctx: Context) -> Mapping[str, Any]:
-        log.append(f"outer {request.method} {ctx.method}")
+        log.append(f"outer {request.method} {ctx.method} {ctx.name}")
         try:
             return await next()
         finally:
@@ -395,14 +395,14 @@ def test_middleware_runs_around_requests_in_order() -> None:
         async with Client(server) as client:
             log.clear()
             assert (await client.call_tool("tool", {"x": "given"})).text == "changed\nadded"
-            assert log == ["outer tools/call tools/call", "tool changed", "outer done"]
+            assert log == ["outer tools/call tools/call tool", "tool changed", "outer done"]
             assert (await client.call_tool("answered", {})).text == "by middleware"
             with pytest.raises(ProtocolError) as refused:
                 await client.call_tool("hidden", {})
             assert (refused.value.code, refused.value.data) == (-32602, {"why": "no"})
             log.clear()
             await client.list_tools()
-            assert log == ["outer tools/list tools/list", "outer done"]
+            assert log == ["outer tools/list tools/list tools/list", "outer done"]
             server.remove_middleware(outer)
             log.clear()
             await client.call_tool("tool", {"x": "given"})

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -282,6 +282,34 @@ async fn middleware_extractors_and_handlers_share_the_values_and_the_meta_of_a_r
             assert_eq!((&meta["example.com/left"], &meta["example.com/number"]), (&json!(false), &json!(7)));
         };
         tokio::join!(call("ada"), call("bob"), call("eve"));
+    }
+}
+
+#[tokio::test]
+async fn middleware_sees_the_name_of_what_is_called() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let names = |seen: &Arc<Mutex<Vec<String>>>| {
+        let seen = Arc::clone(seen);
+        MiddlewareDefinition::from_fn(move |ctx: Context, next: Next| {
+            seen.lock().unwrap().push(ctx.name().to_owned());
+            async move { Ok(next.run().await?) }
+        })
+    };
+    let inner = Server::builder("inner", "1").add_middleware(names(&seen)).tool("add", "Adds.", async || "").build();
+    let server = Server::builder("outer", "1")
+        .add_middleware(names(&seen))
+        .prompt("ask", "Asks.", async || "")
+        .resource("notes://today", "today", async || "")
+        .mount("in", &inner)
+        .build();
+    for revision in Revision::ALL {
+        let client = connect(&server, revision).await;
+        client.call_tool("in__add", json!({})).await.unwrap();
+        client.get_prompt("ask", None).await.unwrap();
+        client.read_resource("notes://today").await.unwrap();
+        client.list_tools().await.unwrap();
+        let seen: Vec<_> = seen.lock().unwrap().drain(..).filter(|name| name != "initialize").collect();
+        assert_eq!(seen[..5], ["in__add", "add", "ask", "notes://today", "tools/list"], "{revision}");
     }
 }
 

@@ -10,6 +10,7 @@ use super::{
     stored_resumptions::HeldResumption,
 };
 use crate::{
+    composition::rewriting,
     engine::{IncomingCall, RequestInfo, later},
     protocol::{RawJson, RevisionFeature, RpcError, method},
     race,
@@ -24,7 +25,7 @@ use crate::{
 use serde_json::json;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 use tracing::{Span, field};
 
@@ -171,7 +172,7 @@ impl RequestContext {
             let input = RawJson::from_value(&input);
             let (middleware, cacheable) = (Arc::clone(middleware), self.cacheable);
             let link = MiddlewareLink { position, params };
-            let mapper = Arc::new(Wrapping { link, middleware, method: self.method, cacheable });
+            let mapper = Arc::new(Wrapping { link, middleware, method: self.method, name: OnceLock::new(), cacheable });
             return match input {
                 Ok(input) => self.run(mapper, input, responder),
                 Err(_) => drop(self.deliver(responder, Err(RpcError::internal()))),
@@ -271,12 +272,23 @@ struct Wrapping {
     link: MiddlewareLink,
     middleware: Arc<RegisteredMiddleware>,
     method: &'static str,
+    /// Made when a middleware asks for it.
+    name: OnceLock<String>,
     cacheable: bool,
+}
+
+/// The name of the called tool or prompt, or the URI of the read resource.
+fn called_name(method: &str, params: Option<&RawJson>) -> Option<String> {
+    if !matches!(method, method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ) {
+        return None;
+    }
+    rewriting::text(&params?.parse().ok()?, method::Method::name_parameter(method)?)
 }
 
 impl ResultMapper for Wrapping {
     fn name(&self) -> &str {
-        self.method
+        let called = || called_name(self.method, self.link.params.as_ref());
+        self.name.get_or_init(|| called().unwrap_or_else(|| self.method.to_owned()))
     }
 
     fn handler(&self) -> &Arc<dyn Handler> {
