@@ -2594,6 +2594,14 @@ trunkline_result trunkline_port_on_log(trunkline_port *port,
                                        trunkline_destructor destructor);
 
 /**
+ * Writes an error to the library's log, such as that of a callback that answers no call.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+enum trunkline_result trunkline_log_error(struct trunkline_str message);
+
+/**
  * Reports the requests and sessions of all servers and clients of the port, for spans and
  * measurements by the semantic conventions of OpenTelemetry for MCP. Set it once, before clients
  * connect: servers of the port report from then on, clients that are connected later. The option

@@ -5,7 +5,7 @@
 // - Failures are exceptions: trunkline::Error, with the kind of trunkline_result. An exception of a
 //   handler fails its call and nothing else: ToolError with its text for the model, any other one
 //   as an internal error, whose text goes to the log only. Handlers of progress, notifications and
-//   log records answer no call: their exceptions end the program, as those of a std::thread do.
+//   log records answer no call: their exceptions are logged.
 // - Handlers are any callables. They run where trunkline.h runs callbacks: inside blocking
 //   functions and trunkline_dispatch of their port.
 // - JSON goes in as text (a raw string literal, or any JSON library's dump) and out as
@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <functional>
 #include <future>
@@ -83,6 +84,20 @@ void check(Function function, Arguments... arguments) {
   const Owned<trunkline_error> owned(error, trunkline_error_free);
   if (result != TRUNKLINE_OK) throw error_of(result, error);
 }
+
+/// Runs a handler that answers no call. What it throws goes to `log`.
+template <class Run>
+void contained(Run run, void (*log)(const char *) noexcept) noexcept {
+  try {
+    run();
+  } catch (const std::exception &error) {
+    log(error.what());
+  } catch (...) {
+    log("an exception that is not a std::exception");
+  }
+}
+
+inline void log_error(const char *message) noexcept { trunkline_log_error(str(message)); }
 
 /// Checks the result of a function without an error: the library keeps it for the thread.
 inline void check_last(trunkline_result result) {
@@ -496,7 +511,8 @@ class ClientOptions
   ClientOptions &on_notification(Handler handler) {
     const trunkline_notification_callback callback =
         [](const trunkline_str *method, const trunkline_str *params, void *data) noexcept {
-          (*static_cast<Handler *>(data))(view(*method), Json(*params));
+          detail::contained([&] { (*static_cast<Handler *>(data))(view(*method), Json(*params)); },
+                            detail::log_error);
         };
     return checked(trunkline_client_options_on_notification(
         get(), callback, detail::keep(std::move(handler)), &detail::destroy<Handler>));
@@ -520,7 +536,9 @@ class RequestOptions
   RequestOptions &on_progress(Handler handler) {
     const trunkline_progress_callback callback =
         [](double done, double total, const trunkline_str *message, void *data) noexcept {
-          (*static_cast<Handler *>(data))(done, total, view(*message));
+          detail::contained(
+              [&] { (*static_cast<Handler *>(data))(done, total, view(*message)); },
+              detail::log_error);
         };
     return checked(trunkline_request_options_on_progress(
         get(), callback, detail::keep(std::move(handler)), &detail::destroy<Handler>));
@@ -759,10 +777,14 @@ inline std::size_t dispatch(trunkline_port *port, std::uint64_t timeout_ms = 0) 
 /// and the message, each a std::string_view.
 template <class Handler>
 void on_log(trunkline_port *port, Handler handler) {
-  const trunkline_log_callback callback = [](const trunkline_str *level,
-                                             const trunkline_str *target,
+  const trunkline_log_callback callback = [](const trunkline_str *level, const trunkline_str *target,
                                              const trunkline_str *message, void *data) noexcept {
-    (*static_cast<Handler *>(data))(view(*level), view(*target), view(*message));
+    // The handler of the log cannot take what it throws itself.
+    detail::contained(
+        [&] { (*static_cast<Handler *>(data))(view(*level), view(*target), view(*message)); },
+        [](const char *problem) noexcept {
+          std::fprintf(stderr, "[trunkline] error: the handler of the log failed: %s\n", problem);
+        });
   };
   detail::check_last(trunkline_port_on_log(port, callback, detail::keep(std::move(handler)),
                                            &detail::destroy<Handler>));

@@ -151,7 +151,7 @@ impl trunkline_call {
     }
 
     /// The value of its arguments at a JSON pointer.
-    pub(crate) fn argument<'a, T: serde::Deserialize<'a>>(&'a self, pointer: &str) -> Result<T, Failure> {
+    pub(crate) fn argument<T: serde::de::DeserializeOwned>(&self, pointer: &str) -> Result<T, Failure> {
         json::typed(self.arguments.as_str()?, pointer, "of that type")
     }
 

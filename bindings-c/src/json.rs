@@ -8,17 +8,23 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use trunkline::protocol::surrogates::mended;
 
 use crate::edge::failure::Failure;
 
+/// JSON as a type.
+pub(crate) fn read<T: DeserializeOwned>(argument: &str, json: &str) -> Result<T, Failure> {
+    serde_json::from_slice(&mended(json.as_bytes())).map_err(|reason| Failure::not_json(argument, &reason))
+}
+
 /// JSON that is looked into.
 pub(crate) fn parsed(argument: &str, json: &str) -> Result<Value, Failure> {
-    serde_json::from_str(json).map_err(|reason| Failure::not_json(argument, &reason))
+    read(argument, json)
 }
 
 /// A JSON object, as a map of its members.
 pub(crate) fn object<T: DeserializeOwned>(argument: &str, json: &str) -> Result<BTreeMap<String, T>, Failure> {
-    serde_json::from_str(json).map_err(|reason| Failure::not_json(argument, &reason))
+    read(argument, json)
 }
 
 /// JSON that is looked into; empty text means none.
@@ -39,9 +45,10 @@ pub(crate) fn raw<'a>(argument: &str, json: &'a str) -> Result<Option<&'a RawVal
     serde_json::from_str(json).map(Some).map_err(|reason| Failure::not_json(argument, &reason))
 }
 
-pub(crate) fn typed<'a, T: Deserialize<'a>>(json: &'a str, pointer: &str, wanted: &str) -> Result<T, Failure> {
-    let value = find(json, pointer)?;
-    serde_json::from_str(value).map_err(|_| Failure::not_found(format!("the value at \"{pointer}\" is not {wanted}")))
+pub(crate) fn typed<T: DeserializeOwned>(json: &str, pointer: &str, wanted: &str) -> Result<T, Failure> {
+    let value = mended(find(json, pointer)?.as_bytes());
+    serde_json::from_slice(&value)
+        .map_err(|_| Failure::not_found(format!("the value at \"{pointer}\" is not {wanted}")))
 }
 
 /// The params of a request, member by member; JSON passes as it is.

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use trunkline::bridge_support::Mutex;
 use trunkline::protocol::RawJson;
+use trunkline::protocol::surrogates::mended;
 use trunkline_bridge::message;
 use trunkline_bridge::{Event, EventKind};
 
@@ -74,7 +75,7 @@ pub(crate) struct PreparedRequest<'a> {
 
 impl PreparedRequest<'_> {
     fn message(&self, wait: bool, causes: bool) -> message::Request {
-        let params = self.params.map(|params| RawJson::trusted(Bytes::copy_from_slice(params.get().as_bytes())));
+        let params = self.params.map(|params| RawJson::trusted(mended(params.get().as_bytes()).into_owned().into()));
         self.options
             .map(|options| options.message.clone())
             .unwrap_or_default()

@@ -1,12 +1,12 @@
 // Calls of this thread's handlers, from the body to the answer, which is sent exactly once.
 import { InputRequired } from "./client-requests.js";
 import { Context, finish, passedOn, report } from "./context.js";
-import { Suspended, ToolError, attempt, thrownBy } from "./errors.js";
+import { Suspended, ToolError, attempt, describe, thrownBy } from "./errors.js";
 import { failureOf } from "./failures.js";
 import { TrunklineError } from "./generated/errors.js";
 import type { Callable } from "./features/feature.js";
 import { UnfitValue } from "./json.js";
-import { log } from "./log.js";
+import { callBack, log } from "./log.js";
 import type { NativePort } from "./native/native.js";
 import type { Requests } from "./requests.js";
 import { inputOf, InvalidReturn, resultOf, valueOf, type Answer } from "./returns.js";
@@ -119,7 +119,6 @@ export class Calls {
     this.#ignoring.delete(ticket);
     const context = this.#open.get(ticket);
     this.#finish(ticket);
-    let message = "what a handler threw cannot be read";
     try {
       const passed = context && passedOn(context, error);
       if (passed && !(passed.answer instanceof TrunklineError)) {
@@ -127,13 +126,12 @@ export class Calls {
         return;
       }
       let failure = failureOf(passed ? passed.answer : error);
-      ({ message } = failure);
-      if (failure.kind === "internal" && context && !passed && !(error instanceof Suspended)) failure = { ...failure, logged: report(context, error, message) };
+      if (failure.kind === "internal" && context && !passed && !(error instanceof Suspended)) failure = { ...failure, logged: report(context, error, failure.message) };
       this.#port.fail(ticket, JSON.stringify(failure));
-    } catch (error) {
-      // A failure that cannot be sent must not leave the caller waiting.
-      this.#port.fail(ticket, JSON.stringify({ kind: "internal", message }));
-      log([{ level: "error", target: "trunkline", message: thrownBy(error).message }]);
+    } catch (unsent) {
+      log([{ level: "error", target: "trunkline", message: `a failure could not be sent: ${thrownBy(unsent).message}` }]);
+      // It must leave neither the caller waiting nor this function.
+      callBack("the failure of a call", () => this.#port.fail(ticket, JSON.stringify({ kind: "internal", message: describe(error) })));
     }
   }
 

@@ -10,6 +10,7 @@ import { ClientOperations, notifications, type ConnectionDescription } from "./g
 import { clientOptionsTimes, oauthOptionsTimes, type ChildOptions, type ClientOptions, type EndpointOptions, type OAuthOptions } from "./generated/options.js";
 import { notified, operations, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
 import { isTransport } from "./generated/transport.js";
+import { callBack } from "./log.js";
 import { checkNames } from "./option-names.js";
 import { port } from "./port.js";
 import { Handlers } from "./server-requests.js";
@@ -90,7 +91,9 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
     this.#handlers = handlers;
     if (onNotification) this.on("notification", onNotification);
     if (!onToolsChanged) (this as EventEmitter).on("newListener", refuseToolsChanged);
-    void connection.end.then((error) => this.emit("close", error));
+    void connection.end.then((error) => {
+      this.#emit("close", error);
+    });
   }
 
   /**
@@ -172,10 +175,15 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
     });
   }
 
+  /** Calls each listener; what one throws costs the others nothing. */
+  #emit(event: "notification" | "toolsChanged" | "close", ...given: unknown[]): void {
+    for (const listener of (this as EventEmitter).rawListeners(event)) callBack(`a listener of "${event}"`, () => Reflect.apply(listener, this, given) as unknown);
+  }
+
   #receiveNotification(method: string, params: JsonObject): void {
     this.#handlers.notify(method, params);
-    this.emit("notification", { method, params });
-    if (method === notifications.toolsChanged) this.emit("toolsChanged");
+    this.#emit("notification", { method, params });
+    if (method === notifications.toolsChanged) this.#emit("toolsChanged");
   }
 }
 

@@ -9,7 +9,7 @@ import type { JsonObject, LoggingLevel } from "./generated/model.js";
 import { methods, type InputRequest } from "./generated/operations.js";
 import { invalidRequest, waistMethod } from "./generated/waist.js";
 import { stringify } from "./json.js";
-import { log } from "./log.js";
+import { callBack, log } from "./log.js";
 import type { NativePort } from "./native/native.js";
 import type { ClientRequestOptions, RequestOptions, Requests } from "./requests.js";
 import type { Schema } from "./schema/convert.js";
@@ -97,11 +97,7 @@ export class Context extends ClientRequests {
         // The call is over, or is one of a client.
       }
       log([{ level: "error", target: context.#owner ? "trunkline::server" : "trunkline::client", message: `${name} failed: ${described}`, error }]);
-      try {
-        context.#owner?.onError?.(error, context as never);
-      } catch (error) {
-        log([{ level: "error", target: "trunkline::server", message: `onError failed: ${failureOf(error).message}`, error }]);
-      }
+      callBack("onError", () => context.#owner?.onError?.(error, context as never) as unknown, "trunkline::server");
       return true;
     };
     describedBy = (context) => context.described;

@@ -1,5 +1,5 @@
 // The errors of this package, and the conversion of the core's.
-import { inspect } from "node:util";
+import { inspect, types } from "node:util";
 
 import { errorClasses } from "./generated/error-classes.js";
 import { CancelledError, InternalError, InvalidArgumentError, ProtocolError, type ErrorKind, type TrunklineError } from "./generated/errors.js";
@@ -122,4 +122,46 @@ export function checkSignal(signal: unknown): void {
 /** The error for an invalid argument that this package finds before the core. */
 export function invalid(message: string, cause?: unknown): InvalidArgumentError {
   return new InvalidArgumentError(message, cause === undefined ? {} : { cause });
+}
+
+/** Errors of a chain of causes that are described. The chain may be circular. */
+const mostErrors = 8;
+const mostCharacters = 16_384;
+
+/**
+ * Describes an error for the log, which a peer sees only with the server option `debug`. Stacks
+ * only: other members of an error may hold secrets, such as the headers of a failed request.
+ */
+export function describe(error: unknown): string {
+  try {
+    return chainOf(error);
+  } catch {
+    return "what was thrown cannot be read";
+  }
+}
+
+function chainOf(error: unknown): string {
+  const texts: string[] = [];
+  const left = [error];
+  while (left.length > 0 && texts.length < mostErrors) {
+    const next = left.shift();
+    texts.push(textOf(next));
+    if (!isError(next)) continue;
+    if (next.cause !== undefined) left.push(next.cause);
+    if (next instanceof AggregateError) left.push(...(next.errors as unknown[]).slice(0, mostErrors));
+  }
+  const text = texts.join("\ncaused by: ");
+  return text.length > mostCharacters ? `${text.slice(0, mostCharacters)}…` : text;
+}
+
+function textOf(thrown: unknown): string {
+  if (isError(thrown)) return typeof thrown.stack === "string" ? thrown.stack : `${thrown.name}: ${thrown.message}`;
+  if (typeof thrown !== "object" || thrown === null) return `${inspect(thrown)}, which is not an Error`;
+  const { message } = thrown as { message?: unknown };
+  return `an object that is not an Error${typeof message === "string" ? `: ${message}` : ""}`;
+}
+
+/** True also for errors of other realms of the process. */
+function isError(thrown: unknown): thrown is Error {
+  return types.isNativeError(thrown) || thrown instanceof Error;
 }

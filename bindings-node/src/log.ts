@@ -1,7 +1,9 @@
 // Log records of the core.
 import { isMainThread } from "node:worker_threads";
 
+import { describe } from "./errors.js";
 import { native } from "./native/native.js";
+import { isPromise } from "./schema/validate.js";
 
 /** The levels of records, the gravest first. */
 export type LogLevel = "error" | "warn" | "info" | "debug";
@@ -41,6 +43,34 @@ export function setLogger(other?: Logger): void {
   logger = other ?? toStderr;
 }
 
+/** Logs records. A logger that fails costs neither the other records nor the caller. */
 export function log(records: readonly LogRecord[]): void {
-  for (const record of records) logger(record);
+  for (const record of records) {
+    contained(
+      () => logger(record) as unknown,
+      (error) => {
+        toStderr(record);
+        writeStderr(`[trunkline] error: the logger failed: ${describe(error)}\n`);
+      },
+    );
+  }
+}
+
+/**
+ * Calls a function of the program that answers no call, such as a listener. What it throws, or is
+ * rejected with, is logged: it costs neither the events behind it nor the process.
+ */
+export function callBack(what: string, call: () => unknown, target = "trunkline"): void {
+  contained(call, (error) => {
+    log([{ level: "error", target, message: `${what} failed: ${describe(error)}`, error }]);
+  });
+}
+
+function contained(call: () => unknown, fail: (error: unknown) => void): void {
+  try {
+    const returned = call();
+    if (isPromise(returned)) returned.then(undefined, fail);
+  } catch (error) {
+    fail(error);
+  }
 }

@@ -9,7 +9,7 @@ import { featureHooks, type Callable, type Feature } from "./features/feature.js
 import { Handoffs, hostReads } from "./handoff.js";
 import { Exchanges } from "./http-mount/exchanges.js";
 import { stringify } from "./json.js";
-import { log, writeStderr, type LogRecord } from "./log.js";
+import { callBack, log, writeStderr, type LogRecord } from "./log.js";
 import { native, type NativePort } from "./native/native.js";
 import { stringifyOptions } from "./option-names.js";
 import { serverHooks, transportHooks } from "./options.js";
@@ -230,7 +230,8 @@ export class Port {
   #takeBatch(): void {
     const events = this.#port.drain("queue", batch, 0);
     for (let at = 0; at < events.length; at += eventFields) {
-      try {
+      // One that fails must not lose the others.
+      callBack("an event", () => {
         this.#dispatch(
           events[at] as number,
           events[at + 1] as number,
@@ -240,13 +241,7 @@ export class Port {
           events[at + 5] as string | Uint8Array,
           events[at + 6] as number,
         );
-      } catch (error) {
-        // Only an event listener of the user can throw. The error surfaces like any other, but the
-        // events behind this one are still dispatched.
-        process.nextTick(() => {
-          throw error;
-        });
-      }
+      });
     }
     if (events.length === batch * eventFields) nextTurn(this.#drain);
   }

@@ -1,11 +1,13 @@
 // Requests of this thread: to the servers of its connections and to the clients of its calls.
 import { AsyncLocalStorage } from "node:async_hooks";
+import { inspect } from "node:util";
 
 import { aborted, attempt, checkFunction, checkSignal, errorOf } from "./errors.js";
 import { CancelledError } from "./generated/errors.js";
 import type { CallToolResult, JsonObject, Progress } from "./generated/model.js";
 import type { CacheOptions, InputOptions, RequestOptions as RequestTimes } from "./generated/options.js";
 import { stringify } from "./json.js";
+import { callBack } from "./log.js";
 import type { NativePort } from "./native/native.js";
 import { checkNames } from "./option-names.js";
 import type { Arguments, Schema } from "./schema/convert.js";
@@ -26,7 +28,7 @@ export interface RequestOptions extends RequestTimes {
 export interface SendOptions extends RequestOptions {
   /**
    * Requests progress and receives it. Of reports that come faster than they are taken, only the
-   * latest.
+   * latest. What it throws is logged.
    */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
@@ -223,12 +225,14 @@ export class Requests {
     // The token of the protocol is this request, whose handler this is.
     const progress = JSON.parse(body) as Progress & { progressToken?: unknown };
     delete progress.progressToken;
-    onProgress(progress);
+    callBack("onProgress", () => onProgress(progress) as unknown);
   }
 }
 
 /** The reason that the peer is given for a cancellation. */
 function reasonOf(signal: AbortSignal): string {
   const reason: unknown = signal.reason;
-  return reason instanceof Error ? reason.message : String(reason);
+  if (reason instanceof Error) return reason.message;
+  // An object without a prototype has no text.
+  return typeof reason === "string" ? reason : inspect(reason, { depth: 0 });
 }

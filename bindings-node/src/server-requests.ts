@@ -3,6 +3,7 @@ import { checkHandler, type Callable } from "./features/feature.js";
 import { keepCause, ToolError } from "./errors.js";
 import { asked, notified, operations, own, silent, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
 import { transportFunctions, type Transport } from "./generated/transport.js";
+import { callBack } from "./log.js";
 import type { ServerRequestContext } from "./requests.js";
 import { resultOf } from "./returns.js";
 import { isPromise } from "./schema/validate.js";
@@ -12,7 +13,7 @@ export type ServerHandlers = RequestHandlers & NotificationHandlers;
 
 export class Handlers {
   readonly #callables = new Map<string, Callable>();
-  readonly #listeners = new Map<string, (params: unknown) => void>();
+  readonly #listeners = new Map<string, { name: string; listener: (params: unknown) => void }>();
 
   /** Adds handlers in the place of those of the same name. */
   add(handlers: ServerHandlers): void {
@@ -21,7 +22,7 @@ export class Handlers {
       const answer = (result: unknown): ReturnType<typeof resultOf> => answerOf(result, name);
       this.#callables.set(operations[name], own.includes(name) ? ownFunction(operations[name], { run, answer }) : { run, answer });
     }
-    for (const [name, handler] of given(handlers, notified)) this.#listeners.set(notified[name], handler as (params: unknown) => void);
+    for (const [name, handler] of given(handlers, notified)) this.#listeners.set(notified[name], { name, listener: handler as (params: unknown) => void });
   }
 
   /** Adds the functions of a transport. */
@@ -44,7 +45,8 @@ export class Handlers {
   }
 
   notify(method: string, params: unknown): void {
-    this.#listeners.get(method)?.(params);
+    const found = this.#listeners.get(method);
+    if (found) callBack(found.name, () => found.listener(params) as unknown);
   }
 }
 

@@ -5,7 +5,9 @@ import { createServer } from "node:http";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Client, ClosedError, ProtocolError, Server, setLogger, ToolError, TransportError } from "trunkline";
+import { z } from "zod";
+
+import { Client, ClosedError, ProtocolError, Server, setLogger, TokenError, ToolError, TransportError } from "trunkline";
 
 const logged = [];
 setLogger(({ message }) => logged.push(message));
@@ -66,6 +68,131 @@ test("a protocol error whose data is not JSON still answers the call", async () 
   circle.self = circle;
   const { log } = await logOf(new ProtocolError("odd", { code: 7, data: circle }));
   assert.match(log, /odd/);
+});
+
+// What `slice` leaves of an emoji that it cuts.
+const HALF = "👍".slice(0, 1);
+const WHOLE = "\ufffd";
+
+test("half a surrogate pair in what a handler throws becomes U+FFFD, and costs one call", async () => {
+  const odd = Object.assign(new Error(`an error ${HALF}`), { name: `Odd${HALF}` });
+  assert.match((await logOf(odd)).log, /an error/);
+  thrown = new ToolError(`no ${HALF}`);
+  assert.equal((await client.callTool("fail")).text, `no ${WHOLE}`);
+  thrown = new ProtocolError(`no ${HALF}`, { code: 7, data: { [HALF]: HALF } });
+  await assert.rejects(client.callTool("fail"), { message: `no ${WHOLE}`, code: 7, data: { [WHOLE]: WHOLE } });
+  const refuse = () => {
+    throw new ProtocolError(`no ${HALF}`, { code: 7 });
+  };
+  server.registerPrompt("fail", {}, refuse);
+  server.registerResource("fail", "fail://x", {}, refuse);
+  await assert.rejects(client.getPrompt("fail"), { message: `no ${WHOLE}` });
+  await assert.rejects(client.readResource("fail://x"), { message: `no ${WHOLE}` });
+  const refined = z.object({ city: z.string().refine(() => false, { error: `no ${HALF}` }) });
+  server.registerTool("refined", { inputSchema: refined }, () => "");
+  assert.match((await client.callTool("refined", { city: "x" })).text, /no \ufffd/);
+});
+
+test("half a surrogate pair in what a handler reports or asks, and in what the other side answers", async () => {
+  const own = new Server({ name: "s", version: "1" });
+  own.registerTool("talk", { description: `d ${HALF}`, inputSchema: z.object({ said: z.string() }) }, async ({ said }, ctx) => {
+    await ctx.progress(1, 2, `m ${HALF}`);
+    await ctx.info(`i ${HALF}`);
+    const { content } = await ctx.elicit(`e ${HALF}`, z.object({ name: z.string() }));
+    return `${said} ${content.name}`;
+  });
+  own.registerTool("ask", {}, async (_, ctx) => {
+    await ctx.sample("Hello?", { maxTokens: 1 });
+    return "";
+  });
+  const seen = [];
+  const connected = await Client.connect(own, {
+    logLevel: "info",
+    onElicit: ({ message }) => {
+      seen.push(message);
+      return { action: "accept", content: { name: HALF } };
+    },
+    onSample: () => {
+      throw new ProtocolError(`no ${HALF}`, { code: 7 });
+    },
+    onLog: ({ data }) => void seen.push(data),
+  });
+  after(() => own.close());
+  assert.equal((await connected.listTools()).find(({ name }) => name === "talk").description, `d ${WHOLE}`);
+  const result = await connected.callTool("talk", { said: HALF }, { onProgress: ({ message }) => void seen.push(message) });
+  assert.equal(result.text, `${WHOLE} ${WHOLE}`);
+  // The handler runs again with the answer.
+  for (let left = 300; new Set(seen).size < 3 && left > 0; left--) await sleep(10);
+  assert.deepEqual([...new Set(seen)].sort(), [`e ${WHOLE}`, `i ${WHOLE}`, `m ${WHOLE}`]);
+  await connected.callTool("ask").catch(({ message }) => assert.match(message, /no \ufffd/));
+  assert.equal((await connected.callTool("talk", { said: "still" })).text, `still ${WHOLE}`);
+});
+
+test("half a surrogate pair in what a verifier throws refuses one request", async () => {
+  const own = new Server({ name: "s", version: "1" });
+  const verifier = () => {
+    throw new TokenError(`no ${HALF}`);
+  };
+  const listener = await own.listen({ port: 0, auth: { resource: "https://mine.example/mcp", authorizationServers: ["https://auth.example"], verifier } });
+  for (let times = 2; times > 0; times--) {
+    const { status } = await fetch(listener.url, { method: "POST", headers: { authorization: "Bearer t" } });
+    assert.equal(status, 401);
+  }
+  await own.close();
+});
+
+test("what callbacks throw, or are rejected with, is logged and costs nothing else", async () => {
+  const own = new Server({ name: "s", version: "1" }, {
+    onError: async () => {
+      throw new Error("mine: onError");
+    },
+  });
+  own.registerTool("talk", {}, async (_, ctx) => {
+    await ctx.progress(1);
+    await ctx.info("hello");
+    return "done";
+  });
+  own.registerTool("fail", {}, () => {
+    throw new Error("mine: handler");
+  });
+  const connected = await Client.connect(own, {
+    logLevel: "info",
+    onLog: () => {
+      throw new Error("mine: onLog");
+    },
+    onNotification: async () => {
+      throw new Error("mine: onNotification");
+    },
+  });
+  let heard = 0;
+  connected.on("notification", () => heard++);
+  connected.on("close", () => {
+    throw new Error("mine: close");
+  });
+  const before = logged.length;
+  const onProgress = () => {
+    throw new Error("mine: onProgress");
+  };
+  assert.equal((await connected.callTool("talk", {}, { onProgress })).text, "done");
+  assert.equal((await connected.callTool("talk", {}, { onProgress: async () => onProgress() })).text, "done");
+  assert.equal((await connected.callTool("fail")).isError, true);
+  for (let left = 300; heard < 2 && left > 0; left--) await sleep(10);
+  assert.equal(heard, 2);
+  await own.close();
+  const expected = ["onProgress", "onLog", "onNotification", "onError", "handler", "close"];
+  const missing = () => expected.filter((name) => !logged.slice(before).some((text) => text.includes(`mine: ${name}`)));
+  for (let left = 300; missing().length > 0 && left > 0; left--) await sleep(10);
+  assert.deepEqual(missing(), []);
+});
+
+test("a logger that throws costs nothing else", async () => {
+  const keep = ({ message }) => logged.push(message);
+  setLogger(() => {
+    throw new Error("mine: logger");
+  });
+  thrown = new Error("for the logger");
+  assert.equal((await client.callTool("fail")).isError, true);
+  setLogger(keep);
 });
 
 test("once: work that throws at once is done again", async () => {

@@ -103,8 +103,8 @@ impl Port {
         contained(|| self.port.notify(target, &encode(json)?).map_err(|error| from_bridge(py, error)))
     }
 
-    fn cancel(&self, py: Python<'_>, ticket: u64, reason: &str) -> PyResult<()> {
-        contained(|| self.port.cancel(ticket, reason).map_err(|error| from_bridge(py, error)))
+    fn cancel(&self, py: Python<'_>, ticket: u64, reason: &Bound<'_, PyString>) -> PyResult<()> {
+        contained(|| self.port.cancel(ticket, &utf8(reason)?).map_err(|error| from_bridge(py, error)))
     }
 
     fn complete(&self, py: Python<'_>, ticket: u64, shape: u8, value: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -661,6 +661,24 @@ def test_exits_and_groups_cost_one_call() -> None:
         sys.exit("wrong arguments")
 
     @server.tool
+    async def interrupts() -> str:
+        raise KeyboardInterrupt
+
+    class Own(BaseException):
+        """Of a library."""
+
+        def __str__(self) -> str:
+            raise Own
+
+    @server.tool
+    async def raises_its_own() -> str:
+        raise Own
+
+    @server.on_error
+    def hook(_error: BaseException, _ctx: object) -> None:
+        raise SystemExit
+
+    @server.tool
     async def groups() -> str:
         group = getattr(__import__("builtins"), "ExceptionGroup", None)
         raise ToolError("the only one") if group is None else group("a task group", [ToolError("the only one")])
@@ -672,7 +690,8 @@ def test_exits_and_groups_cost_one_call() -> None:
 
     async def check() -> None:
         async with Client(server) as client:
-            assert "internal error" in (await client.call_tool("exits")).text
+            for name in ("exits", "interrupts", "raises_its_own"):
+                assert "internal error" in (await client.call_tool(name)).text
             result = await client.call_tool("groups")
             assert (result.is_error, result.text) == (True, "the only one")
             assert (await client.call_tool("name")).text == "trunkline tool name"

@@ -4,6 +4,7 @@ handlers return.
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import datetime as dt
 import ipaddress
@@ -24,6 +25,10 @@ from typing_extensions import TypeAliasType
 
 from trunkline import (
     CallToolResult,
+    Client,
+    Context,
+    ElicitRequest,
+    ElicitResult,
     Field,
     ImageContent,
     InvalidArgumentError,
@@ -811,6 +816,42 @@ def test_lone_surrogates_of_failures_and_docstrings_become_the_replacement_chara
         assert client.call_tool("fails").text == "no file a\ufffdb"
         with pytest.raises(ProtocolError, match="no file a\ufffdb"):
             client.get_prompt("refuses")
+
+
+def test_lone_surrogates_of_reports_questions_and_cancellations_become_the_replacement_character() -> None:
+    server = Server("test", version="1")
+    seen: list[Any] = []
+
+    @server.tool
+    async def talks(said: str, ctx: Context) -> str:
+        await ctx.progress(1, 2, "m\ud800")
+        form = {"type": "object", "properties": {"name": {"type": "string"}}}
+        return said + str((await ctx.elicit("e\ud800", form)).action)
+
+    @server.tool
+    async def waits() -> None:
+        await asyncio.sleep(60)
+
+    async def check() -> None:
+        client = Client(server)
+
+        @client.on_elicit
+        async def answers(request: ElicitRequest) -> ElicitResult[Any]:
+            seen.append(request.message)
+            raise ProtocolError("no\ud800", -32001)
+
+        async with client:
+            with pytest.raises(InvalidArgumentError, match="no\ufffd"):
+                await client.call_tool("talks", {"said": "\ud800"}, on_progress=lambda *given: seen.append(given[2]))
+            assert sorted(seen) == ["e\ufffd", "m\ufffd"]
+            waiting = asyncio.ensure_future(client.call_tool("waits"))
+            await asyncio.sleep(0.01)
+            waiting.cancel("no\ud800")
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+            assert len(await client.list_tools()) == 2
+
+    asyncio.run(check())
 
 
 def test_lone_surrogates_become_the_replacement_character() -> None:

@@ -4,7 +4,7 @@ use trunkline_bridge::message::NotifyConnection;
 
 use crate::client::{connect, trunkline_client};
 use crate::edge::prelude::*;
-use crate::json::parsed_or_none;
+use crate::json::{parsed_or_none, read};
 use crate::options::{SetMembers, trunkline_client_options};
 use crate::port::trunkline_port;
 use crate::server::trunkline_server;
@@ -136,8 +136,8 @@ pub unsafe extern "C" fn trunkline_client_set_roots(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        let roots = serde_json::from_str(text!(roots)).map_err(|reason| Failure::not_json("roots", &reason))?;
-        handle!(client).connection.note(NotifyConnection { roots: Some(roots), ..NotifyConnection::default() })
+        let roots = Some(read("roots", text!(roots))?);
+        handle!(client).connection.note(NotifyConnection { roots, ..NotifyConnection::default() })
     })
 }
 

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use crate::calls::{CallCallback, trunkline_call_callback};
 use crate::client::trunkline_client;
 use crate::edge::prelude::*;
-use crate::json::parsed;
+use crate::json::{parsed, read};
 use crate::options::{SetMembers, trunkline_tool_options};
 use crate::server::trunkline_server;
 
@@ -78,8 +78,7 @@ pub unsafe extern "C" fn trunkline_server_add(
     guard(error, || {
         let callback = CallCallback::new(callback, user_data);
         let (server, kind, entry) = (handle!(server), text!(kind), text!(entry));
-        let entry = serde_json::from_str(entry).map_err(|reason| Failure::not_json("entry", &reason))?;
-        server.add(kind, SetMembers(entry), callback, out_or_null!(registration))
+        server.add(kind, SetMembers(read("entry", entry)?), callback, out_or_null!(registration))
     })
 }
 

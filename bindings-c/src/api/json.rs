@@ -1,6 +1,5 @@
 //! JSON.
 
-use std::borrow::Cow;
 use std::ffi::c_void;
 
 use base64::Engine;
@@ -47,7 +46,7 @@ pub unsafe extern "C" fn trunkline_json_get_text(
 ) -> trunkline_result {
     guard_result(|| {
         let (json, pointer, value) = (text!(json), text!(pointer), out!(value));
-        let found: Text = typed::<Cow<'_, str>>(json, pointer, "a string").map(|text| Text::copy(text.as_bytes()))?;
+        let found: Text = typed::<String>(json, pointer, "a string").map(|text| Text::copy(text.as_bytes()))?;
         value.finish(found.give())
     })
 }

@@ -69,6 +69,15 @@ pub unsafe extern "C" fn trunkline_port_on_log(
     guard_result(|| handle!(port).port.attach_log(LogCallback::new(callback, user_data)))
 }
 
+/// Writes an error to the library's log, such as that of a callback that answers no call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_log_error(message: trunkline_str) -> trunkline_result {
+    guard_result(|| {
+        trunkline_bridge::log_error(text!(message));
+        Ok(())
+    })
+}
+
 /// Lets go of a port that `trunkline_port_new` made. It lives on while a server or client uses it.
 /// NULL is allowed.
 #[unsafe(no_mangle)]

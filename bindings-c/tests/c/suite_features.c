@@ -333,10 +333,21 @@ static void outer(trunkline_call *call, void *user_data) {
   OK(trunkline_call_next(call, NOTHING, add_to_result, user_data, count_up, &error));
 }
 
+/* The name of what is called, also for middleware around it. */
+static bool call_is_named(trunkline_call *call, trunkline_str expected) {
+  trunkline_text *name = NULL;
+  bool is_it;
+  CHECK(trunkline_call_fact(call, S("/name"), &name) == TRUNKLINE_OK);
+  is_it = expected.len == trunkline_text_str(name).len && memcmp(expected.data, trunkline_text_str(name).data, expected.len) == 0;
+  trunkline_text_free(name);
+  return is_it;
+}
+
 static void inner(trunkline_call *call, void *user_data) {
   trunkline_text *name = NULL;
   (void)user_data;
   CHECK(trunkline_json_get_text(trunkline_call_arguments(call), S("/params/name"), &name) == TRUNKLINE_OK);
+  CHECK(call_is_named(call, trunkline_text_str(name)));
   if (same(trunkline_text_str(name), "alias"))
     OK(trunkline_call_next(call, S(TRUNKLINE_JSON({"name": "echo", "arguments": {"message": "renamed"}})), NULL, NULL, NULL,
                            &error));
@@ -369,6 +380,9 @@ static void middleware(void) {
   client = in_memory(server);
   check_echo(client, "{\"message\":\"hello\"}", "<hello>");
   CHECK(ran == 1);
+  /* Half a surrogate pair, such as of a host with UTF-16. */
+  check_echo(client, "{\"message\":\"\\ud83d\"}", "<\xef\xbf\xbd>");
+  ran = 1;
   OK(trunkline_client_call_tool(client, S("alias"), NOTHING, NULL, &result, &error));
   check_text(result, "/content/0/text", "<renamed>");
   trunkline_text_free(result);

@@ -206,6 +206,31 @@ void reports() {
   CHECK(heard.find("error: a tool failed") == 0 && heard.find("no disk") != std::string::npos);
 }
 
+// What handlers that answer no call throw is logged, and costs nothing else.
+void throwing_reports() {
+  Server server("reporting", "1.0.0");
+  std::string heard;
+  on_log(server.port(), [&heard](std::string_view, std::string_view, std::string_view message) {
+    heard += std::string(message) + ";";
+    throw std::runtime_error("no log");
+  });
+  server.tool(named("steps"), [](Call &call) {
+    call.log("info", "begun");
+    call.progress(1, 2, "half");
+    call.return_text("done");
+  });
+  ClientOptions options;
+  options.set(trunkline_client_options_set_revision, "2025-11-25").set(trunkline_client_options_set_log_level, "info");
+  options.on_notification([](std::string_view, const Json &) { throw 7; });
+  const Client client = Client::memory(server, options);
+  RequestOptions with_progress;
+  with_progress.on_progress([](double, double, std::string_view) { throw std::runtime_error("no progress"); });
+  CHECK(client.call_tool("steps", {}, with_progress).text("/content/0/text") == "done");
+  const auto has = [&heard](const char *text) { return heard.find(text) != std::string::npos; };
+  for (int turns = 0; !(has("no progress") && has("not a std::exception")) && turns < 100; ++turns) dispatch(server.port(), 100);
+  CHECK(has("no progress") && has("not a std::exception"));
+}
+
 void over_http() {
   Server server("wrapped", "1.0.0");
   server.tool(named("greet"), [](Call &call) { call.return_text("over HTTP"); });
@@ -256,6 +281,7 @@ int main() {
   answers_and_exceptions();
   input_of_the_client();
   reports();
+  throwing_reports();
   over_http();
   json();
   composition();

@@ -213,6 +213,7 @@ pub static CHAPTERS: &[Chapter] = &[
             row("trunkline_port_descriptor", PROMPT, NOTHING),
             row("trunkline_port_wake", SIGNAL_SAFE, &["NULL"]),
             row("trunkline_port_on_log", PROMPT, REGISTERS),
+            row("trunkline_log_error", PROMPT, &["NULL", "INVALID_ARGUMENT"]),
             row("trunkline_port_on_telemetry", PROMPT, REGISTERS),
             row("trunkline_port_measurements", PROMPT, LOOKS_UP),
             row("trunkline_trace_context_set", ONE_THREAD, OPTION),

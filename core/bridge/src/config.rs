@@ -8,12 +8,14 @@ use trunkline::{
     protocol::{
         describe::Described,
         fault::{Fault, placed},
+        surrogates,
     },
     server::Category,
 };
 
 /// Reads JSON of the host; the error says what `what` lacks or has too much.
 pub(super) fn read<T: Described + DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, BridgeError> {
+    let json = &*surrogates::mended(json);
     serde_json::from_slice(json).or_else(|error| {
         // The value costs time, so it is only made when something is wrong.
         let value: Value = serde_json::from_slice(json).map_err(|_| {

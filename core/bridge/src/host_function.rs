@@ -132,7 +132,7 @@ pub(super) fn complete(state: &PortState, ticket: u64, shape: Shape, body: Bytes
         let text = "complete: a request of a server is answered with the shape result";
         return unless_done(state, ticket, BridgeError::invalid(text));
     }
-    match RawJson::from_host_text(body) {
+    match RawJson::from_text(body) {
         Ok(result) if result.as_bytes().trim_ascii_start().starts_with(b"{") => Ok(finish(state, ticket, Ok(result))),
         Ok(_) => unless_done(state, ticket, BridgeError::invalid("complete: this shape needs a JSON object")),
         Err(error) => unless_done(state, ticket, BridgeError::invalid(format!("complete: not JSON: {error}"))),

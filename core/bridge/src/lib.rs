@@ -68,6 +68,7 @@ pub use body::{Body, LogRecord, ResponseHead};
 pub use error::{BridgeError, ErrorKind};
 pub use event::{Bell, Event, EventKind, Lane, Shape};
 pub use given::Given;
+pub use log::log_error;
 pub use option_names::OptionNames;
 pub use port::Port;
 pub use slot::Fetched;

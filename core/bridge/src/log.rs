@@ -26,6 +26,11 @@ pub(super) fn attach(queue: Weak<EventQueue>) {
     queues.push(queue);
 }
 
+/// Writes an error of the host to the log, such as that of a callback that answers no call.
+pub fn log_error(message: &str) {
+    tracing::error!(target: "trunkline::host", "{message}");
+}
+
 /// The least severe level that is wanted, a [`LogLevel`].
 static LEVEL: AtomicU8 = AtomicU8::new(LogLevel::Info as u8);
 

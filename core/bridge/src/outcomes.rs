@@ -19,8 +19,7 @@ pub(super) fn of(shape: Shape, body: Bytes) -> Result<Outcome, BridgeError> {
             String::from_utf8(body.into()).map_err(|_| BridgeError::invalid("complete: the text is not UTF-8"))?;
         return Ok(Outcome::Text(text));
     }
-    let raw =
-        RawJson::from_host_text(body).map_err(|error| BridgeError::invalid(format!("complete: not JSON: {error}")))?;
+    let raw = RawJson::from_text(body).map_err(|error| BridgeError::invalid(format!("complete: not JSON: {error}")))?;
     let first = raw.as_bytes().trim_ascii_start().first().copied();
     match (shape, first) {
         (Shape::Content, Some(b'{' | b'[')) => Ok(Outcome::Content(raw)),

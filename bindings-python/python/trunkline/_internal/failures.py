@@ -76,7 +76,7 @@ def report(context: Call, error: BaseException, subject: str, otherwise: str) ->
     for hook in context._error_hooks():
         try:
             told = hook(error, context)
-        except Exception:
+        except BaseException:  # noqa: BLE001 - also SystemExit: the caller must get its answer
             log.exception("a function of on_error failed")
         else:
             if hasattr(told, "__await__"):
@@ -86,7 +86,7 @@ def report(context: Call, error: BaseException, subject: str, otherwise: str) ->
 async def _finished(told: Awaitable[object], log: logging.Logger) -> None:
     try:
         await told
-    except Exception:
+    except (Exception, SystemExit):
         log.exception("a function of on_error failed")
 
 

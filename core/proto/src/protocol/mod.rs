@@ -33,7 +33,8 @@ mod raw;
 mod revision;
 pub mod schema;
 mod serde_words;
-mod surrogates;
+#[doc(hidden)]
+pub mod surrogates;
 mod trace_context;
 pub mod uri;
 #[doc(hidden)]

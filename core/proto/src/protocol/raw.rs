@@ -4,7 +4,7 @@ use super::{finite, serde_words::reworded, surrogates};
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 /// The text of one JSON value: a slice of the buffer it arrived in, parsed where someone reads it.
 #[derive(Clone, PartialEq, Eq)]
@@ -56,26 +56,18 @@ impl RawJson {
         Ok(Self(text.into()))
     }
 
-    /// Checks that the text is exactly one JSON value.
+    /// Checks that the text is exactly one JSON value. Halves of surrogate pairs in its strings
+    /// become U+FFFD.
     ///
     /// # Errors
     /// Where it is not.
     pub fn from_text(text: Bytes) -> serde_json::Result<Self> {
+        let text = match surrogates::mended(&text) {
+            Cow::Owned(mended) => mended.into(),
+            Cow::Borrowed(_) => text,
+        };
         serde_json::from_slice::<&RawValue>(&text)?;
         Ok(Self(text))
-    }
-
-    /// The same for text of a host, whose strings may hold halves of surrogate pairs: JavaScript's
-    /// do. They have no UTF-8 form, so nobody could read the text; each becomes U+FFFD.
-    ///
-    /// # Errors
-    /// As [`Self::from_text`].
-    #[doc(hidden)]
-    pub fn from_host_text(text: Bytes) -> serde_json::Result<Self> {
-        Self::from_text(match surrogates::mended(&text) {
-            Some(mended) => mended.into(),
-            None => text,
-        })
     }
 
     /// Reads the value as a type.
@@ -165,6 +157,12 @@ mod tests {
         let raw = RawJson::from_value(&json!({"name": "ä"})).unwrap();
         assert_eq!((raw.as_str(), &*raw.to_string()), (r#"{"name":"ä"}"#, r#"{"name":"ä"}"#));
         assert_eq!(format!("{raw:?}"), r#"RawJson({"name":"ä"})"#);
+    }
+
+    #[test]
+    fn text_has_no_halves_of_surrogate_pairs() {
+        let raw = RawJson::from_text(Bytes::from_static(br#"{"\ud83d": "\ud83d\ude00\ude00"}"#)).unwrap();
+        assert_eq!(raw.parse::<serde_json::Value>().unwrap(), json!({"\u{fffd}": "\u{1f600}\u{fffd}"}));
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! Halves of surrogate pairs in JSON text: escapes that stand for no character.
 
-/// Each half in the text replaced by U+FFFD; `None` if there is none.
-pub(super) fn mended(text: &[u8]) -> Option<Vec<u8>> {
+use std::borrow::Cow;
+
+/// The text with U+FFFD in place of each half. JavaScript's strings may hold halves, which have no
+/// UTF-8 form, so nobody could read the text.
+pub fn mended(text: &[u8]) -> Cow<'_, [u8]> {
     let mut out: Option<Vec<u8>> = None;
     let mut at = 0;
     while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
@@ -17,7 +20,7 @@ pub(super) fn mended(text: &[u8]) -> Option<Vec<u8>> {
             (None, _) => 2,
         };
     }
-    out
+    out.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// The length of `\uD83D`.
@@ -36,7 +39,10 @@ mod tests {
     use super::*;
 
     fn mend(text: &str) -> Option<String> {
-        mended(text.as_bytes()).map(|text| String::from_utf8(text).unwrap())
+        match mended(text.as_bytes()) {
+            Cow::Owned(text) => Some(String::from_utf8(text).unwrap()),
+            Cow::Borrowed(_) => None,
+        }
     }
 
     #[test]

@@ -51,7 +51,7 @@ def callback_errors() -> Generator[None]:
     """
     try:
         yield
-    except Exception as error:  # noqa: BLE001 - it is logged
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - it is logged
         logger("trunkline.client").error("a callback failed", exc_info=error)
 
 

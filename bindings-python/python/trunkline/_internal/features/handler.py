@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .. import _native
 from ..context._generated.sync_context import SyncContext
 from ..context.context import Context
-from ..failures import InvalidReturn, detail, failure_of, is_suspension, report, send_failure
+from ..failures import InvalidReturn, failure_of, is_suspension, report, send_failure
 from ..returns import Answer
 from ..schema.jsonable import jsonable
 
@@ -72,12 +72,12 @@ class Handler:
                 pass  # the port is closed: nobody waits for the answer
             raise
         except BaseException as error:
-            if port.telemetry is not None and not is_suspension(error):
-                port.telemetry.record_exception(error)
+            from asyncio import CancelledError
+
             self._fail(port, ticket, error, scope, Context)
-            # SystemExit costs the call, as on a thread of the pool: libraries raise it for wrong
-            # arguments.
-            if not isinstance(error, (Exception, SystemExit)) and not is_suspension(error):
+            # All else costs the call alone, as on a thread of the pool: a loop ends with what its
+            # tasks raise beyond Exception, such as the SystemExit of a library.
+            if isinstance(error, CancelledError):
                 raise
 
     def answer_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> None:
@@ -87,8 +87,6 @@ class Handler:
         try:
             self._complete(port.native, ticket, self.run_in_thread(port, ticket, body, scope))
         except BaseException as error:  # noqa: BLE001 - also SystemExit: it must not end a thread of the pool
-            if port.telemetry is not None and not is_suspension(error):
-                port.telemetry.record_exception(error)
             self._fail(port, ticket, error, scope, SyncContext)
 
     @property
@@ -135,15 +133,18 @@ class Handler:
         try:
             failure = self.failure(error)
             if not is_suspension(error):
+                if port.telemetry is not None:
+                    port.telemetry.record_exception(error)
                 if scope is not None and scope.error is None:
                     scope.error = error
                 if failure["kind"] == "internal":
                     report(context(port, ticket, scope), error, self.subject, self.task_name)
                     failure["logged"] = True
             send_failure(native, ticket, failure)
-        except Exception as broken:  # noqa: BLE001 - such an error cannot be told; still its caller must not wait in vain
+        except BaseException as broken:  # noqa: BLE001 - such an error cannot be told; still its caller must not wait in vain
+            message = f"{type(error).__name__}, which cannot be told: {type(broken).__name__}"
             try:
-                send_failure(native, ticket, {"kind": "internal", "message": detail(broken)})
+                send_failure(native, ticket, {"kind": "internal", "message": message})
             except _native.NativeError:
                 pass  # the port is closed: nobody waits for the answer
 

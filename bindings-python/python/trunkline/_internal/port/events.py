@@ -139,11 +139,16 @@ class Events:
             events = self.native.drain("queue", _BATCH, 0)
         except _native.NativeError:
             return False  # another process's
+        ending: BaseException | None = None
         for event in events:
             try:
                 self._dispatch(*event)
             except Exception as error:  # noqa: BLE001 - one bad callback must not lose the other events
                 loop.call_exception_handler({"message": "an event of trunkline was not handled", "exception": error})
+            except BaseException as error:  # noqa: BLE001 - such as Ctrl-C
+                ending = error
+        if ending is not None:
+            raise ending
         return len(events) == _BATCH and self.loop is loop
 
     def _dispatch(

@@ -79,6 +79,36 @@ fn failures_of_every_kind() {
 }
 
 #[test]
+fn halves_of_surrogate_pairs_become_the_replacement_character_in_all_that_a_host_gives() {
+    let host = Host::new();
+    let server = host.server();
+    let given = format!(r#"{{"server": {server}, "tool": {{"name": "t", "description": "d\ud83d"}}}}"#);
+    let tool = host.port.register("tool", given.as_bytes()).unwrap();
+    let connection = host.connection(server);
+    let listed = host.result(connection, "tools/list", json!({}));
+    assert_eq!(listed["tools"][0]["description"], "d\u{fffd}");
+
+    let request =
+        br#"{"method": "tools/call", "params": {"name": "t", "arguments": {"a": "\udc4d"}}, "progress": true}"#;
+    let mut answered = 0;
+    let mut fail = |failure: &str| {
+        let request = host.port.request(connection, request).unwrap();
+        answered += 1;
+        let called = |event: &Event| event.kind == EventKind::Call && event.handle == tool;
+        let call = host.events("calls", answered, called).pop().unwrap();
+        assert_eq!(body(&call), json!({"a": "\u{fffd}"}));
+        host.port.notify(call.ticket, br#"{"progress": 1, "message": "m\ud83d"}"#).unwrap();
+        assert!(host.port.fail(call.ticket, failure.as_bytes()).unwrap());
+        let told = |event: &Event| event.kind == EventKind::Notification && event.ticket == request;
+        assert_eq!(body(&host.event("progress", told))["message"], "m\u{fffd}");
+        body(&host.reply(request))
+    };
+    assert_eq!(text(&fail(r#"{"kind": "tool", "message": "no \ud83d"}"#)), "no \u{fffd}");
+    let told = fail(r#"{"kind": "protocol", "code": 7, "message": "no \ud83d", "data": {"\udc4d": "\ud83d"}}"#);
+    assert_eq!((&told["message"], &told["data"]), (&json!("no \u{fffd}"), &json!({"\u{fffd}": "\u{fffd}"})));
+}
+
+#[test]
 fn pag_04_a_whole_list_is_one_request() {
     let host = Host::new();
     let server = host.server_with(json!({"pageSize": 2}));

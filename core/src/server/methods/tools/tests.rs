@@ -75,7 +75,7 @@ fn gives(outcome: Outcome, debug: bool) -> Server {
 }
 
 fn raw(text: &str) -> RawJson {
-    RawJson::from_host_text(text.to_owned().into()).unwrap()
+    RawJson::from_text(text.to_owned().into()).unwrap()
 }
 
 async fn call(server: &Server) -> Value {
