@@ -15,11 +15,14 @@ use crate::{
     sync::Mutex,
 };
 use indexmap::IndexMap;
+use serde::de::IgnoredAny;
 use serde_json::value::{RawValue, to_raw_value};
 use std::{collections::HashSet, sync::Arc};
 
 /// A server that never ends its list is not followed for ever.
 const MAX_PAGES: usize = 10_000;
+/// Nor is one with more items than a model, a user or the loop of a host could take.
+const MAX_ITEMS: usize = 10_000;
 /// Nor is one whose pages fill the memory.
 const MAX_BYTES: usize = 64 << 20;
 const CURSOR: &str = "cursor";
@@ -34,8 +37,8 @@ impl Client {
     ///
     /// # Errors
     /// As for [`Client::request`]; [`ClientError::Invalid`] if the method gives no list. A list
-    /// without an end (a cursor that comes again, more than 10,000 pages or 64 MiB) and a page
-    /// without its items are the server's failure.
+    /// without an end (a cursor that comes again, more than 10,000 pages or items or 64 MiB) and
+    /// a page without its items are the server's failure.
     pub async fn list_all(
         &self,
         method: &str,
@@ -114,6 +117,7 @@ struct WholeList {
     cursors: HashSet<String>,
     /// Of the items and the cursors.
     bytes: usize,
+    count: usize,
 }
 
 impl WholeList {
@@ -121,7 +125,7 @@ impl WholeList {
         let member = Method::list_member(method)
             .ok_or_else(|| ClientError::Invalid(format!("{method} gives no list whose pages could be followed")))?;
         let (method, items) = (method.to_owned(), Vec::new());
-        Ok(Self { method, member, first: None, items, cursors: HashSet::new(), bytes: 0 })
+        Ok(Self { method, member, first: None, items, cursors: HashSet::new(), bytes: 0, count: 0 })
     }
 
     fn has_pages(&self) -> bool {
@@ -133,8 +137,14 @@ impl WholeList {
         let mut members: Members<'_> = page
             .parse()
             .map_err(|error| nonsense(&self.method, &format!("has a page that is not an object: {error}")))?;
-        let items = members.shift_remove(self.member).map(|items| items.get()).and_then(array_inside);
-        let Some(items) = items else {
+        let items = members.shift_remove(self.member).map(|items| items.get());
+        let count = items.and_then(|items| serde_json::from_str::<Vec<IgnoredAny>>(items).ok());
+        self.count += count.map_or(0, |items| items.len());
+        if self.count > MAX_ITEMS {
+            let what = format!("has more than {MAX_ITEMS} {}: fetch it page by page, and stop", self.member);
+            return Err(nonsense(&self.method, &what));
+        }
+        let Some(items) = items.and_then(array_inside) else {
             return Err(nonsense(&self.method, &format!("has a page without the array {:?}", self.member)));
         };
         let cursor = match members.shift_remove(NEXT_CURSOR).map(|cursor| serde_json::from_str(cursor.get())) {
@@ -260,6 +270,16 @@ mod tests {
             assert_eq!(error.kind(), super::super::ErrorKind::Transport);
         }
         assert!(matches!(WholeList::of("tools/call"), Err(ClientError::Invalid(_))));
+    }
+
+    #[test]
+    fn a_list_is_bounded_in_items() {
+        let tools =
+            |count: usize| page(&json!({"tools": vec![json!({"name": "t"}); count], "nextCursor": count.to_string()}));
+        let mut list = WholeList::of("tools/list").unwrap();
+        assert!(list.take(&tools(6_000)).is_ok() && list.take(&tools(4_000)).is_ok());
+        let error = list.take(&tools(1)).unwrap_err().to_string();
+        assert!(error.contains("more than 10000 tools"), "{error}");
     }
 
     #[test]
