@@ -8,7 +8,7 @@ use trunkline::{
     protocol::{
         describe::Described,
         fault::{Fault, placed},
-        surrogates,
+        surrogates, too_deep,
     },
     server::Category,
 };
@@ -18,8 +18,8 @@ pub(super) fn read<T: Described + DeserializeOwned>(what: &str, json: &[u8]) -> 
     let json = &*surrogates::mended(json);
     serde_json::from_slice(json).or_else(|error| {
         // The value costs time, so it is only made when something is wrong.
-        let value: Value = serde_json::from_slice(json).map_err(|_| {
-            let error = error.to_string();
+        let value: Value = serde_json::from_slice(json).map_err(|unread| {
+            let error = too_deep(&unread.to_string()).map_or_else(|| error.to_string(), str::to_owned);
             // A line and a column say nothing to a caller who did not write the text.
             let error = error.rfind(" at line ").map_or(&*error, |end| &error[..end]);
             // The bound of the parser, which no option raises.

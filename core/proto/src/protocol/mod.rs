@@ -45,6 +45,8 @@ pub use annotations::check_annotations;
 pub use error::RpcError;
 pub use id::RequestId;
 pub use raw::RawJson;
+#[doc(hidden)]
+pub use raw::too_deep;
 pub use revision::{Era, Revision, RevisionFeature};
 pub use trace_context::TraceContext;
 #[doc(hidden)]

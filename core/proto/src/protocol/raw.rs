@@ -88,6 +88,9 @@ impl RawJson {
             let located = serde_path_to_error::deserialize::<_, T>(&mut again).err();
             let path = located.map(|error| error.path().to_string()).filter(|path| path != ".");
             let words = error.to_string();
+            if let Some(problem) = too_deep(&words) {
+                return problem.to_owned();
+            }
             // A line and a column say nothing to whoever did not write the text.
             let words = words.rfind(" at line ").filter(|_| error.is_data()).map_or(&*words, |end| &words[..end]);
             match path {
@@ -122,6 +125,13 @@ impl RawJson {
     pub fn into_bytes(self) -> Bytes {
         self.0
     }
+}
+
+/// The words for serde's error about JSON that nests deeper than can be read.
+#[doc(hidden)]
+pub fn too_deep(words: &str) -> Option<&'static str> {
+    let is_it = words.starts_with("recursion limit exceeded");
+    is_it.then_some("it nests deeper than 128 levels, the most that max_nesting allows")
 }
 
 /// Such errors repeat the unexpected value, which may be of any length.

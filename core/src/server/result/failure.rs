@@ -2,7 +2,7 @@
 
 use super::writer::ResultWriter;
 use crate::{
-    protocol::{RawJson, RpcError, error::code},
+    protocol::{RawJson, RpcError, error::code, too_deep},
     server::handlers::Outcome,
 };
 use std::fmt;
@@ -34,7 +34,8 @@ fn internal(results: &ResultWriter, detail: &str) -> RpcError {
 
 /// The failure of a handler whose answer cannot be read: invalid JSON, or nested too deep.
 pub(super) fn unreadable(error: impl fmt::Display) -> Outcome {
-    Outcome::Internal(format!("what it returned cannot be read: {error}"))
+    let error = error.to_string();
+    Outcome::Internal(format!("what it returned cannot be read: {}", too_deep(&error).unwrap_or(&error)))
 }
 
 pub(super) fn lossy(raw: &RawJson) -> String {
