@@ -164,7 +164,7 @@ fn inside_middleware(builder: ServerBuilder) -> ServerBuilder {
             let outcome = match result {
                 Ok(result) => {
                     let mut result: Value = result.parse().unwrap();
-                    if kept.name() == "tools/call" && result.to_string().contains("taskId") {
+                    if kept.method() == "tools/call" && result.to_string().contains("taskId") {
                         let second = Duration::from_secs(1);
                         let form = RawJson::from_value(&question("Who?")).unwrap();
                         let asked = kept.ask("elicitation/create", None, Some(&form), second, second, |_| {});
