@@ -186,6 +186,7 @@ pub mod testing;
 mod timestamp;
 #[cfg(feature = "tokio")]
 pub mod transport;
+mod turns;
 #[cfg(feature = "client")]
 mod verdicts;
 pub mod wire_log;

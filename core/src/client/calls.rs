@@ -281,7 +281,8 @@ impl Client {
         let name = subject(method, params)?;
         let (parameters, reply) = match method {
             method::TOOLS_CALL => {
-                (self.inner.mirrored.of_call(params)?, self.inner.output_schemas.checking(params, reply))
+                let reply = self.inner.output_schemas.checking(params, &self.inner.runtime, timeout.max, reply);
+                (self.inner.mirrored.of_call(params)?, reply)
             }
             _ => (Vec::new(), reply),
         };

@@ -3,7 +3,10 @@
 use super::{error::ClientError, reply::ReplyTo};
 use crate::{
     protocol::{RawJson, envelope::Notification, schema::Schema},
+    race,
+    runtime::{Promise, Runtime},
     sync::Mutex,
+    turns,
 };
 use memchr::memmem;
 use serde::Deserialize;
@@ -12,6 +15,7 @@ use std::{
     borrow::Cow,
     collections::HashMap,
     sync::{Arc, OnceLock},
+    time::{Duration, Instant},
 };
 
 /// Bytes of schemas that are kept. Results of the tools beyond are not checked.
@@ -66,8 +70,14 @@ impl OutputSchemas {
     }
 
     /// The receiver of the result of a call: one that checks it first, if the tool has an output
-    /// schema.
-    pub(super) fn checking(&self, params: Option<&RawJson>, reply: Arc<dyn ReplyTo>) -> Arc<dyn ReplyTo> {
+    /// schema, which may take `most` from now on together with the call.
+    pub(super) fn checking(
+        &self,
+        params: Option<&RawJson>,
+        runtime: &Arc<dyn Runtime>,
+        most: Duration,
+        reply: Arc<dyn ReplyTo>,
+    ) -> Arc<dyn ReplyTo> {
         #[derive(Deserialize)]
         struct CalledTool<'a> {
             #[serde(borrow)]
@@ -79,7 +89,12 @@ impl OutputSchemas {
         }
         let called = params.and_then(|params| params.parse::<CalledTool<'_>>().ok());
         match called.and_then(|called| known.by_name.get(&*called.name)) {
-            Some(schema) => Arc::new(CheckedReply { schema: Arc::clone(schema), reply }),
+            Some(schema) => Arc::new(CheckedReply {
+                schema: Arc::clone(schema),
+                runtime: Arc::clone(runtime),
+                deadline: runtime.now() + most,
+                reply,
+            }),
             None => reply,
         }
     }
@@ -103,6 +118,25 @@ impl KnownSchemas {
 }
 
 impl ListedOutputSchema {
+    /// Returns whether checking a result of so many bytes may take long, or has to compile first.
+    fn is_costly(&self, bytes: usize) -> bool {
+        match self.compiled.get() {
+            Some(compiled) => compiled.as_ref().is_some_and(|schema| schema.is_costly(bytes)),
+            None => self.text.get().contains("pattern"),
+        }
+    }
+
+    /// The result, if it matches.
+    fn checked(&self, result: RawJson) -> Result<RawJson, ClientError> {
+        match self.check(&result) {
+            Ok(()) => Ok(result),
+            Err(problem) => Err(ClientError::InvalidResponse(format!(
+                "the result of the tool {:?} does not match its output schema: {problem}",
+                self.tool
+            ))),
+        }
+    }
+
     fn check(&self, result: &RawJson) -> Result<(), String> {
         let Some(schema) = self.compiled.get_or_init(|| self.compile()) else { return Ok(()) };
         let result: Value = result.parse().map_err(|error| error.to_string())?;
@@ -129,19 +163,30 @@ impl ListedOutputSchema {
 /// A receiver of a result that matches an output schema, or of an error.
 struct CheckedReply {
     schema: Arc<ListedOutputSchema>,
+    runtime: Arc<dyn Runtime>,
+    deadline: Instant,
     reply: Arc<dyn ReplyTo>,
 }
 
 impl ReplyTo for CheckedReply {
     fn answered(&self, outcome: Result<RawJson, ClientError>) {
-        let checked = outcome.and_then(|result| match self.schema.check(&result) {
-            Ok(()) => Ok(result),
-            Err(problem) => Err(ClientError::InvalidResponse(format!(
-                "the result of the tool {:?} does not match its output schema: {problem}",
-                self.schema.tool
-            ))),
-        });
-        self.reply.answered(checked);
+        let result = match outcome {
+            Ok(result) if self.schema.is_costly(result.as_bytes().len()) => result,
+            outcome => return self.reply.answered(outcome.and_then(|result| self.schema.checked(result))),
+        };
+        let (schema, reply, runtime) = (Arc::clone(&self.schema), Arc::clone(&self.reply), Arc::clone(&self.runtime));
+        let (promise, deadline) = (Arc::new(Promise::default()), self.deadline);
+        let (checking, checked) = (Arc::clone(&schema), Arc::clone(&promise));
+        turns::take(&self.runtime, move || checked.keep(checking.checked(result)));
+        self.runtime.spawn(Box::pin(async move {
+            let checked = race::until(&*runtime, deadline, promise.kept()).await;
+            reply.answered(checked.unwrap_or_else(|| {
+                Err(ClientError::Timeout(format!(
+                    "the result of the tool {:?} could not be checked against its output schema in time",
+                    schema.tool
+                )))
+            }));
+        }));
     }
 
     fn progress(&self, params: RawJson) {
@@ -164,7 +209,7 @@ impl ReplyTo for CheckedReply {
 #[cfg(all(test, feature = "full"))]
 mod tests {
     use super::*;
-    use crate::{client::reply::Waiter, kept_log::KeptLog};
+    use crate::{client::reply::Waiter, kept_log::KeptLog, transport::TokioRuntime};
     use serde_json::json;
 
     fn raw(value: &Value) -> RawJson {
@@ -177,7 +222,9 @@ mod tests {
 
     async fn answer(schemas: &OutputSchemas, tool: &str, result: Value) -> Result<RawJson, ClientError> {
         let waiter = Arc::new(Waiter::new(None));
-        schemas.checking(Some(&raw(&json!({"name": tool}))), waiter.clone()).answered(Ok(raw(&result)));
+        let runtime: Arc<dyn Runtime> = TokioRuntime::current();
+        let most = Duration::from_secs(30);
+        schemas.checking(Some(&raw(&json!({"name": tool}))), &runtime, most, waiter.clone()).answered(Ok(raw(&result)));
         waiter.outcome().await
     }
 
@@ -200,6 +247,22 @@ mod tests {
         listed(&schemas, &json!([{"name": "forecast"}]));
         assert!(answer(&schemas, "forecast", json!({"content": []})).await.is_ok());
         assert_eq!(schemas.0.lock().bytes, 0);
+    }
+
+    #[tokio::test]
+    async fn sch_10_a_hostile_pattern_ends_with_the_deadline_of_the_call() {
+        let schemas = OutputSchemas::default();
+        let hostile = json!({"type": "object", "properties": {"x": {"pattern": r"(?=(a+))\1b"}}});
+        listed(&schemas, &json!([{"name": "t", "outputSchema": hostile}]));
+        let waiter = Arc::new(Waiter::new(None));
+        let (params, most) = (raw(&json!({"name": "t"})), Duration::from_millis(50));
+        let reply = schemas.checking(Some(&params), &TokioRuntime::current(), most, waiter.clone());
+        let result = json!({"content": [], "structuredContent": {"x": "a".repeat(30_000)}});
+        let started = Instant::now();
+        reply.answered(Ok(raw(&result)));
+        assert!(started.elapsed() < Duration::from_millis(50), "checked on the thread of the runtime");
+        let error = waiter.outcome().await.unwrap_err();
+        assert!(matches!(error, ClientError::Timeout(_) | ClientError::InvalidResponse(_)), "{error}");
     }
 
     #[tokio::test]

@@ -20,6 +20,7 @@ mod log;
 mod memory;
 mod mistakes;
 mod offer;
+mod patterns;
 mod process;
 mod rounds;
 mod script;

@@ -25,11 +25,14 @@ pub(super) fn serve(context: &RequestContext, params: Option<&RawJson>) -> Resul
             return Err(unknown(context));
         }
         access::check_scopes(context, "method", context.method, &handler.access.scopes)?;
-        if let Some(schema) = &handler.params {
-            let given: Value = input.read().map_err(|problem| wrong(context.method, &problem))?;
-            schema.validate(&given).map_err(|problem| wrong(context.method, &problem))?;
-        }
-        Ok(Routed::Run(Arc::new(Serving(handler)), input))
+        let is_costly = handler.params.as_ref().is_some_and(|schema| schema.is_costly(input.as_bytes().len()));
+        context.when_checked(is_costly, move |context| {
+            if let Some(schema) = &handler.params {
+                let given: Value = input.read().map_err(|problem| wrong(context.method, &problem))?;
+                schema.validate(&given).map_err(|problem| wrong(context.method, &problem))?;
+            }
+            Ok(Routed::Run(Arc::new(Serving(handler)), input))
+        })
     })
 }
 

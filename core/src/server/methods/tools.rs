@@ -31,13 +31,16 @@ pub(super) fn call(context: &RequestContext, params: Option<&RawJson>) -> Result
         let mapper = ProvidedTool::at(0, &params.name, snapshot).ok_or_else(|| unknown(&params.name))?;
         let principal = context.info.principal();
         let listed = snapshot.providers(Category::Tools).find_map(|one| one.listed.schema(&principal, &params.name));
-        if let Some(listed) = listed {
-            let arguments = read_arguments(&params.name, &arguments)?;
-            if let Some(problem) = listed.problem(&params.name, &arguments) {
-                return refuse(context, &invalid_arguments(&params.name, &problem));
+        let (mapper, body) = (Arc::new(mapper), lists::get_body(raw)?);
+        let Some(listed) = listed else { return Ok(Routed::Run(mapper, body)) };
+        let name = params.name.into_owned();
+        return context.when_checked(listed.is_costly(&name, arguments.as_bytes().len()), move |context| {
+            let arguments = read_arguments(&name, &arguments)?;
+            match listed.problem(&name, &arguments) {
+                Some(problem) => refuse(context, &invalid_arguments(&name, &problem)),
+                None => Ok(Routed::Run(mapper, body)),
             }
-        }
-        return Ok(Routed::Run(Arc::new(mapper), lists::get_body(raw)?));
+        });
     };
     if tool.access.visible.is_none() {
         return call_registered(context, tool, raw, arguments);
@@ -55,10 +58,21 @@ fn call_registered(
     raw: &RawJson,
     arguments: RawJson,
 ) -> Result<Routed, RpcError> {
-    let info = &context.info;
-    let value = read_arguments(&tool.name, &arguments)?;
     access::check_scopes(context, "tool", &tool.name, &tool.access.scopes)?;
-    check_capabilities(tool, info)?;
+    check_capabilities(tool, &context.info)?;
+    let (tool, raw) = (Arc::clone(tool), raw.clone());
+    let is_costly = tool.input.is_costly(arguments.as_bytes().len());
+    context.when_checked(is_costly, move |context| call_checked(context, &tool, &raw, arguments))
+}
+
+/// Calls a tool if the arguments fit.
+fn call_checked(
+    context: &RequestContext,
+    tool: &Arc<RegisteredTool>,
+    raw: &RawJson,
+    arguments: RawJson,
+) -> Result<Routed, RpcError> {
+    let value = read_arguments(&tool.name, &arguments)?;
     let problem = match tool.input.validate(&value) {
         Ok(()) => return begin(context, tool, raw, arguments),
         Err(problem) => problem,
@@ -144,6 +158,15 @@ impl ResultMapper for Calling {
 
     fn restarts_task(&self) -> bool {
         self.0.restarts_task
+    }
+
+    fn is_costly(&self, outcome: &Outcome) -> bool {
+        let (Outcome::Object(given) | Outcome::Value(given) | Outcome::Content(given) | Outcome::Result(given)) =
+            outcome
+        else {
+            return false;
+        };
+        self.0.output.as_ref().is_some_and(|output| output.schema.is_costly(given.as_bytes().len()))
     }
 
     fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {

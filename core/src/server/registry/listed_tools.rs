@@ -68,9 +68,19 @@ impl ListedTools {
 }
 
 impl ListedSchema {
+    /// Returns whether checking so many bytes of arguments may take long.
+    pub(in crate::server) fn is_costly(&self, name: &str, bytes: usize) -> bool {
+        self.compiled(name).is_some_and(|schema| schema.is_costly(bytes))
+    }
+
     /// The reason why the arguments do not fit; `None`: they do, or the schema is not one.
     pub(in crate::server) fn problem(&self, name: &str, arguments: &Value) -> Option<String> {
-        let compiled = self.compiled.get_or_init(|| match compile(&self.given) {
+        self.compiled(name)?.validate(arguments).err().map(|problem| problem.to_string())
+    }
+
+    /// `None`: the schema is not one.
+    fn compiled(&self, name: &str) -> Option<&Schema> {
+        let compile = || match compile(&self.given) {
             Ok(schema) => Some(schema),
             Err(problem) => {
                 tracing::warn!(
@@ -81,8 +91,8 @@ impl ListedSchema {
                 );
                 None
             }
-        });
-        compiled.as_ref()?.validate(arguments).err().map(|problem| problem.to_string())
+        };
+        self.compiled.get_or_init(compile).as_ref()
     }
 }
 

@@ -22,6 +22,10 @@ pub(in crate::server) trait ResultMapper: Send + Sync + 'static {
     fn handler(&self) -> &Arc<dyn Handler>;
     /// Turns an outcome into a result of the request's revision.
     fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError>;
+    /// Returns whether that may take so long that others should not wait for it.
+    fn is_costly(&self, _outcome: &Outcome) -> bool {
+        false
+    }
     /// The step that follows this outcome, with the same input, if it is not the result: the next
     /// provider, or the tool whose arguments were accepted.
     fn next(&self, _context: &RequestContext, _input: &RawJson, _outcome: &Outcome) -> Option<NextStep> {

@@ -20,7 +20,8 @@ use crate::{
         result::{ResultWriter, error_of, pass_result, project_errors, tool_error},
         session::{Connection, Outbound},
     },
-    telemetry::RunningOperation,
+    telemetry::{Ambient, RunningOperation},
+    turns,
 };
 use serde_json::json;
 use std::{
@@ -181,6 +182,24 @@ impl RequestContext {
         self.follow(|| (self.route)(self, params.as_ref()), responder);
     }
 
+    /// Takes the next step of the request where a schema is checked: at once, or for a costly one
+    /// in its turn.
+    pub(in crate::server) fn when_checked(
+        &self,
+        is_costly: bool,
+        next: impl FnOnce(&Self) -> Result<Routed, RpcError> + Send + 'static,
+    ) -> Result<Routed, RpcError> {
+        if !is_costly {
+            return next(self);
+        }
+        Ok(Routed::Deferred(Box::new(move |context, responder| {
+            let (context, ambient) = (Arc::clone(context), Ambient::current());
+            turns::take(&Arc::clone(context.connection.runtime()), move || {
+                ambient.run(|| context.span.in_scope(|| context.follow(|| next(&context), responder)));
+            });
+        })))
+    }
+
     /// Takes the next step of the request.
     pub(in crate::server) fn follow(
         self: &Arc<Self>,
@@ -258,6 +277,15 @@ impl RequestContext {
             outcome => {
                 if let Some(step) = mapper.next(self, input, &outcome) {
                     self.span.in_scope(|| self.follow(|| step, responder));
+                    return true;
+                }
+                if mapper.is_costly(&outcome) {
+                    let (context, mapper, ambient) = (Arc::clone(self), Arc::clone(mapper), Ambient::current());
+                    turns::take(self.connection.runtime(), move || {
+                        let render =
+                            || context.deliver(responder, mapper.render(context.results(), &context.info, outcome));
+                        ambient.run(|| context.span.in_scope(render));
+                    });
                     return true;
                 }
                 let rendered = mapper.render(self.results(), &self.info, outcome);

@@ -7,7 +7,7 @@
 use super::SchemaError;
 use super::keywords::{Scope, subschemas};
 use jsonschema::{Draft, Registry};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::HashMap;
 
 /// Nesting of the schema's JSON.
@@ -23,11 +23,6 @@ const MAX_DYNAMIC: usize = 16;
 /// Schemas inside schemas while validating a value with a recursive schema: what the stack must
 /// hold.
 const MAX_STACK: usize = 512;
-/// Steps back that a pattern may take in one string: the first number with which all strings of a
-/// value stay within the next constant, or else the last one.
-pub(super) const BACKTRACKING: [u64; 4] = [100_000, 10_000, 1_000, 100];
-/// Steps back in all strings of a value together.
-const MAX_BACKTRACKING: u64 = 20_000_000;
 /// Rough number of steps that finding the places of all failures may take.
 const MAX_SEARCH: u64 = 20_000;
 
@@ -41,8 +36,6 @@ pub(super) struct ValidationCost {
     chain: usize,
     /// `true` if some schema offers alternatives.
     alternatives: bool,
-    /// Patterns that apply to one value and its parts, each counted as often as it is reached.
-    patterns: u64,
 }
 
 /// Thoroughness of a search for the failures of a value.
@@ -73,21 +66,6 @@ impl ValidationCost {
     /// Returns whether validating this value stays within the stack.
     pub(super) fn allow(&self, value: &Value) -> bool {
         self.recursive == 0 || depth_within(value, MAX_STACK / self.chain.max(1)).is_some()
-    }
-
-    /// Returns whether the schema has patterns.
-    pub(super) fn has_patterns(&self) -> bool {
-        self.patterns > 0
-    }
-
-    /// The place in [`BACKTRACKING`] for this value.
-    pub(super) fn backtracking(&self, value: &Value) -> usize {
-        if self.patterns == 0 {
-            return 0;
-        }
-        let matches = self.patterns.saturating_mul(strings(value));
-        let fits = |steps: &u64| matches.saturating_mul(*steps) <= MAX_BACKTRACKING;
-        BACKTRACKING.iter().position(fits).unwrap_or(BACKTRACKING.len() - 1)
     }
 
     /// Thoroughness of the search for the failures of a value. (Its validity is always decided:
@@ -127,21 +105,13 @@ struct AppliedWork {
     count: u64,
     /// The longest chain of schemas that apply to the value itself.
     chain: usize,
-    /// Patterns among the schemas of `count`.
-    patterns: u64,
 }
 
 impl AppliedWork {
-    const ONE: Self = Self { count: 1, chain: 1, patterns: 0 };
-
-    fn of(schema: &Value) -> Self {
-        let of_names = schema.get("patternProperties").and_then(Value::as_object).map_or(0, Map::len);
-        Self { patterns: of_names as u64 + u64::from(schema.get("pattern").is_some()), ..Self::ONE }
-    }
+    const ONE: Self = Self { count: 1, chain: 1 };
 
     fn add(&mut self, inner: AppliedWork, place: Scope) {
         self.count = self.count.saturating_add(inner.count);
-        self.patterns = self.patterns.saturating_add(inner.patterns);
         if place == Scope::Same {
             self.chain = self.chain.max(1 + inner.chain);
         }
@@ -194,7 +164,7 @@ fn follow(schema: &Value) -> Result<ValidationCost, SchemaError> {
                 }
             }
             seen.insert(std::ptr::from_ref(schema), None);
-            frames.push(FollowedSchema { schema, inner, place: Scope::Same, reach: AppliedWork::of(schema) });
+            frames.push(FollowedSchema { schema, inner, place: Scope::Same, reach: AppliedWork::ONE });
         }
         let Some(frame) = frames.last_mut() else { return Ok(bounds) };
         if let Some((place, schema, resolver)) = frame.inner.pop() {
@@ -218,7 +188,6 @@ fn follow(schema: &Value) -> Result<ValidationCost, SchemaError> {
             return Err(SchemaError::TooComplex("its references multiply to more than 100,000 checks"));
         }
         bounds.chain = bounds.chain.max(reach.chain);
-        bounds.patterns = bounds.patterns.max(reach.patterns);
         seen.insert(std::ptr::from_ref(schema), Some(reach));
         frames.pop();
         if let Some(outer) = frames.last_mut() {
@@ -249,16 +218,6 @@ fn measure(value: &Value, nesting: usize, values: &mut usize) -> bool {
         Value::Array(items) => items.iter().all(|item| measure(item, nesting - 1, values)),
         Value::Object(fields) => fields.values().all(|field| measure(field, nesting - 1, values)),
         _ => true,
-    }
-}
-
-/// The strings and the names of members of a value whose nesting is within bounds.
-fn strings(value: &Value) -> u64 {
-    match value {
-        Value::String(_) => 1,
-        Value::Array(items) => items.iter().map(strings).sum(),
-        Value::Object(fields) => fields.values().map(|field| 1 + strings(field)).sum(),
-        _ => 0,
     }
 }
 
@@ -374,7 +333,8 @@ mod tests {
         let many = json!(vec!["a".repeat(40); 50_000]);
         let one = json!("a".repeat(40));
         let started = Instant::now();
-        assert_eq!(Schema::compile(&json!({"items": evil})).unwrap().validate(&many), Ok(()));
+        let error = Schema::compile(&json!({"items": evil})).unwrap().validate(&many).unwrap_err();
+        assert!(error.to_string().contains("too long to match"), "{error}");
         assert_eq!(Schema::compile(&json!({"allOf": vec![evil; 2_000]})).unwrap().validate(&one), Ok(()));
         let named: serde_json::Map<_, _> = (0..5_000).map(|n| (format!("{}{n}", "a".repeat(40)), json!(n))).collect();
         let names = Schema::compile(&json!({"patternProperties": {"^(?:(a+)+)+(?<!a)b$": false}})).unwrap();

@@ -94,7 +94,8 @@ fn describe(error: &ValidationError<'_>, schema: Option<&Value>) -> String {
             Some(types) => format!("{found} is not of type {}", listed(types, " or ")),
             None => format!("{found} matches none of the {} forms that are allowed", context.len()),
         },
-        Kind::Pattern { pattern } => {
+        // The only keyword of ours, whose message is the pattern.
+        Kind::Custom { message: pattern, .. } if schema.is_some() => {
             match schema.and_then(|schema| format_beside(schema, &error.schema_path().to_string())) {
                 Some(format) => format!("{found} is not a {format}"),
                 None => {

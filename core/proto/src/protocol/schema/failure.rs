@@ -31,6 +31,11 @@ impl Invalid {
     }
 
     #[cfg(feature = "schema-validation")]
+    pub(super) fn too_long() -> Self {
+        Self::one("the patterns of the schema would take too long to match: shorten the strings")
+    }
+
+    #[cfg(feature = "schema-validation")]
     pub(super) fn one(text: &str) -> Self {
         Self { failures: vec![SchemaFailure { path: String::new(), text: text.to_owned() }], more: false }
     }

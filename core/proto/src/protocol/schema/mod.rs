@@ -12,6 +12,10 @@ mod explain;
 mod failure;
 mod header_parameters;
 mod keywords;
+#[cfg(feature = "schema-validation")]
+mod pattern;
+#[cfg(feature = "schema-validation")]
+mod patterns;
 mod texts;
 #[cfg(not(feature = "schema-validation"))]
 mod unchecked;
@@ -22,14 +26,14 @@ pub use header_parameters::{HeaderParameter, HeaderParameterError, HeaderType, h
 pub use texts::{SchemaMember, TextMember, TextReader, is_union_of_objects, members};
 
 #[cfg(feature = "schema-validation")]
-use bounds::{BACKTRACKING, ValidationCost};
+use bounds::ValidationCost;
 #[cfg(feature = "schema-validation")]
 use jsonschema::error::ValidationErrorKind;
 #[cfg(feature = "schema-validation")]
-use jsonschema::{PatternOptions, ReferencingError, Retrieve, Uri, ValidationError, Validator};
-use serde_json::Value;
+use jsonschema::{ReferencingError, Retrieve, Uri, ValidationError, Validator};
 #[cfg(feature = "schema-validation")]
-use std::sync::OnceLock;
+use patterns::Patterns;
+use serde_json::Value;
 
 #[cfg(not(feature = "schema-validation"))]
 pub use unchecked::Schema;
@@ -37,18 +41,9 @@ pub use unchecked::Schema;
 /// A compiled JSON Schema. Compiling takes microseconds for a usual schema; do it once.
 #[cfg(feature = "schema-validation")]
 pub struct Schema {
-    validators: Box<Validators>,
+    validator: Box<Validator>,
+    patterns: Patterns,
     bounds: ValidationCost,
-}
-
-#[cfg(feature = "schema-validation")]
-struct Validators {
-    usual: Validator,
-    /// The schema, if it has patterns.
-    patterned: Option<Value>,
-    /// Validators whose patterns give up sooner, for values with so many strings that the time for
-    /// each of them would add up (SCH-10). Made when the first such value comes.
-    careful: [OnceLock<Option<Validator>>; BACKTRACKING.len() - 1],
 }
 
 /// Why a schema was refused.
@@ -87,9 +82,15 @@ impl Schema {
     /// too complex to be safe.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
         let bounds = ValidationCost::check(schema)?;
-        let usual = build(schema, BACKTRACKING[0]).map_err(SchemaError::from_build)?;
-        let patterned = bounds.has_patterns().then(|| schema.clone());
-        Ok(Self { validators: Box::new(Validators { usual, patterned, careful: Default::default() }), bounds })
+        let patterns = Patterns::of(schema);
+        let validator = Box::new(patterns.build(schema)?);
+        Ok(Self { validator, patterns, bounds })
+    }
+
+    /// Returns whether checking a value of so many bytes may take so long that others should not
+    /// wait for it.
+    pub fn is_costly(&self, bytes: usize) -> bool {
+        self.patterns.are_costly(bytes)
     }
 
     /// Checks a value.
@@ -101,40 +102,23 @@ impl Schema {
         if !self.bounds.allow(value) {
             return Err(Invalid::too_deep());
         }
-        let validator = self.validators.get(self.bounds.backtracking(value));
-        if validator.is_valid(value) {
+        let by_names = self.patterns.for_names_of(value)?;
+        let validator = by_names.as_ref().unwrap_or(&self.validator);
+        let is_valid = validator.is_valid(value);
+        if self.patterns.are_given_up() {
+            Err(Invalid::too_long())
+        } else if is_valid {
             Ok(())
         } else {
-            Err(explain::explain(validator, self.validators.patterned.as_ref(), &self.bounds, value))
+            Err(explain::explain(validator, self.patterns.schema(), &self.bounds, value))
         }
     }
 }
 
 #[cfg(feature = "schema-validation")]
-impl Validators {
-    /// The validator with the steps of that place.
-    fn get(&self, place: usize) -> &Validator {
-        let careful = || {
-            let (schema, built) = (self.patterned.as_ref()?, self.careful.get(place.checked_sub(1)?)?);
-            built.get_or_init(|| build(schema, BACKTRACKING[place]).ok()).as_ref()
-        };
-        careful().unwrap_or(&self.usual)
-    }
-}
-
-#[cfg(feature = "schema-validation")]
-fn build(schema: &Value, backtracking: u64) -> Result<Validator, ValidationError<'_>> {
-    jsonschema::options()
-        // Cargo may turn on fetching for everybody in the program, so it is turned off here too.
-        .with_retriever(NeverFetch)
-        .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(backtracking as usize))
-        .build(schema)
-}
-
-#[cfg(feature = "schema-validation")]
 impl std::fmt::Debug for Schema {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Schema").field("draft", &self.validators.usual.draft()).finish_non_exhaustive()
+        f.debug_struct("Schema").field("draft", &self.validator.draft()).finish_non_exhaustive()
     }
 }
 

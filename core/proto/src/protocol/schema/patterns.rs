@@ -1,0 +1,200 @@
+//! The patterns of a schema, for its validator.
+
+use super::{
+    Invalid, NeverFetch, SchemaError,
+    pattern::{Budget, MAX_LINEAR, Pattern},
+};
+use jsonschema::{Keyword, PatternOptions, ValidationError, Validator};
+use serde_json::{Map, Value};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+
+/// Steps that take some milliseconds.
+const PROMPT: u64 = 1_000_000;
+/// Names of members that a pattern beyond the linear engine may match in one value.
+const MAX_NAMES: usize = 1_000;
+
+/// The patterns of a schema.
+#[derive(Default)]
+pub(super) struct Patterns {
+    /// The schema, if it has patterns.
+    schema: Option<Value>,
+    compiled: Arc<HashMap<String, Arc<Pattern>>>,
+    /// Steps of all of them for each byte, at most. `None`: nobody can tell.
+    weight: Option<u64>,
+    /// The part of those for names of members.
+    of_names: u64,
+    /// Those for names that the linear engine does not know: the validator has only that one.
+    beyond: Vec<String>,
+}
+
+impl Patterns {
+    pub(super) fn of(schema: &Value) -> Self {
+        let (mut found, mut compiled) = (Self { weight: Some(0), ..Self::default() }, HashMap::new());
+        found.collect(schema, &mut compiled);
+        found.schema = (!compiled.is_empty()).then(|| schema.clone());
+        found.compiled = Arc::new(compiled);
+        found
+    }
+
+    /// Finds them wherever they may stand. What cannot be compiled is the validator's to report, for
+    /// it may be a value that only looks like a schema.
+    fn collect(&mut self, part: &Value, compiled: &mut HashMap<String, Arc<Pattern>>) {
+        let members = match part {
+            Value::Array(items) => return items.iter().for_each(|item| self.collect(item, compiled)),
+            Value::Object(members) => members,
+            _ => return,
+        };
+        let mut add = |pattern: &String| {
+            if !compiled.contains_key(pattern) {
+                compiled.insert(pattern.clone(), Arc::new(Pattern::compile(pattern).ok()?));
+            }
+            let weight = compiled[pattern].weight();
+            self.weight = self.weight.zip(weight).map(|(all, weight)| all.saturating_add(weight));
+            Some((weight.unwrap_or(u64::MAX), compiled[pattern].is_linear()))
+        };
+        if let Some(Value::String(pattern)) = members.get("pattern") {
+            add(pattern);
+        }
+        if let Some(Value::Object(named)) = members.get("patternProperties") {
+            for pattern in named.keys() {
+                match add(pattern) {
+                    Some((weight, true)) => self.of_names = self.of_names.saturating_add(weight),
+                    Some((_, false)) => self.beyond.push(pattern.clone()),
+                    None => {}
+                }
+            }
+        }
+        members.values().for_each(|member| self.collect(member, compiled));
+    }
+
+    /// The schema, if it has patterns.
+    pub(super) fn schema(&self) -> Option<&Value> {
+        self.schema.as_ref()
+    }
+
+    /// Returns whether a value of so many bytes may take longer than some milliseconds.
+    pub(super) fn are_costly(&self, bytes: usize) -> bool {
+        self.schema.is_some() && self.weight.is_none_or(|weight| weight.saturating_mul(bytes as u64) > PROMPT)
+    }
+
+    /// Returns whether the last value on this thread had too much for them.
+    pub(super) fn are_given_up(&self) -> bool {
+        self.schema.is_some() && Budget::is_exhausted()
+    }
+
+    /// The validator of the schema; patterns for names beyond the linear engine match nothing there.
+    pub(super) fn build(&self, schema: &Value) -> Result<Validator, SchemaError> {
+        if self.beyond.is_empty() {
+            return self.build_as_it_is(schema);
+        }
+        let nothing = self.beyond.iter().map(|pattern| (&**pattern, r"[^\s\S]".to_owned())).collect();
+        self.build_as_it_is(&renamed(schema, &nothing, &mut 0))
+    }
+
+    fn build_as_it_is(&self, schema: &Value) -> Result<Validator, SchemaError> {
+        // Cargo may turn on fetching for everybody in the program, so it is turned off here too.
+        let mut options =
+            jsonschema::options().with_retriever(NeverFetch).with_pattern_options(PatternOptions::regex());
+        if !self.compiled.is_empty() {
+            let compiled = Arc::clone(&self.compiled);
+            options = options.with_keyword("pattern", move |_, given, _| {
+                let text = given.as_str().unwrap_or_default();
+                match compiled
+                    .get(text)
+                    .map_or_else(|| Pattern::compile(text).map(Arc::new), |known| Ok(Arc::clone(known)))
+                {
+                    Ok(pattern) => Ok(Box::new(PatternKeyword { text: text.to_owned(), pattern })),
+                    Err(problem) => Err(ValidationError::schema(format!("the pattern {given}: {problem}"))),
+                }
+            });
+        }
+        options.build(schema).map_err(SchemaError::from_build)
+    }
+
+    /// Begins with a value. The validator for it, if one is needed that knows which of its names
+    /// match patterns beyond the linear engine.
+    pub(super) fn for_names_of(&self, value: &Value) -> Result<Option<Validator>, Invalid> {
+        let Some(schema) = &self.schema else { return Ok(None) };
+        Budget::renew();
+        if self.of_names == 0 && self.beyond.is_empty() {
+            return Ok(None);
+        }
+        let mut names = BTreeSet::new();
+        let bytes = names_of(value, &mut names);
+        if self.of_names.saturating_mul(bytes) > MAX_LINEAR {
+            return Err(Invalid::too_long());
+        }
+        let mut matching = HashMap::new();
+        for pattern in &self.beyond {
+            let matches = |name: &&&str| self.compiled[pattern].is_match(name);
+            let found: Vec<_> = names.iter().filter(matches).map(|name| regex::escape(name)).collect();
+            if found.len() > MAX_NAMES {
+                return Err(Invalid::too_long());
+            }
+            if !found.is_empty() {
+                matching.insert(&**pattern, format!("^(?:{})$", found.join("|")));
+            }
+        }
+        if matching.is_empty() {
+            return Ok(None);
+        }
+        self.build(&renamed(schema, &matching, &mut 0)).map(Some).map_err(|error| Invalid::one(&error.to_string()))
+    }
+}
+
+/// A schema with other patterns for names; they stay apart from each other.
+fn renamed(part: &Value, names: &HashMap<&str, String>, number: &mut usize) -> Value {
+    match part {
+        Value::Array(items) => items.iter().map(|item| renamed(item, names, number)).collect(),
+        Value::Object(members) => {
+            let rename = |(keyword, member): (&String, &Value)| match member {
+                Value::Object(named) if keyword == "patternProperties" => {
+                    let mut patterns = Map::new();
+                    for (pattern, schema) in named {
+                        *number += 1;
+                        let other = names.get(&**pattern).map(|other| format!("{other}(?:){{{number}}}"));
+                        patterns.insert(other.unwrap_or_else(|| pattern.clone()), renamed(schema, names, number));
+                    }
+                    (keyword.clone(), patterns.into())
+                }
+                _ => (keyword.clone(), renamed(member, names, number)),
+            };
+            members.iter().map(rename).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+/// Collects the names of members; gives their bytes, each as often as it stands there.
+fn names_of<'a>(value: &'a Value, names: &mut BTreeSet<&'a str>) -> u64 {
+    match value {
+        Value::Array(items) => items.iter().map(|item| names_of(item, names)).sum(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, member)| {
+                names.insert(name);
+                name.len() as u64 + names_of(member, names)
+            })
+            .sum(),
+        _ => 0,
+    }
+}
+
+/// The keyword `pattern`.
+struct PatternKeyword {
+    text: String,
+    pattern: Arc<Pattern>,
+}
+
+impl<'i> Keyword<'i> for PatternKeyword {
+    fn validate(&self, value: &'i Value) -> Result<(), ValidationError<'i>> {
+        if self.is_valid(value) { Ok(()) } else { Err(ValidationError::custom(self.text.clone())) }
+    }
+
+    fn is_valid(&self, value: &'i Value) -> bool {
+        value.as_str().is_none_or(|text| self.pattern.is_match(text))
+    }
+}
