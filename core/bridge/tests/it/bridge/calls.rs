@@ -85,7 +85,7 @@ fn halves_of_surrogate_pairs_become_the_replacement_character_in_all_that_a_host
     let given = format!(r#"{{"server": {server}, "tool": {{"name": "t", "description": "d\ud83d"}}}}"#);
     let tool = host.port.register("tool", given.as_bytes()).unwrap();
     let connection = host.connection(server);
-    let listed = host.result(connection, "tools/list", json!({}));
+    let listed = body(&host.reply(host.request(connection, json!({"method": "tools/list"}))));
     assert_eq!(listed["tools"][0]["description"], "d\u{fffd}");
 
     let request =
