@@ -297,8 +297,9 @@ typedef enum {
   TRUNKLINE_LIMIT_SESSION_IDLE_MS = 7,
   /**
    * Longest time from a signal, or from a close without a deadline of its own, to the end of
-   * the server. Calls in flight may complete until its last fifth, which is a second at most:
-   * then they fail, and their failures are sent. In milliseconds. Default 5000.
+   * the server. Calls and tasks in flight may complete until its last fifth, which is a second
+   * at most: then they fail, and their failures are sent and stored. In milliseconds. Default
+   * 5000.
    */
   TRUNKLINE_LIMIT_DRAIN_DEADLINE_MS = 8,
   /**
@@ -2599,7 +2600,7 @@ trunkline_result trunkline_port_on_log(trunkline_port *port,
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
-enum trunkline_result trunkline_log_error(struct trunkline_str message);
+trunkline_result trunkline_log_error(trunkline_str message);
 
 /**
  * Reports the requests and sessions of all servers and clients of the port, for spans and

@@ -777,7 +777,8 @@ inline std::size_t dispatch(trunkline_port *port, std::uint64_t timeout_ms = 0) 
 /// and the message, each a std::string_view.
 template <class Handler>
 void on_log(trunkline_port *port, Handler handler) {
-  const trunkline_log_callback callback = [](const trunkline_str *level, const trunkline_str *target,
+  const trunkline_log_callback callback = [](const trunkline_str *level,
+                                             const trunkline_str *target,
                                              const trunkline_str *message, void *data) noexcept {
     // The handler of the log cannot take what it throws itself.
     detail::contained(
