@@ -305,7 +305,7 @@ async fn middleware_sees_the_name_of_what_is_called() {
     for revision in Revision::ALL {
         let client = connect(&server, revision).await;
         client.call_tool("in__add", json!({})).await.unwrap();
-        client.get_prompt("ask", None).await.unwrap();
+        client.get_prompt("ask", ()).await.unwrap();
         client.read_resource("notes://today").await.unwrap();
         client.list_tools().await.unwrap();
         let seen: Vec<_> = seen.lock().unwrap().drain(..).filter(|name| name != "initialize").collect();
