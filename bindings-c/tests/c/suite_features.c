@@ -338,7 +338,9 @@ static bool call_is_named(trunkline_call *call, trunkline_str expected) {
   trunkline_text *name = NULL;
   bool is_it;
   CHECK(trunkline_call_fact(call, S("/name"), &name) == TRUNKLINE_OK);
-  is_it = expected.len == trunkline_text_str(name).len && memcmp(expected.data, trunkline_text_str(name).data, expected.len) == 0;
+  /* JSON: the name is in quotes. */
+  is_it = expected.len + 2 == trunkline_text_str(name).len &&
+          memcmp(expected.data, trunkline_text_str(name).data + 1, expected.len) == 0;
   trunkline_text_free(name);
   return is_it;
 }

@@ -82,7 +82,9 @@ fn failures_of_every_kind() {
 fn halves_of_surrogate_pairs_become_the_replacement_character_in_all_that_a_host_gives() {
     let host = Host::new();
     let server = host.server();
-    let given = format!(r#"{{"server": {server}, "tool": {{"name": "t", "description": "d\ud83d"}}}}"#);
+    let given = format!(
+        r#"{{"server": {server}, "tool": {{"name": "t", "description": "d\ud83d", "inputSchema": {{"type": "object"}}}}}}"#
+    );
     let tool = host.port.register("tool", given.as_bytes()).unwrap();
     let connection = host.connection(server);
     let listed = body(&host.reply(host.request(connection, json!({"method": "tools/list"}))));
