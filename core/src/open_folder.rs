@@ -5,6 +5,7 @@
 
 #[cfg(unix)]
 mod system {
+    use super::entry::EntryKind;
     use rustix::{
         fs::{AtFlags, Dir, FileType, Mode, OFlags, open, openat, statat},
         io::Errno,
@@ -47,13 +48,13 @@ mod system {
             Ok(names.filter(|name| !matches!(name, Ok(name) if name == "." || name == "..")))
         }
 
-        pub(crate) fn kind(&self, name: &str) -> io::Result<super::EntryKind> {
+        pub(crate) fn kind(&self, name: &str) -> io::Result<EntryKind> {
             let found = statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
             Ok(match FileType::from_raw_mode(found.st_mode) {
-                FileType::Directory => super::EntryKind::Folder,
-                FileType::RegularFile => super::EntryKind::File(found.st_size.try_into().unwrap_or(0)),
-                FileType::Symlink => super::EntryKind::Link,
-                _ => super::EntryKind::Other,
+                FileType::Directory => EntryKind::Folder,
+                FileType::RegularFile => EntryKind::File(found.st_size.try_into().unwrap_or(0)),
+                FileType::Symlink => EntryKind::Link,
+                _ => EntryKind::Other,
             })
         }
 
@@ -70,6 +71,7 @@ mod system {
 
 #[cfg(not(unix))]
 mod system {
+    use super::entry::EntryKind;
     use std::{
         ffi::OsString,
         fs::{self, File},
@@ -91,19 +93,19 @@ mod system {
             Ok(fs::read_dir(&self.0)?.map(|entry| Ok(entry?.file_name())))
         }
 
-        pub(crate) fn kind(&self, name: &str) -> io::Result<super::EntryKind> {
+        pub(crate) fn kind(&self, name: &str) -> io::Result<EntryKind> {
             let found = fs::symlink_metadata(self.0.join(name))?;
             Ok(match found.file_type() {
-                kind if kind.is_dir() => super::EntryKind::Folder,
-                kind if kind.is_file() => super::EntryKind::File(found.len()),
-                kind if kind.is_symlink() => super::EntryKind::Link,
-                _ => super::EntryKind::Other,
+                kind if kind.is_dir() => EntryKind::Folder,
+                kind if kind.is_file() => EntryKind::File(found.len()),
+                kind if kind.is_symlink() => EntryKind::Link,
+                _ => EntryKind::Other,
             })
         }
 
         pub(crate) fn folder(&self, name: &str) -> io::Result<Self> {
             match self.kind(name)? {
-                super::EntryKind::Folder => Ok(Self(self.0.join(name))),
+                EntryKind::Folder => Ok(Self(self.0.join(name))),
                 _ => Err(io::ErrorKind::NotFound.into()),
             }
         }
@@ -114,17 +116,20 @@ mod system {
     }
 }
 
+pub(crate) use entry::EntryKind;
 use std::{fs::File, io};
 pub(crate) use system::OpenFolder;
 
-/// What a name in a folder stands for.
-pub(crate) enum EntryKind {
-    Folder,
-    /// A regular file of so many bytes.
-    File(u64),
-    Link,
-    /// A pipe, a device or a socket.
-    Other,
+mod entry {
+    /// A name in a folder stands for this.
+    pub(crate) enum EntryKind {
+        Folder,
+        /// A regular file of so many bytes.
+        File(u64),
+        Link,
+        /// A pipe, a device or a socket.
+        Other,
+    }
 }
 
 impl OpenFolder {

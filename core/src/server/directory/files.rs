@@ -94,7 +94,7 @@ impl Folder {
         let names: Option<Vec<&str>> = within.components().map(offered).collect();
         let names = names.ok_or_else(not_there)?;
         let (file, folders) = names.split_last().ok_or_else(not_there)?;
-        // What was found has no links in it: one that is there by now is not followed.
+        // That path has no links in it: one that is there by now is not followed.
         let mut folder = OpenFolder::open(&self.root)?;
         for name in folders {
             folder = folder.folder(name)?;

@@ -2,7 +2,7 @@
 
 use super::{
     body::{Events, HttpBody},
-    stream::{Opening, StreamItem, StreamReader},
+    stream::{StreamItem, StreamOpening, StreamReader},
 };
 use crate::{
     http::{
@@ -111,7 +111,7 @@ async fn opened(keep_alive: Duration, reader: StreamReader, first: Option<Stream
         Some(StreamItem::Message(_, outgoing)) => Some(outgoing),
         _ => None,
     };
-    let Opening { before, first: id, kept } = reader.open(outgoing);
+    let StreamOpening { before, first: id, kept } = reader.open(outgoing);
     if let Some(kept) = kept {
         kept.await;
     }

@@ -87,7 +87,7 @@ pub(super) enum StreamItem {
 
 /// The places with which an event stream begins, for a client that can come back.
 #[derive(Default)]
-pub(super) struct Opening {
+pub(super) struct StreamOpening {
     /// The place before everything.
     pub(super) before: Option<EventId>,
     /// The place of what was read already.
@@ -439,9 +439,9 @@ impl StreamReader {
     /// The response becomes an event stream, which begins with what was read already: its place,
     /// and the place before it, if the client can come back. It may learn of them when the future
     /// has completed, if there is one.
-    pub(super) fn open(&self, first: Option<&OutgoingMessage>) -> Opening {
+    pub(super) fn open(&self, first: Option<&OutgoingMessage>) -> StreamOpening {
         let mut state = self.stream.state.lock();
-        let Some(history) = self.stream.history() else { return Opening::default() };
+        let Some(history) = self.stream.history() else { return StreamOpening::default() };
         let requests: &[RequestId] = match &self.stream.kind {
             StreamKind::Resumable { requests, .. } => requests,
             _ => &[],
@@ -452,7 +452,7 @@ impl StreamReader {
         };
         state.number = Some(number);
         let position = history.position(number);
-        Opening { before: Some(position), first: first.and_then(|outgoing| history.keep(number, outgoing)), kept }
+        StreamOpening { before: Some(position), first: first.and_then(|outgoing| history.keep(number, outgoing)), kept }
     }
 
     /// Returns whether every message has been read and no more will come.

@@ -114,7 +114,7 @@ impl Drop for YoungRequest {
 /// The body of a response, in pieces.
 pub(super) struct UnreadBody {
     body: HttpBody,
-    /// What came of the body, and was not taken yet.
+    /// The part of the body that was not taken yet.
     rest: Bytes,
     /// Bytes that count as unread.
     left: usize,

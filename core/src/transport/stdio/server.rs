@@ -140,7 +140,7 @@ impl PipeServer {
             let _ = tokio::time::timeout(LAST_ANSWERS_TIMEOUT, self.pipe_ended()).await;
         }
         if !is_exit {
-            // What became of tasks is written for other processes.
+            // Other processes find the ends of tasks in the store.
             let _ = tokio::time::timeout(CUT_TIMEOUT, self.connection.drain()).await;
         }
         self.lifespan.release().await;

@@ -230,7 +230,7 @@ async fn everything_passes(front: &Client, pair: &str) {
     let result: Value =
         soon(front.request(method::TOOLS_CALL, Some(&params), &options)).await.unwrap().parse().unwrap();
     assert_eq!(result["content"][0]["text"], "[1]", "{pair}");
-    // What a caller says of itself is not for the server behind.
+    // The baggage of a caller is not for the server behind.
     let params = json!({"name": "context", "arguments": {}, "_meta": {"traceparent": TRACE, "baggage": "user=eve"}});
     let params = RawJson::from_value(&params).unwrap();
     let result: Value =

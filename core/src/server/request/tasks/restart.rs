@@ -160,7 +160,7 @@ pub(super) async fn restart_lost(stored: Weak<StoredTasks>) {
     }
 }
 
-/// What a verified identity grants, and until when.
+/// The scopes of a verified identity, and its end.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct GrantedIdentity {

@@ -83,7 +83,7 @@ struct TaskState {
     message: Option<String>,
     updated: Duration,
     outcome: Option<Result<TaskResult, RpcError>>,
-    /// What clients are told of a task whose end is not in the store yet.
+    /// The task as clients are told of it while the store does not have its end.
     before_end: Option<ShownTask>,
     /// Clients are told of the end.
     is_told: bool,
