@@ -85,7 +85,7 @@ void check(Function function, Arguments... arguments) {
   if (result != TRUNKLINE_OK) throw error_of(result, error);
 }
 
-/// Runs a handler that answers no call. What it throws goes to `log`.
+/// Runs a handler that answers no call. Its exceptions go to `log`.
 template <class Run>
 void contained(Run run, void (*log)(const char *) noexcept) noexcept {
   try {

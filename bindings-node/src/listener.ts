@@ -50,8 +50,8 @@ export class Listener {
    * server, if nothing else uses it. SIGINT and SIGTERM close the listener, where the program does
    * not handle them itself; calls in flight may complete within `drainDeadline`. A second signal
    * ends the process at once. A handler that blocks the event loop for all that time does not keep
-   * the process: it exits with status 1. Nor do child processes that handlers have left: two seconds
-   * after a signal has closed the listener, it exits with 0 if nothing else is left.
+   * the process: it exits with status 1. Nor do child processes that handlers have left: two
+   * seconds after a signal has closed the listener, it exits with 0 if nothing else is left.
    *
    * @throws The error of the lifespan, if that does not close.
    */

@@ -47,7 +47,7 @@ export function setLogger(other?: Logger): void {
 export function log(records: readonly LogRecord[]): void {
   for (const record of records) {
     contained(
-      () => logger(record) as unknown,
+      () => Reflect.apply(logger, undefined, [record]) as unknown,
       (error) => {
         toStderr(record);
         writeStderr(`[trunkline] error: the logger failed: ${describe(error)}\n`);
@@ -57,8 +57,8 @@ export function log(records: readonly LogRecord[]): void {
 }
 
 /**
- * Calls a function of the program that answers no call, such as a listener. What it throws, or is
- * rejected with, is logged: it costs neither the events behind it nor the process.
+ * Calls a function of the program that answers no call, such as a listener. Exceptions and
+ * rejections are logged: they cost neither the events behind it nor the process.
  */
 export function callBack(what: string, call: () => unknown, target = "trunkline"): void {
   contained(call, (error) => {

@@ -28,7 +28,7 @@ export interface RequestOptions extends RequestTimes {
 export interface SendOptions extends RequestOptions {
   /**
    * Requests progress and receives it. Of reports that come faster than they are taken, only the
-   * latest. What it throws is logged.
+   * latest. Its exceptions are logged.
    */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
@@ -225,7 +225,7 @@ export class Requests {
     // The token of the protocol is this request, whose handler this is.
     const progress = JSON.parse(body) as Progress & { progressToken?: unknown };
     delete progress.progressToken;
-    callBack("onProgress", () => onProgress(progress) as unknown);
+    callBack("onProgress", () => Reflect.apply(onProgress, undefined, [progress]) as unknown);
   }
 }
 

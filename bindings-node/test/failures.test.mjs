@@ -70,7 +70,7 @@ test("a protocol error whose data is not JSON still answers the call", async () 
   assert.match(log, /odd/);
 });
 
-// What `slice` leaves of an emoji that it cuts.
+// Half of an emoji, as `slice` leaves it.
 const HALF = "👍".slice(0, 1);
 const WHOLE = "\ufffd";
 

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-type Work = Box<dyn FnOnce() + Send>;
+type Job = Box<dyn FnOnce() + Send>;
 
 /// The free turns, and the work that waits for one.
 static TURNS: LazyLock<Mutex<Turns>> = LazyLock::new(|| {
@@ -18,7 +18,7 @@ static TURNS: LazyLock<Mutex<Turns>> = LazyLock::new(|| {
 
 struct Turns {
     free: usize,
-    waiting: VecDeque<(Arc<dyn Runtime>, Work)>,
+    waiting: VecDeque<(Arc<dyn Runtime>, Job)>,
 }
 
 /// Does a piece of work in its turn.
@@ -34,8 +34,8 @@ pub(crate) fn take(runtime: &Arc<dyn Runtime>, work: impl FnOnce() + Send + 'sta
     begin(&runtime, Box::new(work));
 }
 
-fn begin(runtime: &Arc<dyn Runtime>, work: Work) {
-    let turn = Turn;
+fn begin(runtime: &Arc<dyn Runtime>, work: Job) {
+    let turn = TurnGuard;
     runtime.run_blocking(Box::new(move || {
         work();
         drop(turn);
@@ -44,9 +44,9 @@ fn begin(runtime: &Arc<dyn Runtime>, work: Work) {
 
 /// A turn, which the next piece of work gets in the end: also where this one panicked, or never ran
 /// because its runtime has ended.
-struct Turn;
+struct TurnGuard;
 
-impl Drop for Turn {
+impl Drop for TurnGuard {
     fn drop(&mut self) {
         let next = {
             let mut turns = TURNS.lock();

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 from server import server
-
 from trunkline import SyncClient
 
 

@@ -97,7 +97,8 @@ pub(crate) fn may_be_task(tool: &mut ObjectMembers) -> Result<(), RewriteError> 
     set(tool, "execution", &IndexMap::from([("taskSupport", "optional")]))
 }
 
-/// The error of a server, which names an unknown tool or prompt as the caller of the group knows it.
+/// The error of a server, which names an unknown tool or prompt as the caller of the group knows
+/// it.
 pub(crate) fn error(prefix: &str, error: RpcError) -> RpcError {
     for kind in ["Unknown tool: ", "Unknown prompt: "] {
         if let Some(name) = error.message.strip_prefix(kind) {

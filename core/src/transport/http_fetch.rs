@@ -1,6 +1,6 @@
 //! Documents that the core itself needs: keys and metadata of authorization servers.
 
-use super::AGENT;
+use super::user_agent::AGENT;
 use crate::{
     auth::{AuthOptionError, Authorization, AuthorizationOptions, Fetch, FetchError, JwtOptions, JwtVerifier},
     http::guard::is_loopback,

@@ -50,11 +50,9 @@ mod target;
 #[cfg(feature = "terminal")]
 mod terminal;
 mod tokio_runtime;
-mod wire_file;
-
-/// The name of this library in `User-Agent`.
 #[cfg(any(feature = "auth", feature = "http-client"))]
-const AGENT: &str = concat!("trunkline/", env!("CARGO_PKG_VERSION"));
+mod user_agent;
+mod wire_file;
 
 #[cfg(feature = "client")]
 pub use channel::{Channel, ChannelConnector};

@@ -14,11 +14,17 @@ type Constant = (&'static str, &'static str);
 
 const HTTP: &str = "core/src/transport/http_server";
 const NAMES: &str = "core/src/server/session/names.rs";
+const PATTERN: &str = "core/proto/src/protocol/schema/pattern.rs";
+const PAGES: &str = "core/src/client/pages.rs";
 const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
 
 /// The rows of the table, with the constants of their figures, in the order of these. A file
 /// without a folder is one of [`HTTP`].
-const ROWS: [(&str, &[Constant]); 25] = [
+const ROWS: [(&str, &[Constant]); 29] = [
+    ("values that are checked against costly patterns at once", &[]),
+    ("the patterns of a schema, for one value", &[(PATTERN, "MAX_STEPS")]),
+    ("one pattern", &[(PATTERN, "MAX_INSTRUCTIONS"), (PATTERN, "MAX_GROUPS")]),
+    ("a list that a client fetches as a whole", &[(PAGES, "MAX_ITEMS"), (PAGES, "MAX_PAGES"), (PAGES, "MAX_BYTES")]),
     ("the head of a request", &[("listener.rs", "HEAD_BYTES")]),
     ("requests at once on an HTTP/2 connection", &[("listener.rs", "MAX_STREAMS")]),
     ("responses of an HTTP/2 connection that its client does not read", &[("unread.rs", "MAX_UNREAD")]),

@@ -125,7 +125,7 @@ class ASGIApp:
         with self._server._lock:
             if self._server._bind() is not self._port:  # the first request, or the first one in a forked process
                 self._mount()
-            # What belongs to no request must not run in the context variables of the first one.
+            # Work outside of requests must not run in the context variables of the first request.
             port, _ = self._context.copy().run(self._server._acquire, loop)
             self._loops = {known for known in self._loops if not known.is_closed()} | {loop}
             announce_signals(self)

@@ -18,7 +18,7 @@ trunkline_proto::options! {
         @into env: BTreeMap<String, String> => "env" = BTreeMap::new(),
         /// The working directory of programs.
         @some(String) cwd: Option<String> => "cwd" = None,
-        /// Whether programs get the whole environment of this process.
+        /// Give programs the whole environment of this process.
         @into inherit_env: Option<bool> => "inheritEnv" = None,
         /// The destination of the standard error of programs: `inherit`, `keep` or `discard`.
         @some(String) stderr: Option<String> => "stderr" = None,

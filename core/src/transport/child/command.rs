@@ -209,8 +209,8 @@ fn is_secret_name(name: &str) -> bool {
     ["key", "token", "secret", "pass", "auth", "cred", "header", "cookie"].iter().any(|word| name.contains(word))
 }
 
-/// Returns whether an argument looks like a secret: a URL with a user, or a long word of letters and
-/// digits that is no path.
+/// Returns whether an argument looks like a secret: a URL with a user, or a long word of letters
+/// and digits that is not a path.
 fn is_secret(word: &str) -> bool {
     let is_opaque = word.len() >= 16 && !word.contains(['/', '\\', '.', ' ', ':', '@']);
     word.contains("://") && word.contains(['@', '?']) || is_opaque && word.contains(|sign: char| sign.is_ascii_digit())

@@ -1,7 +1,13 @@
 //! Connections to the server behind a URL.
 
 use super::{
-    super::AGENT, endpoint::HttpEndpoint, failure, http_sse::SseExpectation, link::HttpLink, redirects, tls::Security,
+    super::user_agent::AGENT,
+    endpoint::HttpEndpoint,
+    failure,
+    http_sse::SseExpectation,
+    link::{HttpLink, HttpRoute},
+    redirects,
+    tls::Security,
 };
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure},
@@ -43,15 +49,7 @@ pub struct HttpConnector {
     auth: Option<Arc<dyn ClientAuth>>,
     security: Security,
     http_sse: bool,
-    way: OnceLock<Result<HttpWay, String>>,
-}
-
-/// The way to a server.
-#[derive(Clone)]
-pub(super) struct HttpWay {
-    pub(super) client: Client,
-    /// The proxy on the way, as errors show it.
-    pub(super) proxy: Option<String>,
+    way: OnceLock<Result<HttpRoute, String>>,
 }
 
 impl HttpConnector {
@@ -119,7 +117,7 @@ impl HttpConnector {
         hasher.finish()
     }
 
-    fn way(&self) -> Result<HttpWay, LinkFailure> {
+    fn way(&self) -> Result<HttpRoute, LinkFailure> {
         let way = self.way.get_or_init(|| {
             let mut builder = Client::builder()
                 .redirect(redirect::Policy::custom(redirects::follow))
@@ -143,7 +141,7 @@ impl HttpConnector {
                 builder = builder.unix_socket(socket.clone());
             }
             let client = builder.build().map_err(|error| format!("The HTTP client cannot be set up: {error}"))?;
-            Ok(HttpWay { client, proxy })
+            Ok(HttpRoute { client, proxy })
         });
         way.clone().map_err(LinkFailure::Unreachable)
     }

@@ -3,8 +3,7 @@
 use super::{
     super::closing::{Closing, Deadline},
     authorized::EndpointRequest,
-    connector::HttpWay,
-    failure::{self, Place},
+    failure::{self, Destination},
     heads,
     http_sse::{HttpSse, SseExpectation, Turn},
     renewal::OpeningMessages,
@@ -37,6 +36,14 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
+/// The HTTP client of a link, and the proxy in front of its server.
+#[derive(Clone)]
+pub(super) struct HttpRoute {
+    pub(super) client: Client,
+    /// As errors show it.
+    pub(super) proxy: Option<String>,
+}
+
 /// Time that messages wait for the server to take `notifications/initialized`.
 const INITIALIZED_DEADLINE: Duration = Duration::from_secs(10);
 
@@ -50,7 +57,7 @@ pub(super) struct HttpLink {
 pub(super) struct LinkContext {
     pub(super) client: Client,
     pub(super) url: Url,
-    pub(super) place: Place,
+    pub(super) place: Destination,
     pub(super) headers: HeaderMap,
     pub(super) limits: Limits,
     pub(super) auth: Option<Arc<dyn ClientAuth>>,
@@ -96,7 +103,7 @@ struct RunningPost {
 impl HttpLink {
     /// Must be called within a tokio runtime.
     pub(super) fn new(
-        HttpWay { client, proxy }: HttpWay,
+        HttpRoute { client, proxy }: HttpRoute,
         url: Url,
         headers: HeaderMap,
         limits: Limits,
@@ -104,7 +111,7 @@ impl HttpLink {
         expectation: SseExpectation,
         inbox: Arc<dyn Inbox>,
     ) -> Self {
-        let (headers, place) = (heads::of_posts(headers), Place { url: failure::shown(url.as_str()), proxy });
+        let (headers, place) = (heads::of_posts(headers), Destination { url: failure::shown(url.as_str()), proxy });
         let (runtime, renewing, state) = (Handle::current(), tokio::sync::Mutex::default(), Mutex::default());
         let http_sse = OnceLock::new();
         let shared = Arc::new(LinkContext {

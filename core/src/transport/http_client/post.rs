@@ -2,7 +2,7 @@
 
 use super::{
     authorized::EndpointRequest,
-    failure::{self, AnswerHead, Place},
+    failure::{self, AnswerHead, Destination},
     heads,
     http_sse::Turn,
     link::LinkContext,
@@ -295,11 +295,11 @@ pub(super) struct PostRefusal {
 }
 
 impl PostRefusal {
-    pub(super) fn into_failure(self, place: &Place) -> LinkFailure {
+    pub(super) fn into_failure(self, place: &Destination) -> LinkFailure {
         failure::of_answer(place, self.answer, &self.body)
     }
 
-    /// What the server said.
+    /// The words of the server.
     fn words(&self) -> Cow<'_, [u8]> {
         match &self.error {
             Some(error) => Cow::Owned(error.message.clone().into()),

@@ -1,7 +1,7 @@
 //! The network of a client's authorization, which does not lead into private networks on the word
 //! of a server.
 
-use super::super::{AGENT, http_fetch::bounded};
+use super::super::{http_fetch::bounded, user_agent::AGENT};
 use crate::{
     auth::{AuthNetwork, FetchError, NetworkAccess},
     runtime::BoxedTask,

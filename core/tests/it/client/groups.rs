@@ -162,7 +162,7 @@ async fn names_that_lead_nowhere_are_refused_with_the_servers_that_are_there() {
         (group.call_tool("whoami", ()).await.unwrap_err(), "nothing named \"whoami\""),
         (group.call_tool("a__x_0123abcd", ()).await.unwrap_err(), "The server \"a\" has nothing named"),
         (group.call_tool("a__nothing", ()).await.unwrap_err(), "Unknown tool: a__nothing"),
-        (group.get_prompt("b__nothing", None).await.unwrap_err(), "Unknown prompt: b__nothing"),
+        (group.get_prompt("b__nothing", ()).await.unwrap_err(), "Unknown prompt: b__nothing"),
         (group.read_resource("notes://today").await.unwrap_err(), "begin with the prefix of the server"),
         (group.complete(&CompletionReference::prompt("x"), &argument, None).await.unwrap_err(), "nothing named"),
     ] {

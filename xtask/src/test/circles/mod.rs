@@ -92,6 +92,8 @@ const CLUSTERS: &[Cluster] = &[
             "protocol::schema::alternatives",
             "protocol::schema::bounds",
             "protocol::schema::explain",
+            "protocol::schema::patterns",
+            "protocol::schema::texts",
             "protocol::schema::unchecked",
         ],
         reason: "a schema, the checks of its parts, and its stand-in without validation",
@@ -111,6 +113,7 @@ const CLUSTERS: &[Cluster] = &[
         crate_folder: "core/src",
         modules: &[
             "server::request::context",
+            "server::request::mapper",
             "server::request::tasks::record",
             "server::request::tasks::recording",
             "server::request::tasks::restart",
@@ -118,8 +121,8 @@ const CLUSTERS: &[Cluster] = &[
             "server::request::tasks::table",
             "server::request::tasks::task",
         ],
-        reason: "a request in flight: it may become a task, which a store may keep, and a task answers the requests that \
-                 wait for its result",
+        reason: "a request in flight: its outcome may lead to a next step, and it may become a task, which a store may \
+                 keep, and which answers the requests that wait for its result",
     },
     Cluster {
         crate_folder: "core/src",

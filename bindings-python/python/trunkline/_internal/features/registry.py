@@ -87,10 +87,10 @@ class Registry:
         It gets those of which the caller is told nothing, after they were logged, and not
         `ToolError` and `ProtocolError`, which are answers. A `def` function runs where the handler
         ran, so it must not block. An `async def` function runs on the event loop, perhaps after the
-        caller has its answer: it can read `ctx`, but not ask the client. What it raises is logged.
+        caller has its answer: it can read `ctx`, but not ask the client. Its exceptions are logged.
 
         Raises:
-            InvalidArgumentError: if it is no function.
+            InvalidArgumentError: if it is not a function.
         """
         if not callable(function):
             raise InvalidArgumentError(f"on_error takes a function of (error, ctx), not {function!r}")

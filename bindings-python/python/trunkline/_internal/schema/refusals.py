@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class RefusedItem(ValueError):
-    """What the converter of an item raised, with the place of the item in the value around it."""
+    """The exception of the converter of an item, with the place of the item in the value around it."""
 
     def __init__(self, error: Exception, step: str | int, item: Any) -> None:
         super().__init__(str(error))
@@ -28,7 +28,7 @@ class RefusedItem(ValueError):
 
 
 def each(value: Any, build: Callable[[Iterator[Any]], T]) -> T:
-    """What `build` makes of an iterator over the items of a list, or over the members of an object.
+    """The result of `build` for an iterator over the items of a list or the members of an object.
 
     Raises:
         RefusedItem: for the item that came last, if its converter refuses it.

@@ -48,7 +48,7 @@ class Signature:
         self._factories: list[tuple[str, Callable[[], Any]]] = []
         # Arguments with another name than their parameter.
         self._aliases: dict[str, str] = {}
-        # What may be accepted although the schema refuses it.
+        # The arguments that may be accepted although the schema refuses them.
         self._accepted: _native.Schema | None = None
         if input_schema is None:
             # Without parameters there is nothing to say: the core then refuses any.

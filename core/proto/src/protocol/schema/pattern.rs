@@ -61,7 +61,7 @@ impl Pattern {
     /// Compiles a pattern.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The pattern is malformed; the text says why.
     pub(super) fn compile(pattern: &str) -> Result<Self, &'static str> {
         let translated = jsonschema_regex::to_rust_regex(pattern).map_err(|()| "not a regular expression")?;
         let (linear, program) = (Regex::new(&translated).ok(), Program::compile(pattern));
@@ -252,7 +252,7 @@ impl<'a> Parser<'a> {
         if most.is_some_and(|most| most < least) {
             return Err("a count ends before it begins");
         }
-        // What is left stands where a quantifier of one character would.
+        // The rest stands where a quantifier of one character would.
         self.rest = rest;
         Ok(Some((least, most)))
     }
@@ -335,7 +335,7 @@ impl<'a> Parser<'a> {
         if self.eat(")") { Ok(make(node)) } else { Err(UNCLOSED) }
     }
 
-    /// What stands behind a backslash, with which `before` begins.
+    /// Reads an escape; `before` begins with its backslash.
     fn escape(&mut self, before: &'a str) -> Parsed<Node> {
         let class = |this: &Self| this.class(&before[..before.len() - this.rest.len()]);
         match self.next() {
@@ -586,7 +586,7 @@ impl Program {
             return None;
         }
         let memory = |wanted: bool| vec![0; if wanted { bits.div_ceil(64) } else { 0 }];
-        let mut run = Run {
+        let mut run = Execution {
             program: self,
             text,
             width,
@@ -621,7 +621,7 @@ fn refers_back(node: &Node) -> bool {
 }
 
 /// The matching of one text.
-struct Run<'a> {
+struct Execution<'a> {
     program: &'a Program,
     text: &'a str,
     width: usize,
@@ -632,25 +632,25 @@ struct Run<'a> {
     /// The splits on the way to where the matching is.
     path: Vec<usize>,
     saved: Vec<usize>,
-    stack: Vec<Frame>,
+    stack: Vec<Choice>,
 }
 
-/// What is tried when the current way fails.
-enum Frame {
+/// An alternative to try when the current one fails.
+enum Choice {
     Branch { pc: usize, at: usize, path: usize },
     Restore(usize, usize),
 }
 
-impl Run<'_> {
+impl Execution<'_> {
     /// Returns whether the program matches from an instruction on.
     fn matches(&mut self, pc: usize, at: usize) -> bool {
         let (bottom, path) = (self.stack.len(), self.path.len());
-        self.stack.push(Frame::Branch { pc, at, path });
+        self.stack.push(Choice::Branch { pc, at, path });
         let mut found = false;
         while !found && self.stack.len() > bottom {
             match self.stack.pop() {
-                Some(Frame::Restore(slot, place)) => self.saved[slot] = place,
-                Some(Frame::Branch { pc, at, path }) => {
+                Some(Choice::Restore(slot, place)) => self.saved[slot] = place,
+                Some(Choice::Branch { pc, at, path }) => {
                     self.path.truncate(path);
                     found = self.follow(pc, at);
                 }
@@ -663,10 +663,10 @@ impl Run<'_> {
                     self.matched[split / 64] |= 1 << (split % 64);
                 }
             }
-            // What was saved is undone when the way around this fails.
+            // Saved positions are restored when the surrounding alternative fails.
             let mut kept = bottom;
             for frame in bottom..self.stack.len() {
-                if matches!(self.stack[frame], Frame::Restore(..)) {
+                if matches!(self.stack[frame], Choice::Restore(..)) {
                     self.stack.swap(kept, frame);
                     kept += 1;
                 }
@@ -704,7 +704,7 @@ impl Run<'_> {
                         self.failed[word] |= bit;
                         self.path.push(split);
                     }
-                    self.stack.push(Frame::Branch { pc: *second, at, path: self.path.len() });
+                    self.stack.push(Choice::Branch { pc: *second, at, path: self.path.len() });
                     pc = *first;
                 }
                 Instruction::Jump(place) => pc = *place,
@@ -721,7 +721,7 @@ impl Run<'_> {
                     pc = *next;
                 }
                 Instruction::Save(slot) => {
-                    self.stack.push(Frame::Restore(*slot, self.saved[*slot]));
+                    self.stack.push(Choice::Restore(*slot, self.saved[*slot]));
                     self.saved[*slot] = at;
                     pc += 1;
                 }
@@ -776,7 +776,7 @@ mod tests {
     use super::*;
     use std::time::{Duration, Instant};
 
-    /// What this module itself finds, whatever the linear engine could do.
+    /// Matches with this module alone, even if the linear engine could do it.
     fn matches(pattern: &str, text: &str) -> bool {
         Program::compile(pattern).unwrap().is_match(text, &mut 1_000_000).unwrap()
     }

@@ -39,8 +39,8 @@ impl Patterns {
         found
     }
 
-    /// Finds them wherever they may stand. What cannot be compiled is the validator's to report, for
-    /// it may be a value that only looks like a schema.
+    /// Finds them wherever they may stand. A pattern that does not compile is left to the validator
+    /// to report: it may be a value that only looks like a schema.
     fn collect(&mut self, part: &Value, compiled: &mut HashMap<String, Arc<Pattern>>) {
         let members = match part {
             Value::Array(items) => return items.iter().for_each(|item| self.collect(item, compiled)),
@@ -85,7 +85,8 @@ impl Patterns {
         self.schema.is_some() && Budget::is_exhausted()
     }
 
-    /// The validator of the schema; patterns for names beyond the linear engine match nothing there.
+    /// The validator of the schema; patterns for names that the linear engine cannot run match
+    /// nothing there.
     pub(super) fn build(&self, schema: &Value) -> Result<Validator, SchemaError> {
         if self.beyond.is_empty() {
             return self.build_as_it_is(schema);

@@ -36,7 +36,7 @@ pub struct TextReader {
 pub struct TextMember<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Whether it is a list.
+    /// True if it is a list.
     pub is_list: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct SchemaMember<'a> {
     pub name: &'a str,
     /// Its schemas; several where a union has it more than once.
     pub schemas: Vec<&'a Value>,
-    /// Whether each object has it.
+    /// True if each object has it.
     pub is_required: bool,
 }
 
@@ -126,7 +126,7 @@ impl SchemaMember<'_> {
 
 const SCALARS: [&str; 4] = ["boolean", "integer", "number", "string"];
 
-/// A string as the narrowest of the types; unchanged if it is none of them.
+/// A string as the narrowest of the types; unchanged if it fits none of them.
 fn convert(value: &mut Value, types: &Types) {
     let Value::String(text) = value else { return };
     let converted = match &*text.to_ascii_lowercase() {
