@@ -21,7 +21,7 @@ fn plain(text: &[u8]) -> Cow<'_, [u8]> {
             b'"' => string(rest),
             b'/' if rest.starts_with(b"//") => rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len()),
             b'/' if rest.starts_with(b"/*") => {
-                rest.windows(2).position(|end| end == b"*/").map_or(rest.len(), |end| end + 2)
+                rest[2..].windows(2).position(|end| end == b"*/").map_or(rest.len(), |end| end + 4)
             }
             _ => 1,
         };

@@ -184,7 +184,10 @@ impl ChildCommand {
         let mut shown = self.program().to_owned();
         let mut was_secret_option = false;
         for word in self.command.iter().skip(1) {
-            let (option, value) = word.split_once('=').map_or((&**word, None), |(option, value)| (option, Some(value)));
+            let (option, value) = word
+                .split_once('=')
+                .filter(|(option, _)| !option.contains("://"))
+                .map_or((&**word, None), |(option, value)| (option, Some(value)));
             let names_secret = is_secret_name(option);
             let part = match value {
                 _ if std::mem::take(&mut was_secret_option) || is_secret(value.unwrap_or(word)) && value.is_none() => {
@@ -195,7 +198,8 @@ impl ChildCommand {
             };
             was_secret_option = names_secret && value.is_none() && word.starts_with('-');
             if shown.len() + part.len() >= MAX_SHOWN {
-                return shown + " …";
+                shown += " …";
+                break;
             }
             shown = shown + " " + part;
         }
@@ -300,7 +304,7 @@ mod tests {
                 "x --api-key=… PASSWORD=… --url=…",
             ),
             (
-                &["x", "http://h/?key=secret", "sk-0123456789abcdef0123", "@scope/package@1.2.3"],
+                &["x", "http://u:secret@h/?key=a", "sk-0123456789abcdef0123", "@scope/package@1.2.3"],
                 "x … … @scope/package@1.2.3",
             ),
             (&["x", "\u{1b}[2Ja", &"long ".repeat(100)], "x a …"),
