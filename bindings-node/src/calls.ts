@@ -131,7 +131,7 @@ export class Calls {
     } catch (unsent) {
       log([{ level: "error", target: "trunkline", message: `a failure could not be sent: ${thrownBy(unsent).message}` }]);
       // It must leave neither the caller waiting nor this function.
-      callBack("the failure of a call", () => this.#port.fail(ticket, JSON.stringify({ kind: "internal", message: describe(error) })));
+      callBack("the failure of a call", () => this.#port.fail(ticket, JSON.stringify({ kind: "internal", message: describe(error) })), []);
     }
   }
 

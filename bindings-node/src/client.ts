@@ -177,7 +177,7 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
 
   /** Calls each listener; what one throws costs the others nothing. */
   #emit(event: "notification" | "toolsChanged" | "close", ...given: unknown[]): void {
-    for (const listener of (this as EventEmitter).rawListeners(event)) callBack(`a listener of "${event}"`, () => Reflect.apply(listener, this, given) as unknown);
+    for (const listener of (this as EventEmitter).rawListeners(event)) callBack(`a listener of "${event}"`, () => Reflect.apply(listener, this, given) as unknown, []);
   }
 
   #receiveNotification(method: string, params: JsonObject): void {

@@ -97,7 +97,7 @@ export class Context extends ClientRequests {
         // The call is over, or is one of a client.
       }
       log([{ level: "error", target: context.#owner ? "trunkline::server" : "trunkline::client", message: `${name} failed: ${described}`, error }]);
-      callBack("onError", () => context.#owner?.onError?.(error, context as never), "trunkline::server");
+      callBack("onError", () => context.#owner?.onError?.(error, context as never), [], "trunkline::server");
       return true;
     };
     describedBy = (context) => context.described;

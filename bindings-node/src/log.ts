@@ -46,13 +46,10 @@ export function setLogger(other?: Logger): void {
 /** Logs records. A logger that fails costs neither the other records nor the caller. */
 export function log(records: readonly LogRecord[]): void {
   for (const record of records) {
-    contained(
-      () => Reflect.apply(logger, undefined, [record]) as unknown,
-      (error) => {
-        toStderr(record);
-        writeStderr(`[trunkline] error: the logger failed: ${describe(error)}\n`);
-      },
-    );
+    contained(logger, [record], (error) => {
+      toStderr(record);
+      writeStderr(`[trunkline] error: the logger failed: ${describe(error)}\n`);
+    });
   }
 }
 
@@ -60,15 +57,15 @@ export function log(records: readonly LogRecord[]): void {
  * Calls a function of the program that answers no call, such as a listener. Exceptions and
  * rejections are logged: they cost neither the events behind it nor the process.
  */
-export function callBack(what: string, call: () => unknown, target = "trunkline"): void {
-  contained(call, (error) => {
+export function callBack<Args extends unknown[]>(what: string, call: (...args: Args) => unknown, args: Args, target = "trunkline"): void {
+  contained(call, args, (error) => {
     log([{ level: "error", target, message: `${what} failed: ${describe(error)}`, error }]);
   });
 }
 
-function contained(call: () => unknown, fail: (error: unknown) => void): void {
+function contained<Args extends unknown[]>(call: (...args: Args) => unknown, args: Args, fail: (error: unknown) => void): void {
   try {
-    const returned = call();
+    const returned = call(...args);
     if (isPromise(returned)) returned.then(undefined, fail);
   } catch (error) {
     fail(error);

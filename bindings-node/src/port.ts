@@ -241,7 +241,7 @@ export class Port {
           events[at + 5] as string | Uint8Array,
           events[at + 6] as number,
         );
-      });
+      }, []);
     }
     if (events.length === batch * eventFields) nextTurn(this.#drain);
   }

@@ -225,7 +225,7 @@ export class Requests {
     // The token of the protocol is this request, whose handler this is.
     const progress = JSON.parse(body) as Progress & { progressToken?: unknown };
     delete progress.progressToken;
-    callBack("onProgress", () => Reflect.apply(onProgress, undefined, [progress]) as unknown);
+    callBack("onProgress", onProgress, [progress]);
   }
 }
 

@@ -46,7 +46,7 @@ export class Handlers {
 
   notify(method: string, params: unknown): void {
     const found = this.#listeners.get(method);
-    if (found) callBack(found.name, () => Reflect.apply(found.listener, undefined, [params]) as unknown);
+    if (found) callBack(found.name, found.listener, [params]);
   }
 }
 

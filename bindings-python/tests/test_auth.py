@@ -647,7 +647,7 @@ def test_exceptions_of_functions_for_credentials_come_back() -> None:
                 ("assertion", OAuth(grant="workload_identity")),
             ]:
                 for function in (fail, fail_later):
-                    client = Client(url, auth=auth)
+                    client = Client(url) if auth is None else Client(url, auth=auth)
                     getattr(client, f"on_{name}")(function)
                     with pytest.raises(AuthorizationRequiredError, match=f"{name} failed: {problem}$") as caught:
                         await client.connect()

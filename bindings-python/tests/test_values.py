@@ -835,6 +835,9 @@ def test_lone_surrogates_of_reports_questions_and_cancellations_become_the_repla
     async def check() -> None:
         client = Client(server)
 
+        def report(progress: float, total: float | None, message: str | None) -> None:
+            seen.append(message)
+
         @client.on_elicit
         async def answers(request: ElicitRequest) -> ElicitResult[Any]:
             seen.append(request.message)
@@ -842,7 +845,7 @@ def test_lone_surrogates_of_reports_questions_and_cancellations_become_the_repla
 
         async with client:
             with pytest.raises(InvalidArgumentError, match="no\ufffd"):
-                await client.call_tool("talks", {"said": "\ud800"}, on_progress=lambda *given: seen.append(given[2]))
+                await client.call_tool("talks", {"said": "\ud800"}, on_progress=report)
             assert sorted(seen) == ["e\ufffd", "m\ufffd"]
             waiting = asyncio.ensure_future(client.call_tool("waits"))
             await asyncio.sleep(0.01)

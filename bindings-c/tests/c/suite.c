@@ -436,7 +436,7 @@ static void shapes_and_failures(void) {
   result = NULL;
   CHECK(trunkline_client_call_tool(client, S("fail_protocol"), S("{}"), NULL, &result, &detail) == TRUNKLINE_PROTOCOL);
   CHECK(result == NULL && trunkline_error_code(detail) == -32001);
-  CHECK(strcmp(trunkline_error_message(detail), "teapot") == 0);
+  CHECK(strcmp(trunkline_error_message(detail), "teapot (-32001)") == 0);
   CHECK(trunkline_error_json(detail, &json) == TRUNKLINE_OK);
   CHECK(trunkline_json_get(json, S("/data/hot"), &hot) == TRUNKLINE_OK && same(hot, "true"));
   trunkline_error_free(detail);

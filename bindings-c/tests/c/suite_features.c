@@ -390,7 +390,8 @@ static void middleware(void) {
   trunkline_text_free(result);
   result = NULL;
   CHECK(trunkline_client_call_tool(client, S("forbidden"), NOTHING, NULL, &result, &detail) == TRUNKLINE_PROTOCOL);
-  CHECK(trunkline_error_code(detail) == -32001 && strcmp(trunkline_error_message(detail), "not for you") == 0);
+  CHECK(trunkline_error_code(detail) == -32001);
+  CHECK(strcmp(trunkline_error_message(detail), "not for you (-32001)") == 0);
   trunkline_error_free(detail);
   FAILS(TRUNKLINE_PROTOCOL, "nothing_like_it",
         trunkline_client_call_tool(client, S("nothing_like_it"), NOTHING, NULL, &result, &error));

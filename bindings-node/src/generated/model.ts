@@ -183,7 +183,7 @@ export interface ServerDefaults {
   env?: Record<string, string> | undefined;
   /** The working directory of programs. */
   cwd?: string | undefined;
-  /** Whether programs get the whole environment of this process. */
+  /** Give programs the whole environment of this process. */
   inheritEnv?: boolean | undefined;
   /** The destination of the standard error of programs: `inherit`, `keep` or `discard`. */
   stderr?: string | undefined;

@@ -76,7 +76,7 @@ def report(context: Call, error: BaseException, subject: str, otherwise: str) ->
     for hook in context._error_hooks():
         try:
             told = hook(error, context)
-        except BaseException:  # noqa: BLE001 - also SystemExit: the caller must get its answer
+        except BaseException:  # also SystemExit: the caller must get its answer
             log.exception("a function of on_error failed")
         else:
             if hasattr(told, "__await__"):

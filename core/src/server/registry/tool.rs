@@ -135,9 +135,9 @@ impl ToolDefinition {
 
     /// Judges arguments that the input schema refuses by a validation of the handler's own: the
     /// explainer is called with them, in place of the handler. It answers
-    /// [`crate::server::Outcome::InvalidArguments`] with better words, or
-    /// [`crate::server::Outcome::Value`] `true` to accept them: then the handler is called. With any
-    /// other outcome, the caller gets the words of the schema.
+    /// [`crate::server::Outcome::InvalidArguments`] with a better text, or
+    /// [`crate::server::Outcome::Value`] `true` to accept them: then the handler is called. With
+    /// any other outcome, the caller gets the text of the schema.
     pub fn explained_by(mut self, explainer: impl Handler) -> Self {
         self.explainer = Some(Arc::new(explainer));
         self

@@ -381,7 +381,7 @@ class ServerDefaults(Model):
     """The working directory of programs."""
 
     inherit_env: bool | None
-    """Whether programs get the whole environment of this process."""
+    """Give programs the whole environment of this process."""
 
     stderr: str | None
     """The destination of the standard error of programs: `inherit`, `keep` or `discard`."""

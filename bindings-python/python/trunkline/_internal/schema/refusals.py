@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class RefusedItem(ValueError):
-    """The exception of the converter of an item, with the place of the item in the value around it."""
+    """The exception of the converter of an item, with the place of the item."""
 
     def __init__(self, error: Exception, step: str | int, item: Any) -> None:
         super().__init__(str(error))
