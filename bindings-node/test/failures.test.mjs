@@ -80,14 +80,14 @@ test("half a surrogate pair in what a handler throws becomes U+FFFD, and costs o
   thrown = new ToolError(`no ${HALF}`);
   assert.equal((await client.callTool("fail")).text, `no ${WHOLE}`);
   thrown = new ProtocolError(`no ${HALF}`, { code: 7, data: { [HALF]: HALF } });
-  await assert.rejects(client.callTool("fail"), { message: `no ${WHOLE}`, code: 7, data: { [WHOLE]: WHOLE } });
+  await assert.rejects(client.callTool("fail"), { message: `no ${WHOLE} (7)`, code: 7, data: { [WHOLE]: WHOLE } });
   const refuse = () => {
     throw new ProtocolError(`no ${HALF}`, { code: 7 });
   };
   server.registerPrompt("fail", {}, refuse);
   server.registerResource("fail", "fail://x", {}, refuse);
-  await assert.rejects(client.getPrompt("fail"), { message: `no ${WHOLE}` });
-  await assert.rejects(client.readResource("fail://x"), { message: `no ${WHOLE}` });
+  await assert.rejects(client.getPrompt("fail"), { message: `no ${WHOLE} (7)` });
+  await assert.rejects(client.readResource("fail://x"), { message: `no ${WHOLE} (7)` });
   const refined = z.object({ city: z.string().refine(() => false, { error: `no ${HALF}` }) });
   server.registerTool("refined", { inputSchema: refined }, () => "");
   assert.match((await client.callTool("refined", { city: "x" })).text, /no \ufffd/);
