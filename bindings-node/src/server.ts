@@ -380,10 +380,12 @@ export class Server {
    *
    * @throws The error of the lifespan, if that does not close.
    */
-  async closeOnSignal(web?: { close(): unknown }): Promise<void> {
-    const close = (): Promise<void> => {
+  async closeOnSignal(web?: { close(): unknown; closeIdleConnections?(): void }): Promise<void> {
+    const close = async (): Promise<void> => {
       web?.close();
-      return this.close();
+      await this.close();
+      // Connections that were busy when the web server closed would be kept alive for seconds.
+      web?.closeIdleConnections?.();
     };
     await endedBySignals(() => this.#closed, close);
   }

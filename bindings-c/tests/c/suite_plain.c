@@ -60,8 +60,9 @@ static void plain_strings(void) {
   OK(trunkline_plain_client_start_request(client, "tools/call", "{\"name\":\"greet\",\"arguments\":{\"name\":\"Bo\"}}",
                                           NULL, see_plainly, &seen, NULL, NULL, &error));
   while (!seen) OK(trunkline_dispatch(trunkline_client_port(client), 1000, NULL, &error));
-  CHECK(trunkline_plain_client_request(client, "no/such", "{}", NULL, &result, &wrong) == TRUNKLINE_PROTOCOL);
-  CHECK(!trunkline_error_json(wrong, &told) && strstr(trunkline_plain_str(&told, NULL), "-32601"));
+  CHECK(trunkline_plain_client_request(client, "tools/call", "{\"name\":\"nobody\"}", NULL, &result, &wrong) ==
+        TRUNKLINE_PROTOCOL);
+  CHECK(!trunkline_error_json(wrong, &told) && strstr(trunkline_plain_str(&told, NULL), "-32602"));
   trunkline_error_free(wrong);
   trunkline_client_free(client), trunkline_listener_free(listener), trunkline_server_free(server);
 }
