@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-type Job = Box<dyn FnOnce() + Send>;
+type BlockingWork = Box<dyn FnOnce() + Send>;
 
 /// The free turns, and the work that waits for one.
 static TURNS: LazyLock<Mutex<Turns>> = LazyLock::new(|| {
@@ -18,7 +18,7 @@ static TURNS: LazyLock<Mutex<Turns>> = LazyLock::new(|| {
 
 struct Turns {
     free: usize,
-    waiting: VecDeque<(Arc<dyn Runtime>, Job)>,
+    waiting: VecDeque<(Arc<dyn Runtime>, BlockingWork)>,
 }
 
 /// Does a piece of work in its turn.
@@ -34,7 +34,7 @@ pub(crate) fn take(runtime: &Arc<dyn Runtime>, work: impl FnOnce() + Send + 'sta
     begin(&runtime, Box::new(work));
 }
 
-fn begin(runtime: &Arc<dyn Runtime>, work: Job) {
+fn begin(runtime: &Arc<dyn Runtime>, work: BlockingWork) {
     let turn = TurnGuard;
     runtime.run_blocking(Box::new(move || {
         work();

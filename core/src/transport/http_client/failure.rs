@@ -19,19 +19,19 @@ const UNWANTED_WITHIN: Duration = Duration::from_secs(5);
 const MAX_UNWANTED_BYTES: usize = 1 << 20;
 
 /// The URL of a server as errors and logs show it, and the proxy on the way there.
-pub(super) struct Destination {
+pub(super) struct HttpTarget {
     pub(super) url: String,
     pub(super) proxy: Option<String>,
 }
 
-impl fmt::Display for Destination {
+impl fmt::Display for HttpTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.url)
     }
 }
 
 /// A request that got no response, or a response that broke off.
-pub(super) fn of_reqwest(place: &Destination, error: reqwest::Error) -> LinkFailure {
+pub(super) fn of_reqwest(place: &HttpTarget, error: reqwest::Error) -> LinkFailure {
     // reqwest's own words name the whole URL.
     let error = error.without_url();
     let cause = causes(&error);
@@ -124,7 +124,7 @@ fn causes(error: &reqwest::Error) -> String {
 }
 
 /// An answer that is not one: its status, the start of its body, and advice.
-pub(super) fn of_answer(place: &Destination, answer: AnswerHead, body: &[u8]) -> LinkFailure {
+pub(super) fn of_answer(place: &HttpTarget, answer: AnswerHead, body: &[u8]) -> LinkFailure {
     let said = excerpt(body);
     let code = answer.status.as_u16();
     if let Some(demand) = demanded(code, &answer.challenges) {
@@ -245,7 +245,7 @@ fn shown_header(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
 }
 
 /// An error for an answer in a content coding: none was accepted, and none is undone.
-pub(super) fn check_encoding(place: &Destination, response: &Response) -> Result<(), LinkFailure> {
+pub(super) fn check_encoding(place: &HttpTarget, response: &Response) -> Result<(), LinkFailure> {
     match response.headers().get(header::CONTENT_ENCODING) {
         Some(coding) if !coding.as_bytes().eq_ignore_ascii_case(super::heads::IDENTITY.as_bytes()) => {
             let coding = printable(&String::from_utf8_lossy(coding.as_bytes()));
@@ -259,7 +259,7 @@ pub(super) fn check_encoding(place: &Destination, response: &Response) -> Result
 }
 
 /// The body of a response, of at most `max` bytes.
-pub(super) async fn read(place: &Destination, mut response: Response, max: usize) -> Result<Bytes, LinkFailure> {
+pub(super) async fn read(place: &HttpTarget, mut response: Response, max: usize) -> Result<Bytes, LinkFailure> {
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| of_reqwest(place, error))? {

@@ -3,7 +3,7 @@
 use super::{
     super::closing::{Closing, Deadline},
     authorized::EndpointRequest,
-    failure::{self, Destination},
+    failure::{self, HttpTarget},
     heads,
     http_sse::{HttpSse, SseExpectation, Turn},
     renewal::OpeningMessages,
@@ -57,7 +57,7 @@ pub(super) struct HttpLink {
 pub(super) struct LinkContext {
     pub(super) client: Client,
     pub(super) url: Url,
-    pub(super) place: Destination,
+    pub(super) place: HttpTarget,
     pub(super) headers: HeaderMap,
     pub(super) limits: Limits,
     pub(super) auth: Option<Arc<dyn ClientAuth>>,
@@ -111,7 +111,7 @@ impl HttpLink {
         expectation: SseExpectation,
         inbox: Arc<dyn Inbox>,
     ) -> Self {
-        let (headers, place) = (heads::of_posts(headers), Destination { url: failure::shown(url.as_str()), proxy });
+        let (headers, place) = (heads::of_posts(headers), HttpTarget { url: failure::shown(url.as_str()), proxy });
         let (runtime, renewing, state) = (Handle::current(), tokio::sync::Mutex::default(), Mutex::default());
         let http_sse = OnceLock::new();
         let shared = Arc::new(LinkContext {

@@ -2,7 +2,7 @@
 
 use super::{
     authorized::EndpointRequest,
-    failure::{self, AnswerHead, Destination},
+    failure::{self, AnswerHead, HttpTarget},
     heads,
     http_sse::Turn,
     link::LinkContext,
@@ -295,7 +295,7 @@ pub(super) struct PostRefusal {
 }
 
 impl PostRefusal {
-    pub(super) fn into_failure(self, place: &Destination) -> LinkFailure {
+    pub(super) fn into_failure(self, place: &HttpTarget) -> LinkFailure {
         failure::of_answer(place, self.answer, &self.body)
     }
 

@@ -632,11 +632,11 @@ struct Execution<'a> {
     /// The splits on the way to where the matching is.
     path: Vec<usize>,
     saved: Vec<usize>,
-    stack: Vec<Choice>,
+    stack: Vec<Backtrack>,
 }
 
 /// An alternative to try when the current one fails.
-enum Choice {
+enum Backtrack {
     Branch { pc: usize, at: usize, path: usize },
     Restore(usize, usize),
 }
@@ -645,12 +645,12 @@ impl Execution<'_> {
     /// Returns whether the program matches from an instruction on.
     fn matches(&mut self, pc: usize, at: usize) -> bool {
         let (bottom, path) = (self.stack.len(), self.path.len());
-        self.stack.push(Choice::Branch { pc, at, path });
+        self.stack.push(Backtrack::Branch { pc, at, path });
         let mut found = false;
         while !found && self.stack.len() > bottom {
             match self.stack.pop() {
-                Some(Choice::Restore(slot, place)) => self.saved[slot] = place,
-                Some(Choice::Branch { pc, at, path }) => {
+                Some(Backtrack::Restore(slot, place)) => self.saved[slot] = place,
+                Some(Backtrack::Branch { pc, at, path }) => {
                     self.path.truncate(path);
                     found = self.follow(pc, at);
                 }
@@ -666,7 +666,7 @@ impl Execution<'_> {
             // Saved positions are restored when the surrounding alternative fails.
             let mut kept = bottom;
             for frame in bottom..self.stack.len() {
-                if matches!(self.stack[frame], Choice::Restore(..)) {
+                if matches!(self.stack[frame], Backtrack::Restore(..)) {
                     self.stack.swap(kept, frame);
                     kept += 1;
                 }
@@ -704,7 +704,7 @@ impl Execution<'_> {
                         self.failed[word] |= bit;
                         self.path.push(split);
                     }
-                    self.stack.push(Choice::Branch { pc: *second, at, path: self.path.len() });
+                    self.stack.push(Backtrack::Branch { pc: *second, at, path: self.path.len() });
                     pc = *first;
                 }
                 Instruction::Jump(place) => pc = *place,
@@ -721,7 +721,7 @@ impl Execution<'_> {
                     pc = *next;
                 }
                 Instruction::Save(slot) => {
-                    self.stack.push(Choice::Restore(*slot, self.saved[*slot]));
+                    self.stack.push(Backtrack::Restore(*slot, self.saved[*slot]));
                     self.saved[*slot] = at;
                     pc += 1;
                 }
