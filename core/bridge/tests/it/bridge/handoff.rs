@@ -145,8 +145,9 @@ fn many_messages_are_read_by_the_thread_and_few_are_handed_over_again() {
     let connection = reader.handed_over("server", &file);
     let given_back = reader.given_back();
     eventually("the pipe is given back", || {
+        // Fewer than may run and wait in the session, however slow the server is.
         let calls: Vec<_> =
-            (0..2_000).map(|n| (n, reader.host.call(connection, "echo", json!({"message": n.to_string()})))).collect();
+            (0..1_000).map(|n| (n, reader.host.call(connection, "echo", json!({"message": n.to_string()})))).collect();
         for (number, call) in calls {
             assert_eq!(text(&body(&reader.host.reply(call))), number.to_string());
         }
