@@ -73,7 +73,7 @@ export class Calls {
 
   /**
    * Answers whether a schema library accepts arguments that the core has refused, or throws what it
-   * says of them. The answer to the caller is the core's, so that the scope is told of no failure.
+   * says of them. The core answers the caller, so the call scope records no failure.
    */
   explain(ticket: number, callable: Callable | undefined, body: string, cause: number): void {
     const explained: Callable = { run: (args) => callable?.explain?.(args), answer: valueOf };

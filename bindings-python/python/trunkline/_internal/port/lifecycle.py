@@ -53,7 +53,7 @@ class Lifecycle(Events):
         super().__init__(self._bell.make_port())
         self.pool: Pool = Pool(self, max_threads)
         self.lifespan: Lifespan | None = None
-        # The context variables of whoever serves, for what belongs to no request.
+        # The context in which the server was started, for work outside of requests.
         self.context: ContextVars = ContextVars()
         # Functions of `on_error` that are running.
         self._hooks: set[Task[None]] = set()

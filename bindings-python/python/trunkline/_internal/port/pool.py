@@ -75,9 +75,7 @@ class Pool:
         self._context = contextvars.Context()
 
     def prepare(self, context: contextvars.Context) -> None:
-        """Takes the context variables of whoever serves, and starts if a `def` handler is
-        registered already.
-        """
+        """Keeps the context of the serving code, and starts if a `def` handler is registered."""
         self._context = context
         port = self._port()
         if port is None:

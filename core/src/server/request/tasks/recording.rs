@@ -95,7 +95,7 @@ impl TaskRecording {
         }
     }
 
-    /// Writes the task as it is; its end is told then. `false`: another worker has ended the task.
+    /// Stores the task, then reports its end. Returns false if another worker has ended it.
     async fn write(&self, task: &Arc<Task>) -> Result<bool, StoreError> {
         if task.is_handed_over() {
             return Ok(true);

@@ -393,7 +393,7 @@ async fn tasks_drain_until_the_store_has_their_ends() {
     assert_eq!(text_of(&bob.ask("tasks/result", json!({"taskId": of_session})).await), "held");
 }
 
-/// TSK-13: a state that was told stays, also where two workers believe to have the task.
+/// TSK-13: a reported state is final, even if two workers believe that they own the task.
 #[tokio::test(start_paused = true)]
 async fn an_end_that_the_store_does_not_have_is_told_to_nobody() {
     let store = Shared::new();
@@ -538,8 +538,8 @@ async fn without_its_store_a_server_refuses_tasks_and_loses_none() {
     assert_eq!(refused["error"]["data"]["reason"], "busy", "{refused}");
     assert_eq!(one.runs.load(Ordering::Relaxed), 1, "a task that nobody could find is not begun");
     assert_eq!(get(&elsewhere, &task).await["error"]["data"]["reason"], "busy");
-    // A running task goes on, and its end is told when the store is back and has it: until then
-    // another worker might say something else.
+    // The task keeps running; its end is reported once the store is back and has it. Until then,
+    // another worker could report something else.
     one.gate.add_permits(1);
     tokio::time::sleep(2 * SECOND).await;
     assert_eq!(get(&alice, &task).await["result"]["status"], "working");
