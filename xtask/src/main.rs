@@ -45,7 +45,7 @@ cargo xtask COMMAND
                         the official conformance runners judge our fixture servers or clients
                         --only runs the scenarios whose name contains one of the words
   requirements
-                        writes docs/requirements.md: which test names which requirement; fails while one of a server is open
+                        counts in docs/requirements.md which requirements tests name; fails while one is open
   site
                         writes the code of the pages out of its files, and builds the documentation site in target/site
   scars [--long] [--only WORD]

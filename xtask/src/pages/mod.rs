@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::build::python;
 use crate::process::{must, run, tail};
+use crate::requirements;
 use crate::stamp::write_if_changed;
 use crate::workspace::Workspace;
 
@@ -25,7 +26,7 @@ pub(crate) const VENV: &str = "docs";
 /// Files beside a linked page, or out of `docs/`, are shown there.
 const REPOSITORY: &str = "https://github.com/trunkline-mcp/trunkline/blob/main/";
 /// The address of the site, as in `docs/zensical.toml`.
-const SITE: &str = "https://trunkline-mcp.github.io/trunkline/";
+pub(crate) const SITE: &str = "https://trunkline-mcp.github.io/trunkline/";
 
 /// `cargo xtask site`: writes the code of the pages out of its files, and builds the site.
 pub(crate) fn make(workspace: &Workspace, options: &[String]) -> Result<()> {
@@ -65,8 +66,10 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
         let shown = markup::for_site(workspace, &text).with_context(|| format!("docs/{page}"))?;
         write_if_changed(&sources.join(page), shown.as_bytes())?;
     }
+    let (list, listed) = requirements::list_page(workspace)?;
+    write_if_changed(&sources.join(list), listed.as_bytes())?;
     for entry in entries {
-        let text = text(workspace, &format!("docs/{}", entry.page))?;
+        let text = if entry.page == list { listed.clone() } else { text(workspace, &format!("docs/{}", entry.page))? };
         pages.push((entry, text));
     }
     write_if_changed(&sources.join("llms.txt"), llms::index(&pages).as_bytes())?;

@@ -1,5 +1,5 @@
 //! The requirements of the specification (tests/requirements/README.md), with the tests that name
-//! them: `docs/requirements.md`.
+//! them: `docs/requirements.md`, and the long list on the site.
 
 mod ids;
 mod list;
@@ -25,7 +25,7 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
         bail!("there are no options");
     }
     let (list, mentions) = read(workspace)?;
-    write_if_changed(&workspace.path(PAGE), page::write(&list, &mentions).as_bytes())?;
+    write_if_changed(&workspace.path(PAGE), page::summary(&list, &mentions).as_bytes())?;
     let count = judge(&list, &mentions);
     let console = Console::new();
     for line in [count.said, count.note].iter().filter(|text| !text.is_empty()) {
@@ -40,13 +40,19 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
     let (list, mentions) = read(workspace)?;
     let mut count = judge(&list, &mentions);
     let page = std::fs::read_to_string(workspace.path(PAGE)).with_context(|| format!("cannot read {PAGE}"))?;
-    if page.replace("\r\n", "\n") == page::write(&list, &mentions) {
+    if page.replace("\r\n", "\n") == page::summary(&list, &mentions) {
         count.passed += 1;
     } else {
         count.failed += 1;
         count.said.push_str(&format!("\n{PAGE} is not up to date: run `cargo xtask requirements`"));
     }
     Ok(count)
+}
+
+/// The name and the text of the page of the site that lists every requirement.
+pub(crate) fn list_page(workspace: &Workspace) -> Result<(&'static str, String)> {
+    let (list, mentions) = read(workspace)?;
+    Ok((page::LIST, page::list(&list, &mentions)))
 }
 
 /// Finds the ids of requirements in a text.

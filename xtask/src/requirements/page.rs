@@ -1,20 +1,34 @@
-//! Writes `docs/requirements.md`.
+//! The pages of the requirements: `docs/requirements.md`, which sums them up, and the long list, a
+//! page of the site alone.
 
+use std::collections::BTreeMap;
+
+use crate::pages::SITE;
 use crate::requirements::list::{Group, List, Requirement};
 use crate::requirements::scan::Mentions;
+
+/// The long list, among the pages of the site.
+pub(super) const LIST: &str = "requirements-list.md";
 
 const HEAD: &str = "\
 # Requirements
 
-<!-- Written by `cargo xtask requirements` out of tests/requirements/requirements.json and what the tests name. -->
+<!-- Written by `cargo xtask requirements` from tests/requirements/requirements.json and the tests. -->
 
-What the five revisions of the specification and its extensions demand of a client or a server, each with the tests that name it, or the reason why no
-test of this library can. The texts are ours; the named page of the specification decides. A test names a requirement in its own name
-(`http_07_…`) or in a comment in or above it (`HTTP-07`), a wire vector in its field `requirements`: that it also proves it is for its reader to judge.
-The column \"under test\" says whether the named tests have a server or a client under test, or both: messages without a conversation, or both ends of one.
+The five revisions of the specification and its extensions place these requirements on clients and
+servers. Each is named by a test, or the reason why no test of a library can prove it stands below.
 ";
 
-pub(super) fn write(list: &List, mentions: &Mentions) -> String {
+const LIST_HEAD: &str = "\
+# Requirements, one by one
+
+Every requirement with the tests that name it. The wording is ours; the named page of the specification decides. A test names a requirement in its own
+name (`http_07_…`) or in a comment in or above it (`HTTP-07`), a wire vector in its field `requirements`. \"Under test\" is the side that those tests
+exercise: a server, a client, or both.
+";
+
+/// `docs/requirements.md`: the counts by area, and what is explained instead of tested.
+pub(super) fn summary(list: &List, mentions: &Mentions) -> String {
     let mut page = HEAD.to_owned();
     let sums = |groups: &[Group]| {
         let all = || groups.iter().flat_map(|group| &group.requirements);
@@ -23,19 +37,28 @@ pub(super) fn write(list: &List, mentions: &Mentions) -> String {
         format!("{} | {named} | {explained} | {}", all().count(), all().count() - named - explained)
     };
     page.push_str(
-        "\n| group | | requirements | named | explained | open |\n| --- | --- | ---: | ---: | ---: | ---: |\n",
+        "\n| area | | requirements | tested | explained | open |\n| --- | --- | ---: | ---: | ---: | ---: |\n",
     );
     for group in &list.groups {
-        let line = format!(
-            "| [{}](#{}) | {} | {} |\n",
-            group.prefix,
-            anchor(&group.title),
-            group.title,
-            sums(std::slice::from_ref(group))
-        );
-        page.push_str(&line);
+        let Group { prefix, title, .. } = group;
+        let sums = sums(std::slice::from_ref(group));
+        page.push_str(&format!("| [{prefix}]({SITE}requirements-list/#{}) | {title} | {sums} |\n", anchor(title)));
     }
     page.push_str(&format!("| | all | {} |\n", sums(&list.groups)));
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for one in list.groups.iter().flat_map(|group| &group.requirements).filter(|one| !mentions.has(&one.id)) {
+        reasons.entry(one.reason.as_deref().unwrap_or("open")).or_default().push(&one.id);
+    }
+    page.push_str("\n## Explained\n\n| reason | requirements |\n| --- | --- |\n");
+    for (reason, ids) in reasons {
+        page.push_str(&format!("| {} | {} |\n", cell(reason), ids.join(", ")));
+    }
+    page
+}
+
+/// Every requirement with its tests.
+pub(super) fn list(list: &List, mentions: &Mentions) -> String {
+    let mut page = LIST_HEAD.to_owned();
     for group in &list.groups {
         page.push_str(&format!(
             "\n## {}\n\n| id | | requirement | under test | named by |\n| --- | --- | --- | --- | --- |\n",
@@ -72,7 +95,7 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// As code hosts make it out of a heading.
+/// The anchor of a heading on the site.
 fn anchor(title: &str) -> String {
     title
         .to_lowercase()
