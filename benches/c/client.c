@@ -38,12 +38,12 @@ static void on_answer(trunkline_result result, const trunkline_str *json, const 
 }
 
 static void start_next(void) {
-  char arguments[48];
+  char params[80];
   trunkline_error *error = NULL;
   long number = started++;
-  snprintf(arguments, sizeof arguments, "{\"message\":\"m%ld\"}", number);
-  if (trunkline_client_start_call_tool(client, S("echo"), trunkline_str_of(arguments), NULL, on_answer,
-                                       (void *)(intptr_t)number, NULL, NULL, &error))
+  snprintf(params, sizeof params, "{\"name\":\"echo\",\"arguments\":{\"message\":\"m%ld\"}}", number);
+  if (trunkline_client_start(client, S(TRUNKLINE_METHOD_CALL_TOOL), trunkline_str_of(params), NULL, on_answer,
+                             (void *)(intptr_t)number, NULL, NULL, &error))
     fail(trunkline_error_message(error));
 }
 

@@ -206,6 +206,10 @@ typedef enum {
    * There is nothing at that place, or it is of another type.
    */
   TRUNKLINE_NOT_FOUND = 103,
+  /**
+   * The tool reported a failure (`isError`); the message is its text.
+   */
+  TRUNKLINE_TOOL_FAILED = 104,
 } trunkline_result;
 
 /**
@@ -1871,6 +1875,14 @@ trunkline_result trunkline_request_options_set_user_data(trunkline_request_optio
  */
 trunkline_result trunkline_request_options_set_key(trunkline_request_options *options,
                                                    trunkline_str key);
+
+/**
+ * Sets whether to fetches all pages of a list, as one result. Default false.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_request_options_set_all(trunkline_request_options *options, bool all);
 
 /**
  * Sets the JSON Schema of the `structuredContent` that a tool's result must have; otherwise the
@@ -3598,7 +3610,7 @@ trunkline_result trunkline_client_set_roots(trunkline_client *client,
 /**
  * @defgroup requests 10. Requests of clients
  *
- * Each request has a function that blocks, and one with `_start_` that does not.
+ * A function for each request, which blocks, and one that starts any request without blocking.
  * @{
  */
 
@@ -3758,367 +3770,6 @@ trunkline_result trunkline_client_close_task(trunkline_client *client,
                                              trunkline_error **error);
 
 /**
- * Starts `trunkline_client_list_tools` without waiting: `callback` gets the ListToolsResult with
- * the items of all pages, as JSON, inside `trunkline_dispatch` or another blocking function of
- * the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
- * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_list_tools(trunkline_client *client,
-                                                   const trunkline_request_options *options,
-                                                   trunkline_reply_callback callback,
-                                                   void *user_data,
-                                                   trunkline_destructor destructor,
-                                                   uint64_t *ticket,
-                                                   trunkline_error **error);
-
-/**
- * Starts `trunkline_client_call_tool` without waiting: `callback` gets the CallToolResult as
- * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
- * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
- * `destructor` fires exactly once, also if this function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_call_tool(trunkline_client *client,
-                                                  trunkline_str name,
-                                                  trunkline_str arguments,
-                                                  const trunkline_request_options *options,
-                                                  trunkline_reply_callback callback,
-                                                  void *user_data,
-                                                  trunkline_destructor destructor,
-                                                  uint64_t *ticket,
-                                                  trunkline_error **error);
-
-/**
- * Starts `trunkline_client_list_resources` without waiting: `callback` gets the
- * ListResourcesResult with the items of all pages, as JSON, inside `trunkline_dispatch` or
- * another blocking function of the port. `callback` and `ticket` may be NULL; otherwise `ticket`
- * gets the number for `trunkline_client_cancel`. `destructor` fires exactly once, also if this
- * function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_list_resources(trunkline_client *client,
-                                                       const trunkline_request_options *options,
-                                                       trunkline_reply_callback callback,
-                                                       void *user_data,
-                                                       trunkline_destructor destructor,
-                                                       uint64_t *ticket,
-                                                       trunkline_error **error);
-
-/**
- * Starts `trunkline_client_list_resource_templates` without waiting: `callback` gets the
- * ListResourceTemplatesResult with the items of all pages, as JSON, inside `trunkline_dispatch`
- * or another blocking function of the port. `callback` and `ticket` may be NULL; otherwise
- * `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires exactly once, also
- * if this function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_list_resource_templates(
-    trunkline_client *client,
-    const trunkline_request_options *options,
-    trunkline_reply_callback callback,
-    void *user_data,
-    trunkline_destructor destructor,
-    uint64_t *ticket,
-    trunkline_error **error);
-
-/**
- * Starts `trunkline_client_read_resource` without waiting: `callback` gets the
- * ReadResourceResult as JSON inside `trunkline_dispatch` or another blocking function of the
- * port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
- * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_read_resource(trunkline_client *client,
-                                                      trunkline_str uri,
-                                                      const trunkline_request_options *options,
-                                                      trunkline_reply_callback callback,
-                                                      void *user_data,
-                                                      trunkline_destructor destructor,
-                                                      uint64_t *ticket,
-                                                      trunkline_error **error);
-
-/**
- * Starts `trunkline_client_list_prompts` without waiting: `callback` gets the ListPromptsResult
- * with the items of all pages, as JSON, inside `trunkline_dispatch` or another blocking function
- * of the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
- * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_list_prompts(trunkline_client *client,
-                                                     const trunkline_request_options *options,
-                                                     trunkline_reply_callback callback,
-                                                     void *user_data,
-                                                     trunkline_destructor destructor,
-                                                     uint64_t *ticket,
-                                                     trunkline_error **error);
-
-/**
- * Starts `trunkline_client_get_prompt` without waiting: `callback` gets the GetPromptResult as
- * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
- * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
- * `destructor` fires exactly once, also if this function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_get_prompt(trunkline_client *client,
-                                                   trunkline_str name,
-                                                   trunkline_str arguments,
-                                                   const trunkline_request_options *options,
-                                                   trunkline_reply_callback callback,
-                                                   void *user_data,
-                                                   trunkline_destructor destructor,
-                                                   uint64_t *ticket,
-                                                   trunkline_error **error);
-
-/**
- * Starts `trunkline_client_complete` without waiting: `callback` gets the CompleteResult as JSON
- * inside `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket`
- * may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor`
- * fires exactly once, also if this function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_complete(trunkline_client *client,
-                                                 trunkline_str reference,
-                                                 trunkline_str argument,
-                                                 trunkline_str context,
-                                                 const trunkline_request_options *options,
-                                                 trunkline_reply_callback callback,
-                                                 void *user_data,
-                                                 trunkline_destructor destructor,
-                                                 uint64_t *ticket,
-                                                 trunkline_error **error);
-
-/**
- * Starts `trunkline_client_list_skills` without waiting: `callback` gets the ListSkillsResult
- * with the items of all pages, as JSON, inside `trunkline_dispatch` or another blocking function
- * of the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
- * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_list_skills(trunkline_client *client,
-                                                    const trunkline_request_options *options,
-                                                    trunkline_reply_callback callback,
-                                                    void *user_data,
-                                                    trunkline_destructor destructor,
-                                                    uint64_t *ticket,
-                                                    trunkline_error **error);
-
-/**
- * Starts `trunkline_client_get_skill` without waiting: `callback` gets the GetSkillResult as
- * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
- * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
- * `destructor` fires exactly once, also if this function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_get_skill(trunkline_client *client,
-                                                  trunkline_str uri,
-                                                  const trunkline_request_options *options,
-                                                  trunkline_reply_callback callback,
-                                                  void *user_data,
-                                                  trunkline_destructor destructor,
-                                                  uint64_t *ticket,
-                                                  trunkline_error **error);
-
-/**
- * Starts `trunkline_client_list_tasks` without waiting: `callback` gets the ListTasksResult with
- * the items of all pages, as JSON, inside `trunkline_dispatch` or another blocking function of
- * the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
- * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_list_tasks(trunkline_client *client,
-                                                   const trunkline_request_options *options,
-                                                   trunkline_reply_callback callback,
-                                                   void *user_data,
-                                                   trunkline_destructor destructor,
-                                                   uint64_t *ticket,
-                                                   trunkline_error **error);
-
-/**
- * Starts `trunkline_client_get_task` without waiting: `callback` gets the Task as JSON inside
- * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
- * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
- * exactly once, also if this function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_get_task(trunkline_client *client,
-                                                 trunkline_str task_id,
-                                                 const trunkline_request_options *options,
-                                                 trunkline_reply_callback callback,
-                                                 void *user_data,
-                                                 trunkline_destructor destructor,
-                                                 uint64_t *ticket,
-                                                 trunkline_error **error);
-
-/**
- * Starts `trunkline_client_cancel_task` without waiting: `callback` gets the outcome inside
- * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
- * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
- * exactly once, also if this function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_cancel_task(trunkline_client *client,
-                                                    trunkline_str task_id,
-                                                    const trunkline_request_options *options,
-                                                    trunkline_reply_callback callback,
-                                                    void *user_data,
-                                                    trunkline_destructor destructor,
-                                                    uint64_t *ticket,
-                                                    trunkline_error **error);
-
-/**
- * Starts `trunkline_client_ping` without waiting: `callback` gets the outcome inside
- * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
- * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
- * exactly once, also if this function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_ping(trunkline_client *client,
-                                             const trunkline_request_options *options,
-                                             trunkline_reply_callback callback,
-                                             void *user_data,
-                                             trunkline_destructor destructor,
-                                             uint64_t *ticket,
-                                             trunkline_error **error);
-
-/**
- * Starts `trunkline_client_load_skill` without waiting: `callback` gets the ResourceContents as
- * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
- * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
- * `destructor` fires exactly once, also if this function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_load_skill(trunkline_client *client,
-                                                   trunkline_str skill,
-                                                   const trunkline_request_options *options,
-                                                   trunkline_reply_callback callback,
-                                                   void *user_data,
-                                                   trunkline_destructor destructor,
-                                                   uint64_t *ticket,
-                                                   trunkline_error **error);
-
-/**
- * Starts `trunkline_client_read_skill_file` without waiting: `callback` gets the
- * ResourceContents as JSON inside `trunkline_dispatch` or another blocking function of the port.
- * `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
- * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_read_skill_file(trunkline_client *client,
-                                                        trunkline_str skill,
-                                                        trunkline_str file,
-                                                        const trunkline_request_options *options,
-                                                        trunkline_reply_callback callback,
-                                                        void *user_data,
-                                                        trunkline_destructor destructor,
-                                                        uint64_t *ticket,
-                                                        trunkline_error **error);
-
-/**
- * Starts `trunkline_client_servers` without waiting: `callback` gets the GroupServers as JSON
- * inside `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket`
- * may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor`
- * fires exactly once, also if this function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_servers(trunkline_client *client,
-                                                const trunkline_request_options *options,
-                                                trunkline_reply_callback callback,
-                                                void *user_data,
-                                                trunkline_destructor destructor,
-                                                uint64_t *ticket,
-                                                trunkline_error **error);
-
-/**
- * Starts `trunkline_client_add_server` without waiting: `callback` gets the outcome inside
- * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
- * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
- * exactly once, also if this function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_add_server(trunkline_client *client,
-                                                   trunkline_str name,
-                                                   trunkline_str target,
-                                                   const trunkline_request_options *options,
-                                                   trunkline_reply_callback callback,
-                                                   void *user_data,
-                                                   trunkline_destructor destructor,
-                                                   uint64_t *ticket,
-                                                   trunkline_error **error);
-
-/**
- * Starts `trunkline_client_remove_server` without waiting: `callback` gets the outcome inside
- * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
- * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
- * exactly once, also if this function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_remove_server(trunkline_client *client,
-                                                      trunkline_str name,
-                                                      const trunkline_request_options *options,
-                                                      trunkline_reply_callback callback,
-                                                      void *user_data,
-                                                      trunkline_destructor destructor,
-                                                      uint64_t *ticket,
-                                                      trunkline_error **error);
-
-/**
- * Starts `trunkline_client_reconnect_server` without waiting: `callback` gets the outcome inside
- * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
- * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
- * exactly once, also if this function fails.
- *
- * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
- */
-trunkline_result trunkline_client_start_reconnect_server(trunkline_client *client,
-                                                         trunkline_str name,
-                                                         const trunkline_request_options *options,
-                                                         trunkline_reply_callback callback,
-                                                         void *user_data,
-                                                         trunkline_destructor destructor,
-                                                         uint64_t *ticket,
-                                                         trunkline_error **error);
-
-/**
  * Starts `trunkline_client_request` without waiting: `callback` gets the peer's result as JSON,
  * as it sent it inside `trunkline_dispatch` or another blocking function of the port. `callback`
  * and `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
@@ -4127,15 +3778,15 @@ trunkline_result trunkline_client_start_reconnect_server(trunkline_client *clien
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-trunkline_result trunkline_client_start_request(trunkline_client *client,
-                                                trunkline_str method,
-                                                trunkline_str params,
-                                                const trunkline_request_options *options,
-                                                trunkline_reply_callback callback,
-                                                void *user_data,
-                                                trunkline_destructor destructor,
-                                                uint64_t *ticket,
-                                                trunkline_error **error);
+trunkline_result trunkline_client_start(trunkline_client *client,
+                                        trunkline_str method,
+                                        trunkline_str params,
+                                        const trunkline_request_options *options,
+                                        trunkline_reply_callback callback,
+                                        void *user_data,
+                                        trunkline_destructor destructor,
+                                        uint64_t *ticket,
+                                        trunkline_error **error);
 
 /**
  * Starts `trunkline_client_task_result` without waiting: `callback` gets the CallToolResult as
@@ -4218,6 +3869,26 @@ trunkline_result trunkline_client_notify(trunkline_client *client,
  */
 trunkline_result trunkline_client_as_server(const trunkline_client *client,
                                             trunkline_text **json,
+                                            trunkline_error **error);
+
+/**
+ * Calls a tool for its text: the text blocks of the result, joined by newlines. Blocks until the
+ * result arrives and runs callbacks meanwhile. `arguments` is a JSON object, or empty for none;
+ * `options` may be NULL. The caller owns `text`; free it with `trunkline_text_free`. A failure that
+ * the tool reports is `TRUNKLINE_TOOL_FAILED`, with its text as the message.
+ * `trunkline_client_call_tool` gives the whole result.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
+ * TRUNKLINE_CANCELLED, TRUNKLINE_CLOSED, TRUNKLINE_TRANSPORT, TRUNKLINE_BUSY,
+ * TRUNKLINE_INPUT_REQUIRED, TRUNKLINE_AUTHORIZATION_REQUIRED, TRUNKLINE_BLOCKING,
+ * TRUNKLINE_FORKED.
+ */
+trunkline_result trunkline_client_call_text(trunkline_client *client,
+                                            trunkline_str name,
+                                            trunkline_str arguments,
+                                            const trunkline_request_options *options,
+                                            trunkline_text **text,
                                             trunkline_error **error);
 
 /**
@@ -5168,20 +4839,20 @@ trunkline_result trunkline_plain_client_request(trunkline_client *client,
                                                 trunkline_error **error);
 
 /**
- * Starts any request, as `trunkline_client_start_request`.
+ * Starts any request, as `trunkline_client_start`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
  */
-trunkline_result trunkline_plain_client_start_request(trunkline_client *client,
-                                                      const char *method,
-                                                      const char *params,
-                                                      const trunkline_request_options *options,
-                                                      trunkline_reply_callback callback,
-                                                      void *user_data,
-                                                      trunkline_destructor destructor,
-                                                      uint64_t *ticket,
-                                                      trunkline_error **error);
+trunkline_result trunkline_plain_client_start(trunkline_client *client,
+                                              const char *method,
+                                              const char *params,
+                                              const trunkline_request_options *options,
+                                              trunkline_reply_callback callback,
+                                              void *user_data,
+                                              trunkline_destructor destructor,
+                                              uint64_t *ticket,
+                                              trunkline_error **error);
 
 /** @} */
 

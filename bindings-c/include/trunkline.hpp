@@ -684,9 +684,9 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
     detail::check(function, get(), str(texts)..., given, &result);
     return Json(detail::taken(result));
   }
-  /// Starts a call of a tool; the future is ready once callbacks of the port have run.
-  std::future<Json> start_call_tool(std::string_view name, std::string_view arguments = {},
-                                    const RequestOptions &options = {}) const {
+  /// Starts any request; the future is ready once callbacks of the port have run.
+  std::future<Json> start(std::string_view method, std::string_view params = {},
+                          const RequestOptions &options = {}) const {
     const trunkline_reply_callback callback = [](trunkline_result result, const trunkline_str *json,
                                                  const trunkline_error *error, void *data) {
       auto &answer = *static_cast<Answer *>(data);
@@ -699,8 +699,8 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
     auto answer = std::make_unique<Answer>();
     std::future<Json> future = answer->promise.get_future();
     const trunkline_request_options *given = options.get();
-    detail::check(trunkline_client_start_call_tool, get(), str(name), str(arguments), given,
-                  callback, answer.release(), &detail::destroy<Answer>, nullptr);
+    detail::check(trunkline_client_start, get(), str(method), str(params), given, callback,
+                  answer.release(), &detail::destroy<Answer>, nullptr);
     return future;
   }
   /// Sets the handler of forms of a client that is connected; as ClientOptions::on_elicit.

@@ -16,7 +16,7 @@ use crate::json::find;
 use crate::open_handle::{self, HeldUntilClosed, OpenHandle};
 use crate::options::{SetMembers, trunkline_client_options};
 use crate::port::{Port, trunkline_port};
-use crate::requests::{PreparedRequest, ReplyCallback, completion, trunkline_request_options};
+use crate::requests::{PreparedRequest, trunkline_request_options};
 use crate::server::trunkline_server;
 
 /// A connection to a server. Its functions may be used on any thread. Freed with
@@ -117,32 +117,6 @@ impl ClientConnection {
         let (_, listed) = PreparedRequest { method, params: None, all: true, options }.run(&self.port, self.handle)?;
         let listed = str::from_utf8(&listed).map_err(|reason| Failure::internal(reason.to_string()))?;
         Ok(Text::copy(find(listed, pointer)?.as_bytes()))
-    }
-
-    /// Sends a request whose outcome goes to a callback; `ticket` gets its number before any
-    /// callback runs.
-    pub(crate) fn start(
-        &self,
-        method: &str,
-        params: Option<&RawValue>,
-        options: Option<&trunkline_request_options>,
-        callback: Option<ReplyCallback>,
-        ticket: impl FnOnce(u64),
-    ) -> Result<(), Failure> {
-        let request = PreparedRequest { method, params, all: false, options };
-        request.start(&self.port, self.handle, self.handle, completion(callback), ticket)
-    }
-
-    /// Starts to list everything, page by page.
-    pub(crate) fn start_list(
-        &self,
-        method: &str,
-        options: Option<&trunkline_request_options>,
-        callback: Option<ReplyCallback>,
-        ticket: impl FnOnce(u64),
-    ) -> Result<(), Failure> {
-        let request = PreparedRequest { method, params: None, all: true, options };
-        request.start(&self.port, self.handle, self.handle, completion(callback), ticket)
     }
 
     /// Registers a handler of a client that is connected.

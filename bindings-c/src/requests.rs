@@ -76,12 +76,12 @@ pub(crate) struct PreparedRequest<'a> {
 impl PreparedRequest<'_> {
     fn message(&self, wait: bool, causes: bool) -> message::Request {
         let params = self.params.map(|params| RawJson::trusted(mended(params.get().as_bytes()).into_owned().into()));
-        self.options
-            .map(|options| options.message.clone())
-            .unwrap_or_default()
+        let options = self.options.map(|options| options.message.clone()).unwrap_or_default();
+        let all = self.all || options.all;
+        options
             .with_method(self.method.to_owned())
             .with_params(params)
-            .with_all(self.all)
+            .with_all(all)
             .with_progress(self.progress().is_some())
             .with_wait(wait)
             .with_causes(causes)

@@ -61,7 +61,7 @@ int main(void) {
   if (!failed) {
     uint64_t ticket = 0;
     printf("%s\n", trunkline_text_str(text).data);
-    failed = trunkline_client_start_call_tool(client, TRUNKLINE_STR("watch"), TRUNKLINE_STR("{}"), NULL, NULL, NULL, NULL,
+    failed = trunkline_client_start(client, TRUNKLINE_STR(TRUNKLINE_METHOD_CALL_TOOL), TRUNKLINE_STR("{\"name\":\"watch\",\"arguments\":{}}"), NULL, NULL, NULL, NULL,
                                               &ticket, &error);
     while (!failed && state == IDLE) failed = trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error);
     failed = failed || trunkline_client_cancel(client, ticket, TRUNKLINE_STR("seen enough"), &error);

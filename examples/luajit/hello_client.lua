@@ -12,7 +12,7 @@ print(trunkline.text_at(client:call_tool("hello", '{"name": "nobody"}'), "/conte
 
 local waiting = 3
 for _, name in ipairs({"Bo", "Cy", "Di"}) do
-  client:start_call_tool("hello", '{"name": "' .. name .. '"}', function(json, problem)
+  client:start("tools/call", '{"name": "hello", "arguments": {"name": "' .. name .. '"}}', function(json, problem)
     print(problem or trunkline.text_at(json, "/content/0/text"))
     waiting = waiting - 1
   end)

@@ -114,8 +114,8 @@ function Client:call_tool(name, arguments)
 end
 
 -- `done(json, problem)` runs inside `dispatch`.
-function Client:start_call_tool(name, arguments, done)
-  check("client_start_call_tool", self.handle, str(name), str(arguments), nil, on_reply, keep(done), nil, nil)
+function Client:start(method, params, done)
+  check("client_start", self.handle, str(method), str(params), nil, on_reply, keep(done), nil, nil)
 end
 
 -- Runs what is due; waits for the first callback at most so long. An event loop gives 0, when

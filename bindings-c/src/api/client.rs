@@ -1,12 +1,14 @@
 //! Clients; `generated/` has their operations and their end.
 
+use trunkline::protocol::model::CallToolResult;
 use trunkline_bridge::message::NotifyConnection;
 
 use crate::client::{connect, trunkline_client};
 use crate::edge::prelude::*;
-use crate::json::{parsed_or_none, read};
+use crate::json::{ParamsBuilder, parsed_or_none, read};
 use crate::options::{SetMembers, trunkline_client_options};
 use crate::port::trunkline_port;
+use crate::requests::trunkline_request_options;
 use crate::server::trunkline_server;
 
 /// Starts a program and connects to it over its stdin and stdout: `command` is an array of `count`
@@ -91,6 +93,34 @@ pub unsafe extern "C" fn trunkline_client_as_server(
         let (client, json) = (&handle!(client).connection, out!(json));
         let place = serde_json::json!({"connection": client.handle, "port": client.port.core.number()});
         json.finish(Text::copy(place.to_string().as_bytes()).give())
+    })
+}
+
+/// Calls a tool for its text: the text blocks of the result, joined by newlines. Blocks until the
+/// result arrives and runs callbacks meanwhile. `arguments` is a JSON object, or empty for none;
+/// `options` may be NULL. The caller owns `text`; free it with `trunkline_text_free`. A failure that
+/// the tool reports is `TRUNKLINE_TOOL_FAILED`, with its text as the message.
+/// `trunkline_client_call_tool` gives the whole result.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_call_text(
+    client: *mut trunkline_client,
+    name: trunkline_str,
+    arguments: trunkline_str,
+    options: *const trunkline_request_options,
+    text: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (client, text) = (handle!(client).connection.clone(), out!(text));
+        let params =
+            ParamsBuilder::default().text("name", text!(name)).optional("arguments", "arguments", text!(arguments))?;
+        let json = client.request("tools/call", params.raw()?.as_deref(), settled!(options))?;
+        let result: CallToolResult = serde_json::from_slice(&json)
+            .map_err(|reason| Failure::transport(&format!("Invalid result of a tool: {reason}")))?;
+        match result.joined_text() {
+            failure if result.is_error => Err(Failure::tool_failed(failure)),
+            joined => text.finish(Text::copy(joined.as_bytes()).give()),
+        }
     })
 }
 

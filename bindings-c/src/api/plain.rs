@@ -13,7 +13,7 @@ use crate::calls::{trunkline_call, trunkline_call_callback};
 use crate::client::trunkline_client;
 use crate::edge::prelude::*;
 use crate::generated::client_group::trunkline_client_connect_config;
-use crate::generated::requests::{trunkline_client_request, trunkline_client_start_request};
+use crate::generated::requests::{trunkline_client_request, trunkline_client_start};
 use crate::generated::returns::trunkline_call_fail_tool;
 use crate::listener::trunkline_listener;
 use crate::options::{trunkline_client_options, trunkline_server_options};
@@ -163,9 +163,9 @@ pub unsafe extern "C" fn trunkline_plain_client_request(
     unsafe { trunkline_client_request(client, method, params, options, result, error) }
 }
 
-/// Starts any request, as `trunkline_client_start_request`.
+/// Starts any request, as `trunkline_client_start`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_plain_client_start_request(
+pub unsafe extern "C" fn trunkline_plain_client_start(
     client: *mut trunkline_client,
     method: *const c_char,
     params: *const c_char,
@@ -177,9 +177,7 @@ pub unsafe extern "C" fn trunkline_plain_client_start_request(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     let [method, params] = [method, params].map(|text| unsafe { trunkline_str_of(text) });
-    unsafe {
-        trunkline_client_start_request(client, method, params, options, callback, user_data, destructor, ticket, error)
-    }
+    unsafe { trunkline_client_start(client, method, params, options, callback, user_data, destructor, ticket, error) }
 }
 
 fn lend(text: trunkline_str, len: *mut usize) -> *const c_char {

@@ -74,6 +74,10 @@ impl Failure {
         Self::new(TRUNKLINE_NOT_FOUND, ErrorKind::InvalidArgument, message)
     }
 
+    pub(crate) fn tool_failed(message: impl Into<String>) -> Self {
+        Self::new(trunkline_result::TRUNKLINE_TOOL_FAILED, ErrorKind::Protocol, message)
+    }
+
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(TRUNKLINE_INTERNAL, ErrorKind::Internal, message)
     }

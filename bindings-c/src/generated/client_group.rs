@@ -2,19 +2,16 @@
 //!
 //! Clients of configured servers: of one, and of many at once, with the operations of a group.
 
-use std::ffi::c_void;
-
 use serde_json::Value;
 
 use crate::client::{connect, trunkline_client};
 use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
-use crate::edge::ffi::{guard, handle, out, out_or_null, text};
+use crate::edge::ffi::{guard, handle, out, text};
 use crate::edge::options::settled;
 use crate::edge::text::{Text, trunkline_str, trunkline_text};
-use crate::edge::user_data::{UserData, trunkline_destructor};
 use crate::json::{ParamsBuilder, parsed};
 use crate::options::trunkline_client_options;
-use crate::requests::{ReplyCallback, trunkline_reply_callback, trunkline_request_options};
+use crate::requests::trunkline_request_options;
 
 /// Connects to a server of a configuration. `server` is an entry of `mcpServers` or a
 /// configuration with one server as JSON, or the path of its file. `${NAME}` and
@@ -95,29 +92,6 @@ pub unsafe extern "C" fn trunkline_client_servers(
     })
 }
 
-/// Starts `trunkline_client_servers` without waiting: `callback` gets the GroupServers as JSON
-/// inside `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket`
-/// may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor`
-/// fires exactly once, also if this function fails.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_start_servers(
-    client: *mut trunkline_client,
-    options: *const trunkline_request_options,
-    callback: trunkline_reply_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    ticket: *mut u64,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = ReplyCallback::new(callback, user_data);
-        let params = ParamsBuilder::default();
-        let options = settled!(options);
-        handle!(client).connection.start("servers", params.raw()?.as_deref(), options, callback, out_or_null!(ticket))
-    })
-}
-
 /// Adds a server to the group and connects to it. One that cannot be connected to is an error,
 /// and stays in the group: the next request to it tries again. For clients of
 /// `trunkline_client_connect_group`. Blocks until the answer is there and runs callbacks
@@ -144,37 +118,6 @@ pub unsafe extern "C" fn trunkline_client_add_server(
     })
 }
 
-/// Starts `trunkline_client_add_server` without waiting: `callback` gets the outcome inside
-/// `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
-/// NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
-/// exactly once, also if this function fails.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_start_add_server(
-    client: *mut trunkline_client,
-    name: trunkline_str,
-    target: trunkline_str,
-    options: *const trunkline_request_options,
-    callback: trunkline_reply_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    ticket: *mut u64,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = ReplyCallback::new(callback, user_data);
-        let params = ParamsBuilder::default().text("name", text!(name)).required("target", "target", text!(target))?;
-        let options = settled!(options);
-        handle!(client).connection.start(
-            "add_server",
-            params.raw()?.as_deref(),
-            options,
-            callback,
-            out_or_null!(ticket),
-        )
-    })
-}
-
 /// Removes a server from the group and closes its connection. Requests that it has in flight fail
 /// as closed. For clients of `trunkline_client_connect_group`. Blocks until the answer is there
 /// and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
@@ -197,36 +140,6 @@ pub unsafe extern "C" fn trunkline_client_remove_server(
     })
 }
 
-/// Starts `trunkline_client_remove_server` without waiting: `callback` gets the outcome inside
-/// `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
-/// NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
-/// exactly once, also if this function fails.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_start_remove_server(
-    client: *mut trunkline_client,
-    name: trunkline_str,
-    options: *const trunkline_request_options,
-    callback: trunkline_reply_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    ticket: *mut u64,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = ReplyCallback::new(callback, user_data);
-        let params = ParamsBuilder::default().text("name", text!(name));
-        let options = settled!(options);
-        handle!(client).connection.start(
-            "remove_server",
-            params.raw()?.as_deref(),
-            options,
-            callback,
-            out_or_null!(ticket),
-        )
-    })
-}
-
 /// Connects to a server of the group again that is disconnected. One that is connected stays so.
 /// For clients of `trunkline_client_connect_group`. Blocks until the answer is there and runs
 /// callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
@@ -246,35 +159,5 @@ pub unsafe extern "C" fn trunkline_client_reconnect_server(
         let params = ParamsBuilder::default().text("name", text!(name));
         client.request("reconnect_server", params.raw()?.as_deref(), settled!(options))?;
         Ok(())
-    })
-}
-
-/// Starts `trunkline_client_reconnect_server` without waiting: `callback` gets the outcome inside
-/// `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
-/// NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
-/// exactly once, also if this function fails.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_start_reconnect_server(
-    client: *mut trunkline_client,
-    name: trunkline_str,
-    options: *const trunkline_request_options,
-    callback: trunkline_reply_callback,
-    user_data: *mut c_void,
-    destructor: trunkline_destructor,
-    ticket: *mut u64,
-    error: *mut *mut trunkline_error,
-) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = ReplyCallback::new(callback, user_data);
-        let params = ParamsBuilder::default().text("name", text!(name));
-        let options = settled!(options);
-        handle!(client).connection.start(
-            "reconnect_server",
-            params.raw()?.as_deref(),
-            options,
-            callback,
-            out_or_null!(ticket),
-        )
     })
 }

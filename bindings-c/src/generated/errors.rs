@@ -58,10 +58,12 @@ pub enum trunkline_result {
     TRUNKLINE_DONE = 102,
     /// There is nothing at that place, or it is of another type.
     TRUNKLINE_NOT_FOUND = 103,
+    /// The tool reported a failure (`isError`); the message is its text.
+    TRUNKLINE_TOOL_FAILED = 104,
 }
 
 /// Every result with its name; those of the bridge have the names of its kinds.
-pub(crate) const NAMES: [(trunkline_result, &CStr); 20] = [
+pub(crate) const NAMES: [(trunkline_result, &CStr); 21] = [
     (TRUNKLINE_OK, c"ok"),
     (TRUNKLINE_PROTOCOL, c"protocol"),
     (TRUNKLINE_TIMEOUT, c"timeout"),
@@ -82,4 +84,5 @@ pub(crate) const NAMES: [(trunkline_result, &CStr); 20] = [
     (TRUNKLINE_PANIC, c"panic"),
     (TRUNKLINE_DONE, c"done"),
     (TRUNKLINE_NOT_FOUND, c"notFound"),
+    (TRUNKLINE_TOOL_FAILED, c"toolFailed"),
 ];

@@ -1130,6 +1130,15 @@ pub unsafe extern "C" fn trunkline_request_options_set_key(
     set!(options, options.message.key = Some(text!(key).into()))
 }
 
+/// Sets whether to fetches all pages of a list, as one result. Default false.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_request_options_set_all(
+    options: *mut trunkline_request_options,
+    all: bool,
+) -> trunkline_result {
+    set!(options, options.message.all = all)
+}
+
 /// Sets the JSON Schema of the `structuredContent` that a tool's result must have; otherwise the
 /// request fails with the kind `transport`. Results of tools that failed pass. JSON.
 #[unsafe(no_mangle)]

@@ -50,7 +50,7 @@ pub unsafe extern "C" fn trunkline_client_request(
 /// and `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
 /// `destructor` fires exactly once, also if this function fails.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_client_start_request(
+pub unsafe extern "C" fn trunkline_client_start(
     client: *mut trunkline_client,
     method: trunkline_str,
     params: trunkline_str,

@@ -39,7 +39,7 @@ int main(void) {
       trunkline_server_add_tool(server, TRUNKLINE_JSON_STR({"name": "keep"}), keep, NULL, NULL, NULL) ||
       trunkline_server_listen_http(server, NULL, &listener, NULL) ||
       trunkline_client_connect_memory(server, NULL, &client, NULL) ||
-      trunkline_client_start_call_tool(client, TRUNKLINE_STR("keep"), TRUNKLINE_STR("{}"), NULL, NULL, NULL, NULL, NULL,
+      trunkline_client_start(client, TRUNKLINE_STR(TRUNKLINE_METHOD_CALL_TOOL), TRUNKLINE_STR("{\"name\":\"keep\",\"arguments\":{}}"), NULL, NULL, NULL, NULL, NULL,
                                        NULL))
     return 2;
   port = trunkline_server_port(server);

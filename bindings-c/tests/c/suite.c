@@ -41,6 +41,7 @@ static void names_and_version(void) {
   CHECK(TRUNKLINE_BUSY == 8 && TRUNKLINE_BLOCKING == 9 && TRUNKLINE_FORKED == 10 && TRUNKLINE_INTERNAL == 11);
   CHECK(TRUNKLINE_SUSPENDED == 12 && TRUNKLINE_INPUT_REQUIRED == 13);
   CHECK(TRUNKLINE_NULL == 100 && TRUNKLINE_PANIC == 101 && TRUNKLINE_DONE == 102 && TRUNKLINE_NOT_FOUND == 103);
+  CHECK(TRUNKLINE_TOOL_FAILED == 104);
   CHECK(trunkline_text_copy(S("a copy\0 ?"), &copy) == TRUNKLINE_OK);
   CHECK(trunkline_text_str(copy).len == 9 && memcmp(trunkline_text_str(copy).data, "a copy\0 ?", 10) == 0);
   trunkline_text_free(copy);
@@ -158,7 +159,7 @@ static void null_arguments(void) {
   FAILS(TRUNKLINE_NULL, "command", trunkline_client_connect_child(NULL, 1, NULL, &client, &error));
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "command", trunkline_client_connect_child(&value, 0, NULL, &client, &error));
   FAILS(TRUNKLINE_NULL, "client", trunkline_client_call_tool(NULL, S("echo"), NOTHING, NULL, &text, &error));
-  FAILS(TRUNKLINE_NULL, "client", trunkline_client_start_request(NULL, S("ping"), NOTHING, NULL, NULL, &freed, count_up,
+  FAILS(TRUNKLINE_NULL, "client", trunkline_client_start(NULL, S("ping"), NOTHING, NULL, NULL, &freed, count_up,
                                                                  NULL, &error));
   CHECK(freed == 3);
   FAILS(TRUNKLINE_NULL, "port", trunkline_dispatch(NULL, 0, NULL, &error));
@@ -430,6 +431,7 @@ static void shapes_and_failures(void) {
   CHECK(is_error(result));
   check_text(result, "/content/0/text", "no such city");
   trunkline_text_free(result);
+  FAILS(TRUNKLINE_TOOL_FAILED, "no such city", trunkline_client_call_text(client, S("fail_tool"), NOTHING, NULL, &result, &error));
   OK(trunkline_client_call_tool(client, S("fail_invalid"), S("{}"), NULL, &result, &error));
   CHECK(is_error(result) && contains(trunkline_text_str(result), "/city: is on no map"));
   trunkline_text_free(result);
@@ -527,7 +529,7 @@ static void destructors(void) {
   OK(trunkline_server_add_tool(server, S(PLAIN("held")), keep, &held, count_up, &error));
   OK(trunkline_server_remove_tool(server, S("removed"), &error));
   CHECK(removed == 1 && freed == 0);
-  OK(trunkline_client_start_call_tool(client, S("held"), S("{}"), NULL, NULL, NULL, NULL, &ticket, &error));
+  OK(trunkline_client_start(client, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"held\"}"), NULL, NULL, NULL, NULL, &ticket, &error));
   while (!kept) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
   OK(trunkline_server_remove_tool(server, S("held"), &error));
   CHECK(held == 0);
@@ -555,7 +557,7 @@ static void call_back(trunkline_call *call, void *user_data) {
   FAILS(TRUNKLINE_BLOCKING, "thread", trunkline_dispatch(trunkline_client_port(*client), 0, NULL, &error));
   FAILS(TRUNKLINE_BLOCKING, "thread", trunkline_client_close(*client, 0, &error));
   CHECK(result == NULL);
-  OK(trunkline_client_start_call_tool(*client, S("echo"), S("{\"message\":\"x\"}"), NULL, NULL, NULL, NULL, NULL, &error));
+  OK(trunkline_client_start(*client, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"echo\",\"arguments\":{\"message\":\"x\"}}"), NULL, NULL, NULL, NULL, NULL, &error));
   CHECK(trunkline_call_return_text(call, S("refused")) == TRUNKLINE_OK);
 }
 
@@ -641,7 +643,7 @@ static void progress(void) {
   trunkline_text_free(result);
   seen.count = 0;
   seen.last = 0;
-  OK(trunkline_client_start_call_tool(client, S("steps"), S("{}"), options, see_outcome, &end, free_outcome, NULL, &error));
+  OK(trunkline_client_start(client, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"steps\"}"), options, see_outcome, &end, free_outcome, NULL, &error));
   trunkline_request_options_free(options);
   CHECK(seen.freed == 0);
   settle(trunkline_client_port(client), &end);
@@ -677,7 +679,7 @@ static void cancellation(void) {
   uint64_t ticket = 0;
   unsigned long long deadline = now_ms() + patience_ms(10000);
   add(server, S(PLAIN("wait")), keep_and_watch, &seen);
-  OK(trunkline_client_start_call_tool(client, S("wait"), S("{}"), NULL, see_outcome, &end, free_outcome, &ticket, &error));
+  OK(trunkline_client_start(client, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"wait\"}"), NULL, see_outcome, &end, free_outcome, &ticket, &error));
   while (!kept && now_ms() < deadline) OK(trunkline_dispatch(port, 1000, NULL, &error));
   CHECK(kept && !trunkline_call_cancelled(kept));
   OK(trunkline_client_cancel(client, ticket, S("changed my mind"), &error));
@@ -731,7 +733,7 @@ static void closing(void) {
   trunkline_text *result = NULL;
   outcome end = {0, 0, TRUNKLINE_OK, ""}, gone = {0, 0, TRUNKLINE_OK, ""};
   add(server, S(PLAIN("keep")), keep, NULL);
-  OK(trunkline_client_start_call_tool(client, S("keep"), S("{}"), NULL, see_outcome, &end, free_outcome, NULL, &error));
+  OK(trunkline_client_start(client, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"keep\"}"), NULL, see_outcome, &end, free_outcome, NULL, &error));
   while (!kept) OK(trunkline_dispatch(trunkline_client_port(client), 1000, NULL, &error));
   OK(trunkline_client_close(client, 0, &error));
   settle(trunkline_client_port(client), &end);
@@ -744,7 +746,7 @@ static void closing(void) {
   kept = NULL;
   trunkline_client_free(client);
   client = in_memory(server);
-  OK(trunkline_client_start_call_tool(client, S("keep"), S("{}"), NULL, see_outcome, &gone, free_outcome, NULL, &error));
+  OK(trunkline_client_start(client, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"keep\"}"), NULL, see_outcome, &gone, free_outcome, NULL, &error));
   trunkline_client_free(client);
   CHECK(gone.count == 0 && gone.freed == 1);
   trunkline_call_free(kept);
@@ -811,7 +813,7 @@ static void requests_to_the_client(void) {
     trunkline_text_free(text);
 
     /* A call that outlives its client. */
-    OK(trunkline_client_start_call_tool(client, S("keep"), S("{}"), NULL, NULL, NULL, NULL, NULL, &error));
+    OK(trunkline_client_start(client, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"keep\"}"), NULL, NULL, NULL, NULL, NULL, &error));
     while (!kept) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
     trunkline_client_free(client);
     while (!trunkline_call_cancelled(kept)) sleep_ms(5);
@@ -976,7 +978,7 @@ static void http(void) {
   trunkline_text_free(text);
   check_echo(client, "{\"message\":\"over HTTP\"}", "over HTTP");
 
-  OK(trunkline_client_start_call_tool(client, S("poll_flag"), S("{}"), NULL, see_outcome, &end, free_outcome, &ticket,
+  OK(trunkline_client_start(client, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"poll_flag\"}"), NULL, see_outcome, &end, free_outcome, &ticket,
                                       &error));
   sleep_ms(200);
   OK(trunkline_client_cancel(client, ticket, NOTHING, &error));
@@ -1472,7 +1474,7 @@ static void event_loop(void) {
   CHECK(trunkline_client_options_set_header(client_options, S("X-Suite"), S("yes")) == TRUNKLINE_OK);
   OK(trunkline_client_connect_http(trunkline_listener_url(listener), client_options, &client, &error));
   trunkline_client_options_free(client_options);
-  OK(trunkline_client_start_call_tool(client, S("echo"), S("{\"message\":\"loop\"}"), NULL, see_outcome, &end, free_outcome,
+  OK(trunkline_client_start(client, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"echo\",\"arguments\":{\"message\":\"loop\"}}"), NULL, see_outcome, &end, free_outcome,
                                       NULL, &error));
   while (!end.count && now_ms() < deadline) {
 #ifdef _WIN32

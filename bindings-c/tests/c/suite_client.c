@@ -58,6 +58,9 @@ static void blocking_operations(trunkline_client *client) {
   takes(result, "/contents/0/text", "the text");
   OK(trunkline_client_read_resource(client, S("notes://2026/%22a%22"), NULL, &result, &error));
   takes(result, "/contents/0/uri", "notes://2026/%22a%22");
+  OK(trunkline_client_call_text(client, S("echo"), S(TRUNKLINE_JSON({"message": "text"})), NULL, &result, &error));
+  CHECK(strstr(trunkline_text_str(result).data, "text"));
+  trunkline_text_free(result);
   OK(trunkline_client_list_prompts(client, NULL, &result, &error));
   takes(result, "/0/arguments/1/name", "country");
   OK(trunkline_client_get_prompt(client, S("plan"), S(TRUNKLINE_JSON({"city": "oslo"})), NULL, &result, &error));
@@ -66,25 +69,34 @@ static void blocking_operations(trunkline_client *client) {
   takes(result, "/completion/values/1", "odda");
 }
 
-static void started_operations(trunkline_client *client) {
+/* Starts a request and waits for a result that has a text in it. */
+static void start_answers(trunkline_client *client, const char *method, const char *params, bool all, const char *text) {
   outcome seen = {0, 0, TRUNKLINE_INTERNAL, ""};
-  OK(trunkline_client_start_ping(client, NULL, see_outcome, &seen, free_outcome, NULL, &error));
-  answers(client, &seen, "{");
-  OK(trunkline_client_start_list_tools(client, NULL, see_outcome, &seen, free_outcome, NULL, &error));
-  answers(client, &seen, "\"echo\"");
-  OK(trunkline_client_start_list_resources(client, NULL, see_outcome, &seen, free_outcome, NULL, &error));
-  answers(client, &seen, "notes://two");
-  OK(trunkline_client_start_list_resource_templates(client, NULL, see_outcome, &seen, free_outcome, NULL, &error));
-  answers(client, &seen, "notes://{year}/{name}");
-  OK(trunkline_client_start_read_resource(client, S("notes://two"), NULL, see_outcome, &seen, free_outcome, NULL, &error));
-  answers(client, &seen, "the text");
-  OK(trunkline_client_start_list_prompts(client, NULL, see_outcome, &seen, free_outcome, NULL, &error));
-  answers(client, &seen, "\"plan\"");
-  OK(trunkline_client_start_get_prompt(client, S("plan"), S(TRUNKLINE_JSON({"city": "oslo"})), NULL, see_outcome, &seen,
-                                       free_outcome, NULL, &error));
-  answers(client, &seen, "oslo");
-  OK(trunkline_client_start_complete(client, PLAN, CITY, NORWAY, NULL, see_outcome, &seen, free_outcome, NULL, &error));
-  answers(client, &seen, "odda");
+  trunkline_request_options *options = NULL;
+  OK(trunkline_request_options_new(&options, &error));
+  OK(trunkline_request_options_set_all(options, all));
+  OK(trunkline_client_start(client, trunkline_str_of(method), trunkline_str_of(params), options, see_outcome, &seen,
+                            free_outcome, NULL, &error));
+  trunkline_request_options_free(options);
+  answers(client, &seen, text);
+}
+
+static void started_operations(trunkline_client *client) {
+  start_answers(client, TRUNKLINE_METHOD_PING, "", false, "{");
+  start_answers(client, TRUNKLINE_METHOD_LIST_TOOLS, "", true, "\"echo\"");
+  start_answers(client, TRUNKLINE_METHOD_LIST_RESOURCES, "", true, "notes://two");
+  start_answers(client, TRUNKLINE_METHOD_LIST_RESOURCE_TEMPLATES, "", true, "notes://{year}/{name}");
+  start_answers(client, TRUNKLINE_METHOD_READ_RESOURCE, TRUNKLINE_JSON({"uri": "notes://two"}), false, "the text");
+  start_answers(client, TRUNKLINE_METHOD_LIST_PROMPTS, "", true, "\"plan\"");
+  start_answers(client, TRUNKLINE_METHOD_GET_PROMPT, TRUNKLINE_JSON({"name": "plan", "arguments": {"city": "oslo"}}), false,
+                "oslo");
+  start_answers(client, TRUNKLINE_METHOD_COMPLETE,
+                TRUNKLINE_JSON({
+                  "ref": {"type": "ref/prompt", "name": "plan"},
+                  "argument": {"name": "city", "value": "o"},
+                  "context": {"arguments": {"country": "norway"}}
+                }),
+                false, "odda");
 }
 
 static void refused_operations(trunkline_client *client) {
@@ -98,8 +110,8 @@ static void refused_operations(trunkline_client *client) {
         trunkline_client_complete(client, NOTHING, CITY, NOTHING, NULL, &result, &error));
   FAILS(TRUNKLINE_NULL, "result", trunkline_client_read_resource(client, S("notes://one"), NULL, NULL, &error));
   FAILS(TRUNKLINE_NULL, "resources", trunkline_client_list_resources(client, NULL, NULL, &error));
-  FAILS(TRUNKLINE_INVALID_ARGUMENT, "`argument` is not JSON",
-        trunkline_client_start_complete(client, PLAN, S("["), NOTHING, NULL, NULL, &freed, count_up, NULL, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "`params` is not JSON",
+        trunkline_client_start(client, S(TRUNKLINE_METHOD_COMPLETE), S("["), NULL, NULL, &freed, count_up, NULL, &error));
   CHECK(result == NULL && freed == 1);
   /* Methods of vendors go to the server, which answers; those of other revisions do not. */
   CHECK(trunkline_client_request(client, S("com.acme/unknown"), S("{}"), NULL, &result, NULL) == TRUNKLINE_PROTOCOL);

@@ -509,7 +509,7 @@ static void freed_while_requesting(void) {
   add(server, S(PLAIN("ask")), pings_and_waits, &freed);
   OK(trunkline_server_add_tool(server, S(PLAIN("other")), pings_and_waits, &tool_freed, count_up, &error));
   client = in_memory_speaking(server, "2025-11-25");
-  OK(trunkline_client_start_call_tool(client, S("ask"), NOTHING, NULL, NULL, NULL, NULL, NULL, &error));
+  OK(trunkline_client_start(client, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"ask\"}"), NULL, NULL, NULL, NULL, NULL, &error));
   while (!asked && now_ms() < deadline) OK(trunkline_dispatch(trunkline_server_port(server), 100, NULL, &error));
   CHECK(asked && !freed);
   trunkline_server_free(server);

@@ -57,7 +57,7 @@ static void plain_strings(void) {
   OK(trunkline_plain_client_request(client, "tools/call", "{\"name\":\"greet\"}", NULL, &result, &error));
   CHECK(strstr(trunkline_plain_text(result, NULL), "nobody is there"));
   trunkline_text_free(result);
-  OK(trunkline_plain_client_start_request(client, "tools/call", "{\"name\":\"greet\",\"arguments\":{\"name\":\"Bo\"}}",
+  OK(trunkline_plain_client_start(client, "tools/call", "{\"name\":\"greet\",\"arguments\":{\"name\":\"Bo\"}}",
                                           NULL, see_plainly, &seen, NULL, NULL, &error));
   while (!seen) OK(trunkline_dispatch(trunkline_client_port(client), 1000, NULL, &error));
   CHECK(trunkline_plain_client_request(client, "tools/call", "{\"name\":\"nobody\"}", NULL, &result, &wrong) ==

@@ -84,7 +84,7 @@ static void one_step(trunkline_call *call, void *user_data) {
 static void run_doomed(void *data) { OK(trunkline_server_run(((doomed *)data)->server, &error)); }
 
 static void start_echo(trunkline_client *client, trunkline_reply_callback callback, void *user_data) {
-  OK(trunkline_client_start_call_tool(client, S("echo"), S("{\"message\":\"x\"}"), NULL, callback, user_data, NULL, NULL,
+  OK(trunkline_client_start(client, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"echo\",\"arguments\":{\"message\":\"x\"}}"), NULL, callback, user_data, NULL, NULL,
                                       &error));
 }
 
@@ -123,7 +123,7 @@ static void freed_inside_callbacks(void) {
 
   /* While it is closed: its close ends too. */
   it.client = client_of(&there, NULL);
-  OK(trunkline_client_start_call_tool(it.client, S("keep"), S("{}"), NULL, free_on_reply, &it, NULL, NULL, &error));
+  OK(trunkline_client_start(it.client, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"keep\"}"), NULL, free_on_reply, &it, NULL, NULL, &error));
   OK(trunkline_client_close(it.client, 100, &error));
   CHECK(it.count == 4 && it.client == NULL);
 
@@ -253,12 +253,12 @@ static void pile_up(trunkline_call *call, void *user_data) {
   thread_start(&other, &task);
   OK(trunkline_request_options_new(&options, &error));
   CHECK(trunkline_request_options_on_progress(options, far_progress, it, NULL) == TRUNKLINE_OK);
-  OK(trunkline_client_start_call_tool(it->far, S("hasten"), S("{}"), options, see_outcome, &it->ends, free_outcome, NULL,
+  OK(trunkline_client_start(it->far, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"hasten\"}"), options, see_outcome, &it->ends, free_outcome, NULL,
                                       &error));
   trunkline_request_options_free(options);
   while (!it->told && now_ms() < end) sleep_ms(5);
 
-  OK(trunkline_client_start_call_tool(it->near, S("never"), S("{}"), NULL, NULL, NULL, NULL, &ticket, &error));
+  OK(trunkline_client_start(it->near, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"never\"}"), NULL, NULL, NULL, NULL, &ticket, &error));
   sleep_ms(100);
   OK(trunkline_client_cancel(it->near, ticket, NOTHING, &error));
   OK(trunkline_server_remove_tool(it->server, S("never"), &error));
@@ -440,7 +440,7 @@ static void outputs_come_first(void) {
   thread_start(&runner, &task);
   for (round = 0; round < 300; ++round) {
     memset(&got, 0, sizeof got);
-    OK(trunkline_client_start_call_tool(client, S("echo"), S("{\"message\":\"x\"}"), NULL, needs_ticket, &got, NULL,
+    OK(trunkline_client_start(client, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"echo\",\"arguments\":{\"message\":\"x\"}}"), NULL, needs_ticket, &got, NULL,
                                         (uint64_t *)&got.ticket, &error));
     while (!got.count) sleep_ms(0);
     memset(&got, 0, sizeof got);
@@ -486,7 +486,7 @@ static void listeners_close_together(void) {
     CHECK(trunkline_client_options_set_port(own, trunkline_server_port(server)) == TRUNKLINE_OK);
     OK(trunkline_client_connect_http(trunkline_listener_url(listeners[index]), own, &clients[index], &error));
     trunkline_client_options_free(own);
-    OK(trunkline_client_start_call_tool(clients[index], S("keep"), S("{}"), NULL, NULL, NULL, NULL, NULL, &error));
+    OK(trunkline_client_start(clients[index], S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"keep\"}"), NULL, NULL, NULL, NULL, NULL, &error));
     while (!calls[index]) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
   }
   CHECK(trunkline_server_stop(server) == TRUNKLINE_OK);

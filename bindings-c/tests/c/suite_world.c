@@ -142,7 +142,7 @@ static void world_of_a_call(void) {
     OK(trunkline_client_call_tool(client, S("whose"), NOTHING, options, &result, &error));
     trunkline_text_free(result);
     CHECK(user == 1);
-    OK(trunkline_client_start_call_tool(client, S("whose"), NOTHING, options, count_reply, &reply, NULL, NULL, &error));
+    OK(trunkline_client_start(client, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"whose\"}"), options, count_reply, &reply, NULL, NULL, &error));
     trunkline_request_options_free(options);
     while (reply == 0) OK(trunkline_dispatch(trunkline_client_port(client), 1000, NULL, &error));
     /* The data was used twice, and is freed once: when nothing comes of the requests any more. */
@@ -241,9 +241,9 @@ static void data_of_a_mounted_server(void) {
   OK(trunkline_request_options_new(&of_ada, &error));
   CHECK(trunkline_request_options_set_user_data(of_eve, eve, NULL) == TRUNKLINE_OK);
   CHECK(trunkline_request_options_set_user_data(of_ada, ada, NULL) == TRUNKLINE_OK);
-  OK(trunkline_client_start_call_tool(to_inner, S("keep"), NOTHING, of_eve, count_reply, &seen.replies, NULL, NULL, &error));
+  OK(trunkline_client_start(to_inner, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"keep\"}"), of_eve, count_reply, &seen.replies, NULL, NULL, &error));
   while (!seen.kept) OK(trunkline_dispatch(trunkline_server_port(inner), 1000, NULL, &error));
-  OK(trunkline_client_start_call_tool(to_outer, S("in__whose"), NOTHING, of_ada, count_reply, &seen.replies, NULL, NULL, &error));
+  OK(trunkline_client_start(to_outer, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"in__whose\"}"), of_ada, count_reply, &seen.replies, NULL, NULL, &error));
   while (seen.replies == 0) {
     OK(trunkline_dispatch(trunkline_server_port(inner), 10, NULL, &error));
     OK(trunkline_dispatch(trunkline_server_port(outer), 10, NULL, &error));

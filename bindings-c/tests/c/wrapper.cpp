@@ -91,17 +91,17 @@ void answers_and_exceptions() {
     const Error unknown = thrown([&] { client.call_tool("nothing"); });
     CHECK(unknown.kind() == TRUNKLINE_PROTOCOL && unknown.code() == -32602 && !unknown.json().empty());
 
-    std::future<Json> future = client.start_call_tool("counted");
+    std::future<Json> future = client.start(TRUNKLINE_METHOD_CALL_TOOL, TRUNKLINE_JSON({"name": "counted"}));
     while (future.wait_for(std::chrono::seconds(0)) != std::future_status::ready) dispatch(client.port(), 1000);
     CHECK(future.get().text("/content/0/text") == "counted");
-    std::future<Json> failing = client.start_call_tool("nothing");
+    std::future<Json> failing = client.start(TRUNKLINE_METHOD_CALL_TOOL, TRUNKLINE_JSON({"name": "nothing"}));
     while (failing.wait_for(std::chrono::seconds(0)) != std::future_status::ready) dispatch(client.port(), 1000);
     CHECK(thrown([&] { failing.get(); }).kind() == TRUNKLINE_PROTOCOL);
     // A client that is destroyed owes no answer.
     std::future<Json> pending;
     {
       const Client leaving = Client::memory(server);
-      pending = leaving.start_call_tool("counted");
+      pending = leaving.start(TRUNKLINE_METHOD_CALL_TOOL, TRUNKLINE_JSON({"name": "counted"}));
     }
     CHECK(thrown([&] { pending.get(); }).kind() == TRUNKLINE_CLOSED);
     server.remove(counted);

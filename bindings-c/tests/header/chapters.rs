@@ -250,14 +250,15 @@ pub static CHAPTERS: &[Chapter] = &[
     Chapter {
         name: "requests",
         title: "Requests of clients",
-        text: "Each request has a function that blocks, and one with `_start_` that does not.",
+        text: "A function for each request, which blocks, and one that starts any request without blocking.",
         rows: &[
             row("trunkline_client_start_task", WAITS, REQUESTS),
             row("trunkline_client_next_*", WAITS, REQUESTS),
             row("trunkline_client_start_next_*", PROMPT, STARTS),
             row("trunkline_client_task_*", WAITS, REQUESTS),
             row("trunkline_client_close_task", PROMPT, REGISTERS),
-            row("trunkline_client_start_*", PROMPT, STARTS),
+            row("trunkline_client_start", PROMPT, STARTS),
+            row("trunkline_client_start_task_*", PROMPT, STARTS),
             row("trunkline_client_unsubscribe", PROMPT, REGISTERS),
             row("trunkline_client_cancel", PROMPT, REGISTERS),
             row("trunkline_client_notify", PROMPT, STARTS),
@@ -302,7 +303,7 @@ pub static CHAPTERS: &[Chapter] = &[
             row("trunkline_plain_call_fail_tool", PROMPT, ANSWERS),
             row("trunkline_plain_client_connect", CONNECTS, CONNECTING),
             row("trunkline_plain_client_request", WAITS, REQUESTS),
-            row("trunkline_plain_client_start_request", PROMPT, STARTS),
+            row("trunkline_plain_client_start", PROMPT, STARTS),
         ],
     },
 ];

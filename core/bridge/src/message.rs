@@ -716,7 +716,7 @@ trunkline::bridge_support::options! {
         /// Name of the client request that an answer belongs to, in a request of a handler. Without
         /// it, client requests are counted by kind.
         key: Option<String> => "key" = None,
-        /// All pages of a list as one.
+        /// Fetches all pages of a list, as one result.
         all: bool => "all" = false,
         /// Ask for progress: `Notification` events with the ticket of the request come before its
         /// `Reply`.

@@ -105,12 +105,13 @@ fn comment(text: &str, indent: &str) -> String {
 }
 
 /// The results that C has beside the kinds of errors: number, name and documentation.
-const OWN_RESULTS: [(u8, &str, &str); 5] = [
+const OWN_RESULTS: [(u8, &str, &str); 6] = [
     (0, "ok", "It worked."),
     (100, "null", "A pointer that must not be NULL is NULL."),
     (101, "panic", "The library panicked; the panic was contained and the process lives."),
     (102, "done", "The call was already answered, was cancelled, or its connection is gone."),
     (103, "notFound", "There is nothing at that place, or it is of another type."),
+    (104, "toolFailed", "The tool reported a failure (`isError`); the message is its text."),
 ];
 
 fn errors(kinds: &[ErrorKind]) -> String {
@@ -160,19 +161,17 @@ fn client(operations: &[Operation]) -> String {
     let functions: String = operations
         .iter()
         .filter(|operation| operation.caller == Caller::Client)
-        .map(|operation| format!("\n{}\n{}", blocking(operation), started(operation)))
+        .map(|operation| format!("\n{}", blocking(operation)))
         .collect();
     format!(
-        "//! The operations of clients, each as a function that blocks and as one that starts it.\n\n\
-         use std::ffi::c_void;\n\n\
+        "//! The operations of clients, as functions that block.\n\n\
          use crate::client::trunkline_client;\n\
          use crate::edge::failure::{{trunkline_error, trunkline_result}};\n\
-         use crate::edge::ffi::{{guard, handle, out, out_or_null, text}};\n\
+         use crate::edge::ffi::{{guard, handle, out, text}};\n\
          use crate::edge::options::settled;\n\
          use crate::edge::text::{{Text, trunkline_str, trunkline_text}};\n\
-         use crate::edge::user_data::{{UserData, trunkline_destructor}};\n\
          use crate::json::ParamsBuilder;\n\
-         use crate::requests::{{ReplyCallback, trunkline_reply_callback, trunkline_request_options}};\n\
+         use crate::requests::trunkline_request_options;\n\
          {functions}"
     )
 }
@@ -226,46 +225,6 @@ fn blocking(operation: &Operation) -> String {
          error: *mut *mut trunkline_error,\n\
          ) -> trunkline_result {{\n\
          guard(error, || {{\n{first}\n{params}{body}\n}})\n}}\n",
-        comment(&doc, ""),
-        declarations(operation),
-    )
-}
-
-/// The function that gives the result to a callback.
-fn started(operation: &Operation) -> String {
-    let Operation { name, method, .. } = operation;
-    let result = match (&operation.list, &operation.result) {
-        (Some(_), Some(result)) => format!("the {result} with the items of all pages, as JSON,"),
-        (_, Some(result)) => format!("the {result} as JSON"),
-        (_, None) => "the outcome".to_owned(),
-    };
-    let doc = format!(
-        "Starts `trunkline_client_{name}` without waiting: `callback` gets {result} inside `trunkline_dispatch` or another \
-         blocking function of the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number \
-         for `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails."
-    );
-    let (start, params) = match operation.list {
-        Some(_) => ("start_list", String::new()),
-        None => ("start", format!("let params = {};\n", built(operation))),
-    };
-    let arguments = if operation.list.is_some() { "" } else { "params.raw()?.as_deref(), " };
-    format!(
-        "{}#[unsafe(no_mangle)]\n\
-         pub unsafe extern \"C\" fn trunkline_client_start_{name}(\n\
-         client: *mut trunkline_client,\n{}\
-         options: *const trunkline_request_options,\n\
-         callback: trunkline_reply_callback,\n\
-         user_data: *mut c_void,\n\
-         destructor: trunkline_destructor,\n\
-         ticket: *mut u64,\n\
-         error: *mut *mut trunkline_error,\n\
-         ) -> trunkline_result {{\n\
-         let user_data = UserData::new(user_data, destructor);\n\
-         guard(error, || {{\n\
-         let callback = ReplyCallback::new(callback, user_data);\n{params}\
-         let options = settled!(options);\n\
-         handle!(client).connection.{start}(\"{method}\", {arguments}options, callback, out_or_null!(ticket))\n\
-         }})\n}}\n",
         comment(&doc, ""),
         declarations(operation),
     )
@@ -500,7 +459,7 @@ const OBJECTS: [Object; 5] = [
             Source {
                 record: "Request",
                 place: "message",
-                except: &["method", "params", "all", "progress", "wait", "causes", "trace", "notification"],
+                except: &["method", "params", "progress", "wait", "causes", "trace", "notification"],
                 limits: false,
                 note: "",
             },

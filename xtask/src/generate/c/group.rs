@@ -1,6 +1,6 @@
 //! Clients of configured servers: of one, and of many at once, with the operations of a group.
 
-use super::{blocking, comment, started};
+use super::{blocking, comment};
 use crate::generate::surface::{Caller, GroupOperation, Operation, Surface};
 
 /// The function that connects to what a configuration names.
@@ -42,21 +42,19 @@ pub(super) fn render(surface: &Surface) -> String {
         .group
         .iter()
         .map(|row| operation(surface, row))
-        .map(|operation| format!("\n{}\n{}", blocking(&operation), started(&operation)))
+        .map(|operation| format!("\n{}", blocking(&operation)))
         .collect();
     format!(
         "//! Clients of configured servers: of one, and of many at once, with the operations of a group.\n\n\
-         use std::ffi::c_void;\n\n\
          use serde_json::Value;\n\n\
          use crate::client::{{connect, trunkline_client}};\n\
          use crate::edge::failure::{{Failure, trunkline_error, trunkline_result}};\n\
-         use crate::edge::ffi::{{guard, handle, out, out_or_null, text}};\n\
+         use crate::edge::ffi::{{guard, handle, out, text}};\n\
          use crate::edge::options::settled;\n\
          use crate::edge::text::{{Text, trunkline_str, trunkline_text}};\n\
-         use crate::edge::user_data::{{UserData, trunkline_destructor}};\n\
          use crate::json::{{ParamsBuilder, parsed}};\n\
          use crate::options::trunkline_client_options;\n\
-         use crate::requests::{{ReplyCallback, trunkline_reply_callback, trunkline_request_options}};\n\
+         use crate::requests::trunkline_request_options;\n\
          {connects}\n\
          /// A configuration: JSON, or the path of its file.\n\
          fn configuration(argument: &str, text: &str) -> Result<Value, Failure> {{\n\

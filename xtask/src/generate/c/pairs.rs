@@ -163,6 +163,8 @@ fn blocking(Pair { name, doc, arguments, about, result, target, method, params }
 }
 
 fn started(Pair { name, arguments, result, target, method, params, .. }: &Pair) -> String {
+    // Any request is started by `trunkline_client_start`, those of streams by functions of their names.
+    let function = if *name == "request" { "start".to_owned() } else { format!("start_{name}") };
     let doc = format!(
         "Starts `trunkline_client_{name}` without waiting: `callback` gets {result} inside `trunkline_dispatch` or another \
          blocking function of the port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number \
@@ -170,7 +172,7 @@ fn started(Pair { name, arguments, result, target, method, params, .. }: &Pair) 
     );
     format!(
         "\n{}#[unsafe(no_mangle)]\n\
-         pub unsafe extern \"C\" fn trunkline_client_start_{name}(\n\
+         pub unsafe extern \"C\" fn trunkline_client_{function}(\n\
          client: *mut trunkline_client,\n{arguments}\
          options: *const trunkline_request_options,\n\
          callback: trunkline_reply_callback,\n\
