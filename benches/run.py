@@ -39,9 +39,10 @@ def main() -> None:
         content = {
             "targets": reached,
             "imports": imports,
-            "medians": medians(rows),
+            "medians": medians(rows, options.base),
             "command": " ".join(sys.argv[1:]),
             "environment": environment(),
+            "date": time.strftime("%Y-%m-%d"),
         }
         Path(options.json).write_text(json.dumps(content, indent=2) + "\n")
 

@@ -52,8 +52,11 @@ def tables(rows: list[Row], base: str) -> str:
     return "\n".join([*found, growth_tables(rows)])
 
 
-def medians(rows: list[Row]) -> list[Row]:
-    """For the report: per workload and server the median of every number, and the errors."""
+def medians(rows: list[Row], base: str) -> list[Row]:
+    """For the report: per workload and server the median of every number, and the errors.
+
+    `base`: the server that `times_base` is against.
+    """
     found = []
     for work in WORKLOADS:
         for server in dict.fromkeys(row["server"] for row in rows if row["w"] == work):
@@ -64,6 +67,8 @@ def medians(rows: list[Row]) -> list[Row]:
                 for key in dict.fromkeys(key for row in good for key in row)
                 if key not in ("run", "round", "t") and all(isinstance(row.get(key, 0), int | float) for row in good)
             }
+            key = _columns(work)[1]
+            times = _ratios([row for row in rows if row["w"] == work], good, key, base) if key else []
             reasons = [row.get("error") or row.get("first_error") for row in every]
             found.append(
                 {
@@ -72,6 +77,7 @@ def medians(rows: list[Row]) -> list[Row]:
                     "server": server,
                     "rounds": len(every),
                     **numbers,
+                    **({"times_base": round(statistics.median(times), 3)} if times else {}),
                     "errors": _errors(every, good),
                     "first_error": next((reason for reason in reasons if reason), None),
                 }
@@ -120,16 +126,20 @@ def _table(work: str, rows: list[Row], base: str) -> str:
 
 
 def _spread_and_ratio(rows: list[Row], good: list[Row], key: str, base: str) -> list[str]:
-    """Ratios are paired: both servers ran seconds apart in the same round."""
     values = [row[key] for row in good if row.get(key) is not None]
     if not values:
         return ["-", "-"]
-    bases = {(row.get("run"), row["round"]): row.get(key) for row in rows if row["server"] == base}
-    ratios = [row[key] / pair for row in good if (pair := bases.get((row.get("run"), row["round"]))) and row.get(key)]
+    ratios = _ratios(rows, good, key, base)
     return [
         f"{_format(min(values))}-{_format(max(values))}",
         f"{_format(statistics.median(ratios))}x" if ratios else "-",
     ]
+
+
+def _ratios(rows: list[Row], good: list[Row], key: str, base: str) -> list[float]:
+    """Ratios are paired: both servers ran seconds apart in the same round."""
+    bases = {(row.get("run"), row["round"]): row.get(key) for row in rows if row["server"] == base}
+    return [row[key] / pair for row in good if (pair := bases.get((row.get("run"), row["round"]))) and row.get(key)]
 
 
 def _errors(every: list[Row], good: list[Row]) -> int:

@@ -27,7 +27,7 @@ pub(crate) fn render(workspace: &Workspace, surface: &Surface) -> Result<Vec<Fil
 }
 
 /// A page with the text between the marks of a part replaced.
-fn with_part(page: &str, part: &str, text: &str) -> Result<String> {
+pub(super) fn with_part(page: &str, part: &str, text: &str) -> Result<String> {
     let (begin, end) = (format!("<!-- generated: {part} -->\n"), format!("<!-- end of generated: {part} -->"));
     let start = page.find(&begin).with_context(|| format!("the page has no line {begin:?}"))? + begin.len();
     let length = page[start..].find(&end).with_context(|| format!("the page has no line {end:?}"))?;

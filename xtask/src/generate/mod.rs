@@ -7,6 +7,8 @@
 
 mod c;
 mod docs;
+mod measured;
+mod picture;
 mod python;
 mod surface;
 mod text;
@@ -97,6 +99,7 @@ fn files(workspace: &Workspace) -> Result<Vec<File>> {
     files.extend(python::render(&workspace.root, &surface)?);
     files.extend(c::render(&surface)?);
     files.extend(docs::render(workspace, &surface)?);
+    files.extend(measured::render(workspace)?);
     build::python::install_tools(workspace)?;
     files.into_iter().map(|(path, text)| Ok((path.clone(), formatted(workspace, &path, text)?))).collect()
 }

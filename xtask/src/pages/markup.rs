@@ -103,7 +103,9 @@ fn site_target(target: &str, exists: impl Fn(&str) -> bool) -> Result<String> {
     let path = normal(&Path::new("docs").join(file));
     let path = path.to_string_lossy().replace('\\', "/");
     // The generator itself checks links to pages, and their anchors.
-    if path.strip_prefix("docs/").is_some_and(|rest| rest.ends_with(".md") && !rest.contains('/')) {
+    if path.strip_prefix("docs/").is_some_and(|rest| rest.ends_with(".md") && !rest.contains('/'))
+        || (path.starts_with("docs/images/") && exists(&path))
+    {
         return Ok(target.to_owned());
     }
     if !exists(&path) {

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use crate::build::python;
 use crate::process::{must, run, tail};
 use crate::requirements;
-use crate::stamp::write_if_changed;
+use crate::stamp::{files_under, write_if_changed};
 use crate::workspace::Workspace;
 
 pub(crate) use block::{Block, blocks};
@@ -23,6 +23,8 @@ pub(crate) use navigation::{Entry, entries};
 const BUILD: Duration = Duration::from_secs(120);
 /// The virtual environment of the generator, which `docs/requirements.txt` pins.
 pub(crate) const VENV: &str = "docs";
+/// The pictures of the pages.
+const IMAGES: &str = "docs/images";
 /// Files beside a linked page, or out of `docs/`, are shown there.
 const REPOSITORY: &str = "https://github.com/trunkline-mcp/trunkline/blob/main/";
 /// The address of the site, as in `docs/zensical.toml`.
@@ -74,6 +76,10 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
     }
     write_if_changed(&sources.join("llms.txt"), llms::index(&pages).as_bytes())?;
     write_if_changed(&sources.join("llms-full.txt"), llms::full(&pages).as_bytes())?;
+    for image in files_under(&workspace.path(IMAGES))? {
+        let name = image.strip_prefix(workspace.path("docs"))?;
+        write_if_changed(&sources.join(name), &std::fs::read(&image)?)?;
+    }
     write_if_changed(&sources.join("site.css"), text(workspace, "docs/site.css")?.as_bytes())?;
     write_if_changed(&folder.join("zensical.toml"), text(workspace, navigation::FILE)?.as_bytes())?;
     install(workspace)?;
