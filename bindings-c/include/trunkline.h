@@ -269,118 +269,117 @@ typedef enum {
  */
 typedef enum {
   /**
-   * Items on one page of a list. Default 1000.
+   * Items per page of a list. Default 1000.
    */
   TRUNKLINE_LIMIT_PAGE_SIZE = 1,
   /**
-   * Calls that run at once in one session. Default 128.
+   * Maximum running calls per session. Default 128.
    */
   TRUNKLINE_LIMIT_MAX_RUNNING = 2,
   /**
-   * Calls that wait for their turn in one session. Further ones are refused as busy. Default
-   * 1024.
+   * Maximum queued calls per session. Beyond it, calls are refused as busy. Default 1024.
    */
   TRUNKLINE_LIMIT_MAX_WAITING = 3,
   /**
-   * Largest message. Over HTTP a larger one is refused with 413. In bytes. Default 4194304.
+   * Maximum size of a message. Over HTTP, larger ones are refused with 413. In bytes. Default
+   * 4194304.
    */
   TRUNKLINE_LIMIT_MAX_MESSAGE_BYTES = 4,
   /**
-   * Deepest nesting of arrays and objects in a message; at most 128. Default 128.
+   * Maximum nesting of arrays and objects in a message; at most 128. Default 128.
    */
   TRUNKLINE_LIMIT_MAX_NESTING = 5,
   /**
-   * HTTP sessions at once. For a further one the session that has been idle the longest gives
-   * way; if all are busy, it is refused as busy. Default 10000.
+   * Maximum concurrent HTTP sessions. The longest-idle session is evicted to make room; if all
+   * are busy, new sessions are refused as busy. Default 10000.
    */
   TRUNKLINE_LIMIT_MAX_SESSIONS = 6,
   /**
-   * Longest time that an HTTP session may be idle; a minute for one that nothing has used
-   * since it was opened. In milliseconds. Default 1800000.
+   * Maximum idle time of an HTTP session; a minute for one that has not been used since it was
+   * opened. In milliseconds. Default 1800000.
    */
   TRUNKLINE_LIMIT_SESSION_IDLE_MS = 7,
   /**
-   * Longest time from a signal, or from a close without a deadline of its own, to the end of
-   * the server. Calls and tasks in flight may complete until its last fifth, which is a second
-   * at most: then they fail, and their failures are sent and stored. In milliseconds. Default
-   * 5000.
+   * Maximum time to drain after a signal, or a close without its own deadline. Calls and tasks
+   * in flight may run until the last fifth of it (at most a second); then they fail, and their
+   * failures are sent and stored. In milliseconds. Default 5000.
    */
   TRUNKLINE_LIMIT_DRAIN_DEADLINE_MS = 8,
   /**
-   * Time after which a quiet event stream gets a comment; 0: never. In milliseconds. Default
+   * Interval of comments on an idle event stream; 0 disables them. In milliseconds. Default
    * 15000.
    */
   TRUNKLINE_LIMIT_KEEP_ALIVE_MS = 9,
   /**
-   * Longest time of a client from one round to the next on 2026-07-28. In milliseconds.
-   * Default 3600000.
+   * Maximum time between two rounds of a request on 2026-07-28. In milliseconds. Default
+   * 3600000.
    */
   TRUNKLINE_LIMIT_STATE_LIFETIME_MS = 10,
   /**
-   * Most rounds of input that one request may need. Default 16.
+   * Maximum rounds of input per request. Default 16.
    */
   TRUNKLINE_LIMIT_MAX_ROUNDS = 11,
   /**
-   * Longest time of a person to answer a request for input in the legacy era. In milliseconds.
-   * Default 600000.
+   * Maximum time for a person to answer a request for input in the legacy era. In
+   * milliseconds. Default 600000.
    */
   TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS = 12,
   /**
-   * Longest time that a task is kept, and the time where the client names none. In
-   * milliseconds. Default 3600000.
+   * Maximum lifetime of a task, and its default if the client requests none. In milliseconds.
+   * Default 3600000.
    */
   TRUNKLINE_LIMIT_TASK_TTL_MS = 13,
   /**
-   * Time between two looks of a client at a task. In milliseconds. Default 500.
+   * Suggested interval at which clients poll a task. In milliseconds. Default 500.
    */
   TRUNKLINE_LIMIT_TASK_POLL_INTERVAL_MS = 14,
   /**
-   * Tasks that are kept at once. Further ones are refused as busy. Default 10000.
+   * Maximum tasks kept at once. Beyond it, new tasks are refused as busy. Default 10000.
    */
   TRUNKLINE_LIMIT_MAX_TASKS = 15,
   /**
-   * Size of all waiting calls of one session. A call for which there is no room is refused as
-   * busy. In bytes. Default 67108864.
+   * Total size of all queued calls of a session. Calls that do not fit are refused as busy. In
+   * bytes. Default 67108864.
    */
   TRUNKLINE_LIMIT_MAX_WAITING_BYTES = 16,
   /**
-   * Tasks that are kept at once of one principal, or of one session or pipe where no tokens
-   * are verified. Default 1000.
+   * Maximum tasks kept at once per principal, or per session or pipe if no tokens are
+   * verified. Default 1000.
    */
   TRUNKLINE_LIMIT_MAX_TASKS_PER_CLIENT = 17,
   /**
-   * HTTP sessions at once of one principal, where tokens are verified. For a further one its
-   * own idlest gives way. Default 1000.
+   * Maximum concurrent HTTP sessions of one principal, if tokens are verified. Its
+   * longest-idle session is evicted to make room. Default 1000.
    */
   TRUNKLINE_LIMIT_MAX_SESSIONS_PER_CLIENT = 18,
   /**
-   * JSON values in a message, which cost far more in memory than on the wire; one with more is
-   * invalid. An HTTP endpoint counts those of messages with more than 2,048, until their calls
-   * and tasks have ended: bodies above 64 KiB may have twice as many at once, and those of one
-   * principal as many; smaller bodies as many, and those of one principal a quarter. A further
-   * one is refused as busy. Default 500000.
+   * Maximum JSON values in a message, which take far more memory than their text; a message
+   * with more is invalid. An HTTP endpoint also counts the values of all messages with more
+   * than 2,048, until their calls and tasks have ended. Bodies above 64 KiB may have twice
+   * this number in total, and those of one principal this number; smaller bodies this number
+   * in total, and those of one principal a quarter. Beyond that, messages are refused as busy.
+   * Default 500000.
    */
   TRUNKLINE_LIMIT_MAX_VALUES = 19,
   /**
-   * Size of the results of all tasks that are kept. Beyond it calls that would become tasks
-   * are refused as busy, and a task whose result finds no room fails. In bytes. Default
-   * 268435456.
+   * Total size of the results of all kept tasks. Beyond it, calls that would become tasks are
+   * refused as busy, and a task whose result does not fit fails. In bytes. Default 268435456.
    */
   TRUNKLINE_LIMIT_MAX_TASK_BYTES = 20,
   /**
-   * Size of the results of the tasks of one principal, or of one session or pipe where no
-   * tokens are verified. In bytes. Default 67108864.
+   * Total size of the task results per principal, or per session or pipe if no tokens are
+   * verified. In bytes. Default 67108864.
    */
   TRUNKLINE_LIMIT_MAX_TASK_BYTES_PER_CLIENT = 21,
   /**
-   * Longest time of one call of the store. In milliseconds. Default 5000.
+   * Timeout of each store call. In milliseconds. Default 5000.
    */
   TRUNKLINE_LIMIT_STORE_DEADLINE_MS = 22,
   /**
-   * Size of the names that clients have given of what they want to be notified of, with 128
-   * bytes more for each: resources, tasks and elicitations, of all sessions and streams. One
-   * principal, or one address behind trusted proxies, may have a quarter of it. Beyond it,
-   * further ones are refused as busy. In bytes. Default 67108864.
+   * Memory budget for the names that clients subscribe to (resources, tasks and elicitations),
+   * for all sessions and streams, with 128 bytes added for each name. One principal, or one
+   * address behind trusted proxies, may use a quarter of it. Beyond it, new subscriptions are
+   * refused as busy. In bytes. Default 67108864.
    */
   TRUNKLINE_LIMIT_MAX_SUBSCRIPTION_BYTES = 23,
 } trunkline_limit;
@@ -880,9 +879,9 @@ trunkline_result trunkline_server_options_set_instructions(trunkline_server_opti
                                                            trunkline_str instructions);
 
 /**
- * Sets the answer to a registration whose name, URI or argument is taken: an error, or the new
- * one takes the place of the old (a notebook cell that runs twice, a module that is loaded
- * again). Default "error".
+ * Sets the behavior if a name, URI or argument is registered twice: an error, or the new
+ * registration replaces the old (a notebook cell that runs twice, a module that is reloaded).
+ * Default "error".
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -891,9 +890,9 @@ trunkline_result trunkline_server_options_set_on_duplicate(trunkline_server_opti
                                                            trunkline_str on_duplicate);
 
 /**
- * Sets whether to show in lists also the features that need scopes which the caller's token
- * lacks. A client can learn by that of what it could ask a scope for. A call without the scopes
- * is answered by the challenge that names them in either case. Default false.
+ * Sets whether to list features even if the caller's token lacks their scopes, so that clients
+ * can discover what to ask a scope for. Either way, a call without the scopes gets a challenge
+ * that names them. Default false.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -902,8 +901,8 @@ trunkline_result trunkline_server_options_set_list_out_of_scope(trunkline_server
                                                                 bool list_out_of_scope);
 
 /**
- * Sets whether to show clients the detail of internal failures. Otherwise they get a generic
- * text, and the log gets the detail. Default false.
+ * Sets whether to send clients the details of internal failures. By default they get a generic
+ * message, and the details are logged. Default false.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -911,9 +910,9 @@ trunkline_result trunkline_server_options_set_list_out_of_scope(trunkline_server
 trunkline_result trunkline_server_options_set_debug(trunkline_server_options *options, bool debug);
 
 /**
- * Adds one of the keys that seal the state of requests that take several rounds: the first
- * seals, all open. Instances that share them can continue each other's rounds. Without keys, a
- * random key of this process is used. Each is 32 random bytes, as a string in Base64.
+ * Adds one of the keys that seal the state of requests that take several rounds: the first one
+ * seals, all of them open. Instances that share them can continue each other's rounds. By
+ * default, a random key per process. Each key is 32 random bytes, as a Base64 string.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -922,8 +921,8 @@ trunkline_result trunkline_server_options_add_state_key(trunkline_server_options
                                                         trunkline_str state_key);
 
 /**
- * Sets whether to let clients that can answer elicitation and sampling by tasks (2025-11-25): no
- * message waits for their answers. Default false.
+ * Sets whether to let clients that support it answer elicitation and sampling through tasks
+ * (2025-11-25), so that no message is kept waiting for the answer. Default false.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -933,8 +932,8 @@ trunkline_result trunkline_server_options_set_client_request_tasks(
     bool client_request_tasks);
 
 /**
- * Sets whether to run handlers again from the top for each answer in the legacy era too, as
- * 2026-07-28 does: shows handlers that cannot stand it. For tests. Default false.
+ * Sets whether to rerun handlers from the top for each answer in the legacy era too, as
+ * 2026-07-28 does, to find handlers that do not support it. For tests. Default false.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -943,11 +942,10 @@ trunkline_result trunkline_server_options_set_rerun_handlers(trunkline_server_op
                                                              bool rerun_handlers);
 
 /**
- * Sets the place of the tasks and of the sessions of the legacy era over HTTP, so that they
- * outlive their process and other workers answer for them: a URL, `sqlite:PATH` for the
- * processes of one machine, `redis://HOST` or `rediss://HOST` for many, `memory:` for tests.
- * Workers that share a store must be of one server. By default both are in the memory of the
- * process.
+ * Sets the where to keep tasks, and HTTP sessions of the legacy era, so that they outlive the
+ * process and other workers can serve them: a URL, `sqlite:PATH` for processes on one machine,
+ * `redis://HOST` or `rediss://HOST` for many machines, `memory:` for tests. Workers that share a
+ * store must run the same server. By default, both are kept in the memory of the process.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -956,8 +954,7 @@ trunkline_result trunkline_server_options_set_store(trunkline_server_options *op
                                                     trunkline_str store);
 
 /**
- * Adds one of the extensions that are declared, by their ids, with their settings. The settings
- * are a JSON object.
+ * Adds one of the declared extensions: their settings, by id. The settings are a JSON object.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -967,8 +964,8 @@ trunkline_result trunkline_server_options_set_extension(trunkline_server_options
                                                         trunkline_str settings);
 
 /**
- * Adds one of the capabilities that are declared outside of the specification, by name, with
- * their settings. The settings are a JSON object.
+ * Adds one of the declared experimental capabilities: their settings, by name. The settings are
+ * a JSON object.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -978,8 +975,9 @@ trunkline_result trunkline_server_options_set_experimental(trunkline_server_opti
                                                            trunkline_str settings);
 
 /**
- * Sets whether to report requests to OpenTelemetry, as spans and measurements. By default where
- * the program has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+ * Sets whether to report requests to OpenTelemetry, as spans and metrics. Enabled by default if
+ * the program uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust),
+ * through callbacks (C).
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -991,8 +989,8 @@ trunkline_result trunkline_server_options_set_telemetry(trunkline_server_options
  * Sets how long clients may keep lists and what the server says about itself. Resources have
  * their own: `trunkline_server_add`.
  *
- * - `ttl_ms`: Time after receipt for which a client may keep the result; 0: it asks again each
- *   time. In milliseconds. Default 0.
+ * - `ttl_ms`: Time for which a client may cache the result; 0 disables caching. In milliseconds.
+ *   Default 0.
  * - `cache_scope`: The callers that may share a cached result: only the one it was made for, or
  *   all. Default "private". Empty: the default.
  *
@@ -1895,8 +1893,8 @@ trunkline_result trunkline_request_options_set_result_schema(trunkline_request_o
                                                              trunkline_str result_schema);
 
 /**
- * Sets the longest time of the request, or of each page; progress starts it anew. The
- * connection's option by default. In milliseconds.
+ * Sets the timeout of the request, or of each page; progress restarts it. By default, the
+ * connection's option. In milliseconds.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -1905,8 +1903,8 @@ trunkline_result trunkline_request_options_set_timeout_ms(trunkline_request_opti
                                                           uint64_t timeout_ms);
 
 /**
- * Sets the longest time however much it progresses, or of all pages. The connection's option by
- * default. In milliseconds.
+ * Sets the maximum time regardless of progress, or for all pages. By default, the connection's
+ * option. In milliseconds.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -1915,9 +1913,9 @@ trunkline_result trunkline_request_options_set_max_timeout_ms(trunkline_request_
                                                               uint64_t max_timeout_ms);
 
 /**
- * Sets whether the caller gives the input that the server needs (2026-07-28), in the place of
- * the client's handlers: the requests are the error `inputRequired`, and the call is made again
- * with the answers. Default false.
+ * Sets whether to let the caller supply the input that the server needs (2026-07-28), instead of
+ * the client's handlers: the call fails with the error `inputRequired`, which contains the
+ * requests; call again with the answers. Default false.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -1926,7 +1924,7 @@ trunkline_result trunkline_request_options_set_manual_input(trunkline_request_op
                                                             bool manual_input);
 
 /**
- * Sets the answers to the requests of the round before, by their keys: results of
+ * Sets the answers to the requests of the previous round, by key: results of
  * `elicitation/create`, `sampling/createMessage` or `roots/list`. A JSON object.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
@@ -1936,7 +1934,7 @@ trunkline_result trunkline_request_options_set_input_responses(trunkline_request
                                                                trunkline_str input_responses);
 
 /**
- * Sets the state of the server, as it came with the requests.
+ * Sets the server's state, exactly as received with the requests.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -1945,7 +1943,7 @@ trunkline_result trunkline_request_options_set_request_state(trunkline_request_o
                                                              trunkline_str request_state);
 
 /**
- * Sets whether to ask the server even if the result is kept and fresh. Default false.
+ * Sets whether to bypass the cache. Default false.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2181,7 +2179,7 @@ trunkline_result trunkline_http_options_set_auth(trunkline_http_options *options
                                                  trunkline_str auth);
 
 /**
- * Sets the host to listen on. The default reaches this machine only. Default "127.0.0.1".
+ * Sets the host to listen on. By default, only this machine can connect. Default "127.0.0.1".
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2190,7 +2188,7 @@ trunkline_result trunkline_http_options_set_host(trunkline_http_options *options
                                                  trunkline_str host);
 
 /**
- * Sets the port to listen on; 0 takes one that is free. Default 8000.
+ * Sets the port to listen on; 0 picks a free one. Default 8000.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2198,7 +2196,7 @@ trunkline_result trunkline_http_options_set_host(trunkline_http_options *options
 trunkline_result trunkline_http_options_set_port(trunkline_http_options *options, uint64_t port);
 
 /**
- * Sets the path of the endpoint; a slash at its end makes no difference. Default "/mcp".
+ * Sets the path of the endpoint, with or without a trailing slash. Default "/mcp".
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2207,10 +2205,11 @@ trunkline_result trunkline_http_options_set_path(trunkline_http_options *options
                                                  trunkline_str path);
 
 /**
- * Sets whether to answer the probes of orchestrators and load balancers, which need no access
- * token: `GET /healthz` with 200 as long as the process serves, `GET /readyz` with 200 or 503:
- * not ready is a server that is closing, or whose store does not answer within half a second.
- * Where a router has chosen the path of the endpoint, such routes are its matter. Default false.
+ * Sets whether to answer the probes of orchestrators and load balancers, without an access
+ * token: `GET /healthz` returns 200 while the process is serving, `GET /readyz` returns 200 or
+ * 503. A server is not ready if it is closing, or if its store does not respond within half a
+ * second. If a router has already chosen the endpoint's path, health routes are up to the
+ * application. Default false.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2218,7 +2217,7 @@ trunkline_result trunkline_http_options_set_path(trunkline_http_options *options
 trunkline_result trunkline_http_options_set_health(trunkline_http_options *options, bool health);
 
 /**
- * Sets whether to keep no sessions for clients of the legacy era. Default false.
+ * Sets whether to keep no sessions for legacy clients. Default false.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2227,8 +2226,8 @@ trunkline_result trunkline_http_options_set_stateless(trunkline_http_options *op
                                                       bool stateless);
 
 /**
- * Sets whether to answer with plain JSON and never with an event stream, except to
- * `subscriptions/listen`; progress and log messages of a call are dropped. Default false.
+ * Sets whether to respond with plain JSON and never with an event stream, except to
+ * `subscriptions/listen`; the progress and log messages of a call are dropped. Default false.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2236,7 +2235,7 @@ trunkline_result trunkline_http_options_set_stateless(trunkline_http_options *op
 trunkline_result trunkline_http_options_set_json(trunkline_http_options *options, bool json);
 
 /**
- * Adds one of the names in `Host` that are allowed beside those of this machine, with or without
+ * Adds one of the names allowed in `Host` in addition to those of this machine, with or without
  * a port; `*` allows every name. A server that does not listen on loopback checks `Host` only if
  * names are listed.
  *
@@ -2247,7 +2246,7 @@ trunkline_result trunkline_http_options_allow_host(trunkline_http_options *optio
                                                    trunkline_str allowed_host);
 
 /**
- * Adds one of the values of `Origin` that are allowed beside those of this machine, such as
+ * Adds one of the values allowed in `Origin` in addition to those of this machine, such as
  * `https://app.example`; `*` allows every page.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
@@ -2257,9 +2256,8 @@ trunkline_result trunkline_http_options_allow_origin(trunkline_http_options *opt
                                                      trunkline_str allowed_origin);
 
 /**
- * Sets the size of the events that are kept of all sessions. Beyond it the sessions that have
- * been quiet the longest lose theirs: their clients cannot come back to a stream that broke. In
- * bytes. Default 268435456.
+ * Sets the total size of the events kept for all sessions. Beyond it, the longest-idle sessions
+ * lose theirs, and their clients cannot resume a broken stream. In bytes. Default 268435456.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2268,7 +2266,7 @@ trunkline_result trunkline_http_options_set_max_replay_bytes(trunkline_http_opti
                                                              uint64_t max_replay_bytes);
 
 /**
- * Sets the time after which a client comes back when its connection was closed early. In
+ * Sets the delay after which a client reconnects if its connection was closed early. In
  * milliseconds. Default 1000.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
@@ -2278,9 +2276,10 @@ trunkline_result trunkline_http_options_set_retry_ms(trunkline_http_options *opt
                                                      uint64_t retry_ms);
 
 /**
- * Sets the connections at once, and never more than the process has descriptors for, less 64.
- * Beyond it one without a request gives way: one that had none in its first 100 ms, or else the
- * oldest. Where each has a request, further ones wait in the system's backlog. Default 16384.
+ * Sets the maximum concurrent connections, always at least 64 below the process's descriptor
+ * limit. Beyond it, a connection without a request is closed: one that sent none in its first
+ * 100 ms, or else the oldest. If all have a request, new connections wait in the system's
+ * backlog. Default 16384.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2289,9 +2288,9 @@ trunkline_result trunkline_http_options_set_max_connections(trunkline_http_optio
                                                             uint64_t max_connections);
 
 /**
- * Sets the connections at once of one peer's address; 0 has no bound, for behind a proxy all of
- * them are of one address. Beyond it one of its own without a request gives way; where each has
- * a request, further ones are closed at once. Default 0.
+ * Sets the maximum concurrent connections per peer address; 0 means no limit, for servers behind
+ * a proxy, where all connections share one address. Beyond it, a connection of that address
+ * without a request is closed; if all have a request, new ones are closed at once. Default 0.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2301,12 +2300,12 @@ trunkline_result trunkline_http_options_set_max_connections_per_address(
     uint64_t max_connections_per_address);
 
 /**
- * Adds one of the reverse proxies in front, each by its address, as a network, such as
- * `10.0.0.0/8`, or as `unix` for those on the Unix socket. A request that one of them brings has
- * its client at the last address in `X-Forwarded-For` outside of these. With proxies, clients
- * without an access token have shares by their addresses (of IPv6 by its first 64 bits), as
- * principals have: of requests, bodies, sessions, tasks and requests a minute. Without, all of
- * them are one behind a proxy, and nobody has a share.
+ * Adds one of the reverse proxies in front of the server: each an address, a network such as
+ * `10.0.0.0/8`, or `unix` for proxies on the Unix socket. For requests from them, the client is
+ * the last address in `X-Forwarded-For` outside of this list. Clients without an access token
+ * then get a share per address (for IPv6, per 64-bit prefix), as principals do: of requests,
+ * bodies, sessions, tasks and requests per minute. Without trusted proxies, all clients behind a
+ * proxy count as one, and there are no shares.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2315,8 +2314,8 @@ trunkline_result trunkline_http_options_add_trusted_proxy(trunkline_http_options
                                                           trunkline_str trusted_proxy);
 
 /**
- * Sets the longest time of a connection without a request, or for the head of one; it may be
- * twice that. Then the connection is closed. In milliseconds. Default 60000.
+ * Sets the maximum time for a connection without a request, or to send the head of one; it can
+ * take up to twice as long. Then the connection is closed. In milliseconds. Default 60000.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2325,10 +2324,10 @@ trunkline_result trunkline_http_options_set_idle_timeout_ms(trunkline_http_optio
                                                             uint64_t idle_timeout_ms);
 
 /**
- * Sets the longest time for which a client reads nothing of what is written to it. Then the
- * connection is closed; the client of a session can come back to its streams. On Linux a client
- * that vanished without a word is found by it, too: by the first sign of life of its stream that
- * nobody acknowledges. In milliseconds. Default 60000.
+ * Sets the maximum time for which a client may not read what is sent to it. Then the connection
+ * is closed; a client with a session can resume its streams. On Linux this also detects clients
+ * that vanished, by the first keep-alive of their stream that is not acknowledged. In
+ * milliseconds. Default 60000.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2337,9 +2336,10 @@ trunkline_result trunkline_http_options_set_write_timeout_ms(trunkline_http_opti
                                                              uint64_t write_timeout_ms);
 
 /**
- * Sets the requests without a session at once, until their call has ended: those of 2026-07-28,
- * and all of a stateless server. Further ones are refused as busy, before their body is read. As
- * many bodies are read at once; beyond it the oldest one is given up as busy. Default 4096.
+ * Sets the maximum concurrent requests outside of sessions, counted until their call has ended:
+ * those of 2026-07-28, and all requests of a stateless server. Beyond it, requests are refused
+ * as busy before their body is read. Equally many bodies are read at once; beyond that, the
+ * oldest is abandoned as busy. Default 4096.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2348,11 +2348,12 @@ trunkline_result trunkline_http_options_set_max_requests(trunkline_http_options 
                                                          uint64_t max_requests);
 
 /**
- * Sets the size of all bodies that are being read or served, until their calls and tasks have
- * ended; never less than one message may have. A request for which there is no room is refused
- * as busy. One client may use a quarter of it, the last 16 MiB are for bodies up to 64 KiB, and
- * larger ones must arrive at 4 KiB a second. Inside a web framework, bodies that wait for their
- * access token to be verified have a quarter of it besides. In bytes. Default 268435456.
+ * Sets the total size of all bodies being read or served, until their calls and tasks have
+ * ended; at least the maximum size of a message. Requests that do not fit are refused as busy.
+ * One client may use a quarter of it, the last 16 MiB are reserved for bodies up to 64 KiB, and
+ * larger ones must arrive at 4 KiB per second or more. Inside a web framework, bodies waiting
+ * for their access token to be verified have an additional quarter of it. In bytes. Default
+ * 268435456.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2361,9 +2362,9 @@ trunkline_result trunkline_http_options_set_max_body_bytes(trunkline_http_option
                                                            uint64_t max_body_bytes);
 
 /**
- * Sets the POST requests a minute of one principal, or, where no tokens are verified, of one
- * address behind trusted proxies or else of one session; requests of none of them count
- * together. Further ones are refused with 429 and `Retry-After`. 0: no bound. Default 0.
+ * Sets the POST requests per minute and principal, or, if no tokens are verified, per address
+ * behind trusted proxies or else per session; requests with none of these count together. Beyond
+ * it, requests are refused with 429 and `Retry-After`. 0 means no limit. Default 0.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2372,7 +2373,7 @@ trunkline_result trunkline_http_options_set_rate_limit(trunkline_http_options *o
                                                        uint64_t rate_limit);
 
 /**
- * Sets the requests that one of them may send at once before that limit holds. Default 20.
+ * Sets the burst of requests that a caller may send before that limit applies. Default 20.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2383,8 +2384,8 @@ trunkline_result trunkline_http_options_set_rate_burst(trunkline_http_options *o
 /**
  * Listens on a Unix socket instead of an address.
  *
- * - `path`: The path of a Unix socket to listen on, in the place of host and port. A socket that
- *   a dead server left there is replaced; ours is removed when the listener closes.
+ * - `path`: The path of a Unix socket to listen on, instead of host and port. A socket left
+ *   behind by a dead server is replaced; it is removed when the listener closes.
  * - `mode`: The permissions of the Unix socket, as for files, such as 0660. 0: 0600.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
@@ -2397,10 +2398,10 @@ trunkline_result trunkline_http_options_set_unix(trunkline_http_options *options
 /**
  * Sets what each session keeps for clients whose connection breaks; 0: nothing.
  *
- * - `replay_events`: Events of each session that are kept for clients whose connection breaks; 0
- *   keeps none, and events have no ids. Default 1000.
- * - `replay_bytes`: Size of the events that are kept of each session; the newest is kept
- *   whatever its size. In bytes. Default 4194304.
+ * - `replay_events`: Events kept per session for reconnecting clients; 0 keeps none, and events
+ *   have no ids. Default 1000.
+ * - `replay_bytes`: Total size of the events kept per session; the newest is kept whatever its
+ *   size. In bytes. Default 4194304.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2908,9 +2909,9 @@ trunkline_result trunkline_client_options_set_background(trunkline_client_option
                                                          bool background);
 
 /**
- * Sets the capabilities that servers may use, beyond those of handlers, roots and tasks, which
- * are declared by themselves: those of requests whose input the caller gives itself, and those
- * of extensions. JSON.
+ * Sets the additional capabilities that servers may use. Those of handlers, roots and tasks are
+ * declared automatically; add those of requests whose input the caller supplies itself, and
+ * those of extensions. JSON.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2920,7 +2921,7 @@ trunkline_result trunkline_client_options_set_capabilities(trunkline_client_opti
 
 /**
  * Sets the directories and files that servers may work in: their URIs begin with `file://`.
- * Without this option servers cannot ask for them. A JSON array.
+ * Without this option, servers cannot request roots. A JSON array.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2929,8 +2930,8 @@ trunkline_result trunkline_client_options_set_roots(trunkline_client_options *op
                                                     trunkline_str roots);
 
 /**
- * Adds one of the values for placeholders in configurations, before those of the environment:
- * `workspaceFolder` for `${workspaceFolder}`, `input:key` for `${input:key}`.
+ * Adds one of the values for placeholders in configurations, which take precedence over the
+ * environment: `workspaceFolder` for `${workspaceFolder}`, `input:key` for `${input:key}`.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2940,8 +2941,8 @@ trunkline_result trunkline_client_options_set_variable(trunkline_client_options 
                                                        trunkline_str value);
 
 /**
- * Sets the revision to speak: negotiated (`auto`), the newest of one era without a fallback
- * (`legacy`, `modern`), or one revision without a probe. Default "auto".
+ * Sets the protocol revision: negotiated (`auto`), the newest of one era without a fallback
+ * (`legacy`, `modern`), or a specific revision without a probe. Default "auto".
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2950,8 +2951,8 @@ trunkline_result trunkline_client_options_set_revision(trunkline_client_options 
                                                        trunkline_str revision);
 
 /**
- * Sets whether to receive changes of lists on every revision: servers of the legacy era send
- * them anyway, others are asked by a subscription. Default false.
+ * Sets whether to receive list changes on every revision: legacy servers send them anyway, for
+ * others the client opens a subscription. Default false.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2960,8 +2961,8 @@ trunkline_result trunkline_client_options_set_listen(trunkline_client_options *o
                                                      bool listen);
 
 /**
- * Sets the longest time of a request; each progress notification starts it anew. In
- * milliseconds. Default 60000.
+ * Sets the timeout of a request; each progress notification restarts it. In milliseconds.
+ * Default 60000.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2970,8 +2971,8 @@ trunkline_result trunkline_client_options_set_timeout_ms(trunkline_client_option
                                                          uint64_t timeout_ms);
 
 /**
- * Sets the longest time of a request however much it progresses, and of a list with all its
- * pages. Never less than the other. In milliseconds. Default 600000.
+ * Sets the maximum time of a request regardless of progress, and of a list with all its pages.
+ * Never less than the timeout. In milliseconds. Default 600000.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2980,9 +2981,9 @@ trunkline_result trunkline_client_options_set_max_timeout_ms(trunkline_client_op
                                                              uint64_t max_timeout_ms);
 
 /**
- * Sets the longest time of a handler that answers a request of the server, for example while the
- * user fills in a form. The time of the call that the request belongs to stands still meanwhile.
- * In milliseconds. Default 600000.
+ * Sets the maximum time for a handler to answer a server's request, for example while the user
+ * fills in a form. The timeout of the call it belongs to is paused meanwhile. In milliseconds.
+ * Default 600000.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2991,8 +2992,8 @@ trunkline_result trunkline_client_options_set_input_timeout_ms(trunkline_client_
                                                                uint64_t input_timeout_ms);
 
 /**
- * Sets whether to refuse requests of the server for input or roots while no request of this
- * client is in flight that they could belong to. Default false.
+ * Sets whether to refuse a server's requests for input or roots while this client has no request
+ * in flight that they could belong to. Default false.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3002,9 +3003,9 @@ trunkline_result trunkline_client_options_set_related_requests_only(
     bool related_requests_only);
 
 /**
- * Sets the most requests of the server that are answered by tasks and kept (2025-11-25): those
- * for elicitation and sampling for which there are handlers. With 0, servers are told that the
- * client has none. Default 1024.
+ * Sets the maximum number of server requests run as tasks and kept (2025-11-25): those for
+ * elicitation and sampling that have handlers. With 0, the client declares no support for them.
+ * Default 1024.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3013,7 +3014,8 @@ trunkline_result trunkline_client_options_set_max_host_tasks(trunkline_client_op
                                                              uint64_t max_host_tasks);
 
 /**
- * Sets the most bytes of the results of those tasks that are kept. In bytes. Default 16777216.
+ * Sets the maximum total size of the kept results of those tasks, in bytes. In bytes. Default
+ * 16777216.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3022,7 +3024,7 @@ trunkline_result trunkline_client_options_set_max_host_task_bytes(trunkline_clie
                                                                   uint64_t max_host_task_bytes);
 
 /**
- * Sets the longest time that such a task is kept after it began; its handler ends with it. In
+ * Sets the maximum lifetime of such a task from its start; its handler ends with it. In
  * milliseconds. Default 3600000.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
@@ -3032,9 +3034,9 @@ trunkline_result trunkline_client_options_set_host_task_ttl_ms(trunkline_client_
                                                                uint64_t host_task_ttl_ms);
 
 /**
- * Sets whether to answer forms and pages of servers at the terminal of the process, one after
- * the other, where the program has no handler for them. Without a terminal servers are told that
- * they cannot ask. The program must not read from the terminal meanwhile. Default false.
+ * Sets whether to show servers' forms and pages in the terminal of the process, one at a time,
+ * if the program has no handler for them. Without a terminal, the capability is not declared.
+ * The program must not read from the terminal meanwhile. Default false.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3043,7 +3045,7 @@ trunkline_result trunkline_client_options_set_terminal_forms(trunkline_client_op
                                                              bool terminal_forms);
 
 /**
- * Sets the most rounds of requests for input in one call (2026-07-28). Default 10.
+ * Sets the maximum rounds of requests for input per call (2026-07-28). Default 10.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3052,9 +3054,9 @@ trunkline_result trunkline_client_options_set_max_input_rounds(trunkline_client_
                                                                uint64_t max_input_rounds);
 
 /**
- * Sets whether to keep results for as long as the server says (2026-07-28: `ttlMs`,
- * `cacheScope`): lists and the contents of resources. Notifications of changes end that earlier.
- * Default true.
+ * Sets whether to cache results for as long as the server allows (2026-07-28: `ttlMs`,
+ * `cacheScope`): lists and the contents of resources. Change notifications invalidate them
+ * earlier. Default true.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3062,8 +3064,8 @@ trunkline_result trunkline_client_options_set_max_input_rounds(trunkline_client_
 trunkline_result trunkline_client_options_set_cache(trunkline_client_options *options, bool cache);
 
 /**
- * Sets the most bytes of results that are kept; the oldest go first. There are at most 1,024 of
- * them. In bytes. Default 16777216.
+ * Sets the maximum size of cached results in bytes; the oldest are evicted first. There are at
+ * most 1,024 of them. In bytes. Default 16777216.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3072,9 +3074,9 @@ trunkline_result trunkline_client_options_set_max_cache_bytes(trunkline_client_o
                                                               uint64_t max_cache_bytes);
 
 /**
- * Sets whether to check the structured content of tools against the output schemas of their most
- * recent list; results that do not match are errors. A program that has not listed the tools
- * gets results as they are, and those of tasks. Default true.
+ * Sets whether to validate the structured content of tools against the output schemas of their
+ * latest list; results that do not match are errors. If the program has not listed the tools,
+ * results are not validated, nor are those of tasks. Default true.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3083,8 +3085,8 @@ trunkline_result trunkline_client_options_set_validate_results(trunkline_client_
                                                                bool validate_results);
 
 /**
- * Sets the least severe log messages that servers are asked for; without it, their default: on
- * 2026-07-28 they send nothing.
+ * Sets the minimum severity of log messages requested from servers; by default, the server
+ * decides: on 2026-07-28 it sends none.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3093,7 +3095,7 @@ trunkline_result trunkline_client_options_set_log_level(trunkline_client_options
                                                         trunkline_str log_level);
 
 /**
- * Sets the longest time of opening the conversation, all attempts together. In milliseconds.
+ * Sets the maximum time to open the connection, for all attempts together. In milliseconds.
  * Default 30000.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
@@ -3103,9 +3105,8 @@ trunkline_result trunkline_client_options_set_connect_timeout_ms(trunkline_clien
                                                                  uint64_t connect_timeout_ms);
 
 /**
- * Sets whether to make a connection anew that was lost, when the next call needs it. Calls that
- * were in flight have failed by then. Without it, the client ends with its connection. Default
- * true.
+ * Sets whether to reconnect on the next call if the connection was lost; calls in flight fail.
+ * Without it, the client ends with its connection. Default true.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3114,8 +3115,8 @@ trunkline_result trunkline_client_options_set_reconnect(trunkline_client_options
                                                         bool reconnect);
 
 /**
- * Sets the longest silence of a server on a pipe before it is taken for one of the legacy era.
- * In milliseconds. Default 5000.
+ * Sets the maximum silence of a server on a pipe before it is treated as legacy. In
+ * milliseconds. Default 5000.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3124,9 +3125,8 @@ trunkline_result trunkline_client_options_set_probe_timeout_ms(trunkline_client_
                                                                uint64_t probe_timeout_ms);
 
 /**
- * Sets the longest time that a child process may take to exit by itself when the client closes,
- * or gives up connecting to it; then it is asked to terminate, and at last killed. In
- * milliseconds. Default 2000.
+ * Sets the maximum time for a child process to exit on its own when the client closes, or gives
+ * up connecting to it; then it is terminated, and finally killed. In milliseconds. Default 2000.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3135,7 +3135,7 @@ trunkline_result trunkline_client_options_set_close_timeout_ms(trunkline_client_
                                                                uint64_t close_timeout_ms);
 
 /**
- * Sets the largest message, sent or received. In bytes. Default 67108864.
+ * Sets the maximum size of a message, sent or received. In bytes. Default 67108864.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3144,7 +3144,7 @@ trunkline_result trunkline_client_options_set_max_message_bytes(trunkline_client
                                                                 uint64_t max_message_bytes);
 
 /**
- * Sets the JSON values in a message, which cost far more in memory than on the wire. Default
+ * Sets the maximum JSON values in a message, which take far more memory than their text. Default
  * 1000000.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
@@ -3154,8 +3154,9 @@ trunkline_result trunkline_client_options_set_max_values(trunkline_client_option
                                                          uint64_t max_values);
 
 /**
- * Sets whether to report requests to OpenTelemetry, as spans and measurements. By default where
- * the program has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+ * Sets whether to report requests to OpenTelemetry, as spans and metrics. Enabled by default if
+ * the program uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust),
+ * through callbacks (C).
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3164,8 +3165,8 @@ trunkline_result trunkline_client_options_set_telemetry(trunkline_client_options
                                                         bool telemetry);
 
 /**
- * Adds one of the headers of each request. For HTTP; of a configuration or a group, for those of
- * its servers that leave it open.
+ * Adds one of the headers sent with each request. For HTTP; of a configuration or a group, for
+ * those of its servers that leave it open.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3175,9 +3176,9 @@ trunkline_result trunkline_client_options_set_header(trunkline_client_options *o
                                                      trunkline_str value);
 
 /**
- * Sets the certificates in PEM that are trusted beside those of the system, and those of the
- * files that `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name. For HTTP; of a configuration or a
- * group, for those of its servers that leave it open.
+ * Sets the trusted certificates in PEM, in addition to those of the system and of the files
+ * named by `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE`. For HTTP; of a configuration or a group,
+ * for those of its servers that leave it open.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3186,9 +3187,8 @@ trunkline_result trunkline_client_options_set_ca(trunkline_client_options *optio
                                                  trunkline_str ca);
 
 /**
- * Sets the certificate of the client in PEM, for servers that ask for one (mTLS), and those of
- * its issuers. For HTTP; of a configuration or a group, for those of its servers that leave it
- * open.
+ * Sets the client certificate in PEM, for servers that require one (mTLS), and those of its
+ * issuers. For HTTP; of a configuration or a group, for those of its servers that leave it open.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3207,7 +3207,7 @@ trunkline_result trunkline_client_options_set_client_key(trunkline_client_option
                                                          trunkline_str client_key);
 
 /**
- * Sets the URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`,
+ * Sets the URL of a proxy. By default, it is taken from the environment: `HTTPS_PROXY`,
  * `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`. For HTTP; of a configuration or a group, for those of
  * its servers that leave it open.
  *
@@ -3218,9 +3218,8 @@ trunkline_result trunkline_client_options_set_proxy(trunkline_client_options *op
                                                     trunkline_str proxy);
 
 /**
- * Adds one of the environment variables for the child process, beside those that it inherits.
- * For child processes; of a configuration or a group, for those of its servers that leave it
- * open.
+ * Adds one of the additional environment variables for the child process. For child processes;
+ * of a configuration or a group, for those of its servers that leave it open.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3230,9 +3229,9 @@ trunkline_result trunkline_client_options_set_env(trunkline_client_options *opti
                                                   trunkline_str value);
 
 /**
- * Sets whether the child process inherits the whole environment of this process, secrets
- * included; otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`,
- * on Windows those that programs need there. Default false. For child processes; of a
+ * Sets whether to `true` to inherit the whole environment of this process, including secrets;
+ * otherwise the child inherits only `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on
+ * Windows the variables that programs need there. Default false. For child processes; of a
  * configuration or a group, for those of its servers that leave it open.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
@@ -3242,7 +3241,7 @@ trunkline_result trunkline_client_options_set_inherit_env(trunkline_client_optio
                                                           bool inherit_env);
 
 /**
- * Sets the folder that the child process runs in; this process's own by default. For child
+ * Sets the working directory of the child process; by default, that of this process. For child
  * processes; of a configuration or a group, for those of its servers that leave it open.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
@@ -3252,9 +3251,9 @@ trunkline_result trunkline_client_options_set_cwd(trunkline_client_options *opti
                                                   trunkline_str cwd);
 
 /**
- * Sets the destination of its standard error: that of this process, nothing but the last lines
- * for error messages (`keep`), or none (`discard`). Default "inherit". For child processes; of a
- * configuration or a group, for those of its servers that leave it open.
+ * Sets the where its stderr goes: to the stderr of this process, nowhere except that the last
+ * lines are captured for error messages (`keep`), or nowhere (`discard`). Default "inherit". For
+ * child processes; of a configuration or a group, for those of its servers that leave it open.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3263,10 +3262,10 @@ trunkline_result trunkline_client_options_set_stderr(trunkline_client_options *o
                                                      trunkline_str destination);
 
 /**
- * Sets the a file that takes its standard error in the place of that of this process, at the end
- * of what is there; it is created if it is missing. `/dev/fd/3` is a descriptor of this process
- * where the system has such files. The last lines are kept all the same. For child processes; of
- * a configuration or a group, for those of its servers that leave it open.
+ * Sets the a file to which its stderr is appended, instead of the stderr of this process; it is
+ * created if missing. `/dev/fd/3` is a descriptor of this process, on systems that have such
+ * files. The last lines are captured as well. For child processes; of a configuration or a
+ * group, for those of its servers that leave it open.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.

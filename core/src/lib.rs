@@ -1,7 +1,7 @@
 //! The Model Context Protocol: servers and clients, every revision, one core.
 //!
-//! A server is written once and answers every revision on every transport; a client speaks whatever
-//! its server speaks.
+//! A server is written once and supports every revision on every transport; a client negotiates
+//! whatever revision its server supports.
 //!
 //! ```
 //! use schemars::JsonSchema;
@@ -33,26 +33,27 @@
 //! # A tour
 //!
 //! **Tools** are async functions. Their arguments are extractors in any order, as in axum:
-//! [`Params`] is the arguments of the call and gives the input schema, [`Context`] is the call
-//! itself, [`State`] is the state of the server, and [`server::FromContext`] makes more of them.
-//! The return type is any [`server::IntoToolResult`]: a text, content blocks, a number, [`Json`] of
-//! a struct, which gives the output schema, or a `Result` of one.
+//! [`Params`] extracts the arguments of the call and defines the input schema, [`Context`] is the
+//! call itself, [`State`] is the state of the server, and you can add others with
+//! [`server::FromContext`]. The return type is any [`server::IntoToolResult`]: a string, content
+//! blocks, a number, [`Json`] of a struct, which defines the output schema, or a `Result` of one.
 //!
-//! **Errors**: the text of a [`ToolError`] is what the client sees. Any other error goes to the
-//! log, with its causes, and the client gets a generic text. A function that returns
-//! `Result<T, CallError>` takes every error by `?`, those of `anyhow` too; errors of one's own that
-//! convert into [`ToolError`] are returned as they are. Closures name the error with [`crate::Ok`].
+//! **Errors**: the client sees the message of a [`ToolError`]. Any other error is logged with its
+//! causes, and the client gets a generic message. In a function that returns `Result<T,
+//! CallError>`, `?` accepts every error, including those of `anyhow`; your own errors that convert
+//! into [`ToolError`] can be returned directly. In closures, name the error type with
+//! [`crate::Ok`].
 //!
-//! **Resources and prompts** have the same form: [`ServerBuilder::resource`],
+//! **Resources and prompts** work the same way: [`ServerBuilder::resource`],
 //! [`ServerBuilder::resource_template`], [`ServerBuilder::prompt`], [`ServerBuilder::completion`].
-//! The builders [`Tool`], [`Resource`], [`ResourceTemplate`] and [`Prompt`] take more: titles,
-//! annotations, icons, scopes, tasks. They are added with [`ServerBuilder::add_tool`] and its like,
-//! and to a running server with [`Server::add_tool`].
+//! The builders [`Tool`], [`Resource`], [`ResourceTemplate`] and [`Prompt`] have more settings:
+//! titles, annotations, icons, scopes, tasks. Add them with [`ServerBuilder::add_tool`] and its
+//! siblings, or to a running server with [`Server::add_tool`].
 //!
-//! **Client requests** are calls of the context: [`Context::elicit_form`] asks the user by a form
-//! of a type, [`Context::elicit`] in any way, [`Context::sample`] asks the model,
-//! [`Context::list_roots`] for folders, and [`Context::progress`] and [`Context::log`] report how
-//! far the call is. The same code serves every revision.
+//! **Client requests** are methods of the context: [`Context::elicit_form`] asks the user with a
+//! typed form, [`Context::elicit`] with any form, [`Context::sample`] asks the model,
+//! [`Context::list_roots`] asks for folders, and [`Context::progress`] and [`Context::log`] report
+//! on the call. The same code works with every revision.
 //!
 //! ```
 //! use schemars::JsonSchema;
@@ -90,18 +91,18 @@
 //!     .build();
 //! ```
 //!
-//! **Serving**: [`Server::serve_stdio`], [`Server::listen`] and [`Server::listen_with`], or
+//! **Serving**: use [`Server::serve_stdio`], [`Server::listen`] and [`Server::listen_with`], or
 //! [`Server::into_service`] for axum and other tower stacks. [`auth::Authorization`] verifies
-//! access tokens, and [`Context::auth`] says whose they are.
+//! access tokens, and [`Context::auth`] returns the caller's identity.
 //!
-//! **Clients**: [`Client::connect`] takes a URL, a [`ChildCommand`] or a [`Server`] of the same
-//! process, which is how servers are tested: [`testing::Script`] answers in the place of its user
-//! and model. [`Client::subscribe`] gives a stream of changes, on every revision.
+//! **Clients**: [`Client::connect`] takes a URL, a [`ChildCommand`], or a [`Server`] in the same
+//! process. Use the latter to test servers, with [`testing::Script`] in place of the user and
+//! model. [`Client::subscribe`] returns a stream of changes, on every revision.
 //!
 //! # Cargo features
 //!
-//! All are on by default (`full`), except for the last three. A server over stdio needs `server`
-//! and `stdio` only. Each item of this documentation names the features that it needs.
+//! All are on by default (`full`), except for the last three. A stdio server only needs `server`
+//! and `stdio`. Each item in this documentation lists the features it requires.
 //!
 //! | feature | adds |
 //! | --- | --- |
@@ -124,26 +125,24 @@
 //!
 //! # Other crates in the API
 //!
-//! Signatures name types of `bytes`, `futures-core`, `http`, `http-body`, `schemars`, `serde_json`
-//! and `tower-service` only. `schemars` and `serde_json` are re-exported, so that a program can use
-//! the versions that this crate uses. Structs of the protocol are built with their constructors or
-//! with `..Default::default()`, because later revisions add fields. Structs of options are built
-//! with their setters, such as [`ServerOptions::with_page_size`], because later releases add
-//! options.
+//! Public signatures only use types of `bytes`, `futures-core`, `http`, `http-body`, `schemars`,
+//! `serde_json` and `tower-service`. `schemars` and `serde_json` are re-exported, so that you can
+//! use the same versions as this crate. Build protocol structs with their constructors or with
+//! `..Default::default()`, because later revisions add fields. Build option structs with their
+//! setters, such as [`ServerOptions::with_page_size`], because later releases add options.
 //!
 //! [`protocol`] is re-exported from the pure crate `trunkline-proto`. [`server`] and [`client`] are
 //! async over traits, and [`transport`] drives them with tokio.
 
 #![forbid(unsafe_code)]
-// docs.rs names the feature that an item needs.
+// docs.rs shows the feature that an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// Only `transport` and tests may use what clippy.toml forbids.
+// Only `transport` and tests may use what clippy.toml disallows.
 #![cfg_attr(test, allow(clippy::disallowed_types))]
-// Parts of a module that only another feature uses are not a mistake; with all features on, they
-// would be.
+// Code that only another feature uses is not an error; with all features enabled, it would be.
 #![cfg_attr(not(feature = "full"), allow(dead_code, unused_imports))]
 
-/// The README of the crate, whose program is compiled as the documentation's.
+/// The README of the crate, whose program is compiled as a documentation test.
 #[cfg(all(doctest, feature = "full"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

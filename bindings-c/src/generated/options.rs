@@ -24,74 +24,73 @@ use crate::requests::{ProgressCallback, trunkline_progress_callback, trunkline_r
 #[repr(C)]
 #[allow(dead_code, reason = "for C; Rust takes the numbers, which may be anything")]
 pub enum trunkline_limit {
-    /// Items on one page of a list. Default 1000.
+    /// Items per page of a list. Default 1000.
     TRUNKLINE_LIMIT_PAGE_SIZE = 1,
-    /// Calls that run at once in one session. Default 128.
+    /// Maximum running calls per session. Default 128.
     TRUNKLINE_LIMIT_MAX_RUNNING = 2,
-    /// Calls that wait for their turn in one session. Further ones are refused as busy. Default
-    /// 1024.
+    /// Maximum queued calls per session. Beyond it, calls are refused as busy. Default 1024.
     TRUNKLINE_LIMIT_MAX_WAITING = 3,
-    /// Largest message. Over HTTP a larger one is refused with 413. In bytes. Default 4194304.
+    /// Maximum size of a message. Over HTTP, larger ones are refused with 413. In bytes. Default
+    /// 4194304.
     TRUNKLINE_LIMIT_MAX_MESSAGE_BYTES = 4,
-    /// Deepest nesting of arrays and objects in a message; at most 128. Default 128.
+    /// Maximum nesting of arrays and objects in a message; at most 128. Default 128.
     TRUNKLINE_LIMIT_MAX_NESTING = 5,
-    /// HTTP sessions at once. For a further one the session that has been idle the longest gives
-    /// way; if all are busy, it is refused as busy. Default 10000.
+    /// Maximum concurrent HTTP sessions. The longest-idle session is evicted to make room; if all
+    /// are busy, new sessions are refused as busy. Default 10000.
     TRUNKLINE_LIMIT_MAX_SESSIONS = 6,
-    /// Longest time that an HTTP session may be idle; a minute for one that nothing has used
-    /// since it was opened. In milliseconds. Default 1800000.
+    /// Maximum idle time of an HTTP session; a minute for one that has not been used since it was
+    /// opened. In milliseconds. Default 1800000.
     TRUNKLINE_LIMIT_SESSION_IDLE_MS = 7,
-    /// Longest time from a signal, or from a close without a deadline of its own, to the end of
-    /// the server. Calls and tasks in flight may complete until its last fifth, which is a second
-    /// at most: then they fail, and their failures are sent and stored. In milliseconds. Default
-    /// 5000.
+    /// Maximum time to drain after a signal, or a close without its own deadline. Calls and tasks
+    /// in flight may run until the last fifth of it (at most a second); then they fail, and their
+    /// failures are sent and stored. In milliseconds. Default 5000.
     TRUNKLINE_LIMIT_DRAIN_DEADLINE_MS = 8,
-    /// Time after which a quiet event stream gets a comment; 0: never. In milliseconds. Default
+    /// Interval of comments on an idle event stream; 0 disables them. In milliseconds. Default
     /// 15000.
     TRUNKLINE_LIMIT_KEEP_ALIVE_MS = 9,
-    /// Longest time of a client from one round to the next on 2026-07-28. In milliseconds.
-    /// Default 3600000.
+    /// Maximum time between two rounds of a request on 2026-07-28. In milliseconds. Default
+    /// 3600000.
     TRUNKLINE_LIMIT_STATE_LIFETIME_MS = 10,
-    /// Most rounds of input that one request may need. Default 16.
+    /// Maximum rounds of input per request. Default 16.
     TRUNKLINE_LIMIT_MAX_ROUNDS = 11,
-    /// Longest time of a person to answer a request for input in the legacy era. In milliseconds.
-    /// Default 600000.
+    /// Maximum time for a person to answer a request for input in the legacy era. In
+    /// milliseconds. Default 600000.
     TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS = 12,
-    /// Longest time that a task is kept, and the time where the client names none. In
-    /// milliseconds. Default 3600000.
+    /// Maximum lifetime of a task, and its default if the client requests none. In milliseconds.
+    /// Default 3600000.
     TRUNKLINE_LIMIT_TASK_TTL_MS = 13,
-    /// Time between two looks of a client at a task. In milliseconds. Default 500.
+    /// Suggested interval at which clients poll a task. In milliseconds. Default 500.
     TRUNKLINE_LIMIT_TASK_POLL_INTERVAL_MS = 14,
-    /// Tasks that are kept at once. Further ones are refused as busy. Default 10000.
+    /// Maximum tasks kept at once. Beyond it, new tasks are refused as busy. Default 10000.
     TRUNKLINE_LIMIT_MAX_TASKS = 15,
-    /// Size of all waiting calls of one session. A call for which there is no room is refused as
-    /// busy. In bytes. Default 67108864.
+    /// Total size of all queued calls of a session. Calls that do not fit are refused as busy. In
+    /// bytes. Default 67108864.
     TRUNKLINE_LIMIT_MAX_WAITING_BYTES = 16,
-    /// Tasks that are kept at once of one principal, or of one session or pipe where no tokens
-    /// are verified. Default 1000.
+    /// Maximum tasks kept at once per principal, or per session or pipe if no tokens are
+    /// verified. Default 1000.
     TRUNKLINE_LIMIT_MAX_TASKS_PER_CLIENT = 17,
-    /// HTTP sessions at once of one principal, where tokens are verified. For a further one its
-    /// own idlest gives way. Default 1000.
+    /// Maximum concurrent HTTP sessions of one principal, if tokens are verified. Its
+    /// longest-idle session is evicted to make room. Default 1000.
     TRUNKLINE_LIMIT_MAX_SESSIONS_PER_CLIENT = 18,
-    /// JSON values in a message, which cost far more in memory than on the wire; one with more is
-    /// invalid. An HTTP endpoint counts those of messages with more than 2,048, until their calls
-    /// and tasks have ended: bodies above 64 KiB may have twice as many at once, and those of one
-    /// principal as many; smaller bodies as many, and those of one principal a quarter. A further
-    /// one is refused as busy. Default 500000.
+    /// Maximum JSON values in a message, which take far more memory than their text; a message
+    /// with more is invalid. An HTTP endpoint also counts the values of all messages with more
+    /// than 2,048, until their calls and tasks have ended. Bodies above 64 KiB may have twice
+    /// this number in total, and those of one principal this number; smaller bodies this number
+    /// in total, and those of one principal a quarter. Beyond that, messages are refused as busy.
+    /// Default 500000.
     TRUNKLINE_LIMIT_MAX_VALUES = 19,
-    /// Size of the results of all tasks that are kept. Beyond it calls that would become tasks
-    /// are refused as busy, and a task whose result finds no room fails. In bytes. Default
-    /// 268435456.
+    /// Total size of the results of all kept tasks. Beyond it, calls that would become tasks are
+    /// refused as busy, and a task whose result does not fit fails. In bytes. Default 268435456.
     TRUNKLINE_LIMIT_MAX_TASK_BYTES = 20,
-    /// Size of the results of the tasks of one principal, or of one session or pipe where no
-    /// tokens are verified. In bytes. Default 67108864.
+    /// Total size of the task results per principal, or per session or pipe if no tokens are
+    /// verified. In bytes. Default 67108864.
     TRUNKLINE_LIMIT_MAX_TASK_BYTES_PER_CLIENT = 21,
-    /// Longest time of one call of the store. In milliseconds. Default 5000.
+    /// Timeout of each store call. In milliseconds. Default 5000.
     TRUNKLINE_LIMIT_STORE_DEADLINE_MS = 22,
-    /// Size of the names that clients have given of what they want to be notified of, with 128
-    /// bytes more for each: resources, tasks and elicitations, of all sessions and streams. One
-    /// principal, or one address behind trusted proxies, may have a quarter of it. Beyond it,
-    /// further ones are refused as busy. In bytes. Default 67108864.
+    /// Memory budget for the names that clients subscribe to (resources, tasks and elicitations),
+    /// for all sessions and streams, with 128 bytes added for each name. One principal, or one
+    /// address behind trusted proxies, may use a quarter of it. Beyond it, new subscriptions are
+    /// refused as busy. In bytes. Default 67108864.
     TRUNKLINE_LIMIT_MAX_SUBSCRIPTION_BYTES = 23,
 }
 
@@ -186,9 +185,9 @@ pub unsafe extern "C" fn trunkline_server_options_set_instructions(
     set!(options, options.registration.put("instructions", text!(instructions)))
 }
 
-/// Sets the answer to a registration whose name, URI or argument is taken: an error, or the new
-/// one takes the place of the old (a notebook cell that runs twice, a module that is loaded
-/// again). Default "error".
+/// Sets the behavior if a name, URI or argument is registered twice: an error, or the new
+/// registration replaces the old (a notebook cell that runs twice, a module that is reloaded).
+/// Default "error".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_set_on_duplicate(
     options: *mut trunkline_server_options,
@@ -197,9 +196,9 @@ pub unsafe extern "C" fn trunkline_server_options_set_on_duplicate(
     set!(options, options.given.put("onDuplicate", text!(on_duplicate)))
 }
 
-/// Sets whether to show in lists also the features that need scopes which the caller's token
-/// lacks. A client can learn by that of what it could ask a scope for. A call without the scopes
-/// is answered by the challenge that names them in either case. Default false.
+/// Sets whether to list features even if the caller's token lacks their scopes, so that clients
+/// can discover what to ask a scope for. Either way, a call without the scopes gets a challenge
+/// that names them. Default false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_set_list_out_of_scope(
     options: *mut trunkline_server_options,
@@ -208,8 +207,8 @@ pub unsafe extern "C" fn trunkline_server_options_set_list_out_of_scope(
     set!(options, options.given.put("listOutOfScope", list_out_of_scope))
 }
 
-/// Sets whether to show clients the detail of internal failures. Otherwise they get a generic
-/// text, and the log gets the detail. Default false.
+/// Sets whether to send clients the details of internal failures. By default they get a generic
+/// message, and the details are logged. Default false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_set_debug(
     options: *mut trunkline_server_options,
@@ -218,9 +217,9 @@ pub unsafe extern "C" fn trunkline_server_options_set_debug(
     set!(options, options.given.put("debug", debug))
 }
 
-/// Adds one of the keys that seal the state of requests that take several rounds: the first
-/// seals, all open. Instances that share them can continue each other's rounds. Without keys, a
-/// random key of this process is used. Each is 32 random bytes, as a string in Base64.
+/// Adds one of the keys that seal the state of requests that take several rounds: the first one
+/// seals, all of them open. Instances that share them can continue each other's rounds. By
+/// default, a random key per process. Each key is 32 random bytes, as a Base64 string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_add_state_key(
     options: *mut trunkline_server_options,
@@ -229,8 +228,8 @@ pub unsafe extern "C" fn trunkline_server_options_add_state_key(
     set!(options, options.given.push("stateKeys", text!(state_key))?)
 }
 
-/// Sets whether to let clients that can answer elicitation and sampling by tasks (2025-11-25): no
-/// message waits for their answers. Default false.
+/// Sets whether to let clients that support it answer elicitation and sampling through tasks
+/// (2025-11-25), so that no message is kept waiting for the answer. Default false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_set_client_request_tasks(
     options: *mut trunkline_server_options,
@@ -239,8 +238,8 @@ pub unsafe extern "C" fn trunkline_server_options_set_client_request_tasks(
     set!(options, options.given.put("clientRequestTasks", client_request_tasks))
 }
 
-/// Sets whether to run handlers again from the top for each answer in the legacy era too, as
-/// 2026-07-28 does: shows handlers that cannot stand it. For tests. Default false.
+/// Sets whether to rerun handlers from the top for each answer in the legacy era too, as
+/// 2026-07-28 does, to find handlers that do not support it. For tests. Default false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_set_rerun_handlers(
     options: *mut trunkline_server_options,
@@ -249,11 +248,10 @@ pub unsafe extern "C" fn trunkline_server_options_set_rerun_handlers(
     set!(options, options.given.put("rerunHandlers", rerun_handlers))
 }
 
-/// Sets the place of the tasks and of the sessions of the legacy era over HTTP, so that they
-/// outlive their process and other workers answer for them: a URL, `sqlite:PATH` for the
-/// processes of one machine, `redis://HOST` or `rediss://HOST` for many, `memory:` for tests.
-/// Workers that share a store must be of one server. By default both are in the memory of the
-/// process.
+/// Sets the where to keep tasks, and HTTP sessions of the legacy era, so that they outlive the
+/// process and other workers can serve them: a URL, `sqlite:PATH` for processes on one machine,
+/// `redis://HOST` or `rediss://HOST` for many machines, `memory:` for tests. Workers that share a
+/// store must run the same server. By default, both are kept in the memory of the process.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_set_store(
     options: *mut trunkline_server_options,
@@ -262,8 +260,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_store(
     set!(options, options.given.put("store", text!(store)))
 }
 
-/// Adds one of the extensions that are declared, by their ids, with their settings. The settings
-/// are a JSON object.
+/// Adds one of the declared extensions: their settings, by id. The settings are a JSON object.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_set_extension(
     options: *mut trunkline_server_options,
@@ -273,8 +270,8 @@ pub unsafe extern "C" fn trunkline_server_options_set_extension(
     set!(options, options.given.put_in("extensions", text!(name), parsed("settings", text!(settings))?)?)
 }
 
-/// Adds one of the capabilities that are declared outside of the specification, by name, with
-/// their settings. The settings are a JSON object.
+/// Adds one of the declared experimental capabilities: their settings, by name. The settings are
+/// a JSON object.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_set_experimental(
     options: *mut trunkline_server_options,
@@ -284,8 +281,9 @@ pub unsafe extern "C" fn trunkline_server_options_set_experimental(
     set!(options, options.given.put_in("experimental", text!(name), parsed("settings", text!(settings))?)?)
 }
 
-/// Sets whether to report requests to OpenTelemetry, as spans and measurements. By default where
-/// the program has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+/// Sets whether to report requests to OpenTelemetry, as spans and metrics. Enabled by default if
+/// the program uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust),
+/// through callbacks (C).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_set_telemetry(
     options: *mut trunkline_server_options,
@@ -297,8 +295,8 @@ pub unsafe extern "C" fn trunkline_server_options_set_telemetry(
 /// Sets how long clients may keep lists and what the server says about itself. Resources have
 /// their own: `trunkline_server_add`.
 ///
-/// - `ttl_ms`: Time after receipt for which a client may keep the result; 0: it asks again each
-///   time. In milliseconds. Default 0.
+/// - `ttl_ms`: Time for which a client may cache the result; 0 disables caching. In milliseconds.
+///   Default 0.
 /// - `cache_scope`: The callers that may share a cached result: only the one it was made for, or
 ///   all. Default "private". Empty: the default.
 #[unsafe(no_mangle)]
@@ -441,7 +439,7 @@ impl OptionsHandle for trunkline_http_options {
     }
 }
 
-/// Sets the host to listen on. The default reaches this machine only. Default "127.0.0.1".
+/// Sets the host to listen on. By default, only this machine can connect. Default "127.0.0.1".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_host(
     options: *mut trunkline_http_options,
@@ -450,7 +448,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_host(
     set!(options, options.given.put("host", text!(host)))
 }
 
-/// Sets the port to listen on; 0 takes one that is free. Default 8000.
+/// Sets the port to listen on; 0 picks a free one. Default 8000.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_port(
     options: *mut trunkline_http_options,
@@ -459,7 +457,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_port(
     set!(options, options.given.put("port", port))
 }
 
-/// Sets the path of the endpoint; a slash at its end makes no difference. Default "/mcp".
+/// Sets the path of the endpoint, with or without a trailing slash. Default "/mcp".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_path(
     options: *mut trunkline_http_options,
@@ -468,10 +466,11 @@ pub unsafe extern "C" fn trunkline_http_options_set_path(
     set!(options, options.given.put("path", text!(path)))
 }
 
-/// Sets whether to answer the probes of orchestrators and load balancers, which need no access
-/// token: `GET /healthz` with 200 as long as the process serves, `GET /readyz` with 200 or 503:
-/// not ready is a server that is closing, or whose store does not answer within half a second.
-/// Where a router has chosen the path of the endpoint, such routes are its matter. Default false.
+/// Sets whether to answer the probes of orchestrators and load balancers, without an access
+/// token: `GET /healthz` returns 200 while the process is serving, `GET /readyz` returns 200 or
+/// 503. A server is not ready if it is closing, or if its store does not respond within half a
+/// second. If a router has already chosen the endpoint's path, health routes are up to the
+/// application. Default false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_health(
     options: *mut trunkline_http_options,
@@ -480,7 +479,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_health(
     set!(options, options.given.put("health", health))
 }
 
-/// Sets whether to keep no sessions for clients of the legacy era. Default false.
+/// Sets whether to keep no sessions for legacy clients. Default false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_stateless(
     options: *mut trunkline_http_options,
@@ -489,8 +488,8 @@ pub unsafe extern "C" fn trunkline_http_options_set_stateless(
     set!(options, options.given.put("stateless", stateless))
 }
 
-/// Sets whether to answer with plain JSON and never with an event stream, except to
-/// `subscriptions/listen`; progress and log messages of a call are dropped. Default false.
+/// Sets whether to respond with plain JSON and never with an event stream, except to
+/// `subscriptions/listen`; the progress and log messages of a call are dropped. Default false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_json(
     options: *mut trunkline_http_options,
@@ -499,7 +498,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_json(
     set!(options, options.given.put("json", json))
 }
 
-/// Adds one of the names in `Host` that are allowed beside those of this machine, with or without
+/// Adds one of the names allowed in `Host` in addition to those of this machine, with or without
 /// a port; `*` allows every name. A server that does not listen on loopback checks `Host` only if
 /// names are listed.
 #[unsafe(no_mangle)]
@@ -510,7 +509,7 @@ pub unsafe extern "C" fn trunkline_http_options_allow_host(
     set!(options, options.given.push("allowedHosts", text!(allowed_host))?)
 }
 
-/// Adds one of the values of `Origin` that are allowed beside those of this machine, such as
+/// Adds one of the values allowed in `Origin` in addition to those of this machine, such as
 /// `https://app.example`; `*` allows every page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_allow_origin(
@@ -520,9 +519,8 @@ pub unsafe extern "C" fn trunkline_http_options_allow_origin(
     set!(options, options.given.push("allowedOrigins", text!(allowed_origin))?)
 }
 
-/// Sets the size of the events that are kept of all sessions. Beyond it the sessions that have
-/// been quiet the longest lose theirs: their clients cannot come back to a stream that broke. In
-/// bytes. Default 268435456.
+/// Sets the total size of the events kept for all sessions. Beyond it, the longest-idle sessions
+/// lose theirs, and their clients cannot resume a broken stream. In bytes. Default 268435456.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_max_replay_bytes(
     options: *mut trunkline_http_options,
@@ -531,7 +529,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_max_replay_bytes(
     set!(options, options.given.put("maxReplayBytes", max_replay_bytes))
 }
 
-/// Sets the time after which a client comes back when its connection was closed early. In
+/// Sets the delay after which a client reconnects if its connection was closed early. In
 /// milliseconds. Default 1000.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_retry_ms(
@@ -541,9 +539,10 @@ pub unsafe extern "C" fn trunkline_http_options_set_retry_ms(
     set!(options, options.given.put("retryMs", retry_ms))
 }
 
-/// Sets the connections at once, and never more than the process has descriptors for, less 64.
-/// Beyond it one without a request gives way: one that had none in its first 100 ms, or else the
-/// oldest. Where each has a request, further ones wait in the system's backlog. Default 16384.
+/// Sets the maximum concurrent connections, always at least 64 below the process's descriptor
+/// limit. Beyond it, a connection without a request is closed: one that sent none in its first
+/// 100 ms, or else the oldest. If all have a request, new connections wait in the system's
+/// backlog. Default 16384.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_max_connections(
     options: *mut trunkline_http_options,
@@ -552,9 +551,9 @@ pub unsafe extern "C" fn trunkline_http_options_set_max_connections(
     set!(options, options.given.put("maxConnections", max_connections))
 }
 
-/// Sets the connections at once of one peer's address; 0 has no bound, for behind a proxy all of
-/// them are of one address. Beyond it one of its own without a request gives way; where each has
-/// a request, further ones are closed at once. Default 0.
+/// Sets the maximum concurrent connections per peer address; 0 means no limit, for servers behind
+/// a proxy, where all connections share one address. Beyond it, a connection of that address
+/// without a request is closed; if all have a request, new ones are closed at once. Default 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_max_connections_per_address(
     options: *mut trunkline_http_options,
@@ -563,12 +562,12 @@ pub unsafe extern "C" fn trunkline_http_options_set_max_connections_per_address(
     set!(options, options.given.put("maxConnectionsPerAddress", max_connections_per_address))
 }
 
-/// Adds one of the reverse proxies in front, each by its address, as a network, such as
-/// `10.0.0.0/8`, or as `unix` for those on the Unix socket. A request that one of them brings has
-/// its client at the last address in `X-Forwarded-For` outside of these. With proxies, clients
-/// without an access token have shares by their addresses (of IPv6 by its first 64 bits), as
-/// principals have: of requests, bodies, sessions, tasks and requests a minute. Without, all of
-/// them are one behind a proxy, and nobody has a share.
+/// Adds one of the reverse proxies in front of the server: each an address, a network such as
+/// `10.0.0.0/8`, or `unix` for proxies on the Unix socket. For requests from them, the client is
+/// the last address in `X-Forwarded-For` outside of this list. Clients without an access token
+/// then get a share per address (for IPv6, per 64-bit prefix), as principals do: of requests,
+/// bodies, sessions, tasks and requests per minute. Without trusted proxies, all clients behind a
+/// proxy count as one, and there are no shares.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_add_trusted_proxy(
     options: *mut trunkline_http_options,
@@ -577,8 +576,8 @@ pub unsafe extern "C" fn trunkline_http_options_add_trusted_proxy(
     set!(options, options.given.push("trustedProxies", text!(trusted_proxy))?)
 }
 
-/// Sets the longest time of a connection without a request, or for the head of one; it may be
-/// twice that. Then the connection is closed. In milliseconds. Default 60000.
+/// Sets the maximum time for a connection without a request, or to send the head of one; it can
+/// take up to twice as long. Then the connection is closed. In milliseconds. Default 60000.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_idle_timeout_ms(
     options: *mut trunkline_http_options,
@@ -587,10 +586,10 @@ pub unsafe extern "C" fn trunkline_http_options_set_idle_timeout_ms(
     set!(options, options.given.put("idleTimeoutMs", idle_timeout_ms))
 }
 
-/// Sets the longest time for which a client reads nothing of what is written to it. Then the
-/// connection is closed; the client of a session can come back to its streams. On Linux a client
-/// that vanished without a word is found by it, too: by the first sign of life of its stream that
-/// nobody acknowledges. In milliseconds. Default 60000.
+/// Sets the maximum time for which a client may not read what is sent to it. Then the connection
+/// is closed; a client with a session can resume its streams. On Linux this also detects clients
+/// that vanished, by the first keep-alive of their stream that is not acknowledged. In
+/// milliseconds. Default 60000.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_write_timeout_ms(
     options: *mut trunkline_http_options,
@@ -599,9 +598,10 @@ pub unsafe extern "C" fn trunkline_http_options_set_write_timeout_ms(
     set!(options, options.given.put("writeTimeoutMs", write_timeout_ms))
 }
 
-/// Sets the requests without a session at once, until their call has ended: those of 2026-07-28,
-/// and all of a stateless server. Further ones are refused as busy, before their body is read. As
-/// many bodies are read at once; beyond it the oldest one is given up as busy. Default 4096.
+/// Sets the maximum concurrent requests outside of sessions, counted until their call has ended:
+/// those of 2026-07-28, and all requests of a stateless server. Beyond it, requests are refused
+/// as busy before their body is read. Equally many bodies are read at once; beyond that, the
+/// oldest is abandoned as busy. Default 4096.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_max_requests(
     options: *mut trunkline_http_options,
@@ -610,11 +610,12 @@ pub unsafe extern "C" fn trunkline_http_options_set_max_requests(
     set!(options, options.given.put("maxRequests", max_requests))
 }
 
-/// Sets the size of all bodies that are being read or served, until their calls and tasks have
-/// ended; never less than one message may have. A request for which there is no room is refused
-/// as busy. One client may use a quarter of it, the last 16 MiB are for bodies up to 64 KiB, and
-/// larger ones must arrive at 4 KiB a second. Inside a web framework, bodies that wait for their
-/// access token to be verified have a quarter of it besides. In bytes. Default 268435456.
+/// Sets the total size of all bodies being read or served, until their calls and tasks have
+/// ended; at least the maximum size of a message. Requests that do not fit are refused as busy.
+/// One client may use a quarter of it, the last 16 MiB are reserved for bodies up to 64 KiB, and
+/// larger ones must arrive at 4 KiB per second or more. Inside a web framework, bodies waiting
+/// for their access token to be verified have an additional quarter of it. In bytes. Default
+/// 268435456.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_max_body_bytes(
     options: *mut trunkline_http_options,
@@ -623,9 +624,9 @@ pub unsafe extern "C" fn trunkline_http_options_set_max_body_bytes(
     set!(options, options.given.put("maxBodyBytes", max_body_bytes))
 }
 
-/// Sets the POST requests a minute of one principal, or, where no tokens are verified, of one
-/// address behind trusted proxies or else of one session; requests of none of them count
-/// together. Further ones are refused with 429 and `Retry-After`. 0: no bound. Default 0.
+/// Sets the POST requests per minute and principal, or, if no tokens are verified, per address
+/// behind trusted proxies or else per session; requests with none of these count together. Beyond
+/// it, requests are refused with 429 and `Retry-After`. 0 means no limit. Default 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_rate_limit(
     options: *mut trunkline_http_options,
@@ -634,7 +635,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_rate_limit(
     set!(options, options.given.put("rateLimit", rate_limit))
 }
 
-/// Sets the requests that one of them may send at once before that limit holds. Default 20.
+/// Sets the burst of requests that a caller may send before that limit applies. Default 20.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_rate_burst(
     options: *mut trunkline_http_options,
@@ -645,8 +646,8 @@ pub unsafe extern "C" fn trunkline_http_options_set_rate_burst(
 
 /// Listens on a Unix socket instead of an address.
 ///
-/// - `path`: The path of a Unix socket to listen on, in the place of host and port. A socket that
-///   a dead server left there is replaced; ours is removed when the listener closes.
+/// - `path`: The path of a Unix socket to listen on, instead of host and port. A socket left
+///   behind by a dead server is replaced; it is removed when the listener closes.
 /// - `mode`: The permissions of the Unix socket, as for files, such as 0660. 0: 0600.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_unix(
@@ -664,10 +665,10 @@ pub unsafe extern "C" fn trunkline_http_options_set_unix(
 
 /// Sets what each session keeps for clients whose connection breaks; 0: nothing.
 ///
-/// - `replay_events`: Events of each session that are kept for clients whose connection breaks; 0
-///   keeps none, and events have no ids. Default 1000.
-/// - `replay_bytes`: Size of the events that are kept of each session; the newest is kept
-///   whatever its size. In bytes. Default 4194304.
+/// - `replay_events`: Events kept per session for reconnecting clients; 0 keeps none, and events
+///   have no ids. Default 1000.
+/// - `replay_bytes`: Total size of the events kept per session; the newest is kept whatever its
+///   size. In bytes. Default 4194304.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_replay(
     options: *mut trunkline_http_options,
@@ -705,9 +706,9 @@ impl OptionsHandle for trunkline_client_options {
     }
 }
 
-/// Sets the capabilities that servers may use, beyond those of handlers, roots and tasks, which
-/// are declared by themselves: those of requests whose input the caller gives itself, and those
-/// of extensions. JSON.
+/// Sets the additional capabilities that servers may use. Those of handlers, roots and tasks are
+/// declared automatically; add those of requests whose input the caller supplies itself, and
+/// those of extensions. JSON.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_capabilities(
     options: *mut trunkline_client_options,
@@ -717,7 +718,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_capabilities(
 }
 
 /// Sets the directories and files that servers may work in: their URIs begin with `file://`.
-/// Without this option servers cannot ask for them. A JSON array.
+/// Without this option, servers cannot request roots. A JSON array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_roots(
     options: *mut trunkline_client_options,
@@ -726,8 +727,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_roots(
     set!(options, options.given.put("roots", parsed("roots", text!(roots))?))
 }
 
-/// Adds one of the values for placeholders in configurations, before those of the environment:
-/// `workspaceFolder` for `${workspaceFolder}`, `input:key` for `${input:key}`.
+/// Adds one of the values for placeholders in configurations, which take precedence over the
+/// environment: `workspaceFolder` for `${workspaceFolder}`, `input:key` for `${input:key}`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_variable(
     options: *mut trunkline_client_options,
@@ -737,8 +738,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_variable(
     set!(options, options.given.put_in("variables", text!(name), text!(value))?)
 }
 
-/// Sets the revision to speak: negotiated (`auto`), the newest of one era without a fallback
-/// (`legacy`, `modern`), or one revision without a probe. Default "auto".
+/// Sets the protocol revision: negotiated (`auto`), the newest of one era without a fallback
+/// (`legacy`, `modern`), or a specific revision without a probe. Default "auto".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_revision(
     options: *mut trunkline_client_options,
@@ -747,8 +748,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_revision(
     set!(options, options.given.put("revision", text!(revision)))
 }
 
-/// Sets whether to receive changes of lists on every revision: servers of the legacy era send
-/// them anyway, others are asked by a subscription. Default false.
+/// Sets whether to receive list changes on every revision: legacy servers send them anyway, for
+/// others the client opens a subscription. Default false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_listen(
     options: *mut trunkline_client_options,
@@ -757,8 +758,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_listen(
     set!(options, options.given.put("listen", listen))
 }
 
-/// Sets the longest time of a request; each progress notification starts it anew. In
-/// milliseconds. Default 60000.
+/// Sets the timeout of a request; each progress notification restarts it. In milliseconds.
+/// Default 60000.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_timeout_ms(
     options: *mut trunkline_client_options,
@@ -767,8 +768,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_timeout_ms(
     set!(options, options.given.put("timeoutMs", timeout_ms))
 }
 
-/// Sets the longest time of a request however much it progresses, and of a list with all its
-/// pages. Never less than the other. In milliseconds. Default 600000.
+/// Sets the maximum time of a request regardless of progress, and of a list with all its pages.
+/// Never less than the timeout. In milliseconds. Default 600000.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_max_timeout_ms(
     options: *mut trunkline_client_options,
@@ -777,9 +778,9 @@ pub unsafe extern "C" fn trunkline_client_options_set_max_timeout_ms(
     set!(options, options.given.put("maxTimeoutMs", max_timeout_ms))
 }
 
-/// Sets the longest time of a handler that answers a request of the server, for example while the
-/// user fills in a form. The time of the call that the request belongs to stands still meanwhile.
-/// In milliseconds. Default 600000.
+/// Sets the maximum time for a handler to answer a server's request, for example while the user
+/// fills in a form. The timeout of the call it belongs to is paused meanwhile. In milliseconds.
+/// Default 600000.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_input_timeout_ms(
     options: *mut trunkline_client_options,
@@ -788,8 +789,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_input_timeout_ms(
     set!(options, options.given.put("inputTimeoutMs", input_timeout_ms))
 }
 
-/// Sets whether to refuse requests of the server for input or roots while no request of this
-/// client is in flight that they could belong to. Default false.
+/// Sets whether to refuse a server's requests for input or roots while this client has no request
+/// in flight that they could belong to. Default false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_related_requests_only(
     options: *mut trunkline_client_options,
@@ -798,9 +799,9 @@ pub unsafe extern "C" fn trunkline_client_options_set_related_requests_only(
     set!(options, options.given.put("relatedRequestsOnly", related_requests_only))
 }
 
-/// Sets the most requests of the server that are answered by tasks and kept (2025-11-25): those
-/// for elicitation and sampling for which there are handlers. With 0, servers are told that the
-/// client has none. Default 1024.
+/// Sets the maximum number of server requests run as tasks and kept (2025-11-25): those for
+/// elicitation and sampling that have handlers. With 0, the client declares no support for them.
+/// Default 1024.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_max_host_tasks(
     options: *mut trunkline_client_options,
@@ -809,7 +810,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_max_host_tasks(
     set!(options, options.given.put("maxHostTasks", max_host_tasks))
 }
 
-/// Sets the most bytes of the results of those tasks that are kept. In bytes. Default 16777216.
+/// Sets the maximum total size of the kept results of those tasks, in bytes. In bytes. Default
+/// 16777216.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_max_host_task_bytes(
     options: *mut trunkline_client_options,
@@ -818,7 +820,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_max_host_task_bytes(
     set!(options, options.given.put("maxHostTaskBytes", max_host_task_bytes))
 }
 
-/// Sets the longest time that such a task is kept after it began; its handler ends with it. In
+/// Sets the maximum lifetime of such a task from its start; its handler ends with it. In
 /// milliseconds. Default 3600000.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_host_task_ttl_ms(
@@ -828,9 +830,9 @@ pub unsafe extern "C" fn trunkline_client_options_set_host_task_ttl_ms(
     set!(options, options.given.put("hostTaskTtlMs", host_task_ttl_ms))
 }
 
-/// Sets whether to answer forms and pages of servers at the terminal of the process, one after
-/// the other, where the program has no handler for them. Without a terminal servers are told that
-/// they cannot ask. The program must not read from the terminal meanwhile. Default false.
+/// Sets whether to show servers' forms and pages in the terminal of the process, one at a time,
+/// if the program has no handler for them. Without a terminal, the capability is not declared.
+/// The program must not read from the terminal meanwhile. Default false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_terminal_forms(
     options: *mut trunkline_client_options,
@@ -839,7 +841,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_terminal_forms(
     set!(options, options.given.put("terminalForms", terminal_forms))
 }
 
-/// Sets the most rounds of requests for input in one call (2026-07-28). Default 10.
+/// Sets the maximum rounds of requests for input per call (2026-07-28). Default 10.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_max_input_rounds(
     options: *mut trunkline_client_options,
@@ -848,9 +850,9 @@ pub unsafe extern "C" fn trunkline_client_options_set_max_input_rounds(
     set!(options, options.given.put("maxInputRounds", max_input_rounds))
 }
 
-/// Sets whether to keep results for as long as the server says (2026-07-28: `ttlMs`,
-/// `cacheScope`): lists and the contents of resources. Notifications of changes end that earlier.
-/// Default true.
+/// Sets whether to cache results for as long as the server allows (2026-07-28: `ttlMs`,
+/// `cacheScope`): lists and the contents of resources. Change notifications invalidate them
+/// earlier. Default true.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_cache(
     options: *mut trunkline_client_options,
@@ -859,8 +861,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_cache(
     set!(options, options.given.put("cache", cache))
 }
 
-/// Sets the most bytes of results that are kept; the oldest go first. There are at most 1,024 of
-/// them. In bytes. Default 16777216.
+/// Sets the maximum size of cached results in bytes; the oldest are evicted first. There are at
+/// most 1,024 of them. In bytes. Default 16777216.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_max_cache_bytes(
     options: *mut trunkline_client_options,
@@ -869,9 +871,9 @@ pub unsafe extern "C" fn trunkline_client_options_set_max_cache_bytes(
     set!(options, options.given.put("maxCacheBytes", max_cache_bytes))
 }
 
-/// Sets whether to check the structured content of tools against the output schemas of their most
-/// recent list; results that do not match are errors. A program that has not listed the tools
-/// gets results as they are, and those of tasks. Default true.
+/// Sets whether to validate the structured content of tools against the output schemas of their
+/// latest list; results that do not match are errors. If the program has not listed the tools,
+/// results are not validated, nor are those of tasks. Default true.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_validate_results(
     options: *mut trunkline_client_options,
@@ -880,8 +882,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_validate_results(
     set!(options, options.given.put("validateResults", validate_results))
 }
 
-/// Sets the least severe log messages that servers are asked for; without it, their default: on
-/// 2026-07-28 they send nothing.
+/// Sets the minimum severity of log messages requested from servers; by default, the server
+/// decides: on 2026-07-28 it sends none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_log_level(
     options: *mut trunkline_client_options,
@@ -890,7 +892,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_log_level(
     set!(options, options.given.put("logLevel", text!(log_level)))
 }
 
-/// Sets the longest time of opening the conversation, all attempts together. In milliseconds.
+/// Sets the maximum time to open the connection, for all attempts together. In milliseconds.
 /// Default 30000.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_connect_timeout_ms(
@@ -900,9 +902,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_connect_timeout_ms(
     set!(options, options.given.put("connectTimeoutMs", connect_timeout_ms))
 }
 
-/// Sets whether to make a connection anew that was lost, when the next call needs it. Calls that
-/// were in flight have failed by then. Without it, the client ends with its connection. Default
-/// true.
+/// Sets whether to reconnect on the next call if the connection was lost; calls in flight fail.
+/// Without it, the client ends with its connection. Default true.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_reconnect(
     options: *mut trunkline_client_options,
@@ -911,8 +912,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_reconnect(
     set!(options, options.given.put("reconnect", reconnect))
 }
 
-/// Sets the longest silence of a server on a pipe before it is taken for one of the legacy era.
-/// In milliseconds. Default 5000.
+/// Sets the maximum silence of a server on a pipe before it is treated as legacy. In
+/// milliseconds. Default 5000.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_probe_timeout_ms(
     options: *mut trunkline_client_options,
@@ -921,9 +922,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_probe_timeout_ms(
     set!(options, options.given.put("probeTimeoutMs", probe_timeout_ms))
 }
 
-/// Sets the longest time that a child process may take to exit by itself when the client closes,
-/// or gives up connecting to it; then it is asked to terminate, and at last killed. In
-/// milliseconds. Default 2000.
+/// Sets the maximum time for a child process to exit on its own when the client closes, or gives
+/// up connecting to it; then it is terminated, and finally killed. In milliseconds. Default 2000.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_close_timeout_ms(
     options: *mut trunkline_client_options,
@@ -932,7 +932,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_close_timeout_ms(
     set!(options, options.given.put("closeTimeoutMs", close_timeout_ms))
 }
 
-/// Sets the largest message, sent or received. In bytes. Default 67108864.
+/// Sets the maximum size of a message, sent or received. In bytes. Default 67108864.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_max_message_bytes(
     options: *mut trunkline_client_options,
@@ -941,7 +941,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_max_message_bytes(
     set!(options, options.given.put("maxMessageBytes", max_message_bytes))
 }
 
-/// Sets the JSON values in a message, which cost far more in memory than on the wire. Default
+/// Sets the maximum JSON values in a message, which take far more memory than their text. Default
 /// 1000000.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_max_values(
@@ -951,8 +951,9 @@ pub unsafe extern "C" fn trunkline_client_options_set_max_values(
     set!(options, options.given.put("maxValues", max_values))
 }
 
-/// Sets whether to report requests to OpenTelemetry, as spans and measurements. By default where
-/// the program has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+/// Sets whether to report requests to OpenTelemetry, as spans and metrics. Enabled by default if
+/// the program uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust),
+/// through callbacks (C).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_telemetry(
     options: *mut trunkline_client_options,
@@ -961,8 +962,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_telemetry(
     set!(options, options.given.put("telemetry", telemetry))
 }
 
-/// Adds one of the headers of each request. For HTTP; of a configuration or a group, for those of
-/// its servers that leave it open.
+/// Adds one of the headers sent with each request. For HTTP; of a configuration or a group, for
+/// those of its servers that leave it open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_header(
     options: *mut trunkline_client_options,
@@ -972,9 +973,9 @@ pub unsafe extern "C" fn trunkline_client_options_set_header(
     set!(options, options.endpoint.put_in("headers", text!(name), text!(value))?)
 }
 
-/// Sets the certificates in PEM that are trusted beside those of the system, and those of the
-/// files that `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name. For HTTP; of a configuration or a
-/// group, for those of its servers that leave it open.
+/// Sets the trusted certificates in PEM, in addition to those of the system and of the files
+/// named by `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE`. For HTTP; of a configuration or a group,
+/// for those of its servers that leave it open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_ca(
     options: *mut trunkline_client_options,
@@ -983,9 +984,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_ca(
     set!(options, options.endpoint.put("ca", text!(ca)))
 }
 
-/// Sets the certificate of the client in PEM, for servers that ask for one (mTLS), and those of
-/// its issuers. For HTTP; of a configuration or a group, for those of its servers that leave it
-/// open.
+/// Sets the client certificate in PEM, for servers that require one (mTLS), and those of its
+/// issuers. For HTTP; of a configuration or a group, for those of its servers that leave it open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_client_certificate(
     options: *mut trunkline_client_options,
@@ -1004,7 +1004,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_client_key(
     set!(options, options.endpoint.put("clientKey", text!(client_key)))
 }
 
-/// Sets the URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`,
+/// Sets the URL of a proxy. By default, it is taken from the environment: `HTTPS_PROXY`,
 /// `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`. For HTTP; of a configuration or a group, for those of
 /// its servers that leave it open.
 #[unsafe(no_mangle)]
@@ -1015,9 +1015,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_proxy(
     set!(options, options.endpoint.put("proxy", text!(proxy)))
 }
 
-/// Adds one of the environment variables for the child process, beside those that it inherits.
-/// For child processes; of a configuration or a group, for those of its servers that leave it
-/// open.
+/// Adds one of the additional environment variables for the child process. For child processes;
+/// of a configuration or a group, for those of its servers that leave it open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_env(
     options: *mut trunkline_client_options,
@@ -1027,9 +1026,9 @@ pub unsafe extern "C" fn trunkline_client_options_set_env(
     set!(options, options.child.put_in("env", text!(name), text!(value))?)
 }
 
-/// Sets whether the child process inherits the whole environment of this process, secrets
-/// included; otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`,
-/// on Windows those that programs need there. Default false. For child processes; of a
+/// Sets whether to `true` to inherit the whole environment of this process, including secrets;
+/// otherwise the child inherits only `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on
+/// Windows the variables that programs need there. Default false. For child processes; of a
 /// configuration or a group, for those of its servers that leave it open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_inherit_env(
@@ -1039,7 +1038,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_inherit_env(
     set!(options, options.child.put("inheritEnv", inherit_env))
 }
 
-/// Sets the folder that the child process runs in; this process's own by default. For child
+/// Sets the working directory of the child process; by default, that of this process. For child
 /// processes; of a configuration or a group, for those of its servers that leave it open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_cwd(
@@ -1049,9 +1048,9 @@ pub unsafe extern "C" fn trunkline_client_options_set_cwd(
     set!(options, options.child.put("cwd", text!(cwd)))
 }
 
-/// Sets the destination of its standard error: that of this process, nothing but the last lines
-/// for error messages (`keep`), or none (`discard`). Default "inherit". For child processes; of a
-/// configuration or a group, for those of its servers that leave it open.
+/// Sets the where its stderr goes: to the stderr of this process, nowhere except that the last
+/// lines are captured for error messages (`keep`), or nowhere (`discard`). Default "inherit". For
+/// child processes; of a configuration or a group, for those of its servers that leave it open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_stderr(
     options: *mut trunkline_client_options,
@@ -1060,10 +1059,10 @@ pub unsafe extern "C" fn trunkline_client_options_set_stderr(
     set!(options, options.child.put("stderr", text!(destination)))
 }
 
-/// Sets the a file that takes its standard error in the place of that of this process, at the end
-/// of what is there; it is created if it is missing. `/dev/fd/3` is a descriptor of this process
-/// where the system has such files. The last lines are kept all the same. For child processes; of
-/// a configuration or a group, for those of its servers that leave it open.
+/// Sets the a file to which its stderr is appended, instead of the stderr of this process; it is
+/// created if missing. `/dev/fd/3` is a descriptor of this process, on systems that have such
+/// files. The last lines are captured as well. For child processes; of a configuration or a
+/// group, for those of its servers that leave it open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_stderr_file(
     options: *mut trunkline_client_options,
@@ -1149,8 +1148,8 @@ pub unsafe extern "C" fn trunkline_request_options_set_result_schema(
     set!(options, options.message.result_schema = Some(parsed("result_schema", text!(result_schema))?))
 }
 
-/// Sets the longest time of the request, or of each page; progress starts it anew. The
-/// connection's option by default. In milliseconds.
+/// Sets the timeout of the request, or of each page; progress restarts it. By default, the
+/// connection's option. In milliseconds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_request_options_set_timeout_ms(
     options: *mut trunkline_request_options,
@@ -1159,8 +1158,8 @@ pub unsafe extern "C" fn trunkline_request_options_set_timeout_ms(
     set!(options, options.message.options.timeout = Some(Time::from_millis(timeout_ms).0))
 }
 
-/// Sets the longest time however much it progresses, or of all pages. The connection's option by
-/// default. In milliseconds.
+/// Sets the maximum time regardless of progress, or for all pages. By default, the connection's
+/// option. In milliseconds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_request_options_set_max_timeout_ms(
     options: *mut trunkline_request_options,
@@ -1169,9 +1168,9 @@ pub unsafe extern "C" fn trunkline_request_options_set_max_timeout_ms(
     set!(options, options.message.options.max_timeout = Some(Time::from_millis(max_timeout_ms).0))
 }
 
-/// Sets whether the caller gives the input that the server needs (2026-07-28), in the place of
-/// the client's handlers: the requests are the error `inputRequired`, and the call is made again
-/// with the answers. Default false.
+/// Sets whether to let the caller supply the input that the server needs (2026-07-28), instead of
+/// the client's handlers: the call fails with the error `inputRequired`, which contains the
+/// requests; call again with the answers. Default false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_request_options_set_manual_input(
     options: *mut trunkline_request_options,
@@ -1180,7 +1179,7 @@ pub unsafe extern "C" fn trunkline_request_options_set_manual_input(
     set!(options, options.message.options.manual_input = manual_input)
 }
 
-/// Sets the answers to the requests of the round before, by their keys: results of
+/// Sets the answers to the requests of the previous round, by key: results of
 /// `elicitation/create`, `sampling/createMessage` or `roots/list`. A JSON object.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_request_options_set_input_responses(
@@ -1194,7 +1193,7 @@ pub unsafe extern "C" fn trunkline_request_options_set_input_responses(
     )
 }
 
-/// Sets the state of the server, as it came with the requests.
+/// Sets the server's state, exactly as received with the requests.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_request_options_set_request_state(
     options: *mut trunkline_request_options,
@@ -1203,7 +1202,7 @@ pub unsafe extern "C" fn trunkline_request_options_set_request_state(
     set!(options, options.message.options.input_responses.request_state = Some(text!(request_state).into()))
 }
 
-/// Sets whether to ask the server even if the result is kept and fresh. Default false.
+/// Sets whether to bypass the cache. Default false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_request_options_set_fresh(
     options: *mut trunkline_request_options,

@@ -175,29 +175,29 @@ export interface SkillFile {
 }
 
 /**
- * The options of transports for the servers of a configuration or a group that leave them open:
- * those of programs for programs, those of HTTP for URLs.
+ * Default transport options for the servers of a configuration or a group: process options apply to
+ * commands, HTTP options to URLs.
  */
 export interface ServerDefaults {
-  /** Environment variables of programs. An entry's own come first. */
+  /** Environment variables of child processes. Those of an entry take precedence. */
   env?: Record<string, string> | undefined;
-  /** The working directory of programs. */
+  /** The working directory of child processes. */
   cwd?: string | undefined;
-  /** Give programs the whole environment of this process. */
+  /** Pass the whole environment of this process to child processes. */
   inheritEnv?: boolean | undefined;
-  /** The destination of the standard error of programs: `inherit`, `keep` or `discard`. */
+  /** Where the stderr of child processes goes: `inherit`, `keep` or `discard`. */
   stderr?: string | undefined;
-  /** A file for the standard error of programs. */
+  /** A file for the stderr of child processes. */
   stderrFile?: string | undefined;
-  /** Headers of each request over HTTP. An entry's own come first. */
+  /** Headers of each HTTP request. Those of an entry take precedence. */
   headers?: Record<string, string> | undefined;
-  /** Certificates in PEM that are trusted besides those of the system, for `https://`. */
+  /** Trusted certificates in PEM, in addition to those of the system, for `https://`. */
   ca?: string | undefined;
-  /** The certificate of the client in PEM, for `https://`. */
+  /** The client certificate in PEM, for `https://`. */
   clientCertificate?: string | undefined;
   /** The private key of that certificate, in PEM. */
   clientKey?: string | undefined;
-  /** The URL of a proxy to servers that are not on this machine. */
+  /** The URL of a proxy for servers that are not on this machine. */
   proxy?: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-//! The options of an authorization, checked before anything is served.
+//! The options of authorization, validated before anything is served.
 
 use super::{
     Algorithm, Authorization, Scheme, TokenVerifier,
@@ -27,7 +27,7 @@ use url::Url;
 const MIN_SECRET: usize = 32;
 
 trunkline_proto::options! {
-    /// Access tokens that requests to an endpoint need: `transport.auth` of a listener.
+    /// Access tokens required by an endpoint: `transport.auth` of a listener.
     ///
     /// ```
     /// use trunkline::auth::{AuthorizationOptions, DpopPolicy};
@@ -39,36 +39,36 @@ trunkline_proto::options! {
     /// ```
     #[derive(Debug, Clone)]
     pub struct AuthorizationOptions {
-        /// The public URL of the endpoint, which tokens must be issued for (its canonical URI, RFC
+        /// The public URL of the endpoint, for which tokens must be issued (its canonical URI, RFC
         /// 8707).
         @into resource: String => "resource" as Required = String::new(),
-        /// The servers where clients get tokens. The issuers by default.
+        /// The authorization servers where clients get tokens. By default, the issuers.
         @each(String) authorization_servers: Vec<String> => "authorizationServers" = Vec::new(),
-        /// Scopes that the metadata tells clients to ask for: those for basic use, not the whole
-        /// catalogue. The required ones by default.
+        /// Scopes that the metadata tells clients to request: those for basic use, not the whole
+        /// catalogue. By default, the required scopes.
         @each(String) scopes: Vec<String> => "scopes" = Vec::new(),
         /// Scopes that every request needs.
         @each(String) required_scopes: Vec<String> => "requiredScopes" = Vec::new(),
         /// Scopes that imply narrower ones, such as `{"admin": ["read", "write"]}`.
         implies: BTreeMap<String, Vec<String>> => "implies" = BTreeMap::new(),
-        /// Tokens that are bound to keys (RFC 9449). Bound tokens need their proof wherever they
-        /// are accepted.
+        /// Binding of tokens to keys (RFC 9449): off, optional or required. Bound tokens need their
+        /// proof wherever they are accepted.
         dpop: DpopPolicy => "dpop" = DpopPolicy::Off,
-        /// Algorithms by which proofs may be signed. All of them by default.
+        /// Algorithms allowed for signing proofs. By default, all supported ones.
         @into dpop_algorithms: Vec<Algorithm> => "dpopAlgorithms" = Algorithm::ALL.to_vec(),
-        /// Proofs need a nonce of the server: `true`, or a secret of 32 bytes or more in
-        /// Base64 that all processes of one endpoint share.
+        /// Require proofs to contain a server nonce: `true`, or a secret of 32 bytes or more in
+        /// Base64, shared by all processes of one endpoint.
         @into dpop_nonce: DpopNonce => "dpopNonce" as NonceSecret = DpopNonce::Off,
-        /// Proofs that are remembered, so that none is good twice; a fifth of them for one
-        /// key. Beyond it requests are refused with 503. Each process remembers those that it has
-        /// seen, each for as long as its date is accepted, in some 20 bytes; processes that share
-        /// the `store` of the server refuse those of one another, too.
+        /// Maximum number of proofs remembered to prevent replay, of which one key may use a fifth.
+        /// Beyond it, requests are refused with 503. Each process remembers the proofs it has seen
+        /// for as long as their date is accepted, at about 20 bytes each; processes that share the
+        /// `store` of the server also refuse each other's.
         dpop_proofs: usize => "dpopProofs" = dpop::DEFAULT_MAX,
-        /// The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs
-        /// name it. By default the origin of the resource with the path of the request.
+        /// The URL of the endpoint as clients see it, if a proxy changes the path: DPoP proofs
+        /// contain it. By default, the origin of the resource with the path of the request.
         @some(String) public_url: Option<String> => "publicUrl" = None,
-        /// Further members of the metadata document, such as `resource_name` (RFC 9728 section 2);
-        /// not those that other options give.
+        /// Additional members of the metadata document, such as `resource_name` (RFC 9728 section
+        /// 2), except those set by other options.
         metadata: Map<String, Value> => "metadata" = Map::new(),
     }
 }
@@ -95,15 +95,15 @@ impl AuthorizationOptions {
     }
 }
 
-/// The binding of tokens to keys of the client (RFC 9449).
+/// Binding of tokens to the client's key (RFC 9449).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum DpopPolicy {
-    /// Bearer tokens only. Tokens that are bound are refused, for nobody would check their binding.
+    /// Bearer tokens only. Bound tokens are refused, because their binding would not be checked.
     #[default]
     Off,
-    /// Both; a token that is bound needs its proof.
+    /// Both; a bound token needs its proof.
     Optional,
     /// Bound tokens only.
     Required,
@@ -125,16 +125,16 @@ impl Described for DpopPolicy {
     };
 }
 
-/// The nonces that proofs must hold (RFC 9449 section 9).
+/// Nonces that proofs must contain (RFC 9449 section 9).
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum DpopNonce {
-    /// None.
+    /// No nonces.
     #[default]
     Off,
-    /// Those of a secret that this process makes up.
+    /// Nonces derived from a random secret of this process.
     Random,
-    /// Those of this secret: 32 random bytes or more.
+    /// Nonces derived from this secret: 32 random bytes or more.
     Secret(Vec<u8>),
 }
 
@@ -144,7 +144,7 @@ impl<T: Into<Vec<u8>>> From<T> for DpopNonce {
     }
 }
 
-/// Without the secret.
+/// Omits the secret.
 impl fmt::Debug for DpopNonce {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -155,7 +155,7 @@ impl fmt::Debug for DpopNonce {
     }
 }
 
-/// The form of nonces in JSON: a boolean, or the secret in Base64.
+/// The JSON form of nonces: a boolean, or the secret in Base64.
 struct NonceSecret;
 
 impl JsonForm<DpopNonce> for NonceSecret {
@@ -180,7 +180,7 @@ impl JsonForm<DpopNonce> for NonceSecret {
     }
 }
 
-/// An option that cannot be.
+/// An invalid option.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", OptionNames::Snake.text(&self.in_json()))]
 pub struct AuthOptionError {
@@ -194,7 +194,7 @@ impl AuthOptionError {
         Self { option, problem: problem.into() }
     }
 
-    /// The text with the names of JSON, which stand in backticks within the problem.
+    /// The message with JSON names, which are in backticks within the problem.
     #[doc(hidden)]
     pub fn in_json(&self) -> String {
         format!("auth.{} {}", self.option, self.problem)
@@ -202,11 +202,11 @@ impl AuthOptionError {
 }
 
 impl Authorization {
-    /// Judges the options. `verifier` judges the tokens; [`Authorization::jwt`] is the usual case,
-    /// and [`super::JwtVerifier`] its verifier.
+    /// Validates the options. `verifier` verifies the tokens; usually you use
+    /// [`Authorization::jwt`] with [`super::JwtVerifier`] instead.
     ///
     /// # Errors
-    /// If an option is wrong; the text names it.
+    /// If an option is invalid; the message names it.
     pub fn new(options: AuthorizationOptions, verifier: Arc<dyn TokenVerifier>) -> Result<Self, AuthOptionError> {
         let resource = options.resource_url()?;
         let public_url = options.public_url.as_deref().map(|url| endpoint_url("publicUrl", url)).transpose()?;
@@ -295,8 +295,8 @@ fn random_secret() -> Result<[u8; MIN_SECRET], AuthOptionError> {
     Ok(secret)
 }
 
-/// An absolute https URL that names an endpoint (RFC 8707 section 2, RFC 9728 section 1.2). Clients
-/// send their tokens there, so plain http is for this machine only (SEC-12).
+/// An absolute https URL of an endpoint (RFC 8707 section 2, RFC 9728 section 1.2). Clients send
+/// their tokens there, so plain http is only for the local machine (SEC-12).
 fn endpoint_url(option: &'static str, text: &str) -> Result<Url, AuthOptionError> {
     match Url::parse(text) {
         Ok(url) if is_safe(&url) && bare(url.clone()) == url => Ok(url),
@@ -318,7 +318,7 @@ fn check_scopes<'a>(option: &'static str, scopes: impl IntoIterator<Item = &'a S
                 format!("has {scope:?}, which is not a scope (RFC 6749 section 3.3)"),
             ));
         }
-        // AUS-13: refresh tokens are the client's business with its authorization server.
+        // AUS-13: refresh tokens are between the client and its authorization server.
         if scope == "offline_access" && option != "implies" {
             return Err(AuthOptionError::new(option, "has offline_access, which no resource needs"));
         }

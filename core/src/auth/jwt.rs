@@ -1,5 +1,4 @@
-//! The verifier for JWT access tokens: their issuer's keys, found by discovery and kept for a
-//! while.
+//! The verifier for JWT access tokens, with the issuer's keys found by discovery and cached.
 
 use super::{
     Algorithm, AuthOptionError, Fetch, FetchError, Identity, Refusal, TokenVerifier, Verification,
@@ -28,20 +27,20 @@ use std::{
 };
 use url::Url;
 
-/// Longest time to find an issuer's keys.
+/// Maximum time to find an issuer's keys.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// Tokens that may wait for the keys of an issuer: no fewer than an HTTP endpoint asks a verifier
-/// about at once, which gives each address a share of them.
+/// Maximum tokens waiting for an issuer's keys: at least as many as an HTTP endpoint verifies at
+/// once, which gives each address a share of them.
 const MAX_WAITING: usize = 4096;
-/// Keys that are tried for a token that names none.
+/// Keys tried for a token that names none.
 const MAX_TRIED: usize = 16;
 /// Values of `typ` of access tokens (RFC 9068 section 2.1).
 const TYPES: [&str; 2] = ["at+jwt", "application/at+jwt"];
-/// The general type, which many issuers write in its place.
+/// The generic type, which many issuers use instead.
 const GENERAL_TYPE: &str = "JWT";
 
 trunkline_proto::options! {
-    /// The JWTs that are accepted as access tokens.
+    /// JWTs accepted as access tokens.
     ///
     /// ```
     /// use trunkline::{
@@ -56,28 +55,28 @@ trunkline_proto::options! {
     /// ```
     #[derive(Debug, Clone)]
     pub struct JwtOptions {
-        /// The issuers of JWTs that are accepted (`iss`, letter by letter): https, or http on this
-        /// machine. The authorization servers by default.
+        /// The accepted issuers (`iss`, compared character by character): https, or http on this
+        /// machine. By default, the authorization servers.
         @each(String) issuer: Vec<String> => "issuer" as OneOrMore = Vec::new(),
-        /// Audiences of which a token must name one, in the place of the resource.
+        /// Accepted audiences, of which a token must name one, instead of the resource.
         @each(String) audience: Vec<String> => "audience" as OneOrMore = Vec::new(),
-        /// The issuer's keys: a JSON Web Key Set. By default the issuer's metadata says where they
-        /// are (RFC 8414, OpenID Connect Discovery).
+        /// The issuer's keys: a JSON Web Key Set. By default, they are found through the issuer's
+        /// metadata (RFC 8414, OpenID Connect Discovery).
         @some(Value) jwks: Option<Value> => "jwks" = None,
         /// The URL of the issuer's keys.
         @some(String) jwks_uri: Option<String> => "jwksUri" = None,
-        /// Algorithms by which tokens may be signed, of ES256, ES384, ES512, EdDSA, PS256, PS384,
-        /// PS512, RS256, RS384 and RS512. All of them by default.
+        /// Algorithms allowed for signing tokens, out of ES256, ES384, ES512, EdDSA, PS256, PS384,
+        /// PS512, RS256, RS384 and RS512. By default, all of these.
         @into algorithms: Vec<Algorithm> => "algorithms" = Algorithm::ALL.to_vec(),
-        /// Accept only JWTs of the type `at+jwt`, as RFC 9068 (section 4) has it. Many issuers
-        /// write `JWT`, or no type, into their access tokens as into their ID tokens; those tell
-        /// themselves apart by their audience then. The option is for issuers that write the type,
-        /// above all where an audience is the id of a client.
+        /// Accept only JWTs of the type `at+jwt`, as RFC 9068 (section 4) requires. Many issuers
+        /// put `JWT`, or no type, in access tokens and ID tokens alike, which then differ only by
+        /// audience. Set this if your issuer sets the type, especially if an audience is a client
+        /// id.
         strict_type: bool => "strictType" = false,
     }
 }
 
-/// The form of a list in JSON that is mostly one text.
+/// The JSON form of a list that usually has one string.
 struct OneOrMore;
 
 impl JsonForm<Vec<String>> for OneOrMore {
@@ -102,13 +101,13 @@ impl JsonForm<Vec<String>> for OneOrMore {
 }
 
 impl JwtOptions {
-    /// The tokens of one issuer, with keys by discovery.
+    /// Accepts tokens of one issuer, with keys found by discovery.
     pub fn new(issuer: impl Into<String>) -> Self {
         Self::default().with_issuer([issuer])
     }
 }
 
-/// Where the keys of an issuer are.
+/// Where to find an issuer's keys.
 enum KeySource {
     Discovered,
     At(String),
@@ -158,17 +157,17 @@ struct IssuerState {
     waiting: Vec<Verification>,
 }
 
-/// The next step with a token.
+/// The next step in verifying a token.
 enum TokenStep<'a> {
     Answer(Result<Identity, Refusal>),
     Wait { issuer: usize, state: MutexGuard<'a, IssuerState>, fetch: bool },
 }
 
 impl JwtVerifier {
-    /// A verifier that gets documents through `fetch`.
+    /// A verifier that fetches documents with `fetch`.
     ///
     /// # Errors
-    /// If an option is wrong; the text names it.
+    /// If an option is invalid; the message names it.
     pub fn new(options: JwtOptions, fetch: Arc<dyn Fetch>) -> Result<Self, AuthOptionError> {
         let JwtOptions { issuer: issuers, audience: audiences, jwks, jwks_uri, algorithms, strict_type } = options;
         let keys = KeySource::of(jwks, jwks_uri)?;
@@ -284,15 +283,15 @@ impl Policy {
         TokenStep::Answer(claims::judge(jws.claims, &expected).map_err(|text| Refusal::InvalidToken(text.into())))
     }
 
-    /// Returns whether the type of a JWT is that of an access token; it keeps other JWTs of an
-    /// issuer out.
+    /// Returns whether the type of a JWT is that of an access token; keeps out an issuer's other
+    /// JWTs.
     fn is_access_token(&self, typ: Option<&str>) -> bool {
         let Some(typ) = typ else { return !self.strict_type };
         let is = |known: &str| known.eq_ignore_ascii_case(typ);
         TYPES.into_iter().any(is) || (!self.strict_type && is(GENERAL_TYPE))
     }
 
-    /// Fetches in the background; those who wait go on afterwards.
+    /// Fetches in the background and wakes the waiting verifications.
     fn fetch_keys(self: &Arc<Self>, index: usize, runtime: &Arc<dyn Runtime>) {
         let (inner, clock) = (Arc::clone(self), Arc::clone(runtime));
         runtime.spawn(Box::pin(async move {
@@ -358,7 +357,7 @@ async fn document(fetch: &dyn Fetch, place: &Url) -> Result<Value, FetchError> {
     }
 }
 
-/// Runs a future until the time is up.
+/// Runs a future until the timeout.
 pub(super) async fn within<T>(runtime: &dyn Runtime, limit: Duration, mut future: BoxedTask<T>) -> Option<T> {
     let mut up = runtime.sleep_until(runtime.now() + limit);
     poll_fn(|context| match future.as_mut().poll(context) {

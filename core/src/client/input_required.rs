@@ -1,4 +1,4 @@
-//! Requests for input in the place of a result (2026-07-28), and the answers to them.
+//! Requests for input instead of a result (2026-07-28), and the answers to them.
 
 use crate::protocol::{
     RawJson,
@@ -13,11 +13,11 @@ use serde_json::{
 };
 use std::collections::BTreeMap;
 
-/// The most requests of one round.
+/// Maximum requests per round.
 const MAX_REQUESTS: usize = 64;
 
-/// The input that a server needs before it has a result. [`InputRequired::answer`] makes the next
-/// round of it.
+/// The input that a server needs before it has a result. Turn it into the next round with
+/// [`InputRequired::answer`].
 ///
 /// ```
 /// use serde_json::json;
@@ -45,7 +45,7 @@ const MAX_REQUESTS: usize = 64;
 #[non_exhaustive]
 pub struct InputRequired {
     pub(super) requests: IndexMap<String, InputRequest>,
-    /// The state of the server, a JSON string that only it can read.
+    /// The server's state, a JSON string that only the server can read.
     state: Option<RawJson>,
 }
 
@@ -55,7 +55,7 @@ pub struct InputRequired {
 pub struct InputRequest {
     /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
     pub method: String,
-    /// The parameters; an empty object if there were none.
+    /// The parameters; an empty object if there are none.
     pub params: RawJson,
 }
 
@@ -64,15 +64,15 @@ trunkline_proto::options! {
     /// [`RequestOptions::with_input_responses`](super::RequestOptions::with_input_responses).
     #[derive(Debug, Clone, PartialEq)]
     pub struct InputResponses {
-        /// The answers to the requests of the round before, by their keys: results of
+        /// The answers to the requests of the previous round, by key: results of
         /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
         @into input_responses: Option<BTreeMap<String, RawJson>> => "inputResponses" = None,
-        /// The state of the server, as it came with the requests.
+        /// The server's state, exactly as received with the requests.
         @some(EchoedState) request_state: Option<EchoedState> => "requestState" = None,
     }
 }
 
-/// The state of a server (`requestState`), which goes back to it as it came.
+/// A server's state (`requestState`), which is sent back exactly as received.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EchoedState(RawJson);
 
@@ -105,7 +105,7 @@ impl<'de> Deserialize<'de> for EchoedState {
 }
 
 impl InputRequired {
-    /// Reads the result of a server.
+    /// Parses the result of a server.
     pub(super) fn read(result: &RawJson) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Result_<'a> {
@@ -148,25 +148,24 @@ impl InputRequired {
         Self::read(&result)
     }
 
-    /// The state of the server, for a caller that answers later or elsewhere
+    /// The server's state, for a caller that answers later or elsewhere
     /// ([`InputResponses::with_request_state`]).
     pub fn request_state(&self) -> Option<String> {
         self.state.as_ref()?.parse().ok()
     }
 
-    /// The requests by their keys, in the server's order. Without any, the call is to be made again
-    /// as it is.
+    /// The requests by key, in the server's order. If there are none, repeat the call unchanged.
     pub fn requests(&self) -> impl ExactSizeIterator<Item = (&str, &InputRequest)> {
         self.requests.iter().map(|(key, request)| (key.as_str(), request))
     }
 
-    /// The answers to the requests, by their keys, with the state of the server.
+    /// The answers by key, with the server's state.
     pub fn answer<K: Into<String>>(self, responses: impl IntoIterator<Item = (K, RawJson)>) -> InputResponses {
         InputResponses { request_state: self.state.map(EchoedState), ..responses.into_iter().collect() }
     }
 }
 
-/// Answers by the keys of their requests, without a state of the server: those of a task.
+/// Answers by key, without a server state: those for a task.
 impl<K: Into<String>> FromIterator<(K, RawJson)> for InputResponses {
     fn from_iter<I: IntoIterator<Item = (K, RawJson)>>(responses: I) -> Self {
         let responses = responses.into_iter().map(|(key, response)| (key.into(), response)).collect();
@@ -175,13 +174,13 @@ impl<K: Into<String>> FromIterator<(K, RawJson)> for InputResponses {
 }
 
 impl InputResponses {
-    /// Returns whether there are answers, though perhaps to nothing, or a state.
+    /// Returns whether there are answers (even an empty set) or a state.
     pub(super) fn are_given(&self) -> bool {
         self.input_responses.is_some() || self.request_state.is_some()
     }
 
-    /// The parameters of the next round: the original ones, with the answers and the state as it
-    /// came (MRTR-15, MRTR-17).
+    /// The parameters of the next round: the original ones, with the answers and the unchanged
+    /// state (MRTR-15, MRTR-17).
     pub(super) fn with_params(&self, params: Option<&RawJson>) -> Result<RawJson, serde_json::Error> {
         let mut members: IndexMap<String, &RawValue> = params.map_or(Ok(IndexMap::new()), RawJson::parse)?;
         let responses = self.input_responses.as_ref().filter(|responses| !responses.is_empty());

@@ -18,7 +18,7 @@ use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 trunkline_proto::options! {
-    /// Limits and behaviour of a client.
+    /// Limits and behavior of a client.
     ///
     /// ```
     /// use std::time::Duration;
@@ -30,106 +30,106 @@ trunkline_proto::options! {
     /// ```
     #[derive(Debug, Clone)]
     pub struct ClientOptions {
-        /// The name and version of the client, which servers see. This library by default.
+        /// The name and version that servers see. By default, those of this library.
         info: Implementation => "info" as Info = this_library(),
-        /// The capabilities that servers may use, beyond those of handlers, roots and tasks, which
-        /// are declared by themselves: those of requests whose input the caller gives itself, and
-        /// those of extensions.
+        /// Additional capabilities that servers may use. Those of handlers, roots and tasks are
+        /// declared automatically; add those of requests whose input the caller supplies itself,
+        /// and those of extensions.
         capabilities: ClientCapabilities => "capabilities" = ClientCapabilities::default(),
-        /// The handlers for what servers ask and report; the capabilities that they need are
+        /// Handlers for requests and notifications from servers; the capabilities they need are
         /// declared.
         handlers: ClientHandlers = ClientHandlers::default(),
         /// The directories and files that servers may work in: their URIs begin with `file://`.
-        /// Without this option servers cannot ask for them.
+        /// Without this option, servers cannot request roots.
         @into roots: Option<Vec<Root>> => "roots" = None,
         /// The credentials of requests over HTTP.
         @into auth: Option<Arc<dyn ClientAuth>> = None,
-        /// Defaults for the transports of the servers of a configuration or a group.
+        /// Default transport options for the servers of a configuration or a group.
         server_defaults: ServerDefaults = ServerDefaults::default(),
-        /// Values for placeholders in configurations, before those of the environment:
+        /// Values for placeholders in configurations, which take precedence over the environment:
         /// `workspaceFolder` for `${workspaceFolder}`, `input:key` for `${input:key}`.
         @into variables: BTreeMap<String, String> => "variables" = BTreeMap::new(),
-        /// The revision to speak: negotiated (`auto`), the newest of one era without a fallback
-        /// (`legacy`, `modern`), or one revision without a probe.
+        /// The protocol revision: negotiated (`auto`), the newest of one era without a fallback
+        /// (`legacy`, `modern`), or a specific revision without a probe.
         revision: RevisionChoice => "revision" = RevisionChoice::Auto,
-        /// Receive changes of lists on every revision: servers of the legacy era send them anyway,
-        /// others are asked by a subscription.
+        /// Receive list changes on every revision: legacy servers send them anyway, for others the
+        /// client opens a subscription.
         listen: bool => "listen" = false,
-        /// Longest time of a request; each progress notification starts it anew.
+        /// Timeout of a request; each progress notification restarts it.
         timeout: Duration => "timeoutMs" as Millis = Duration::from_secs(60),
-        /// Longest time of a request however much it progresses, and of a list with all its pages.
-        /// Never less than the other.
+        /// Maximum time of a request regardless of progress, and of a list with all its pages.
+        /// Never less than the timeout.
         max_timeout: Duration => "maxTimeoutMs" as Millis = Duration::from_secs(600),
-        /// Longest time of a handler that answers a request of the server, for example while the
-        /// user fills in a form. The time of the call that the request belongs to stands still
-        /// meanwhile.
+        /// Maximum time for a handler to answer a server's request, for example while the user
+        /// fills in a form. The timeout of the call it belongs to is paused meanwhile.
         input_timeout: Duration => "inputTimeoutMs" as Millis = Duration::from_secs(600),
-        /// Refuse requests of the server for input or roots while no request of this client is in
-        /// flight that they could belong to.
+        /// Refuse a server's requests for input or roots while this client has no request in flight
+        /// that they could belong to.
         related_requests_only: bool => "relatedRequestsOnly" = false,
-        /// Most requests of the server that are answered by tasks and kept (2025-11-25): those for
-        /// elicitation and sampling for which there are handlers. With 0, servers are told that
-        /// the client has none.
-        max_host_tasks: usize => "maxHostTasks" = 1_024,
-        /// Most bytes of the results of those tasks that are kept.
-        max_host_task_bytes: usize => "maxHostTaskBytes" as Bytes = 16 << 20,
-        /// Longest time that such a task is kept after it began; its handler ends with it.
-        host_task_ttl: Duration => "hostTaskTtlMs" as Millis = Duration::from_secs(3600),
-        /// Answer forms and pages of servers at the terminal of the process, one after the other,
-        /// where the program has no handler for them. Without a terminal servers are told that they
-        /// cannot ask. The program must not read from the terminal meanwhile.
-        terminal_forms: bool => "terminalForms" = false,
-        /// Most rounds of requests for input in one call (2026-07-28).
-        max_input_rounds: usize => "maxInputRounds" = 10,
-        /// Keep results for as long as the server says (2026-07-28: `ttlMs`, `cacheScope`): lists
-        /// and the contents of resources. Notifications of changes end that earlier.
-        cache: bool => "cache" = true,
-        /// Most bytes of results that are kept; the oldest go first. There are at most 1,024 of
+        /// Maximum number of server requests run as tasks and kept (2025-11-25): those for
+        /// elicitation and sampling that have handlers. With 0, the client declares no support for
         /// them.
+        max_host_tasks: usize => "maxHostTasks" = 1_024,
+        /// Maximum total size of the kept results of those tasks, in bytes.
+        max_host_task_bytes: usize => "maxHostTaskBytes" as Bytes = 16 << 20,
+        /// Maximum lifetime of such a task from its start; its handler ends with it.
+        host_task_ttl: Duration => "hostTaskTtlMs" as Millis = Duration::from_secs(3600),
+        /// Show servers' forms and pages in the terminal of the process, one at a time, if the
+        /// program has no handler for them. Without a terminal, the capability is not declared. The
+        /// program must not read from the terminal meanwhile.
+        terminal_forms: bool => "terminalForms" = false,
+        /// Maximum rounds of requests for input per call (2026-07-28).
+        max_input_rounds: usize => "maxInputRounds" = 10,
+        /// Cache results for as long as the server allows (2026-07-28: `ttlMs`, `cacheScope`):
+        /// lists and the contents of resources. Change notifications invalidate them earlier.
+        cache: bool => "cache" = true,
+        /// Maximum size of cached results in bytes; the oldest are evicted first. There are at most
+        /// 1,024 of them.
         max_cache_bytes: usize => "maxCacheBytes" as Bytes = 16 << 20,
-        /// Check the structured content of tools against the output schemas of their most recent
-        /// list; results that do not match are errors. A program that has not listed the
-        /// tools gets results as they are, and those of tasks.
+        /// Validate the structured content of tools against the output schemas of their latest
+        /// list; results that do not match are errors. If the program has not listed the tools,
+        /// results are not validated, nor are those of tasks.
         validate_results: bool => "validateResults" = true,
-        /// The least severe log messages that servers are asked for; without it, their default: on
-        /// 2026-07-28 they send nothing.
+        /// The minimum severity of log messages requested from servers; by default, the server
+        /// decides: on 2026-07-28 it sends none.
         @into log_level: Option<LoggingLevel> => "logLevel" = None,
-        /// Longest time of opening the conversation, all attempts together.
+        /// Maximum time to open the connection, for all attempts together.
         connect_timeout: Duration => "connectTimeoutMs" as Millis = Duration::from_secs(30),
-        /// Make a connection anew that was lost, when the next call needs it. Calls that were in
-        /// flight have failed by then. Without it, the client ends with its connection.
+        /// Reconnect on the next call if the connection was lost; calls in flight fail. Without it,
+        /// the client ends with its connection.
         reconnect: bool => "reconnect" = true,
-        /// Longest silence of a server on a pipe before it is taken for one of the legacy era.
+        /// Maximum silence of a server on a pipe before it is treated as legacy.
         probe_timeout: Duration => "probeTimeoutMs" as Millis = Duration::from_secs(5),
-        /// Longest time that a child process may take to exit by itself when the client closes, or
-        /// gives up connecting to it; then it is asked to terminate, and at last killed.
+        /// Maximum time for a child process to exit on its own when the client closes, or gives up
+        /// connecting to it; then it is terminated, and finally killed.
         close_timeout: Duration => "closeTimeoutMs" as Millis = Duration::from_secs(2),
-        /// Requests in flight at once; further ones are refused as busy.
+        /// Maximum requests in flight; beyond it, requests are refused as busy.
         max_in_flight: usize = 16_384,
-        /// Largest message, sent or received.
+        /// Maximum size of a message, sent or received.
         max_message_bytes: usize => "maxMessageBytes" as Bytes = 64 << 20,
-        /// Deepest nesting of arrays and objects in a message; at most 128.
+        /// Maximum nesting of arrays and objects in a message; at most 128.
         max_nesting: usize = 128,
-        /// JSON values in a message, which cost far more in memory than on the wire.
+        /// Maximum JSON values in a message, which take far more memory than their text.
         max_values: usize => "maxValues" = 1_000_000,
-        /// Report requests to OpenTelemetry, as spans and measurements. By default where the
-        /// program has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+        /// Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the
+        /// program uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature
+        /// (Rust), through callbacks (C).
         @into telemetry: Option<bool> => "telemetry" = None,
-        /// The receiver of spans and measurements, in the place of the program's.
+        /// A custom receiver of spans and metrics, instead of the program's.
         @into telemetry_receiver: Option<Arc<dyn Telemetry>> = None,
-        /// Internal: the span that the host of a binding has begun for the opening.
+        /// Internal: the span that the host of a binding has started for the opening.
         @into opening: Option<Arc<dyn OpenOperation>> = None,
     }
 }
 
 impl ClientOptions {
-    /// The same with the receiver of telemetry that the program has, where none is named.
+    /// Fills in the program's receiver of telemetry if none is set.
     pub(crate) fn with_telemetry_of_program(self) -> Self {
         let receiver = telemetry::or_of_program(self.telemetry, self.telemetry_receiver.clone());
         self.with_telemetry_receiver(receiver)
     }
 
-    /// The bounds of the conversation.
+    /// Limits of the conversation.
     #[doc(hidden)]
     pub fn limits(&self) -> Limits {
         Limits::default()
@@ -138,10 +138,10 @@ impl ClientOptions {
             .with_max_values(self.max_values)
     }
 
-    /// Judges the options together.
+    /// Validates the options in combination.
     ///
     /// # Errors
-    /// The reason, which names the option as JSON has it.
+    /// The reason, which names the option by its JSON name.
     #[doc(hidden)]
     pub fn check(&self) -> Result<(), String> {
         self.limits().check().map_err(|problem| format!("options.maxNesting: {problem}"))
@@ -171,7 +171,7 @@ impl JsonForm<Implementation> for Info {
     }
 }
 
-/// Takes the parameters of progress notifications.
+/// Receives the parameters of progress notifications.
 pub type ProgressHook = Arc<dyn Fn(&RawJson) + Send + Sync>;
 
 trunkline_proto::options! {
@@ -187,44 +187,42 @@ trunkline_proto::options! {
     /// ```
     #[derive(Clone)]
     pub struct RequestOptions {
-        /// Longest time of the request, or of each page; progress starts it anew. The connection's
-        /// option by default.
+        /// Timeout of the request, or of each page; progress restarts it. By default, the
+        /// connection's option.
         @into timeout: Option<Duration> => "timeoutMs" as Millis = None,
-        /// Longest time however much it progresses, or of all pages. The connection's option by
-        /// default.
+        /// Maximum time regardless of progress, or for all pages. By default, the connection's
+        /// option.
         @into max_timeout: Option<Duration> => "maxTimeoutMs" as Millis = None,
-        /// Asks for progress, and takes it.
+        /// Requests progress notifications and receives them.
         on_progress: Option<ProgressHook> = None,
-        /// The caller gives the input that the server needs (2026-07-28), in the place of the
-        /// client's handlers: the requests are the error `inputRequired`, and the call is made
-        /// again with the answers.
+        /// Let the caller supply the input that the server needs (2026-07-28), instead of the
+        /// client's handlers: the call fails with the error `inputRequired`, which contains the
+        /// requests; call again with the answers.
         manual_input: bool => "manualInput" = false,
-        /// The time that the server is asked to keep a task (2025-11-25); without it, the server
-        /// decides.
+        /// Requested lifetime of a task (2025-11-25); by default, the server decides.
         @into task_ttl: Option<Duration> = None,
-        /// Ask the server even if the result is kept and fresh.
+        /// Bypass the cache.
         fresh: bool => "fresh" = false,
         /// Internal: the request in the host of a binding.
         cause: Option<Arc<dyn Cause>> = None,
         /// Internal: the trace context that its messages carry.
         trace: Option<Arc<SentTrace>> = None,
         ;
-        /// The answers to the requests of the round before, where the caller drives the rounds.
+        /// The answers to the requests of the previous round, if the caller drives the rounds.
         input_responses: InputResponses,
     }
 }
 
 impl RequestOptions {
-    /// The names in JSON of the options that belong to the input of a call.
+    /// The JSON names of the options for a call's input.
     #[doc(hidden)]
     pub const OF_INPUT: [&str; 3] = ["manualInput", "inputResponses", "requestState"];
 
-    /// The names in JSON of the options that belong to results that may be kept.
+    /// The JSON names of the options for cacheable results.
     #[doc(hidden)]
     pub const OF_KEPT_RESULTS: [&str; 1] = ["fresh"];
 
-    /// Returns whether the caller drives the rounds of input: that was asked for, or answers are
-    /// given.
+    /// Returns whether the caller drives the rounds of input: it asked to, or it supplied answers.
     #[doc(hidden)]
     pub fn is_manual(&self) -> bool {
         self.manual_input || self.input_responses.are_given()

@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 use std::{sync::Arc, time::Duration};
 
 trunkline_proto::options! {
-    /// Limits and behaviour of a server.
+    /// Limits and behavior of a server.
     ///
     /// ```
     /// use trunkline::ServerOptions;
@@ -30,92 +30,92 @@ trunkline_proto::options! {
     /// ```
     #[derive(Debug, Clone, PartialEq)]
     pub struct ServerOptions {
-        /// Items on one page of a list.
+        /// Items per page of a list.
         page_size: usize => "pageSize" = 1000,
-        /// The answer to a registration whose name, URI or argument is taken: an error, or the new
-        /// one takes the place of the old (a notebook cell that runs twice, a module that is loaded
-        /// again).
+        /// The behavior if a name, URI or argument is registered twice: an error, or the new
+        /// registration replaces the old (a notebook cell that runs twice, a module that is
+        /// reloaded).
         on_duplicate: OnDuplicate => "onDuplicate" = OnDuplicate::Error,
-        /// Show in lists also the features that need scopes which the caller's token lacks. A
-        /// client can learn by that of what it could ask a scope for. A call without the scopes is
-        /// answered by the challenge that names them in either case.
+        /// List features even if the caller's token lacks their scopes, so that clients can
+        /// discover what to ask a scope for. Either way, a call without the scopes gets a challenge
+        /// that names them.
         list_out_of_scope: bool => "listOutOfScope" = false,
-        /// Show clients the detail of internal failures. Otherwise they get a generic text, and the
-        /// log gets the detail.
+        /// Send clients the details of internal failures. By default they get a generic message,
+        /// and the details are logged.
         debug: bool => "debug" = false,
-        /// HTTP sessions at once. For a further one the session that has been idle the longest
-        /// gives way; if all are busy, it is refused as busy.
+        /// Maximum concurrent HTTP sessions. The longest-idle session is evicted to make room; if
+        /// all are busy, new sessions are refused as busy.
         max_sessions: usize => "maxSessions" = 10_000,
-        /// HTTP sessions at once of one principal, where tokens are verified. For a further one its
-        /// own idlest gives way.
+        /// Maximum concurrent HTTP sessions of one principal, if tokens are verified. Its
+        /// longest-idle session is evicted to make room.
         max_sessions_per_client: usize => "maxSessionsPerClient" = 1000,
-        /// Longest time that an HTTP session may be idle; a minute for one that nothing has used
-        /// since it was opened.
+        /// Maximum idle time of an HTTP session; a minute for one that has not been used since it
+        /// was opened.
         session_idle: Duration => "sessionIdleMs" as Millis = Duration::from_secs(30 * 60),
-        /// Longest time from a signal, or from a close without a deadline of its own, to the end of
-        /// the server. Calls and tasks in flight may complete until its last fifth, which is a
-        /// second at most: then they fail, and their failures are sent and stored.
+        /// Maximum time to drain after a signal, or a close without its own deadline. Calls and
+        /// tasks in flight may run until the last fifth of it (at most a second); then they fail,
+        /// and their failures are sent and stored.
         drain_deadline: Duration => "drainDeadlineMs" as Millis = Duration::from_secs(5),
-        /// Time after which a quiet event stream gets a comment; 0: never.
+        /// Interval of comments on an idle event stream; 0 disables them.
         keep_alive: Duration => "keepAliveMs" as Millis = Duration::from_secs(15),
-        /// Keys that seal the state of requests that take several rounds: the first seals, all
-        /// open. Instances that share them can continue each other's rounds. Without keys, a random
-        /// key of this process is used. Each is 32 random bytes, as a string in Base64.
+        /// Keys that seal the state of requests that take several rounds: the first one seals, all
+        /// of them open. Instances that share them can continue each other's rounds. By default, a
+        /// random key per process. Each key is 32 random bytes, as a Base64 string.
         state_keys: Vec<StateKey> => "stateKeys" as StateKeys = Vec::new(),
-        /// Longest time of a client from one round to the next on 2026-07-28.
+        /// Maximum time between two rounds of a request on 2026-07-28.
         state_lifetime: Duration => "stateLifetimeMs" as Millis = Duration::from_secs(3600),
-        /// Most rounds of input that one request may need.
+        /// Maximum rounds of input per request.
         max_rounds: u32 => "maxRounds" = 16,
-        /// Longest time of a person to answer a request for input in the legacy era.
+        /// Maximum time for a person to answer a request for input in the legacy era.
         input_timeout: Duration => "inputTimeoutMs" as Millis = Duration::from_secs(600),
-        /// Let clients that can answer elicitation and sampling by tasks (2025-11-25): no message
-        /// waits for their answers.
+        /// Let clients that support it answer elicitation and sampling through tasks (2025-11-25),
+        /// so that no message is kept waiting for the answer.
         client_request_tasks: bool => "clientRequestTasks" = false,
-        /// Run handlers again from the top for each answer in the legacy era too, as 2026-07-28
-        /// does: shows handlers that cannot stand it. For tests.
+        /// Rerun handlers from the top for each answer in the legacy era too, as 2026-07-28 does,
+        /// to find handlers that do not support it. For tests.
         rerun_handlers: bool => "rerunHandlers" = false,
-        /// Longest time that a task is kept, and the time where the client names none.
+        /// Maximum lifetime of a task, and its default if the client requests none.
         task_ttl: Duration => "taskTtlMs" as Millis = Duration::from_secs(3600),
-        /// Time between two looks of a client at a task.
+        /// Suggested interval at which clients poll a task.
         task_poll_interval: Duration => "taskPollIntervalMs" as Millis = Duration::from_millis(500),
-        /// Tasks that are kept at once. Further ones are refused as busy.
+        /// Maximum tasks kept at once. Beyond it, new tasks are refused as busy.
         max_tasks: usize => "maxTasks" = 10_000,
-        /// Tasks that are kept at once of one principal, or of one session or pipe where no tokens
-        /// are verified.
+        /// Maximum tasks kept at once per principal, or per session or pipe if no tokens are
+        /// verified.
         max_tasks_per_client: usize => "maxTasksPerClient" = 1000,
-        /// Size of the results of all tasks that are kept. Beyond it calls that would become tasks
-        /// are refused as busy, and a task whose result finds no room fails.
+        /// Total size of the results of all kept tasks. Beyond it, calls that would become tasks
+        /// are refused as busy, and a task whose result does not fit fails.
         max_task_bytes: usize => "maxTaskBytes" as Bytes = 256 << 20,
-        /// Size of the results of the tasks of one principal, or of one session or pipe where no
-        /// tokens are verified.
+        /// Total size of the task results per principal, or per session or pipe if no tokens are
+        /// verified.
         max_task_bytes_per_client: usize => "maxTaskBytesPerClient" as Bytes = 64 << 20,
-        /// Size of the names that clients have given of what they want to be notified of, with 128
-        /// bytes more for each: resources, tasks and elicitations, of all sessions and streams.
-        /// One principal, or one address behind trusted proxies, may have a quarter of it. Beyond
-        /// it, further ones are refused as busy.
+        /// Memory budget for the names that clients subscribe to (resources, tasks and
+        /// elicitations), for all sessions and streams, with 128 bytes added for each name. One
+        /// principal, or one address behind trusted proxies, may use a quarter of it. Beyond it,
+        /// new subscriptions are refused as busy.
         max_subscription_bytes: usize => "maxSubscriptionBytes" as Bytes = 64 << 20,
-        /// Place of the tasks and of the sessions of the legacy era over HTTP, so that they outlive
-        /// their process and other workers answer for them: a URL, `sqlite:PATH` for the processes
-        /// of one machine, `redis://HOST` or `rediss://HOST` for many, `memory:` for tests. Workers
-        /// that share a store must be of one server. By default both are in the memory of the
-        /// process.
+        /// Where to keep tasks, and HTTP sessions of the legacy era, so that they outlive the
+        /// process and other workers can serve them: a URL, `sqlite:PATH` for processes on one
+        /// machine, `redis://HOST` or `rediss://HOST` for many machines, `memory:` for tests.
+        /// Workers that share a store must run the same server. By default, both are kept in the
+        /// memory of the process.
         @into store: Option<StoreChoice> => "store" as ChosenStore = None,
-        /// Longest time of one call of the store.
+        /// Timeout of each store call.
         store_deadline: Duration => "storeDeadlineMs" as Millis = Duration::from_secs(5),
-        /// Extensions that are declared, by their ids, with their settings.
+        /// Declared extensions: their settings, by id.
         extensions: Map<String, Value> => "extensions" = Map::new(),
-        /// Capabilities that are declared outside of the specification, by name, with their
-        /// settings.
+        /// Declared experimental capabilities: their settings, by name.
         experimental: Map<String, Value> => "experimental" = Map::new(),
-        /// Report requests to OpenTelemetry, as spans and measurements. By default where the
-        /// program has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+        /// Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the
+        /// program uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature
+        /// (Rust), through callbacks (C).
         @into telemetry: Option<bool> => "telemetry" = None,
-        /// The receiver of spans and measurements, in the place of the program's.
+        /// A custom receiver of spans and metrics, instead of the program's.
         @into telemetry_receiver: Option<Arc<dyn Telemetry>> = None,
         ;
-        /// The bounds of each conversation.
+        /// Limits of each conversation.
         limits: Limits,
-        /// Hints of lists and of the result of discovery, for the caches of clients.
+        /// Cache hints for lists and the discovery result.
         cache: CacheHints,
     }
 }
@@ -135,17 +135,17 @@ impl JsonForm<Vec<StateKey>> for StateKeys {
         texts.iter().map(key).collect()
     }
 
-    /// Keys are secret: their number is all that is told.
+    /// Keys are secret: only their number is shown.
     fn write(keys: &Vec<StateKey>) -> Value {
         keys.iter().map(|_| Value::from("…")).collect()
     }
 }
 
 impl ServerOptions {
-    /// Returns whether what is declared can be.
+    /// Returns whether the extensions and capabilities can be declared.
     ///
     /// # Errors
-    /// Checks the options; the error has the reason, and names the option as JSON has it.
+    /// Validates the options; the error has the reason, and names the option by its JSON name.
     #[doc(hidden)]
     pub fn check(&self) -> Result<(), RegisterError> {
         if self.page_size == 0 {
@@ -169,14 +169,15 @@ impl ServerOptions {
         Ok(())
     }
 
-    /// Longest time that calls in flight may go on when the server ends within its drain deadline.
+    /// Maximum time that calls in flight may continue when the server shuts down within its drain
+    /// deadline.
     #[doc(hidden)]
     pub fn drain_time(&self) -> Duration {
         const LAST_WORDS: Duration = Duration::from_secs(1);
         self.drain_deadline - (self.drain_deadline / 5).min(LAST_WORDS)
     }
 
-    /// With durations that can be added to any time.
+    /// Bounds durations so that they can be added to any time.
     pub(super) fn bounded(mut self) -> Self {
         const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
         if self.keep_alive.is_zero() {

@@ -1,5 +1,5 @@
-//! The bounds of one conversation, all options with defaults: every queue has a bound, every wait a
-//! deadline.
+//! The limits of one conversation, all configurable with defaults: every queue has a bound, every
+//! wait a deadline.
 
 use crate::protocol::{envelope::FrameBounds, options::Bytes};
 use std::time::Duration;
@@ -15,38 +15,38 @@ crate::options! {
     /// ```
     #[derive(Debug, Clone, PartialEq)]
     pub struct Limits {
-        /// Largest message. Over HTTP a larger one is refused with 413.
+        /// Maximum size of a message. Over HTTP, larger ones are refused with 413.
         max_message_bytes: usize => "maxMessageBytes" as Bytes = 4 << 20,
-        /// Deepest nesting of arrays and objects in a message; at most 128.
+        /// Maximum nesting of arrays and objects in a message; at most 128.
         max_nesting: usize => "maxNesting" = DEEPEST,
-        /// JSON values in a message, which cost far more in memory than on the wire; one with more
-        /// is invalid. An HTTP endpoint counts those of messages with more than 2,048, until their
-        /// calls and tasks have ended: bodies above 64 KiB may have twice as many at once, and
-        /// those of one principal as many; smaller bodies as many, and those of one principal a
-        /// quarter. A further one is refused as busy.
+        /// Maximum JSON values in a message, which take far more memory than their text; a message
+        /// with more is invalid. An HTTP endpoint also counts the values of all messages with more
+        /// than 2,048, until their calls and tasks have ended. Bodies above 64 KiB may have twice
+        /// this number in total, and those of one principal this number; smaller bodies this number
+        /// in total, and those of one principal a quarter. Beyond that, messages are refused as
+        /// busy.
         max_values: usize => "maxValues" = 500_000,
-        /// Calls that run at once in one session.
+        /// Maximum running calls per session.
         max_running: usize => "maxRunning" = 128,
-        /// Calls that wait for their turn in one session. Further ones are refused as busy.
+        /// Maximum queued calls per session. Beyond it, calls are refused as busy.
         max_waiting: usize => "maxWaiting" = 1024,
-        /// Size of all waiting calls of one session. A call for which there is no room is refused
-        /// as busy.
+        /// Total size of all queued calls of a session. Calls that do not fit are refused as busy.
         max_waiting_bytes: usize => "maxWaitingBytes" as Bytes = 64 << 20,
-        /// Longest time of a request; each progress notification starts it anew.
+        /// Timeout of a request; each progress notification restarts it.
         request_timeout: Duration = Duration::from_secs(60),
-        /// Longest time of a request however much it progresses.
+        /// Maximum time of a request regardless of progress.
         max_request_timeout: Duration = Duration::from_secs(600),
     }
 }
 
-/// JSON readers refuse what nests deeper.
+/// JSON readers refuse anything nested deeper.
 const DEEPEST: usize = 128;
 
 impl Limits {
-    /// Returns whether the limits can be kept.
+    /// Returns whether the limits are valid.
     ///
     /// # Errors
-    /// Which one cannot, and what the most is.
+    /// Which limit is invalid, and its maximum.
     pub fn check(&self) -> Result<(), String> {
         if self.max_nesting > DEEPEST {
             return Err(format!("the deepest nesting can be at most {DEEPEST}, not {}", self.max_nesting));
@@ -54,7 +54,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Most calls of a frame: a batch with more than may wait could not be served anyway.
+    /// Maximum calls in a frame: a batch with more than may be queued could not be served anyway.
     pub fn frame(&self) -> FrameBounds {
         FrameBounds {
             nesting: self.max_nesting,

@@ -1,4 +1,4 @@
-//! The options of a client's authorization, judged before anything is asked.
+//! The options of a client's authorization, validated before any request.
 
 use super::{
     AssertionRequest, AuthorizationHandler, IdentityTokenRequest, MemoryStore, TokenRequest, TokenStore, UrlOpener,
@@ -20,8 +20,8 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 use url::Url;
 
 trunkline_proto::options! {
-    /// Authorization of a client by OAuth 2.1, for servers over HTTP. Without options the server is
-    /// asked what it needs, the client registers itself, and the user logs in with the browser.
+    /// OAuth 2.1 authorization of a client, for servers over HTTP. Without options, the client
+    /// finds out what the server needs, registers itself, and the user logs in with the browser.
     ///
     /// ```
     /// use trunkline::auth::OAuthOptions;
@@ -30,78 +30,80 @@ trunkline_proto::options! {
     /// ```
     #[derive(Clone)]
     pub struct OAuthOptions {
-        /// An access token that the program has from elsewhere. No other option goes with it.
+        /// An access token obtained elsewhere. It cannot be combined with any other option.
         @some(TokenSource<TokenRequest>) token: Option<TokenSource<TokenRequest>> => "token" as SecretText = None,
-        /// The way to access tokens.
+        /// The OAuth grant used to get access tokens.
         grant: OAuthGrant => "grant" = OAuthGrant::AuthorizationCode,
-        /// The name of the program, for the page on which the user authorizes it.
+        /// The name of the program, shown to the user on the consent page.
         @into client_name: String => "clientName" = "trunkline".to_owned(),
-        /// A client id that was registered beforehand. Without one, the metadata document
-        /// of the client or a registration is used.
+        /// A pre-registered client id. Without one, the client uses its metadata document or
+        /// registers itself.
         @some(String) client_id: Option<String> => "clientId" = None,
-        /// The secret of that client.
+        /// The client's secret.
         @some(String) client_secret: Option<String> => "clientSecret" = None,
-        /// The issuer of the authorization server that knows the client. It is shown to no other.
+        /// The issuer of the authorization server that knows the client. No other issuer sees the
+        /// id and secret.
         @some(String) issuer: Option<String> => "issuer" = None,
-        /// The https URL of the client's metadata document, which is its id at authorization
-        /// servers that read such documents.
+        /// The https URL of the client's metadata document, used as its id by authorization servers
+        /// that support such documents.
         @some(String) client_metadata_url: Option<String> => "clientMetadataUrl" = None,
         /// The key with which the client authenticates (`private_key_jwt`, RFC 7523): PKCS #8 in
         /// PEM. It belongs to `clientId` or to the metadata document.
         @some(String) private_key: Option<String> => "privateKey" = None,
         /// The algorithm of that key.
         algorithm: Algorithm => "algorithm" = Algorithm::Es256,
-        /// The name of that key, for authorization servers that know several.
+        /// The id of that key, for authorization servers that know several.
         @some(String) key_id: Option<String> => "keyId" = None,
-        /// The scopes to ask for where the server names none. By default those of its metadata.
+        /// The scopes to request if the server names none. By default, those of its metadata.
         @each(String) scopes: Vec<String> => "scopes" = Vec::new(),
-        /// Ask for the scope `offline_access` where the authorization server lists it: some give
-        /// refresh tokens only with it, and the user must consent. By default where `store` keeps
-        /// credentials longer than the connection. Where it is refused, the user logs in without.
+        /// Request the scope `offline_access` if the authorization server lists it: some issue
+        /// refresh tokens only with it, and the user must consent. By default, it is requested if
+        /// `store` keeps credentials longer than the connection. If it is refused, the user logs in
+        /// without it.
         @some(bool) offline_access: Option<bool> => "offlineAccess" = None,
         /// Bind tokens to a key of this client (DPoP, RFC 9449).
         dpop: bool => "dpop" = false,
-        /// The place where credentials are kept. `memory`: until the connection ends. `file`: in
-        /// the folder of this user, which is `trunkline/tokens` in `~/.config` (or
-        /// `XDG_CONFIG_HOME`), on macOS in `~/Library/Application Support`, on Windows in
-        /// `%LOCALAPPDATA%`. `sqlite:PATH`, `redis://HOST` or `rediss://HOST`: in a SQLite file or
-        /// a database of Redis. Otherwise the path of a folder. Files are readable by their user
-        /// only, not encrypted, and shared with other processes.
+        /// Where to keep credentials. `memory`: until the connection ends. `file`: in the user's
+        /// folder, which is `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), on macOS in
+        /// `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. `sqlite:PATH`,
+        /// `redis://HOST` or `rediss://HOST`: in a SQLite file or a Redis database. Anything else
+        /// is the path of a folder. Files are readable only by their user, not encrypted, and
+        /// shared with other processes.
         @into store: CredentialStore => "store" as StorePlace = CredentialStore::Memory,
-        /// The redirect URI that the client was registered with. One of this machine, such as
-        /// `http://127.0.0.1:8912/callback`, is listened at; by default a free port is, or the one
-        /// that the client registered itself with. Where the program receives redirects itself, the
-        /// function `authorize` gives them.
+        /// The redirect URI registered for the client. If it is on this machine, such as
+        /// `http://127.0.0.1:8912/callback`, the client listens there; by default, it listens on a
+        /// free port, or the one it registered itself with. If the program receives redirects
+        /// itself, the function `authorize` returns them.
         @some(String) redirect_uri: Option<String> => "redirectUri" = None,
-        /// The way to the user: the browser of this machine, a function that opens URLs instead
-        /// ([`UrlOpener`]), or a handler with a redirect URI of its own.
+        /// User interaction: the browser on this machine, a function that opens URLs instead
+        /// ([`UrlOpener`]), or a handler with its own redirect URI.
         @into handler: LoginHandler = LoginHandler::Browser,
-        /// Maximum time of a login.
+        /// Maximum time for a login.
         login_timeout: Duration => "loginTimeoutMs" as Millis = Duration::from_secs(300),
-        /// Maximum time of one request to an authorization server.
+        /// Maximum time for one request to an authorization server.
         request_timeout: Duration => "requestTimeoutMs" as Millis = Duration::from_secs(30),
         /// The token endpoint of the organization's identity provider (`enterprise_managed`).
         @some(String) idp_token_endpoint: Option<String> => "idpTokenEndpoint" = None,
         /// The client id at the identity provider.
         @some(String) idp_client_id: Option<String> => "idpClientId" = None,
-        /// The secret of that client.
+        /// The secret of that client id.
         @some(String) idp_client_secret: Option<String> => "idpClientSecret" = None,
-        /// The type of the token that the program gives: an ID token by default, or
-        /// `urn:ietf:params:oauth:token-type:refresh_token` after a SAML assertion was exchanged
-        /// for one.
+        /// The type of the token that the program supplies: by default an ID token, or
+        /// `urn:ietf:params:oauth:token-type:refresh_token` after exchanging a SAML assertion for
+        /// one.
         @into idp_token_type: String => "idpTokenType" = ID_TOKEN.to_owned(),
-        /// The user's ID token of the identity provider (`enterprise_managed`). One that ends
-        /// before the connection does is better given by the function `identity_token`.
+        /// The user's ID token from the identity provider (`enterprise_managed`). If it expires
+        /// before the connection ends, use the function `identity_token` instead.
         @some(TokenSource<IdentityTokenRequest>) identity_token: Option<TokenSource<IdentityTokenRequest>> => "identityToken" as SecretText = None,
-        /// The JWT by which the platform vouches for this workload (`workload_identity`). One that
-        /// ends before the connection does is better given by the function `assertion`.
+        /// The JWT with which the platform vouches for this workload (`workload_identity`). If it
+        /// expires before the connection ends, use the function `assertion` instead.
         @some(TokenSource<AssertionRequest>) assertion: Option<TokenSource<AssertionRequest>> => "assertion" as SecretText = None,
     }
 }
 
 const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
 
-/// The way to access tokens.
+/// The OAuth grant used to get access tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -109,7 +111,7 @@ pub enum OAuthGrant {
     /// The user logs in and authorizes the client.
     #[default]
     AuthorizationCode,
-    /// The client acts for itself (extension "OAuth client credentials").
+    /// The client acts on its own behalf (extension "OAuth client credentials").
     ClientCredentials,
     /// An organization's identity provider grants access (extension "Enterprise-managed
     /// authorization").
@@ -147,25 +149,26 @@ impl Described for OAuthGrant {
     };
 }
 
-/// The place where credentials are kept.
+/// Where to keep credentials.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum CredentialStore {
-    /// The memory of this process: a [`MemoryStore`] for each [`OAuth`](super::OAuth).
+    /// In the memory of this process: a [`MemoryStore`] for each [`OAuth`](super::OAuth).
     #[default]
     Memory,
-    /// The folder of this user.
+    /// In the user's folder.
     File,
-    /// Another folder.
+    /// In another folder.
     Folder(PathBuf),
-    /// A SQLite file or a database of Redis, by a URL: `sqlite:PATH`, `redis://…`, `rediss://…`.
+    /// In a SQLite file or a Redis database, given as a URL: `sqlite:PATH`, `redis://…`,
+    /// `rediss://…`.
     Url(String),
-    /// A store of the program's own.
+    /// In a custom store.
     Own(Arc<dyn TokenStore>),
 }
 
 impl CredentialStore {
-    /// The store, unless it is on disk or elsewhere.
+    /// The store, unless it is on disk or external.
     pub(super) fn without_files(&self) -> Option<Arc<dyn TokenStore>> {
         match self {
             Self::Memory => Some(Arc::new(MemoryStore::new())),
@@ -181,7 +184,7 @@ impl<S: TokenStore> From<S> for CredentialStore {
     }
 }
 
-/// The form of the place in JSON: `memory`, `file`, a URL or the path of a folder.
+/// The JSON form: `memory`, `file`, a URL or the path of a folder.
 struct StorePlace;
 
 impl JsonForm<CredentialStore> for StorePlace {
@@ -211,17 +214,16 @@ impl JsonForm<CredentialStore> for StorePlace {
     }
 }
 
-/// The way to a user who logs in.
+/// The user interaction of a login.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum LoginHandler {
-    /// The browser of this machine, and a port that receives the redirect.
+    /// The browser on this machine, and a port that receives the redirect.
     #[default]
     Browser,
-    /// A function that opens URLs in the place of the browser, and a port that receives the
-    /// redirect.
+    /// A function that opens URLs instead of the browser, and a port that receives the redirect.
     Opener(UrlOpener),
-    /// A handler of the program's own.
+    /// A custom handler.
     Own(Arc<dyn AuthorizationHandler>),
 }
 
@@ -238,10 +240,11 @@ impl<H: AuthorizationHandler> From<H> for LoginHandler {
 }
 
 impl OAuthOptions {
-    /// Judges the options, one by one and together.
+    /// Validates the options, individually and in combination.
     ///
     /// # Errors
-    /// An option that cannot be, has no effect beside the others, or is missing; the text names it.
+    /// If an option is invalid, has no effect in combination with the others, or is missing; the
+    /// message names it.
     pub fn check(&self) -> Result<(), AuthOptionError> {
         let given = self.changed();
         let is_given = |name: &&str| given.contains(name);
@@ -280,8 +283,8 @@ impl OAuthOptions {
         self.check_values()
     }
 
-    /// The options for one server, which an entry of a configuration gives in JSON. They say who
-    /// the client is there; where credentials are kept, and how the user is asked, stays the same.
+    /// The options for one server, from the JSON of a configuration entry. They identify the client
+    /// at that server; credential storage and user interaction are unchanged.
     pub(super) fn for_server(&self, given: &Value) -> Result<Self, serde_json::Error> {
         let own = Self::deserialize(given)?;
         if own.token.is_some() {
@@ -297,7 +300,7 @@ impl OAuthOptions {
         read_over(base, given)
     }
 
-    /// Returns whether the client is to have access while the user is away.
+    /// Returns whether the client needs access while the user is away.
     pub(super) fn wants_offline_access(&self) -> bool {
         self.offline_access.unwrap_or(!matches!(self.store, CredentialStore::Memory))
     }
@@ -354,7 +357,7 @@ fn is_document(url: &str) -> bool {
     })
 }
 
-/// The options that only some grants have a use for.
+/// Options that apply only to some grants.
 const OF_GRANTS: &[(&[&str], &[OAuthGrant])] = {
     use OAuthGrant::{AuthorizationCode, ClientCredentials, EnterpriseManaged, WorkloadIdentity};
     &[
@@ -371,7 +374,7 @@ const OF_GRANTS: &[(&[&str], &[OAuthGrant])] = {
     ]
 };
 
-/// The options that belong to one of others.
+/// Options that require one of others.
 const BELONGING: &[(&str, &[&str])] = &[
     ("clientSecret", &["clientId"]),
     ("issuer", &["clientId"]),
@@ -380,7 +383,7 @@ const BELONGING: &[(&str, &[&str])] = &[
     ("keyId", &["privateKey"]),
 ];
 
-/// The options of which a grant needs one, with an advice.
+/// The options of which a grant needs one, with advice.
 const NEEDED: &[(OAuthGrant, &[&str], &str)] = {
     use OAuthGrant::{ClientCredentials, EnterpriseManaged, WorkloadIdentity};
     &[
@@ -394,7 +397,7 @@ const NEEDED: &[(OAuthGrant, &[&str], &str)] = {
     ]
 };
 
-/// The names of the options that differ from their default, since their values may be secret.
+/// The names of the options that differ from their defaults; their values may be secret.
 impl fmt::Debug for OAuthOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("OAuthOptions").field(&self.changed()).finish()

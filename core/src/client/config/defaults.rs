@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 trunkline_proto::options! {
-    /// The options of transports for the servers of a configuration or a group that leave them
-    /// open: those of programs for programs, those of HTTP for URLs.
+    /// Default transport options for the servers of a configuration or a group: process options
+    /// apply to commands, HTTP options to URLs.
     ///
     /// ```
     /// use trunkline::{ClientOptions, client::ServerDefaults};
@@ -14,31 +14,31 @@ trunkline_proto::options! {
     /// ```
     #[derive(Clone, PartialEq, Eq)]
     pub struct ServerDefaults {
-        /// Environment variables of programs. An entry's own come first.
+        /// Environment variables of child processes. Those of an entry take precedence.
         @into env: BTreeMap<String, String> => "env" = BTreeMap::new(),
-        /// The working directory of programs.
+        /// The working directory of child processes.
         @some(String) cwd: Option<String> => "cwd" = None,
-        /// Give programs the whole environment of this process.
+        /// Pass the whole environment of this process to child processes.
         @into inherit_env: Option<bool> => "inheritEnv" = None,
-        /// The destination of the standard error of programs: `inherit`, `keep` or `discard`.
+        /// Where the stderr of child processes goes: `inherit`, `keep` or `discard`.
         @some(String) stderr: Option<String> => "stderr" = None,
-        /// A file for the standard error of programs.
+        /// A file for the stderr of child processes.
         @some(String) stderr_file: Option<String> => "stderrFile" = None,
-        /// Headers of each request over HTTP. An entry's own come first.
+        /// Headers of each HTTP request. Those of an entry take precedence.
         @into headers: BTreeMap<String, String> => "headers" = BTreeMap::new(),
-        /// Certificates in PEM that are trusted besides those of the system, for `https://`.
+        /// Trusted certificates in PEM, in addition to those of the system, for `https://`.
         @some(String) ca: Option<String> => "ca" = None,
-        /// The certificate of the client in PEM, for `https://`.
+        /// The client certificate in PEM, for `https://`.
         @some(String) client_certificate: Option<String> => "clientCertificate" = None,
         /// The private key of that certificate, in PEM.
         @some(String) client_key: Option<String> => "clientKey" = None,
-        /// The URL of a proxy to servers that are not on this machine.
+        /// The URL of a proxy for servers that are not on this machine.
         @some(String) proxy: Option<String> => "proxy" = None,
     }
 }
 
 impl ServerDefaults {
-    /// Judges the defaults.
+    /// Validates the defaults.
     ///
     /// # Errors
     /// The reason, which names the option.
@@ -57,7 +57,7 @@ impl ServerDefaults {
     }
 }
 
-/// Without what may be secret.
+/// Omits anything that may be secret.
 impl std::fmt::Debug for ServerDefaults {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ServerDefaults").finish_non_exhaustive()

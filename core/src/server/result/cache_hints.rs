@@ -1,4 +1,4 @@
-//! Hints for the caches of clients (the specification's caching page).
+//! Cache hints for clients (the specification's caching page).
 
 use crate::protocol::{
     describe::{Described, Type, Values},
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 trunkline_proto::options! {
-    /// For how long and for whom a result stays right. Only 2026-07-28 has such hints.
+    /// The validity of a result: for how long, and for whom. Only 2026-07-28 has such hints.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct CacheHints {
-        /// Time after receipt for which a client may keep the result; 0: it asks again each time.
+        /// Time for which a client may cache the result; 0 disables caching.
         ttl: Duration => "ttlMs" as Millis = Duration::ZERO,
         /// The callers that may share a cached result: only the one it was made for, or all.
         scope: CacheScope => "cacheScope" = CacheScope::Private,
     }
 }
 
-/// The callers that may share a cached result. No substitute for access control.
+/// The callers that may share a cached result. Not a substitute for access control.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -48,7 +48,7 @@ impl CacheHints {
         format!(r#""ttlMs":{},"cacheScope":"{}""#, self.ttl_ms(), self.scope.as_str())
     }
 
-    /// Whole milliseconds, as far as JSON numbers are exact.
+    /// Whole milliseconds, within the exact range of JSON numbers.
     pub(in crate::server) fn ttl_ms(&self) -> u64 {
         const EXACT: u64 = (1 << 53) - 1;
         u64::try_from(self.ttl.as_millis()).map_or(EXACT, |ms| ms.min(EXACT))

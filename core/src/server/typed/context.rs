@@ -28,14 +28,14 @@ use std::{
 };
 
 thread_local! {
-    /// The reports of progress on this thread since other tasks could run.
+    /// Progress reports on this thread since it last yielded to other tasks.
     static REPORTS: Cell<u8> = const { Cell::new(0) };
 }
 
-/// Reports of a thread from one pause for other tasks to the next.
+/// Reports per thread before it yields to other tasks.
 const REPORTS_AT_ONCE: u8 = 64;
 
-/// Lets other tasks run after so many reports.
+/// Yields to other tasks after a number of reports.
 async fn yield_at_times() {
     let reports = REPORTS.get() + 1;
     REPORTS.set(reports % REPORTS_AT_ONCE);
@@ -50,7 +50,7 @@ async fn yield_at_times() {
     .await;
 }
 
-/// Time of a client to show that it is alive.
+/// Timeout of a ping to the client.
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The call that a handler serves. Cheap to clone.
@@ -93,44 +93,45 @@ impl Context {
         Self { call, arguments }
     }
 
-    /// The arguments of the call as JSON, as [`super::Params`] reads them.
+    /// The arguments of the call as JSON, as read by [`super::Params`].
     pub fn arguments(&self) -> &RawJson {
         &self.arguments
     }
 
-    /// Reports progress, if the client asked for it. Values must rise; others are dropped. It waits
-    /// for nobody, but lets other tasks run once in 64 reports of a thread: a handler that only
-    /// computes and reports would keep them from sending what it reports.
+    /// Reports progress, if the client asked for it. Each value must be greater than the last;
+    /// others are dropped. It never waits for the client, but yields to other tasks once every 64
+    /// reports of a thread: otherwise a handler that only computes and reports would keep them from
+    /// sending the reports.
     pub async fn progress(&self, progress: f64, total: Option<f64>) {
         self.call.progress(progress, total, None);
         yield_at_times().await;
     }
 
-    /// Reports progress with a text for people; as [`Self::progress`].
+    /// Reports progress with a message for people; see [`Self::progress`].
     pub async fn progress_message(&self, progress: f64, total: Option<f64>, message: &str) {
         self.call.progress(progress, total, Some(message));
         yield_at_times().await;
     }
 
-    /// From here on the call is a task, as [`crate::server::CallInfo::start_task`] says.
+    /// Turns the call into a task from here on; see [`crate::server::CallInfo::start_task`].
     pub fn start_task(&self) {
         self.call.start_task();
     }
 
-    /// Says what the task does now.
+    /// Sets the status message of the task.
     pub fn set_task_message(&self, message: &str) {
         self.call.set_task_message(message);
     }
 
-    /// Completes when the call is cancelled. From then on a handler runs to the next await that has
-    /// to wait, and is dropped there, whether it awaits this or not: cleaning up that has to wait
-    /// belongs in a task of its own.
+    /// Completes when the call is cancelled. After that, the handler is dropped at the next await
+    /// that has to wait, whether or not it awaits this; spawn a separate task for cleanup that has
+    /// to wait.
     pub async fn cancelled(&self) {
         self.call.cancelled().await;
     }
 
-    /// Closes the HTTP connection that waits for this call, where the client can come back for the
-    /// answer: in sessions of 2025-11-25. Elsewhere nothing happens.
+    /// Closes the HTTP connection that waits for this call, if the client can return for the
+    /// result: in sessions of 2025-11-25. Otherwise it has no effect.
     pub fn close_stream(&self) {
         self.call.close_stream();
     }
@@ -145,35 +146,35 @@ impl Context {
         self.call.log(level, None, &data.into());
     }
 
-    /// Sends a log message under the name of the part of the server that speaks.
+    /// Sends a log message with the name of a part of the server as its logger.
     pub fn log_with_logger(&self, logger: &str, level: LoggingLevel, data: impl Into<Value>) {
         self.call.log(level, Some(logger), &data.into());
     }
 
-    /// Asks whether the client is alive. Clients of the modern era cannot be asked.
+    /// Pings the client. Clients of the modern era cannot be pinged.
     ///
     /// # Errors
-    /// As [`ClientRequestError`] says.
+    /// See [`ClientRequestError`].
     pub async fn ping(&self) -> Result<(), ClientRequestError> {
         self.ask(method::PING, None, None, PING_TIMEOUT).await.map(drop)
     }
 
-    /// Asks the user, by a form or by a page to visit. The same code serves both eras: where the
-    /// client is asked by rounds (2026-07-28), the handler ends here with
+    /// Asks the user, with a form or a page to visit. The same code works in both eras: on
+    /// 2026-07-28, where requests take several rounds, the handler ends here with
     /// [`ClientRequestError::Suspended`], which `?` passes on, and runs again from the top with the
-    /// answer; an effect before this belongs in [`Self::once`].
+    /// answer; wrap side effects before this in [`Self::once`].
     ///
     /// # Errors
-    /// As [`ClientRequestError`] says. A user who declines or cancels is not an error.
+    /// See [`ClientRequestError`]. A user who declines or cancels is not an error.
     pub async fn elicit(&self, params: ElicitParams) -> Result<ElicitResult, ClientRequestError> {
         self.input(method::ELICITATION_CREATE, None, Some(&params)).await
     }
 
-    /// Asks the user to open a page; the interaction there does not pass through the client. As
+    /// Asks the user to open a page, where the interaction does not pass through the client. Like
     /// [`Self::elicit`] with [`ElicitParams::url`].
     ///
     /// # Errors
-    /// As [`Self::elicit`].
+    /// See [`Self::elicit`].
     pub async fn elicit_url(
         &self,
         message: impl Into<String>,
@@ -182,16 +183,16 @@ impl Context {
         self.elicit(ElicitParams::url(message, url)).await
     }
 
-    /// The same under a key of your own. One that this run of the handler has used before stands
-    /// for another client request.
+    /// The same with an explicit key. Reusing a key within a run of the handler is a different
+    /// client request.
     ///
     /// # Errors
-    /// As [`Self::elicit`].
+    /// See [`Self::elicit`].
     pub async fn elicit_with_key(&self, key: &str, params: ElicitParams) -> Result<ElicitResult, ClientRequestError> {
         self.input(method::ELICITATION_CREATE, Some(key), Some(&params)).await
     }
 
-    /// Asks the user to fill in a form, whose fields are those of a struct; as [`Self::elicit`].
+    /// Asks the user to fill in a form with the fields of a struct; see [`Self::elicit`].
     ///
     /// | field | in the form |
     /// | --- | --- |
@@ -201,7 +202,8 @@ impl Context {
     /// | a `Vec` or set of such an enum | several choices (2025-11-25 and later) |
     /// | `Option` of one, `#[serde(default)]` | the same, which need not be filled in |
     ///
-    /// Comments are descriptions, and bounds such as `#[schemars(range(min = 1))]` hold.
+    /// Doc comments become descriptions, and constraints such as `#[schemars(range(min = 1))]`
+    /// apply.
     ///
     /// ```
     /// use trunkline::{CallError, Context, Server, server::Elicited};
@@ -225,8 +227,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`ClientRequestError`] says; [`ClientRequestError::Refused`] also if a field is not of a
-    /// form.
+    /// See [`ClientRequestError`]; also [`ClientRequestError::Refused`] if a field is not allowed
+    /// in a form.
     pub async fn elicit_form<T: DeserializeOwned + JsonSchema>(
         &self,
         message: impl Into<String>,
@@ -234,10 +236,10 @@ impl Context {
         self.elicit_typed(None, message.into()).await
     }
 
-    /// The same under a key of your own.
+    /// The same with an explicit key.
     ///
     /// # Errors
-    /// As [`Self::elicit_form`].
+    /// See [`Self::elicit_form`].
     pub async fn elicit_form_with_key<T: DeserializeOwned + JsonSchema>(
         &self,
         key: &str,
@@ -266,18 +268,18 @@ impl Context {
         }
     }
 
-    /// Asks the client's model; as [`Self::elicit`].
+    /// Asks the client's model; see [`Self::elicit`].
     ///
     /// # Errors
-    /// As [`ClientRequestError`] says.
+    /// See [`ClientRequestError`].
     pub async fn sample(&self, params: CreateMessageParams) -> Result<CreateMessageResult, ClientRequestError> {
         self.input(method::SAMPLING_CREATE_MESSAGE, None, Some(&params)).await
     }
 
-    /// The same under a key of your own.
+    /// The same with an explicit key.
     ///
     /// # Errors
-    /// As [`ClientRequestError`] says.
+    /// See [`ClientRequestError`].
     pub async fn sample_with_key(
         &self,
         key: &str,
@@ -286,24 +288,24 @@ impl Context {
         self.input(method::SAMPLING_CREATE_MESSAGE, Some(key), Some(&params)).await
     }
 
-    /// Asks for the client's roots; as [`Self::elicit`].
+    /// Asks for the client's roots; see [`Self::elicit`].
     ///
     /// # Errors
-    /// As [`ClientRequestError`] says.
+    /// See [`ClientRequestError`].
     pub async fn list_roots(&self) -> Result<Vec<Root>, ClientRequestError> {
         let result: ListRootsResult = self.input(method::ROOTS_LIST, None, None::<&()>).await?;
         Ok(result.roots)
     }
 
-    /// Does something once, however often this handler runs for one request: its value travels with
-    /// the state of the request, and a retry that comes again finds it too, as long as
-    /// this process serves it and the state has not expired
-    /// ([`ServerOptions::state_lifetime`](crate::ServerOptions)). The values of all retries have 16
-    /// MiB: beyond it the oldest of the principal with the most are forgotten, and their work would
-    /// run again. An effect that must never happen twice needs a key of its own where it happens.
+    /// Runs `work` once per request, however often the handler runs: the value is carried in the
+    /// state of the request, and a replayed request finds it too, as long as this process runs and
+    /// the state has not expired ([`ServerOptions::state_lifetime`](crate::ServerOptions)). The
+    /// values of all replays are limited to 16 MiB: beyond it, the oldest of the principal with the
+    /// most are discarded, and their work would run again. If an effect must never happen twice,
+    /// deduplicate it where it takes effect.
     ///
     /// # Errors
-    /// Those of `work`; a value that cannot be JSON fails when it is read back.
+    /// Errors of `work`; a value that cannot be serialized to JSON fails when it is read back.
     pub async fn once<T, E, Fut>(&self, name: &str, work: impl FnOnce() -> Fut) -> Result<T, E>
     where
         T: Serialize + DeserializeOwned,
@@ -327,13 +329,13 @@ impl Context {
         self.call.input_responses()
     }
 
-    /// The problems of the other answers of this round; see
+    /// Validation errors of the other answers of this round; see
     /// [`crate::server::CallInfo::input_problems`].
     pub fn input_problems(&self) -> BTreeMap<String, String> {
         self.call.input_problems()
     }
 
-    /// The state that this handler left in the round before.
+    /// The state that this handler stored in the previous round.
     pub fn state(&self) -> Option<Value> {
         self.call.state()
     }
@@ -365,7 +367,7 @@ impl Context {
         let asked: ResponseCallback = Box::new(move |outcome| kept.keep(outcome));
         let asking = self.call.ask(method, key, params, timeout, timeout, asked);
         if matches!(asking, Err(ClientRequestError::Suspended)) {
-            // A handler that asks on and on, whatever it is told, must not keep its thread.
+            // A handler that keeps asking regardless of the answers must not block its thread.
             let mut yielded = false;
             poll_fn(|task| {
                 if std::mem::replace(&mut yielded, true) {
@@ -385,13 +387,13 @@ impl Context {
         self.scope().revision
     }
 
-    /// The name and version of the client, if it gave them. They are its own claim: not for
-    /// decisions.
+    /// The name and version of the client, if sent. They are not verified: do not base decisions on
+    /// them.
     pub fn client_info(&self) -> Option<Implementation> {
         self.scope().client_info.as_ref()?.parse().ok()
     }
 
-    /// The capabilities that the client declared.
+    /// The capabilities declared by the client.
     pub fn client_capabilities(&self) -> ClientCapabilities {
         self.scope().client_capabilities.parse().unwrap_or_default()
     }
@@ -401,39 +403,39 @@ impl Context {
         self.call.name()
     }
 
-    /// The verified identity of the caller; `None` where no access tokens are needed.
+    /// The verified identity of the caller; `None` if no access tokens are required.
     #[cfg(feature = "auth")]
     pub fn auth(&self) -> Option<crate::auth::Identity> {
         self.scope().auth.as_ref()?.parse().ok()
     }
 
-    /// The JSON-RPC id of the request, unique among those of its session that are in flight.
+    /// The JSON-RPC id of the request, unique among the requests of its session in flight.
     pub fn request_id(&self) -> &RequestId {
         self.call.request_id()
     }
 
-    /// The id of the session, over HTTP up to 2025-11-25; elsewhere there is none.
+    /// The session id, over HTTP up to 2025-11-25; `None` otherwise.
     pub fn session_id(&self) -> Option<&str> {
         self.call.session_id()
     }
 
-    /// The HTTP request that brought the call; `None` on pipes and in memory.
+    /// The HTTP request of the call; `None` on pipes and in memory.
     #[cfg(feature = "http-server")]
     pub fn http(&self) -> Option<&HttpRequest> {
         self.call.http()
     }
 
-    /// The values that middleware, extractors and the handler of this request share.
+    /// Values shared by the middleware, extractors and handler of this request.
     pub fn vars(&self) -> &Vars {
         self.call.vars()
     }
 
-    /// The value that the lifespan of the server has opened, if it is of that type.
+    /// The value opened by the server's lifespan, if it is of that type.
     pub fn lifespan<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.call.lifespan()?.downcast().ok()
     }
 
-    /// The request's `_meta` object, or the one that middleware put in its place.
+    /// The request's `_meta` object, or the one set by middleware.
     pub fn meta(&self) -> Option<&RawJson> {
         self.scope().meta.as_ref()
     }

@@ -1,5 +1,5 @@
-//! Typed definitions: a handler, and everything that clients and the server need to know about the
-//! feature that it serves.
+//! Typed definitions: a handler, and everything that clients and the server need to know about its
+//! feature.
 
 use super::{
     AsyncHandler, HandlerArguments, IntoCompletionResult, IntoDecision, IntoPromptResult, IntoResourceResult,
@@ -20,10 +20,10 @@ use serde::Serialize;
 use serde_json::{Value, json, value::RawValue};
 use std::{future::Future, time::Duration};
 
-/// A definition that can be registered where the state is an `S`: a typed one such as [`Tool`], or
-/// one of JSON.
+/// A definition that can be registered on a server with the state `S`: a typed one such as
+/// [`Tool`], or one in JSON.
 pub trait IntoDefinition<S, Entry> {
-    /// The definition with the state that its handler gets.
+    /// Binds the state that the handler receives.
     fn into_entry(self, state: S) -> Entry;
 }
 
@@ -39,11 +39,11 @@ macro_rules! entries {
 
 entries!(ToolDefinition, ResourceDefinition, ResourceTemplateDefinition, PromptDefinition, CompletionDefinition);
 
-/// A descriptor, and the entry that becomes of it with the state of its handler.
+/// A descriptor, and the entry built from it once the state of its handler is known.
 struct Draft<S, Entry> {
     descriptor: Value,
     bind: Box<dyn FnOnce(Value, S) -> Entry + Send>,
-    /// The settings beside the descriptor.
+    /// The settings outside of the descriptor.
     settings: Vec<Box<dyn FnOnce(Entry) -> Entry + Send>>,
 }
 
@@ -52,7 +52,7 @@ impl<S, Entry: 'static> Draft<S, Entry> {
         Self { descriptor, bind: Box::new(bind), settings: Vec::new() }
     }
 
-    /// Sets something of the entry that its descriptor does not hold.
+    /// Sets a part of the entry that is not in its descriptor.
     fn tune(&mut self, setting: impl FnOnce(Entry) -> Entry + Send + 'static) {
         self.settings.push(Box::new(setting));
     }
@@ -84,39 +84,39 @@ impl<S, Entry: 'static> Draft<S, Entry> {
     }
 }
 
-/// The members that all four kinds have.
+/// Settings shared by all four kinds.
 macro_rules! common_members {
     () => {
-        /// The name for people.
+        /// The display name.
         pub fn title(mut self, title: impl Into<String>) -> Self {
             self.draft.set("title", title.into());
             self
         }
 
-        /// One more picture for a user interface.
+        /// Adds an icon for user interfaces.
         pub fn icon(mut self, icon: Icon) -> Self {
             self.draft.add_icon(&icon);
             self
         }
 
-        /// A member of `_meta`.
+        /// Adds a member of `_meta`.
         pub fn meta(mut self, key: &str, value: impl Into<Value>) -> Self {
             self.draft.descriptor["_meta"][key] = value.into();
             self
         }
 
-        /// Scopes that the caller's access token must grant. Lists leave out what
-        /// the caller lacks scopes for, unless [`crate::ServerOptions::list_out_of_scope`] says
-        /// otherwise. Where no tokens are verified, none are needed.
+        /// Scopes that the caller's access token must grant. Lists omit the feature for callers
+        /// without them, unless [`crate::ServerOptions::list_out_of_scope`] is set. If no tokens
+        /// are verified, none are needed.
         pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
             let scopes: Vec<String> = scopes.into_iter().map(Into::into).collect();
             self.draft.tune(|entry| entry.scopes(scopes));
             self
         }
 
-        /// Decides for each request who sees and calls it: an async function that gives a `bool`,
-        /// or a `Result` of one. For others it is not there; an error, which is logged, counts as
-        /// `false`. Lists run it for each feature that has one.
+        /// Decides per request who can see and call the feature: an async function that returns a
+        /// `bool`, or a `Result` of one. To other callers the feature does not exist; an error is
+        /// logged and counts as `false`. Lists run it for each feature that has one.
         pub fn visible<M, H>(mut self, hook: H) -> Self
         where
             H: AsyncHandler<M, Arguments: HandlerArguments<()>> + Send + Sync + 'static,
@@ -127,14 +127,14 @@ macro_rules! common_members {
             self
         }
 
-        /// The longest time of one run of the handler, the time in which it waits for its client
-        /// included. Then the call fails and the handler is cancelled.
+        /// Maximum time for one run of the handler, including the time it waits for its client.
+        /// Then the call fails and the handler is cancelled.
         pub fn timeout(mut self, timeout: Duration) -> Self {
             self.draft.tune(move |entry| entry.timeout(timeout));
             self
         }
 
-        /// Any other member of the descriptor. One that is there is replaced.
+        /// Sets any other member of the descriptor, replacing an existing one.
         pub fn with(mut self, member: &str, value: impl Into<Value>) -> Self {
             self.draft.set(member, value.into());
             self
@@ -142,12 +142,13 @@ macro_rules! common_members {
     };
 }
 
-/// The completions that prompts and resource templates declare.
+/// Completions declared by prompts and resource templates.
 macro_rules! complete_member {
     () => {
         /// Suggests values for one of its arguments or variables while a user types. The handler
-        /// takes [`crate::protocol::model::CompleteParams`] and gives texts, best first; see
-        /// [`IntoCompletionResult`]. An argument that is not there is refused when this is added.
+        /// takes [`crate::protocol::model::CompleteParams`] and returns strings, best match first;
+        /// see [`IntoCompletionResult`]. Registering the definition fails if the argument does not
+        /// exist.
         pub fn complete<M, H>(mut self, argument: impl Into<String>, handler: H) -> Self
         where
             H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
@@ -165,7 +166,7 @@ macro_rules! complete_member {
     };
 }
 
-/// The members that resources and resource templates have.
+/// Settings shared by resources and resource templates.
 macro_rules! resource_members {
     () => {
         /// The description, for the model.
@@ -186,7 +187,7 @@ macro_rules! resource_members {
             self
         }
 
-        /// The time for which clients may keep the contents.
+        /// Time for which clients may cache the contents.
         pub fn cache(mut self, hints: CacheHints) -> Self {
             self.draft.tune(move |entry| entry.cache(hints));
             self
@@ -194,8 +195,7 @@ macro_rules! resource_members {
     };
 }
 
-/// A tool: a name, a description for the model, an async function, and everything else that is
-/// known of it.
+/// A tool: a name, a description for the model, an async function, and its other settings.
 ///
 /// ```
 /// use trunkline::{Server, Tool, protocol::model::ToolAnnotations, server::TaskSupport};
@@ -213,9 +213,9 @@ pub struct Tool<S = ()> {
 }
 
 impl<S> Tool<S> {
-    /// A tool whose handler's [`super::Params`] give the input schema, and whose return type the
-    /// output schema. Arguments that the type does not have are refused, unless its schema says
-    /// more: by a flattened map, or `#[schemars(extend("additionalProperties" = true))]`.
+    /// Creates a tool. The handler's [`super::Params`] define the input schema, and its return type
+    /// the output schema. Unknown arguments are refused, unless the schema allows them: with a
+    /// flattened map, or `#[schemars(extend("additionalProperties" = true))]`.
     pub fn new<M, H>(name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
     where
         H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
@@ -234,7 +234,7 @@ impl<S> Tool<S> {
         }
         let into_outcome: fn(_) -> Outcome = if wrap_output {
             |value: <H::Future as Future>::Output| match value.into_tool_result() {
-                // The schema says that this is a value like any other.
+                // The schema marks this as an ordinary value.
                 Outcome::Object(raw) => Outcome::Value(raw),
                 outcome => outcome,
             }
@@ -249,19 +249,19 @@ impl<S> Tool<S> {
 
     common_members!();
 
-    /// Hints about its behaviour.
+    /// Hints about its behavior.
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.draft.set("annotations", annotations);
         self
     }
 
-    /// The input schema, in place of that of [`super::Params`].
+    /// The input schema, instead of that of [`super::Params`].
     pub fn input_schema(mut self, schema: Value) -> Self {
         self.draft.set("inputSchema", schema);
         self
     }
 
-    /// The output schema, in place of that of the return type. It describes the structured content,
+    /// The output schema, instead of that of the return type. It describes the structured content,
     /// an object.
     pub fn output_schema(mut self, schema: Value) -> Self {
         self.draft.set("outputSchema", schema);
@@ -269,7 +269,7 @@ impl<S> Tool<S> {
         self
     }
 
-    /// The client capabilities without which calls are refused before the handler runs.
+    /// Client capabilities without which calls are refused before the handler runs.
     pub fn requires(mut self, capabilities: ClientCapabilities) -> Self {
         if let Ok(capabilities) = serde_json::to_value(capabilities) {
             self.draft.tune(|entry| entry.requires(capabilities));
@@ -277,28 +277,27 @@ impl<S> Tool<S> {
         self
     }
 
-    /// Returns whether the tool may run as a task.
+    /// Sets whether the tool may or must run as a task.
     pub fn task(mut self, support: TaskSupport) -> Self {
         self.draft.set("execution", json!({"taskSupport": support.as_str()}));
         self
     }
 
-    /// Returns whether a call begins as a call on 2026-07-28, and becomes a task where its handler
-    /// says so with [`crate::Context::start_task`]. On 2025-11-25 the client decides.
+    /// Starts as a plain call on 2026-07-28, which the handler can turn into a task with
+    /// [`crate::Context::start_task`]. On 2025-11-25 the client decides.
     pub fn defer_task(mut self, defer: bool) -> Self {
         self.draft.tune(move |entry| entry.defer_task(defer));
         self
     }
 
-    /// Lets a task that was running when its process ended be run again from its start, by the next
-    /// worker that shares the store of the server. See
-    /// [`crate::server::ToolDefinition::restart_task`].
+    /// Restarts a task that was running when its process ended, on the next worker that shares the
+    /// server's store. See [`crate::server::ToolDefinition::restart_task`].
     pub fn restart_task(mut self, restart: bool) -> Self {
         self.draft.tune(move |entry| entry.restart_task(restart));
         self
     }
 
-    /// The tool with the state of its handler, for a [`crate::Server`] that runs already.
+    /// Binds the state, to register the tool on a running [`crate::Server`].
     pub fn with_state(self, state: S) -> Tool
     where
         S: Send + 'static,
@@ -313,8 +312,7 @@ impl<S> IntoDefinition<S, ToolDefinition> for Tool<S> {
     }
 }
 
-/// A resource: a URI, a name, an async function that reads it, and everything else that is known of
-/// it.
+/// A resource: a URI, a name, an async function that reads it, and its other settings.
 ///
 /// ```
 /// use trunkline::{Resource, Server};
@@ -330,7 +328,7 @@ pub struct Resource<S = ()> {
 }
 
 impl<S> Resource<S> {
-    /// A resource that an async function without [`super::Params`] reads.
+    /// Creates a resource that is read by an async function without [`super::Params`].
     pub fn new<M, H>(uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
         H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
@@ -356,7 +354,7 @@ impl<S> Resource<S> {
         self
     }
 
-    /// The resource with the state of its handler, for a [`crate::Server`] that runs already.
+    /// Binds the state, to register the resource on a running [`crate::Server`].
     pub fn with_state(self, state: S) -> Resource
     where
         S: Send + 'static,
@@ -395,10 +393,10 @@ pub struct ResourceTemplate<S = ()> {
 }
 
 impl<S> ResourceTemplate<S> {
-    /// A template whose variables an async function gets as its [`super::Params`]: strings, and the
-    /// numbers, booleans and enums that are made of them. A variable with several values, such as
-    /// that of `{/path*}`, is a list. A member of another type is refused when the template is
-    /// added.
+    /// Creates a template. The async function receives the variables as its [`super::Params`]:
+    /// strings, or numbers, booleans and enums parsed from them. A variable with several values,
+    /// such as that of `{/path*}`, is a list. Registering a template with a field of any other type
+    /// fails.
     pub fn new<M, H>(uri_template: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
         H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
@@ -418,15 +416,15 @@ impl<S> ResourceTemplate<S> {
     resource_members!();
     complete_member!();
 
-    /// Values of variables may lead out of a folder that they are appended to. Otherwise a URI is
-    /// not found if a value, decoded, has a segment `..` or a NUL, or begins like an
-    /// absolute path.
+    /// Allows values of variables that could lead out of a folder they are appended to. By default,
+    /// a URI is treated as not found if a decoded value has a `..` segment or a NUL, or looks like
+    /// an absolute path.
     pub fn unsafe_paths(mut self, unsafe_paths: bool) -> Self {
         self.draft.tune(move |entry| entry.unsafe_paths(unsafe_paths));
         self
     }
 
-    /// The template with the state of its handler, for a [`crate::Server`] that runs already.
+    /// Binds the state, to register the template on a running [`crate::Server`].
     pub fn with_state(self, state: S) -> ResourceTemplate
     where
         S: Send + 'static,
@@ -441,8 +439,8 @@ impl<S> IntoDefinition<S, ResourceTemplateDefinition> for ResourceTemplate<S> {
     }
 }
 
-/// A prompt: a name, a description, an async function that makes its messages, and everything else
-/// that is known of it.
+/// A prompt: a name, a description, an async function that creates its messages, and its other
+/// settings.
 ///
 /// ```
 /// use schemars::JsonSchema;
@@ -466,9 +464,9 @@ pub struct Prompt<S = ()> {
 }
 
 impl<S> Prompt<S> {
-    /// A prompt whose arguments are the members of the handler's [`super::Params`]. Clients fill
-    /// them in with strings, of which numbers, booleans and enums are made; a member of another
-    /// type, such as a list, is refused when the prompt is added.
+    /// Creates a prompt whose arguments are the fields of the handler's [`super::Params`]. Clients
+    /// send strings, which are parsed into numbers, booleans and enums; registering a prompt with a
+    /// field of any other type, such as a list, fails.
     pub fn new<M, H>(name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
     where
         H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
@@ -500,7 +498,7 @@ impl<S> Prompt<S> {
     common_members!();
     complete_member!();
 
-    /// The prompt with the state of its handler, for a [`crate::Server`] that runs already.
+    /// Binds the state, to register the prompt on a running [`crate::Server`].
     pub fn with_state(self, state: S) -> Prompt
     where
         S: Send + 'static,
@@ -515,7 +513,7 @@ impl<S> IntoDefinition<S, PromptDefinition> for Prompt<S> {
     }
 }
 
-/// The completion of an argument by an async function.
+/// Completes an argument with an async function.
 pub(in crate::server) fn completion<S, M, H>(
     target: CompletionTarget,
     argument: impl Into<String>,

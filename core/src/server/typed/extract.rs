@@ -1,4 +1,4 @@
-//! The arguments of handlers, each made from the call.
+//! Handler arguments, each extracted from the call.
 
 use super::schema::root_schema;
 use crate::{
@@ -12,7 +12,8 @@ use std::{convert::Infallible, future::Future, sync::Arc};
 
 /// A type that can be an argument of a handler; `S` is the state of the server.
 ///
-/// [`Context`], [`Params`], [`State`] and [`Lifespan`] are such types. Programs add their own:
+/// Implemented by [`Context`], [`Params`], [`State`] and [`Lifespan`]. You can add your own
+/// extractors:
 ///
 /// ```
 /// use trunkline::{Context, Server, ToolError, server::FromContext};
@@ -37,23 +38,23 @@ use std::{convert::Infallible, future::Future, sync::Arc};
     note = "arguments are `Context`, `Params<T>` where T has Deserialize and JsonSchema, `State<T>` of the server's state, `Lifespan<T>` of what it has opened, and types that implement `FromContext`"
 )]
 pub trait FromContext<S>: Sized {
-    /// The failure of a call for which there is no such value.
+    /// The error if the call has no such value.
     type Rejection: Into<ToolError>;
 
-    /// Makes the value.
+    /// Extracts the value.
     ///
     /// # Errors
-    /// If this call has no such value; then the handler does not run.
+    /// If the call has no such value; then the handler does not run.
     fn from_context(ctx: &Context, state: &S) -> impl Future<Output = Result<Self, Self::Rejection>> + Send;
 
-    /// The JSON Schema of the call's arguments, if the value is read from them.
+    /// The JSON Schema of the call's arguments, if this extracts them.
     fn input_schema() -> Option<Value> {
         None
     }
 }
 
-/// The arguments of a call as a type: those of a tool or prompt, or the variables of a resource
-/// template. The type gives the input schema of a tool and the arguments of a prompt.
+/// Extracts the arguments of a tool or prompt, or the variables of a resource template. The type
+/// defines the input schema of a tool and the arguments of a prompt.
 ///
 /// ```
 /// use schemars::JsonSchema;
@@ -73,7 +74,7 @@ pub trait FromContext<S>: Sized {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Params<T>(pub T);
 
-/// The state of the server, or a part of it by [`FromRef`]; given with
+/// Extracts the state of the server, or a part of it through [`FromRef`]; set with
 /// [`super::super::ServerBuilder::with_state`].
 ///
 /// ```
@@ -92,7 +93,7 @@ pub struct Params<T>(pub T);
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct State<T>(pub T);
 
-/// The value that the lifespan of the server has opened; given with
+/// Extracts the value opened by the server's lifespan; set with
 /// [`super::super::ServerBuilder::lifespan`].
 ///
 /// ```
@@ -116,7 +117,7 @@ impl<T> Clone for Lifespan<T> {
     }
 }
 
-/// A part of a state, for [`State`].
+/// Extracts a part of a state, for [`State`].
 ///
 /// ```
 /// use trunkline::{Server, State, server::FromRef};
@@ -147,7 +148,7 @@ impl<T> Clone for Lifespan<T> {
     note = "a part of the state is taken where it implements `FromRef<{S}>`"
 )]
 pub trait FromRef<S> {
-    /// The part.
+    /// Returns the part.
     fn from_ref(state: &S) -> Self;
 }
 
@@ -190,7 +191,7 @@ impl<S: Sync, T: DeserializeOwned + JsonSchema> FromContext<S> for Params<T> {
     type Rejection = ToolError;
 
     async fn from_context(ctx: &Context, _: &S) -> Result<Self, ToolError> {
-        // The schema let the arguments pass; a type that is stricter still may refuse them.
+        // The arguments match the schema, but a stricter type may still refuse them.
         ctx.arguments().read().map(Self).map_err(ToolError::invalid_arguments)
     }
 
@@ -199,7 +200,7 @@ impl<S: Sync, T: DeserializeOwned + JsonSchema> FromContext<S> for Params<T> {
     }
 }
 
-/// The argument that a completion is asked for.
+/// The argument to complete.
 impl<S: Sync> FromContext<S> for CompleteParams {
     type Rejection = ToolError;
 

@@ -1,4 +1,4 @@
-//! Forms of elicitation out of Rust types: a flat object of texts, numbers, booleans and choices
+//! Elicitation forms from Rust types: a flat object of strings, numbers, booleans and choices
 //! (ELI-08, ELI-09).
 
 use super::schema::inlined_schema;
@@ -11,9 +11,9 @@ use serde_json::{Map, Value, json};
 pub enum Elicited<T> {
     /// The user filled in the form.
     Accept(T),
-    /// The user said no.
+    /// The user declined.
     Decline,
-    /// The user closed the form without an answer.
+    /// The user dismissed the form.
     Cancel,
 }
 
@@ -30,10 +30,10 @@ impl<T> Elicited<T> {
 const FORMATS: [&str; 4] = ["email", "uri", "date", "date-time"];
 const NOT_A_FIELD: &str = "a form asks for texts, numbers, booleans, and choices of texts only";
 
-/// The form whose fields are those of a struct.
+/// The form with the fields of a struct.
 ///
 /// # Errors
-/// If the type is not a struct, or a field of it is not one of a form. The error names both.
+/// If the type is not a struct, or a field is not allowed in a form. The error names both.
 pub(super) fn form_of<T: JsonSchema>() -> Result<FormSchema, String> {
     let (schema, name) = (inlined_schema::<T>(), T::schema_name());
     let has_more = schema.get("additionalProperties").is_some_and(|rest| rest != false)
@@ -51,7 +51,7 @@ pub(super) fn form_of<T: JsonSchema>() -> Result<FormSchema, String> {
     serde_json::from_value(form).map_err(|error| format!("the form {name}: {error}"))
 }
 
-/// The words of a form for the schema of a field.
+/// Converts the schema of a field into that of a form.
 fn field_of(schema: Value) -> Result<Value, String> {
     let Value::Object(schema) = schema else { return Err(NOT_A_FIELD.to_owned()) };
     let mut field = with_choices(without_null(schema));
@@ -72,7 +72,7 @@ fn field_of(schema: Value) -> Result<Value, String> {
     if kind == "array" {
         let items = field.get_mut("items").map_or(Value::Null, Value::take);
         field.insert("items".to_owned(), choices_of(items)?);
-        // Of a set: a choice is taken once anyhow.
+        // For sets: a choice can only be selected once anyway.
         field.shift_remove("uniqueItems");
     }
     let common = ["type", "title", "description", "default"];
@@ -82,7 +82,7 @@ fn field_of(schema: Value) -> Result<Value, String> {
     }
 }
 
-/// A form has no `null`: an `Option` is a field that need not be filled in.
+/// Forms have no `null`: an `Option` is an optional field.
 fn without_null(mut field: Map<String, Value>) -> Map<String, Value> {
     let is_null = |value: &Value| *value == "null" || *value == json!({"type": "null"}) || value.is_null();
     if let Some(Value::Array(either)) = field.get_mut("anyOf") {
@@ -90,7 +90,7 @@ fn without_null(mut field: Map<String, Value>) -> Map<String, Value> {
         if let [Value::Object(one)] = &mut either[..] {
             let one = std::mem::take(one);
             field.shift_remove("anyOf");
-            // The comment of the field before that of its type.
+            // The doc comment of the field takes precedence over that of its type.
             for (keyword, value) in one {
                 field.entry(keyword).or_insert(value);
             }
@@ -109,7 +109,7 @@ fn without_null(mut field: Map<String, Value>) -> Map<String, Value> {
     field
 }
 
-/// The variants of an enum, which have a schema each where one of them has a comment: its comment
+/// The variants of an enum, which each have a schema if any of them has a doc comment: the comment
 /// is the title of the choice.
 fn with_choices(mut field: Map<String, Value>) -> Map<String, Value> {
     if let Some(only) = field.shift_remove("const") {
@@ -120,7 +120,7 @@ fn with_choices(mut field: Map<String, Value>) -> Map<String, Value> {
     for variant in variants {
         let together = variant.get("enum").and_then(Value::as_array);
         let values: Vec<_> = variant.get("const").into_iter().chain(together.into_iter().flatten()).collect();
-        // Variants with data have no name alone: they are left to be refused.
+        // Variants with data have no plain name: they are left in and refused later.
         if values.is_empty() || !values.iter().all(|value| value.is_string()) {
             return field;
         }
@@ -132,7 +132,7 @@ fn with_choices(mut field: Map<String, Value>) -> Map<String, Value> {
     field
 }
 
-/// The choices of which several can be taken.
+/// The choices of a multiple selection.
 fn choices_of(items: Value) -> Result<Value, String> {
     let problem = || "a list in a form is one of choices: of an enum without data".to_owned();
     let Value::Object(items) = items else { return Err(problem()) };

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, future::Future, sync::Arc};
 
-/// The rest of a request that middleware wraps.
+/// The rest of a request wrapped by middleware.
 ///
 /// ```
 /// use trunkline::{Context, Server, server::{MiddlewareDefinition, Next}};
@@ -43,19 +43,19 @@ impl Next {
         self.params.as_ref()
     }
 
-    /// Runs the rest with the parameters that came, and gives its result.
+    /// Runs the rest with the original parameters and returns its result.
     ///
     /// # Errors
-    /// The JSON-RPC error that the rest came to.
+    /// The JSON-RPC error of the rest.
     pub async fn run(self) -> Result<Value, RpcError> {
         self.go(None).await
     }
 
-    /// Runs the rest with other parameters. If they have a `_meta`, handlers see it in the place of
-    /// the one that came.
+    /// Runs the rest with other parameters. If they have a `_meta`, handlers see it instead of the
+    /// original.
     ///
     /// # Errors
-    /// As [`Self::run`].
+    /// See [`Self::run`].
     pub async fn run_with(self, params: Value) -> Result<Value, RpcError> {
         let params = RawJson::from_value(&params).map_err(|error| RpcError::invalid_params(error.to_string()))?;
         self.go(Some(params)).await
@@ -70,7 +70,7 @@ impl Next {
 }
 
 impl MiddlewareDefinition {
-    /// Middleware from an async function: it gives the result of the request, its own or that of
+    /// Middleware as an async function: it returns the result of the request, its own or that of
     /// [`Next::run`].
     ///
     /// ```
@@ -119,21 +119,23 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// The only page, or the last.
+    /// The only page, or the last one.
     pub fn last(items: impl IntoIterator<Item = T>) -> Self {
         Self { items: items.into_iter().collect(), next_cursor: None }
     }
 
-    /// A page that another follows. The provider gets the cursor back when that one is asked for.
+    /// A page with a successor. The provider receives the cursor again when the next page is
+    /// requested.
     pub fn followed_by(items: impl IntoIterator<Item = T>, next_cursor: impl Into<String>) -> Self {
         Self { items: items.into_iter().collect(), next_cursor: Some(next_cursor.into()) }
     }
 }
 
-/// Lists and serves what is not registered: rows of a database, say, or what one tenant may see.
+/// Lists and serves features that are not registered, such as rows of a database or the features of
+/// a tenant.
 ///
-/// Only registered tools have schemas and scopes that are checked before their handler runs: `get`
-/// judges the arguments of a provider's tools itself, and the rights of their caller.
+/// Schemas and scopes are only checked for registered features: `get` must validate the arguments
+/// of a provider's tools, and the rights of their caller.
 ///
 /// ```
 /// use trunkline::{CallError, Context, Server, protocol::model::Resource};
@@ -161,19 +163,20 @@ pub trait Provider: Send + Sync + 'static {
     /// The kind of feature: [`model::Tool`], [`model::Resource`], [`model::ResourceTemplate`] or
     /// [`model::Prompt`].
     type Item: Provided;
-    /// The value that serving one returns, as a handler of that kind does.
+    /// The value returned when serving one, as from a handler of that kind.
     type Output: IntoResultOf<Self::Item> + Send;
-    /// The error of both methods.
+    /// The error type of both methods.
     type Error: Into<ToolError> + Send;
 
-    /// One page. `cursor` is one that this provider gave, or none at the start.
+    /// Returns one page. `cursor` is one that this provider returned, or `None` for the first page.
     fn list(
         &self,
         ctx: Context,
         cursor: Option<String>,
     ) -> impl Future<Output = Result<Page<Self::Item>, Self::Error>> + Send;
 
-    /// Serves a request for a name or URI that is not registered. `None`: there is no such feature.
+    /// Serves a request for a name or URI that is not registered. `None` means there is no such
+    /// feature.
     fn get(
         &self,
         ctx: Context,
@@ -185,33 +188,33 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A kind of feature that a [`Provider`] lists and serves.
+/// A kind of feature that a [`Provider`] can list and serve.
 pub trait Provided: Serialize + Send + sealed::Sealed + 'static {
     /// The request for one of them.
     type Request: DeserializeOwned + Send;
 
-    /// The list that it stands in.
+    /// The list it is part of.
     const CATEGORY: Category;
 }
 
 /// A value that is a result for a kind of feature.
 pub trait IntoResultOf<Item> {
-    /// The value as what came of the call.
+    /// Converts the value into the outcome of the call.
     fn into_result(self) -> Outcome;
 }
 
-/// A call of a tool that is not registered.
+/// A call of an unregistered tool.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[non_exhaustive]
 pub struct ToolRequest {
     /// The name of the tool.
     pub name: String,
-    /// The arguments, which fit the input schema that was listed to the caller, if one was.
+    /// The arguments, which match the input schema listed to the caller, if one was.
     #[serde(default)]
     pub arguments: JsonObject,
 }
 
-/// A read of a resource that is not registered.
+/// A read of an unregistered resource.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct ResourceRequest {
@@ -219,7 +222,7 @@ pub struct ResourceRequest {
     pub uri: String,
 }
 
-/// A request for a prompt that is not registered.
+/// A request for an unregistered prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct PromptRequest {
@@ -258,7 +261,7 @@ provided! {
 }
 
 impl ProviderDefinition {
-    /// A provider from its async form.
+    /// Adapts the async form of a provider.
     pub fn of<P: Provider>(provider: P) -> Self {
         #[derive(Deserialize)]
         #[serde(rename_all = "lowercase")]

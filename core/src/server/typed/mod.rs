@@ -1,4 +1,4 @@
-//! Typed handlers: async functions whose argument types give the input schema, and whose return
+//! Typed handlers: async functions whose argument types define the input schema, and whose return
 //! type the output schema.
 
 pub(crate) mod busy_threads;

@@ -1,4 +1,4 @@
-//! Handlers of requests beyond the protocol as async code.
+//! Handlers of custom requests as async code.
 
 use super::{AsyncHandler, HandlerArguments, Json, definitions::whole_input, serve::serve};
 use crate::{
@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::future::Future;
 
-/// A value that is the result of a request beyond the protocol: a JSON object.
+/// A value that can be the result of a custom request: a JSON object.
 ///
 /// | type | result |
 /// | --- | --- |
@@ -30,7 +30,7 @@ use std::future::Future;
     note = "the error of a `Result` must convert into `ToolError`; `trunkline::CallError` takes every error by `?`"
 )]
 pub trait IntoRequestResult {
-    /// The value as the outcome of a call.
+    /// Converts the value into the outcome of a call.
     fn into_request_result(self) -> Outcome;
 }
 
@@ -69,7 +69,7 @@ impl<T: IntoRequestResult, E: Into<ToolError>> IntoRequestResult for Result<T, E
 }
 
 impl RequestHandlerDefinition {
-    /// A handler that is an async function. The schema of the params is that of its
+    /// A handler that is an async function. The schema of the params comes from its
     /// [`super::Params`].
     ///
     /// ```
@@ -91,7 +91,7 @@ impl RequestHandlerDefinition {
     }
 }
 
-/// A handler with the state that it takes.
+/// A handler together with its state.
 pub(in crate::server) fn request_handler<S, M, H>(
     method: impl Into<String>,
     handler: H,

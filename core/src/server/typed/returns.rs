@@ -1,4 +1,4 @@
-//! Values that handlers return, and the one mapping of them, which is the same in every language.
+//! Return values of handlers, with one mapping that is the same in every language.
 
 use super::schema::OutputSchema;
 use crate::{
@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// A value that a tool may return.
+/// A value that a tool can return.
 ///
 /// | type | content | structured content |
 /// | --- | --- | --- |
@@ -31,8 +31,7 @@ use std::borrow::Cow;
 /// | `Option<T>` | that of T, or `null` | that of T, or `{"result": null}` |
 /// | `Result<T, E>` where E converts into [`ToolError`] | that of T, or of the error | that of T |
 ///
-/// A struct of one's own returns itself where it implements this trait, most easily by way of
-/// [`Json`]:
+/// To return your own struct, implement this trait, most easily through [`Json`]:
 ///
 /// ```
 /// use schemars::JsonSchema;
@@ -65,11 +64,11 @@ pub trait IntoToolResult {
         None
     }
 
-    /// The value as what came of the call.
+    /// Converts the value into the outcome of the call.
     fn into_tool_result(self) -> Outcome;
 }
 
-/// A value that a resource or resource template may return.
+/// A value that a resource or resource template can return.
 ///
 /// | type | contents |
 /// | --- | --- |
@@ -102,11 +101,11 @@ pub trait IntoToolResult {
     note = "the error of a `Result` must convert into `ToolError`; `trunkline::CallError` takes every error by `?`"
 )]
 pub trait IntoResourceResult {
-    /// The value as what came of the call.
+    /// Converts the value into the outcome of the call.
     fn into_resource_result(self) -> Outcome;
 }
 
-/// A value that a prompt may return.
+/// A value that a prompt can return.
 ///
 /// | type | messages |
 /// | --- | --- |
@@ -133,22 +132,22 @@ pub trait IntoResourceResult {
     note = "the error of a `Result` must convert into `ToolError`; `trunkline::CallError` takes every error by `?`"
 )]
 pub trait IntoPromptResult {
-    /// The value as what came of the call.
+    /// Converts the value into the outcome of the call.
     fn into_prompt_result(self) -> Outcome;
 }
 
-/// A value that a completion may return: texts as a `Vec` or array, a [`Completion`], a
+/// A value that a completion can return: strings as a `Vec` or array, a [`Completion`], a
 /// [`CompleteResult`], or a `Result` of one.
 #[diagnostic::on_unimplemented(
     message = "a completion cannot return `{Self}`",
     note = "a completion returns texts as a `Vec` or array, a `Completion`, a `CompleteResult`, or a `Result` of one"
 )]
 pub trait IntoCompletionResult {
-    /// The value as what came of the call.
+    /// Converts the value into the outcome of the call.
     fn into_completion_result(self) -> Outcome;
 }
 
-/// A value as JSON; its schema is the output schema of a tool that returns it.
+/// A value as JSON; its schema becomes the output schema of a tool that returns it.
 ///
 /// ```
 /// use schemars::JsonSchema;
@@ -202,7 +201,8 @@ impl<T: Serialize> IntoPromptResult for Json<T> {
     }
 }
 
-// Without the attribute the compiler names `ToolError: From<E>` alone, and none of the notes above.
+// Without the attribute, the compiler only mentions `ToolError: From<E>`, and none of the notes
+// above.
 #[diagnostic::do_not_recommend]
 impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
     fn output_schema() -> Option<OutputSchema> {
@@ -235,9 +235,9 @@ impl<T: IntoCompletionResult, E: Into<ToolError>> IntoCompletionResult for Resul
     }
 }
 
-/// A return value of a hook that decides who sees a feature: a `bool`, or a `Result` of one.
+/// The return value of a visibility function: a `bool`, or a `Result` of one.
 pub trait IntoDecision {
-    /// The value as the outcome of a call.
+    /// Converts the value into the outcome of a call.
     fn into_decision(self) -> Outcome;
 }
 
@@ -269,7 +269,7 @@ impl<T: IntoResourceResult> IntoResourceResult for Option<T> {
     }
 }
 
-/// A value that came of a call already.
+/// A value that already is the outcome of a call.
 macro_rules! outcome {
     ($($trait:ident $method:ident;)*) => {
         $(impl $trait for Outcome {
@@ -313,7 +313,7 @@ macro_rules! text {
 
 text!(String, &str, Box<str>, Cow<'_, str>);
 
-/// Values whose list is a value too.
+/// Values whose lists can be returned, too.
 macro_rules! values {
     ($($value:ty),*) => {
         $(
@@ -400,7 +400,7 @@ impl IntoPromptResult for Value {
     }
 }
 
-/// A type whose lists a tool may return.
+/// A type whose lists a tool can return.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return a list of `{Self}`",
     note = "lists of content blocks, texts, numbers and `bool` can be returned; any other list is returned as `Json(list)`"
@@ -411,7 +411,7 @@ pub trait ListItem: Sized {
         None
     }
 
-    /// The list as what came of the call.
+    /// Converts the list into the outcome of the call.
     fn into_outcome(list: &[Self]) -> Outcome;
 }
 
@@ -435,7 +435,7 @@ impl<T: ListItem, const N: usize> IntoToolResult for [T; N] {
     }
 }
 
-/// Parts of the specification, alone or as a list, in the result of one kind of feature.
+/// Protocol types, alone or as a list, in the result of one kind of feature.
 macro_rules! parts {
     ($trait:ident $method:ident: $($part:ty),*) => {
         $(
@@ -506,7 +506,7 @@ macro_rules! blobs {
     ($($bytes:ty),*) => {
         $(impl IntoResourceResult for $bytes {
             fn into_resource_result(self) -> Outcome {
-                // The URI is that of the request.
+                // The URI comes from the request.
                 ResourceContents::blob("", self).into_resource_result()
             }
         })*

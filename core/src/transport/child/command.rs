@@ -1,4 +1,4 @@
-//! The command of a child process, and the reason if it could not be run.
+//! The command of a child process, and why it could not be run.
 
 use crate::printable::printable;
 use crate::protocol::{
@@ -15,18 +15,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Bytes of a command that errors show.
+/// Maximum bytes of a command shown in errors.
 const MAX_SHOWN: usize = 200;
 
 trunkline_proto::options! {
-    /// A program that serves the protocol on its standard input and output.
+    /// A program that serves the protocol on its stdin and stdout.
     ///
-    /// It runs in a process group (Windows: a job) of its own, which ends with the client. If this
-    /// process is killed or exits without an end of the client, a server learns of it from the end
-    /// of its standard input, at which it must exit. The rest of the group is asked to
-    /// terminate two seconds later, and killed after two seconds more: on Unix by a shell that
-    /// waits beside each server for the end of this process, where there is a `/bin/sh`; on Windows
-    /// by the job, at once. Out of reach are descendants that leave the group (`setsid`).
+    /// It runs in its own process group (Windows: job), which ends with the client. If this process
+    /// is killed or exits without closing the client, a server notices the end of its stdin, at
+    /// which it must exit. The rest of the group is terminated two seconds later, and killed after
+    /// two more seconds: on Unix by a shell that runs next to each server and waits for this
+    /// process to end, if there is a `/bin/sh`; on Windows by the job, at once. Descendants that
+    /// leave the group (`setsid`) are not affected.
     ///
     /// ```no_run
     /// use trunkline::{ChildCommand, Client};
@@ -42,43 +42,43 @@ trunkline_proto::options! {
     /// ```
     #[derive(Clone)]
     pub struct ChildCommand {
-        /// The program and its arguments. No shell reads them.
+        /// The program and its arguments. No shell interprets them.
         @each(String) command: Vec<String> => "command" as Required = Vec::new(),
-        /// Environment variables for the child process, beside those that it inherits.
+        /// Additional environment variables for the child process.
         @into env: BTreeMap<String, String> => "env" = BTreeMap::new(),
-        /// `true` if the child process inherits the whole environment of this process, secrets
-        /// included; otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and
-        /// `USER`, on Windows those that programs need there.
+        /// `true` to inherit the whole environment of this process, including secrets; otherwise
+        /// the child inherits only `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on
+        /// Windows the variables that programs need there.
         inherit_env: bool => "inheritEnv" = false,
-        /// The folder that the child process runs in; this process's own by default.
+        /// The working directory of the child process; by default, that of this process.
         @into cwd: Option<PathBuf> => "cwd" = None,
-        /// The destination of its standard error: that of this process, nothing but the last lines
-        /// for error messages (`keep`), or none (`discard`).
+        /// Where its stderr goes: to the stderr of this process, nowhere except that the last lines
+        /// are captured for error messages (`keep`), or nowhere (`discard`).
         stderr: ChildStderr => "stderr" = ChildStderr::PassThrough,
-        /// A file that takes its standard error in the place of that of this process, at the end
-        /// of what is there; it is created if it is missing. `/dev/fd/3` is a descriptor of this
-        /// process where the system has such files. The last lines are kept all the same.
+        /// A file to which its stderr is appended, instead of the stderr of this process; it is
+        /// created if missing. `/dev/fd/3` is a descriptor of this process, on systems that have
+        /// such files. The last lines are captured as well.
         @into stderr_file: Option<PathBuf> => "stderrFile" = None,
     }
 }
 
-/// The destination of the standard error of a child process.
+/// Where the stderr of a child process goes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ChildStderr {
-    /// Copied to our standard error; the last lines are kept for error messages.
+    /// Copied to the stderr of this process; the last lines are captured for error messages.
     #[default]
     #[serde(rename = "inherit")]
     PassThrough,
-    /// Only the last lines are kept.
+    /// Only the last lines are captured.
     Keep,
-    /// Thrown away.
+    /// Discarded.
     Discard,
 }
 
 impl ChildStderr {
-    /// The destination that a word of the options names.
+    /// Parses the destination from its name in the options.
     pub(in crate::transport) fn of_word(word: &str) -> Option<Self> {
         serde_json::from_value(word.into()).ok()
     }
@@ -132,7 +132,7 @@ impl ChildCommand {
         Ok(command)
     }
 
-    /// The file for its standard error, opened.
+    /// The file for its stderr, opened.
     pub(super) fn open_stderr_file(&self) -> Result<Option<File>, SpawnError> {
         let Some(path) = &self.stderr_file else { return Ok(None) };
         if self.stderr != ChildStderr::PassThrough {
@@ -149,7 +149,7 @@ impl ChildCommand {
         })
     }
 
-    /// Says what to check when the system refused to start the program.
+    /// Explains what to check if the system refused to start the program.
     pub(super) fn refused(&self, error: io::Error) -> SpawnError {
         let program = self.program();
         let reason = match (&self.cwd, error.kind()) {
@@ -213,7 +213,7 @@ fn is_secret_name(name: &str) -> bool {
     ["key", "token", "secret", "pass", "auth", "cred", "header", "cookie"].iter().any(|word| name.contains(word))
 }
 
-/// Returns whether an argument looks like a secret: a URL with a user, or a long word of letters
+/// Returns whether an argument looks like a secret: a URL with a user, or a long string of letters
 /// and digits that is not a path.
 fn is_secret(word: &str) -> bool {
     let is_opaque = word.len() >= 16 && !word.contains(['/', '\\', '.', ' ', ':', '@']);
@@ -221,7 +221,7 @@ fn is_secret(word: &str) -> bool {
 }
 
 impl fmt::Debug for ChildCommand {
-    /// Names the variables without their values, which may be secrets.
+    /// Lists the variables without their values, which may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let variables: Vec<_> = self.env.keys().collect();
         f.debug_struct("ChildCommand")
@@ -235,8 +235,8 @@ impl fmt::Debug for ChildCommand {
     }
 }
 
-/// The variables that a server inherits by default: those of the official SDKs, for the environment
-/// of a host holds secrets that are not its servers' business.
+/// The variables that a server inherits by default, as with the official SDKs: a host's environment
+/// contains secrets that are not for its servers.
 const INHERITED: &[&str] = if cfg!(windows) {
     &[
         "APPDATA",
@@ -258,8 +258,8 @@ const INHERITED: &[&str] = if cfg!(windows) {
 };
 
 fn inherited(value: impl Fn(&str) -> Option<OsString>) -> impl Iterator<Item = (&'static str, OsString)> {
-    // A value that begins so is an exported function of a shell, which a shell among the servers
-    // would run.
+    // A value with this prefix is an exported shell function, which a shell among the servers would
+    // run.
     let is_function = |value: &OsString| value.as_encoded_bytes().starts_with(b"()");
     INHERITED.iter().filter_map(move |name| Some((*name, value(name).filter(|value| !is_function(value))?)))
 }
@@ -269,7 +269,7 @@ fn resolved(program: &str) -> PathBuf {
     PathBuf::from(program)
 }
 
-/// Windows itself finds `x.exe` for `x`, but not `x.cmd`, which is what package managers such as
+/// Windows finds `x.exe` for `x` by itself, but not `x.cmd`, which is what package managers such as
 /// npm install.
 #[cfg(windows)]
 fn resolved(program: &str) -> PathBuf {

@@ -1,4 +1,4 @@
-//! An HTTP endpoint, and the way there.
+//! An HTTP endpoint, and how to reach it.
 
 use crate::{http::guard::is_loopback, protocol::options::Required};
 use std::{collections::BTreeMap, fmt};
@@ -15,24 +15,24 @@ trunkline_proto::options! {
     /// ```
     #[derive(Clone, PartialEq, Eq, Hash)]
     pub struct HttpEndpoint {
-        /// The URL. A server on a Unix socket is found at `unix:/run/it.sock`, or
+        /// The URL. For a server on a Unix socket, use `unix:/run/it.sock`, or
         /// `unix:/run/it.sock:/path` if its endpoint is not `/mcp`.
         @into url: String => "url" as Required = String::new(),
-        /// Headers of each request.
+        /// Headers sent with each request.
         @into headers: BTreeMap<String, String> => "headers" = BTreeMap::new(),
-        /// Certificates in PEM that are trusted beside those of the system, and those of the files
-        /// that `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name.
+        /// Trusted certificates in PEM, in addition to those of the system and of the files named
+        /// by `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE`.
         @some(String) ca: Option<String> => "ca" = None,
-        /// The certificate of the client in PEM, for servers that ask for one (mTLS), and those of
-        /// its issuers.
+        /// The client certificate in PEM, for servers that require one (mTLS), and those of its
+        /// issuers.
         @some(String) client_certificate: Option<String> => "clientCertificate" = None,
         /// The private key of that certificate, in PEM.
         @some(String) client_key: Option<String> => "clientKey" = None,
-        /// The URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`,
+        /// The URL of a proxy. By default, it is taken from the environment: `HTTPS_PROXY`,
         /// `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`.
         @some(String) proxy: Option<String> => "proxy" = None,
-        /// `true` if the server is known to have HTTP+SSE (2024-11-05) only. Otherwise it is asked
-        /// for Streamable HTTP first, and found by the fallback of the specification.
+        /// `true` if the server supports only HTTP+SSE (2024-11-05). Otherwise the client tries
+        /// Streamable HTTP first and then falls back as specified.
         http_sse: bool = false,
     }
 }
@@ -50,8 +50,8 @@ impl HttpEndpoint {
         self.url.starts_with("unix:") || host.is_some_and(is_loopback)
     }
 
-    /// Adds a header to each request. `RequestHeaders`, as the option `auth` of the client, gives
-    /// headers by a function.
+    /// Adds a header to each request. To compute headers in a function, use `RequestHeaders` as the
+    /// client's `auth` option.
     #[must_use]
     pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.insert(name.into(), value.into());
@@ -59,7 +59,7 @@ impl HttpEndpoint {
     }
 }
 
-/// Without what may be secret.
+/// Omits anything that may be secret.
 impl fmt::Debug for HttpEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpEndpoint").field("url", &super::failure::shown(&self.url)).finish_non_exhaustive()

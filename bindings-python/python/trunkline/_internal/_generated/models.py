@@ -357,8 +357,8 @@ OAuthGrant: TypeAlias = Literal["authorization_code", "client_credentials", "ent
 
 
 class ServerDefaults(Model):
-    """The options of transports for the servers of a configuration or a group that leave them
-    open: those of programs for programs, those of HTTP for URLs.
+    """Default transport options for the servers of a configuration or a group: process options
+    apply to commands, HTTP options to URLs.
     """
 
     __slots__ = (
@@ -375,34 +375,34 @@ class ServerDefaults(Model):
     )
 
     env: Mapping[str, str] | None
-    """Environment variables of programs. An entry's own come first."""
+    """Environment variables of child processes. Those of an entry take precedence."""
 
     cwd: str | None
-    """The working directory of programs."""
+    """The working directory of child processes."""
 
     inherit_env: bool | None
-    """Give programs the whole environment of this process."""
+    """Pass the whole environment of this process to child processes."""
 
     stderr: str | None
-    """The destination of the standard error of programs: `inherit`, `keep` or `discard`."""
+    """Where the stderr of child processes goes: `inherit`, `keep` or `discard`."""
 
     stderr_file: str | None
-    """A file for the standard error of programs."""
+    """A file for the stderr of child processes."""
 
     headers: Mapping[str, str] | None
-    """Headers of each request over HTTP. An entry's own come first."""
+    """Headers of each HTTP request. Those of an entry take precedence."""
 
     ca: str | None
-    """Certificates in PEM that are trusted besides those of the system, for `https://`."""
+    """Trusted certificates in PEM, in addition to those of the system, for `https://`."""
 
     client_certificate: str | None
-    """The certificate of the client in PEM, for `https://`."""
+    """The client certificate in PEM, for `https://`."""
 
     client_key: str | None
     """The private key of that certificate, in PEM."""
 
     proxy: str | None
-    """The URL of a proxy to servers that are not on this machine."""
+    """The URL of a proxy for servers that are not on this machine."""
 
     def __init__(
         self,

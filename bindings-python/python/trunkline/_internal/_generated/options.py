@@ -27,11 +27,11 @@ class AuthOptions(TypedDict, total=False):
     """Access tokens that requests to an endpoint need: `transport.auth` of a listener."""
 
     authorization_servers: Sequence[str] | None
-    """The servers where clients get tokens. The issuers by default."""
+    """The authorization servers where clients get tokens. By default, the issuers."""
 
     scopes: Sequence[str] | None
-    """Scopes that the metadata tells clients to ask for: those for basic use, not the whole
-    catalogue. The required ones by default.
+    """Scopes that the metadata tells clients to request: those for basic use, not the whole
+    catalogue. By default, the required scopes.
     """
 
     required_scopes: Sequence[str] | None
@@ -41,222 +41,222 @@ class AuthOptions(TypedDict, total=False):
     """Scopes that imply narrower ones, such as `{"admin": ["read", "write"]}`. Default: none."""
 
     dpop: DpopPolicy | None
-    """Tokens that are bound to keys (RFC 9449). Bound tokens need their proof wherever they are
-    accepted. Default: `"off"`.
+    """Binding of tokens to keys (RFC 9449): off, optional or required. Bound tokens need their
+    proof wherever they are accepted. Default: `"off"`.
     """
 
     dpop_algorithms: Sequence[str] | None
-    """Algorithms by which proofs may be signed. All of them by default. Default:
+    """Algorithms allowed for signing proofs. By default, all supported ones. Default:
     ["ES256","ES384","ES512","EdDSA","PS256","PS384","PS512","RS256","RS384","RS512"].
     """
 
     dpop_nonce: bool | bytes | str | None
-    """Proofs need a nonce of the server: `true`, or a secret of 32 bytes or more in Base64 that
-    all processes of one endpoint share. Default: False.
+    """Require proofs to contain a server nonce: `true`, or a secret of 32 bytes or more in
+    Base64, shared by all processes of one endpoint. Default: False.
     """
 
     dpop_proofs: int | None
-    """Proofs that are remembered, so that none is good twice; a fifth of them for one key.
-    Beyond it requests are refused with 503. Each process remembers those that it has seen,
-    each for as long as its date is accepted, in some 20 bytes; processes that share the
-    `store` of the server refuse those of one another, too. Default: 500000.
+    """Maximum number of proofs remembered to prevent replay, of which one key may use a fifth.
+    Beyond it, requests are refused with 503. Each process remembers the proofs it has seen
+    for as long as their date is accepted, at about 20 bytes each; processes that share the
+    `store` of the server also refuse each other's. Default: 500000.
     """
 
     public_url: str | None
-    """The URL of the endpoint as clients see it, where a proxy changes the path: DPoP proofs
-    name it. By default the origin of the resource with the path of the request.
+    """The URL of the endpoint as clients see it, if a proxy changes the path: DPoP proofs
+    contain it. By default, the origin of the resource with the path of the request.
     """
 
     metadata: Mapping[str, Any] | None
-    """Further members of the metadata document, such as `resource_name` (RFC 9728 section 2);
-    not those that other options give. Default: none.
+    """Additional members of the metadata document, such as `resource_name` (RFC 9728 section 2),
+    except those set by other options. Default: none.
     """
 
     issuer: str | Sequence[str] | None
-    """The issuers of JWTs that are accepted (`iss`, letter by letter): https, or http on this
-    machine. The authorization servers by default.
+    """The accepted issuers (`iss`, compared character by character): https, or http on this
+    machine. By default, the authorization servers.
     """
 
     audience: str | Sequence[str] | None
-    """Audiences of which a token must name one, in the place of the resource. Default: none."""
+    """Accepted audiences, of which a token must name one, instead of the resource. Default:
+    none.
+    """
 
     jwks: Mapping[str, Any] | None
-    """The issuer's keys: a JSON Web Key Set. By default the issuer's metadata says where they
-    are (RFC 8414, OpenID Connect Discovery).
+    """The issuer's keys: a JSON Web Key Set. By default, they are found through the issuer's
+    metadata (RFC 8414, OpenID Connect Discovery).
     """
 
     jwks_uri: str | None
     """The URL of the issuer's keys. Default: none."""
 
     algorithms: Sequence[str] | None
-    """Algorithms by which tokens may be signed, of ES256, ES384, ES512, EdDSA, PS256, PS384,
-    PS512, RS256, RS384 and RS512. All of them by default. Default:
+    """Algorithms allowed for signing tokens, out of ES256, ES384, ES512, EdDSA, PS256, PS384,
+    PS512, RS256, RS384 and RS512. By default, all of these. Default:
     ["ES256","ES384","ES512","EdDSA","PS256","PS384","PS512","RS256","RS384","RS512"].
     """
 
     strict_type: bool | None
-    """Accept only JWTs of the type `at+jwt`, as RFC 9068 (section 4) has it. Many issuers write
-    `JWT`, or no type, into their access tokens as into their ID tokens; those tell themselves
-    apart by their audience then. The option is for issuers that write the type, above all
-    where an audience is the id of a client. Default: False.
+    """Accept only JWTs of the type `at+jwt`, as RFC 9068 (section 4) requires. Many issuers put
+    `JWT`, or no type, in access tokens and ID tokens alike, which then differ only by
+    audience. Set this if your issuer sets the type, especially if an audience is a client id.
+    Default: False.
     """
 
 
 class ChildOptions(TypedDict, total=False):
-    """A program that serves the protocol on its standard input and output.
+    """A program that serves the protocol on its stdin and stdout.
 
-    It runs in a process group (Windows: a job) of its own, which ends with the client. If
-    this process is killed or exits without an end of the client, a server learns of it from
-    the end of its standard input, at which it must exit. The rest of the group is asked to
-    terminate two seconds later, and killed after two seconds more: on Unix by a shell that
-    waits beside each server for the end of this process, where there is a `/bin/sh`; on
-    Windows by the job, at once. Out of reach are descendants that leave the group (`setsid`).
+    It runs in its own process group (Windows: job), which ends with the client. If this
+    process is killed or exits without closing the client, a server notices the end of its
+    stdin, at which it must exit. The rest of the group is terminated two seconds later, and
+    killed after two more seconds: on Unix by a shell that runs next to each server and waits
+    for this process to end, if there is a `/bin/sh`; on Windows by the job, at once.
+    Descendants that leave the group (`setsid`) are not affected.
     """
 
     env: Mapping[str, str] | None
-    """Environment variables for the child process, beside those that it inherits. Default: none."""
+    """Additional environment variables for the child process. Default: none."""
 
     inherit_env: bool | None
-    """`true` if the child process inherits the whole environment of this process, secrets
-    included; otherwise a short list of it: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and
-    `USER`, on Windows those that programs need there. Default: False.
+    """`true` to inherit the whole environment of this process, including secrets; otherwise the
+    child inherits only `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on Windows
+    the variables that programs need there. Default: False.
     """
 
     cwd: str | os.PathLike[str] | None
-    """The folder that the child process runs in; this process's own by default."""
+    """The working directory of the child process; by default, that of this process."""
 
     stderr: ChildStderr | None
-    """The destination of its standard error: that of this process, nothing but the last lines
-    for error messages (`keep`), or none (`discard`). Default: `"inherit"`.
+    """Where its stderr goes: to the stderr of this process, nowhere except that the last lines
+    are captured for error messages (`keep`), or nowhere (`discard`). Default: `"inherit"`.
     """
 
     stderr_file: str | os.PathLike[str] | None
-    """A file that takes its standard error in the place of that of this process, at the end of
-    what is there; it is created if it is missing. `/dev/fd/3` is a descriptor of this process
-    where the system has such files. The last lines are kept all the same. Default: none.
+    """A file to which its stderr is appended, instead of the stderr of this process; it is
+    created if missing. `/dev/fd/3` is a descriptor of this process, on systems that have such
+    files. The last lines are captured as well. Default: none.
     """
 
 
 class ClientOptions(TypedDict, total=False):
-    """Limits and behaviour of a client."""
+    """Limits and behavior of a client."""
 
     capabilities: Mapping[str, Any] | None
-    """The capabilities that servers may use, beyond those of handlers, roots and tasks, which
-    are declared by themselves: those of requests whose input the caller gives itself, and
+    """Additional capabilities that servers may use. Those of handlers, roots and tasks are
+    declared automatically; add those of requests whose input the caller supplies itself, and
     those of extensions. Default: none.
     """
 
     roots: Sequence[Root] | None
     """The directories and files that servers may work in: their URIs begin with `file://`.
-    Without this option servers cannot ask for them.
+    Without this option, servers cannot request roots.
     """
 
     variables: Mapping[str, str] | None
-    """Values for placeholders in configurations, before those of the environment:
+    """Values for placeholders in configurations, which take precedence over the environment:
     `workspaceFolder` for `${workspaceFolder}`, `input:key` for `${input:key}`. Default: none.
     """
 
     revision: str | None
-    """The revision to speak: negotiated (`auto`), the newest of one era without a fallback
-    (`legacy`, `modern`), or one revision without a probe. Default: `"auto"`.
+    """The protocol revision: negotiated (`auto`), the newest of one era without a fallback
+    (`legacy`, `modern`), or a specific revision without a probe. Default: `"auto"`.
     """
 
     timeout: float | None
-    """Longest time of a request; each progress notification starts it anew. In seconds. Default:
-    60.
-    """
+    """Timeout of a request; each progress notification restarts it. In seconds. Default: 60."""
 
     max_timeout: float | None
-    """Longest time of a request however much it progresses, and of a list with all its pages.
-    Never less than the other. In seconds. Default: 600.
+    """Maximum time of a request regardless of progress, and of a list with all its pages. Never
+    less than the timeout. In seconds. Default: 600.
     """
 
     input_timeout: float | None
-    """Longest time of a handler that answers a request of the server, for example while the user
-    fills in a form. The time of the call that the request belongs to stands still meanwhile.
-    In seconds. Default: 600.
+    """Maximum time for a handler to answer a server's request, for example while the user fills
+    in a form. The timeout of the call it belongs to is paused meanwhile. In seconds. Default:
+    600.
     """
 
     related_requests_only: bool | None
-    """Refuse requests of the server for input or roots while no request of this client is in
-    flight that they could belong to. Default: False.
+    """Refuse a server's requests for input or roots while this client has no request in flight
+    that they could belong to. Default: False.
     """
 
     max_host_tasks: int | None
-    """Most requests of the server that are answered by tasks and kept (2025-11-25): those for
-    elicitation and sampling for which there are handlers. With 0, servers are told that the
-    client has none. Default: 1024.
+    """Maximum number of server requests run as tasks and kept (2025-11-25): those for
+    elicitation and sampling that have handlers. With 0, the client declares no support for
+    them. Default: 1024.
     """
 
     max_host_task_bytes: int | None
-    """Most bytes of the results of those tasks that are kept. Default: 16 MiB."""
+    """Maximum total size of the kept results of those tasks, in bytes. Default: 16 MiB."""
 
     host_task_ttl: float | None
-    """Longest time that such a task is kept after it began; its handler ends with it. In
-    seconds. Default: 3600.
+    """Maximum lifetime of such a task from its start; its handler ends with it. In seconds.
+    Default: 3600.
     """
 
     terminal_forms: bool | None
-    """Answer forms and pages of servers at the terminal of the process, one after the other,
-    where the program has no handler for them. Without a terminal servers are told that they
-    cannot ask. The program must not read from the terminal meanwhile. Default: False.
+    """Show servers' forms and pages in the terminal of the process, one at a time, if the
+    program has no handler for them. Without a terminal, the capability is not declared. The
+    program must not read from the terminal meanwhile. Default: False.
     """
 
     max_input_rounds: int | None
-    """Most rounds of requests for input in one call (2026-07-28). Default: 10."""
+    """Maximum rounds of requests for input per call (2026-07-28). Default: 10."""
 
     cache: bool | None
-    """Keep results for as long as the server says (2026-07-28: `ttlMs`, `cacheScope`): lists and
-    the contents of resources. Notifications of changes end that earlier. Default: True.
-    """
-
-    max_cache_bytes: int | None
-    """Most bytes of results that are kept; the oldest go first. There are at most 1,024 of them.
-    Default: 16 MiB.
-    """
-
-    validate_results: bool | None
-    """Check the structured content of tools against the output schemas of their most recent
-    list; results that do not match are errors. A program that has not listed the tools gets
-    results as they are, and those of tasks. Default: True.
-    """
-
-    log_level: LoggingLevel | None
-    """The least severe log messages that servers are asked for; without it, their default: on
-    2026-07-28 they send nothing.
-    """
-
-    connect_timeout: float | None
-    """Longest time of opening the conversation, all attempts together. In seconds. Default: 30."""
-
-    reconnect: bool | None
-    """Make a connection anew that was lost, when the next call needs it. Calls that were in
-    flight have failed by then. Without it, the client ends with its connection. Default:
+    """Cache results for as long as the server allows (2026-07-28: `ttlMs`, `cacheScope`): lists
+    and the contents of resources. Change notifications invalidate them earlier. Default:
     True.
     """
 
+    max_cache_bytes: int | None
+    """Maximum size of cached results in bytes; the oldest are evicted first. There are at most
+    1,024 of them. Default: 16 MiB.
+    """
+
+    validate_results: bool | None
+    """Validate the structured content of tools against the output schemas of their latest list;
+    results that do not match are errors. If the program has not listed the tools, results are
+    not validated, nor are those of tasks. Default: True.
+    """
+
+    log_level: LoggingLevel | None
+    """The minimum severity of log messages requested from servers; by default, the server
+    decides: on 2026-07-28 it sends none.
+    """
+
+    connect_timeout: float | None
+    """Maximum time to open the connection, for all attempts together. In seconds. Default: 30."""
+
+    reconnect: bool | None
+    """Reconnect on the next call if the connection was lost; calls in flight fail. Without it,
+    the client ends with its connection. Default: True.
+    """
+
     probe_timeout: float | None
-    """Longest silence of a server on a pipe before it is taken for one of the legacy era. In
-    seconds. Default: 5.
+    """Maximum silence of a server on a pipe before it is treated as legacy. In seconds. Default:
+    5.
     """
 
     close_timeout: float | None
-    """Longest time that a child process may take to exit by itself when the client closes, or
-    gives up connecting to it; then it is asked to terminate, and at last killed. In seconds.
-    Default: 2.
+    """Maximum time for a child process to exit on its own when the client closes, or gives up
+    connecting to it; then it is terminated, and finally killed. In seconds. Default: 2.
     """
 
     max_message_bytes: int | None
-    """Largest message, sent or received. Default: 64 MiB."""
+    """Maximum size of a message, sent or received. Default: 64 MiB."""
 
     max_values: int | None
-    """JSON values in a message, which cost far more in memory than on the wire. Default:
+    """Maximum JSON values in a message, which take far more memory than their text. Default:
     1000000.
     """
 
     telemetry: bool | None
-    """Report requests to OpenTelemetry, as spans and measurements. By default where the program
-    has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+    """Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the program
+    uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust), through
+    callbacks (C).
     """
 
 
@@ -264,204 +264,203 @@ class EndpointOptions(TypedDict, total=False):
     """An HTTP endpoint to connect to: its URL, headers, TLS and proxy."""
 
     headers: Mapping[str, str] | None
-    """Headers of each request. Default: none."""
+    """Headers sent with each request. Default: none."""
 
     ca: str | None
-    """Certificates in PEM that are trusted beside those of the system, and those of the files
-    that `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE` name. Default: none.
+    """Trusted certificates in PEM, in addition to those of the system and of the files named by
+    `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE`. Default: none.
     """
 
     client_certificate: str | None
-    """The certificate of the client in PEM, for servers that ask for one (mTLS), and those of
-    its issuers. Default: none.
+    """The client certificate in PEM, for servers that require one (mTLS), and those of its
+    issuers. Default: none.
     """
 
     client_key: str | None
     """The private key of that certificate, in PEM. Default: none."""
 
     proxy: str | None
-    """The URL of a proxy. Without this option, the environment names it: `HTTPS_PROXY`,
+    """The URL of a proxy. By default, it is taken from the environment: `HTTPS_PROXY`,
     `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`.
     """
 
 
 class HttpOptions(TypedDict, total=False):
-    """Where and how a server is reached over HTTP."""
+    """Configures an HTTP endpoint."""
 
     host: str | None
-    """The host to listen on. The default reaches this machine only. Default: `"127.0.0.1"`."""
+    """The host to listen on. By default, only this machine can connect. Default: `"127.0.0.1"`."""
 
     port: int | None
-    """The port to listen on; 0 takes one that is free. Default: 8000."""
+    """The port to listen on; 0 picks a free one. Default: 8000."""
 
     unix: str | os.PathLike[str] | None
-    """The path of a Unix socket to listen on, in the place of host and port. A socket that a
-    dead server left there is replaced; ours is removed when the listener closes. Default:
-    none.
+    """The path of a Unix socket to listen on, instead of host and port. A socket left behind by
+    a dead server is replaced; it is removed when the listener closes. Default: none.
     """
 
     unix_mode: str | None
-    """The permissions of the Unix socket, as for files; in JSON in octal digits. Default:
+    """The permissions of the Unix socket, as for files; in JSON as octal digits. Default:
     `"600"`.
     """
 
     path: str | None
-    """The path of the endpoint; a slash at its end makes no difference. Default: `"/mcp"`."""
+    """The path of the endpoint, with or without a trailing slash. Default: `"/mcp"`."""
 
     health: bool | None
-    """Answer the probes of orchestrators and load balancers, which need no access token: `GET
-    /healthz` with 200 as long as the process serves, `GET /readyz` with 200 or 503: not ready
-    is a server that is closing, or whose store does not answer within half a second. Where a
-    router has chosen the path of the endpoint, such routes are its matter. Default: False.
+    """Answer the probes of orchestrators and load balancers, without an access token: `GET
+    /healthz` returns 200 while the process is serving, `GET /readyz` returns 200 or 503. A
+    server is not ready if it is closing, or if its store does not respond within half a
+    second. If a router has already chosen the endpoint's path, health routes are up to the
+    application. Default: False.
     """
 
     stateless: bool | None
-    """Keep no sessions for clients of the legacy era. Default: False."""
+    """Keep no sessions for legacy clients. Default: False."""
 
     json: bool | None
-    """Answer with plain JSON and never with an event stream, except to `subscriptions/listen`;
-    progress and log messages of a call are dropped. Default: False.
+    """Respond with plain JSON and never with an event stream, except to `subscriptions/listen`;
+    the progress and log messages of a call are dropped. Default: False.
     """
 
     allowed_hosts: Sequence[str] | None
-    """Names in `Host` that are allowed beside those of this machine, with or without a port; `*`
+    """Names allowed in `Host` in addition to those of this machine, with or without a port; `*`
     allows every name. A server that does not listen on loopback checks `Host` only if names
     are listed. Default: none.
     """
 
     allowed_origins: Sequence[str] | None
-    """Values of `Origin` that are allowed beside those of this machine, such as
+    """Values allowed in `Origin` in addition to those of this machine, such as
     `https://app.example`; `*` allows every page. Default: none.
     """
 
     sse: str | Literal[False] | None
-    """The path where clients of HTTP+SSE, the transport of 2024-11-05, open their stream. It is
-    not served without a path, nor by a server without sessions. The path of the endpoint may
-    be shared: a request there for a stream without a session gets this one. The session of
-    such a client is named in the URL that it posts to, which proxies may log: a server
-    without old clients does without it, and one with `auth` checks the owner of each session
-    besides. Default: `"/sse"`.
+    """The path where clients of HTTP+SSE, the 2024-11-05 transport, open their stream. Without a
+    path, or without sessions, HTTP+SSE is off. It may be the same as the endpoint's path: a
+    request there for a stream without a session then opens an HTTP+SSE stream. Such clients
+    post to a URL that contains their session, which proxies may log: leave this off if you
+    have no old clients. A server with `auth` also checks who owns the session. Default:
+    `"/sse"`.
     """
 
     messages: str | None
-    """The path where clients of HTTP+SSE post their messages; where the path is shared, they
-    post there. Default: `"/messages"`.
+    """The path where clients of HTTP+SSE post their messages, including when the path is shared.
+    Default: `"/messages"`.
     """
 
     replay_events: int | None
-    """Events of each session that are kept for clients whose connection breaks; 0 keeps none,
-    and events have no ids. Default: 1000.
+    """Events kept per session for reconnecting clients; 0 keeps none, and events have no ids.
+    Default: 1000.
     """
 
     replay_bytes: int | None
-    """Size of the events that are kept of each session; the newest is kept whatever its size.
-    Default: 4 MiB.
+    """Total size of the events kept per session; the newest is kept whatever its size. Default:
+    4 MiB.
     """
 
     max_replay_bytes: int | None
-    """Size of the events that are kept of all sessions. Beyond it the sessions that have been
-    quiet the longest lose theirs: their clients cannot come back to a stream that broke.
-    Default: 256 MiB.
+    """Total size of the events kept for all sessions. Beyond it, the longest-idle sessions lose
+    theirs, and their clients cannot resume a broken stream. Default: 256 MiB.
     """
 
     retry: float | None
-    """Time after which a client comes back when its connection was closed early. In seconds.
+    """Delay after which a client reconnects if its connection was closed early. In seconds.
     Default: 1.
     """
 
     max_connections: int | None
-    """Connections at once, and never more than the process has descriptors for, less 64. Beyond
-    it one without a request gives way: one that had none in its first 100 ms, or else the
-    oldest. Where each has a request, further ones wait in the system's backlog. Default:
-    16384.
+    """Maximum concurrent connections, always at least 64 below the process's descriptor limit.
+    Beyond it, a connection without a request is closed: one that sent none in its first 100
+    ms, or else the oldest. If all have a request, new connections wait in the system's
+    backlog. Default: 16384.
     """
 
     max_connections_per_address: int | None
-    """Connections at once of one peer's address; 0 has no bound, for behind a proxy all of them
-    are of one address. Beyond it one of its own without a request gives way; where each has a
-    request, further ones are closed at once. Default: 0.
+    """Maximum concurrent connections per peer address; 0 means no limit, for servers behind a
+    proxy, where all connections share one address. Beyond it, a connection of that address
+    without a request is closed; if all have a request, new ones are closed at once. Default:
+    0.
     """
 
     trusted_proxies: Sequence[str] | None
-    """The reverse proxies in front, each by its address, as a network, such as `10.0.0.0/8`, or
-    as `unix` for those on the Unix socket. A request that one of them brings has its client
-    at the last address in `X-Forwarded-For` outside of these. With proxies, clients without
-    an access token have shares by their addresses (of IPv6 by its first 64 bits), as
-    principals have: of requests, bodies, sessions, tasks and requests a minute. Without, all
-    of them are one behind a proxy, and nobody has a share.
+    """The reverse proxies in front of the server: each an address, a network such as
+    `10.0.0.0/8`, or `unix` for proxies on the Unix socket. For requests from them, the client
+    is the last address in `X-Forwarded-For` outside of this list. Clients without an access
+    token then get a share per address (for IPv6, per 64-bit prefix), as principals do: of
+    requests, bodies, sessions, tasks and requests per minute. Without trusted proxies, all
+    clients behind a proxy count as one, and there are no shares.
     """
 
     idle_timeout: float | None
-    """Longest time of a connection without a request, or for the head of one; it may be twice
-    that. Then the connection is closed. In seconds. Default: 60.
+    """Maximum time for a connection without a request, or to send the head of one; it can take
+    up to twice as long. Then the connection is closed. In seconds. Default: 60.
     """
 
     write_timeout: float | None
-    """Longest time for which a client reads nothing of what is written to it. Then the
-    connection is closed; the client of a session can come back to its streams. On Linux a
-    client that vanished without a word is found by it, too: by the first sign of life of its
-    stream that nobody acknowledges. In seconds. Default: 60.
+    """Maximum time for which a client may not read what is sent to it. Then the connection is
+    closed; a client with a session can resume its streams. On Linux this also detects clients
+    that vanished, by the first keep-alive of their stream that is not acknowledged. In
+    seconds. Default: 60.
     """
 
     max_requests: int | None
-    """Requests without a session at once, until their call has ended: those of 2026-07-28, and
-    all of a stateless server. Further ones are refused as busy, before their body is read. As
-    many bodies are read at once; beyond it the oldest one is given up as busy. Default: 4096.
+    """Maximum concurrent requests outside of sessions, counted until their call has ended: those
+    of 2026-07-28, and all requests of a stateless server. Beyond it, requests are refused as
+    busy before their body is read. Equally many bodies are read at once; beyond that, the
+    oldest is abandoned as busy. Default: 4096.
     """
 
     max_body_bytes: int | None
-    """Size of all bodies that are being read or served, until their calls and tasks have ended;
-    never less than one message may have. A request for which there is no room is refused as
-    busy. One client may use a quarter of it, the last 16 MiB are for bodies up to 64 KiB, and
-    larger ones must arrive at 4 KiB a second. Inside a web framework, bodies that wait for
-    their access token to be verified have a quarter of it besides. Default: 256 MiB.
+    """Total size of all bodies being read or served, until their calls and tasks have ended; at
+    least the maximum size of a message. Requests that do not fit are refused as busy. One
+    client may use a quarter of it, the last 16 MiB are reserved for bodies up to 64 KiB, and
+    larger ones must arrive at 4 KiB per second or more. Inside a web framework, bodies
+    waiting for their access token to be verified have an additional quarter of it. Default:
+    256 MiB.
     """
 
     rate_limit: int | None
-    """POST requests a minute of one principal, or, where no tokens are verified, of one address
-    behind trusted proxies or else of one session; requests of none of them count together.
-    Further ones are refused with 429 and `Retry-After`. 0: no bound. Default: 0.
+    """POST requests per minute and principal, or, if no tokens are verified, per address behind
+    trusted proxies or else per session; requests with none of these count together. Beyond
+    it, requests are refused with 429 and `Retry-After`. 0 means no limit. Default: 0.
     """
 
     rate_burst: int | None
-    """Requests that one of them may send at once before that limit holds. Default: 20."""
+    """Burst of requests that a caller may send before that limit applies. Default: 20."""
 
 
 class OAuth(TypedDict, total=False):
-    """Authorization of a client by OAuth 2.1, for servers over HTTP. Without options the server
-    is asked what it needs, the client registers itself, and the user logs in with the
-    browser.
+    """OAuth 2.1 authorization of a client, for servers over HTTP. Without options, the client
+    finds out what the server needs, registers itself, and the user logs in with the browser.
     """
 
     token: str | None
-    """An access token that the program has from elsewhere. No other option goes with it.
-    Default: none.
+    """An access token obtained elsewhere. It cannot be combined with any other option. Default:
+    none.
     """
 
     grant: OAuthGrant | None
-    """The way to access tokens. Default: `"authorization_code"`."""
+    """The OAuth grant used to get access tokens. Default: `"authorization_code"`."""
 
     client_name: str | None
-    """The name of the program, for the page on which the user authorizes it. Default:
-    `"trunkline"`.
-    """
+    """The name of the program, shown to the user on the consent page. Default: `"trunkline"`."""
 
     client_id: str | None
-    """A client id that was registered beforehand. Without one, the metadata document of the
-    client or a registration is used.
+    """A pre-registered client id. Without one, the client uses its metadata document or
+    registers itself.
     """
 
     client_secret: str | None
-    """The secret of that client. Default: none."""
+    """The client's secret. Default: none."""
 
     issuer: str | None
-    """The issuer of the authorization server that knows the client. It is shown to no other.
-    Default: none.
+    """The issuer of the authorization server that knows the client. No other issuer sees the id
+    and secret. Default: none.
     """
 
     client_metadata_url: str | None
-    """The https URL of the client's metadata document, which is its id at authorization servers
-    that read such documents. Default: none.
+    """The https URL of the client's metadata document, used as its id by authorization servers
+    that support such documents. Default: none.
     """
 
     private_key: str | None
@@ -473,41 +472,42 @@ class OAuth(TypedDict, total=False):
     """The algorithm of that key. Default: `"ES256"`."""
 
     key_id: str | None
-    """The name of that key, for authorization servers that know several. Default: none."""
+    """The id of that key, for authorization servers that know several. Default: none."""
 
     scopes: Sequence[str] | None
-    """The scopes to ask for where the server names none. By default those of its metadata."""
+    """The scopes to request if the server names none. By default, those of its metadata."""
 
     offline_access: bool | None
-    """Ask for the scope `offline_access` where the authorization server lists it: some give
-    refresh tokens only with it, and the user must consent. By default where `store` keeps
-    credentials longer than the connection. Where it is refused, the user logs in without.
+    """Request the scope `offline_access` if the authorization server lists it: some issue
+    refresh tokens only with it, and the user must consent. By default, it is requested if
+    `store` keeps credentials longer than the connection. If it is refused, the user logs in
+    without it.
     """
 
     dpop: bool | None
     """Bind tokens to a key of this client (DPoP, RFC 9449). Default: False."""
 
     store: str | os.PathLike[str] | None
-    """The place where credentials are kept. `memory`: until the connection ends. `file`: in the
-    folder of this user, which is `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), on
-    macOS in `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. `sqlite:PATH`,
-    `redis://HOST` or `rediss://HOST`: in a SQLite file or a database of Redis. Otherwise the
-    path of a folder. Files are readable by their user only, not encrypted, and shared with
-    other processes. Default: `"memory"`.
+    """Where to keep credentials. `memory`: until the connection ends. `file`: in the user's
+    folder, which is `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), on macOS in
+    `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. `sqlite:PATH`,
+    `redis://HOST` or `rediss://HOST`: in a SQLite file or a Redis database. Anything else is
+    the path of a folder. Files are readable only by their user, not encrypted, and shared
+    with other processes. Default: `"memory"`.
     """
 
     redirect_uri: str | None
-    """The redirect URI that the client was registered with. One of this machine, such as
-    `http://127.0.0.1:8912/callback`, is listened at; by default a free port is, or the one
-    that the client registered itself with. Where the program receives redirects itself, the
-    function `authorize` gives them.
+    """The redirect URI registered for the client. If it is on this machine, such as
+    `http://127.0.0.1:8912/callback`, the client listens there; by default, it listens on a
+    free port, or the one it registered itself with. If the program receives redirects itself,
+    the function `authorize` returns them.
     """
 
     login_timeout: float | None
-    """Maximum time of a login. In seconds. Default: 300."""
+    """Maximum time for a login. In seconds. Default: 300."""
 
     request_timeout: float | None
-    """Maximum time of one request to an authorization server. In seconds. Default: 30."""
+    """Maximum time for one request to an authorization server. In seconds. Default: 30."""
 
     idp_token_endpoint: str | None
     """The token endpoint of the organization's identity provider (`enterprise_managed`).
@@ -518,309 +518,306 @@ class OAuth(TypedDict, total=False):
     """The client id at the identity provider. Default: none."""
 
     idp_client_secret: str | None
-    """The secret of that client. Default: none."""
+    """The secret of that client id. Default: none."""
 
     idp_token_type: str | None
-    """The type of the token that the program gives: an ID token by default, or
-    `urn:ietf:params:oauth:token-type:refresh_token` after a SAML assertion was exchanged for
+    """The type of the token that the program supplies: by default an ID token, or
+    `urn:ietf:params:oauth:token-type:refresh_token` after exchanging a SAML assertion for
     one. Default: `"urn:ietf:params:oauth:token-type:id_token"`.
     """
 
     identity_token: str | None
-    """The user's ID token of the identity provider (`enterprise_managed`). One that ends before
-    the connection does is better given by the function `identity_token`. Default: none.
+    """The user's ID token from the identity provider (`enterprise_managed`). If it expires
+    before the connection ends, use the function `identity_token` instead. Default: none.
     """
 
     assertion: str | None
-    """The JWT by which the platform vouches for this workload (`workload_identity`). One that
-    ends before the connection does is better given by the function `assertion`. Default:
-    none.
+    """The JWT with which the platform vouches for this workload (`workload_identity`). If it
+    expires before the connection ends, use the function `assertion` instead. Default: none.
     """
 
 
 class MountOptions(TypedDict, total=False):
-    """Where and how a server is reached over HTTP."""
+    """Configures an HTTP endpoint."""
 
     path: str | None
-    """The path of the endpoint; a slash at its end makes no difference. Default: every path that
-    the framework gives to the server.
+    """The path of the endpoint, with or without a trailing slash. Default: every path that the
+    framework gives to the server.
     """
 
     health: bool | None
-    """Answer the probes of orchestrators and load balancers, which need no access token: `GET
-    /healthz` with 200 as long as the process serves, `GET /readyz` with 200 or 503: not ready
-    is a server that is closing, or whose store does not answer within half a second. Where a
-    router has chosen the path of the endpoint, such routes are its matter. Default: False.
+    """Answer the probes of orchestrators and load balancers, without an access token: `GET
+    /healthz` returns 200 while the process is serving, `GET /readyz` returns 200 or 503. A
+    server is not ready if it is closing, or if its store does not respond within half a
+    second. If a router has already chosen the endpoint's path, health routes are up to the
+    application. Default: False.
     """
 
     stateless: bool | None
-    """Keep no sessions for clients of the legacy era. Default: False."""
+    """Keep no sessions for legacy clients. Default: False."""
 
     json: bool | None
-    """Answer with plain JSON and never with an event stream, except to `subscriptions/listen`;
-    progress and log messages of a call are dropped. Default: False.
+    """Respond with plain JSON and never with an event stream, except to `subscriptions/listen`;
+    the progress and log messages of a call are dropped. Default: False.
     """
 
     allowed_hosts: Sequence[str] | None
-    """Names in `Host` that are allowed beside those of this machine, with or without a port; `*`
+    """Names allowed in `Host` in addition to those of this machine, with or without a port; `*`
     allows every name. A server that does not listen on loopback checks `Host` only if names
     are listed. Default: none.
     """
 
     allowed_origins: Sequence[str] | None
-    """Values of `Origin` that are allowed beside those of this machine, such as
+    """Values allowed in `Origin` in addition to those of this machine, such as
     `https://app.example`; `*` allows every page. Default: none.
     """
 
     sse: str | Literal[False] | None
-    """The path where clients of HTTP+SSE, the transport of 2024-11-05, open their stream. It is
-    not served without a path, nor by a server without sessions. The path of the endpoint may
-    be shared: a request there for a stream without a session gets this one. The session of
-    such a client is named in the URL that it posts to, which proxies may log: a server
-    without old clients does without it, and one with `auth` checks the owner of each session
-    besides. Default: every path that ends with `/sse`.
+    """The path where clients of HTTP+SSE, the 2024-11-05 transport, open their stream. Without a
+    path, or without sessions, HTTP+SSE is off. It may be the same as the endpoint's path: a
+    request there for a stream without a session then opens an HTTP+SSE stream. Such clients
+    post to a URL that contains their session, which proxies may log: leave this off if you
+    have no old clients. A server with `auth` also checks who owns the session. Default: every
+    path that ends with `/sse`.
     """
 
     messages: str | None
-    """The path where clients of HTTP+SSE post their messages; where the path is shared, they
-    post there. Default: every path that ends with `/messages`.
+    """The path where clients of HTTP+SSE post their messages, including when the path is shared.
+    Default: every path that ends with `/messages`.
     """
 
     replay_events: int | None
-    """Events of each session that are kept for clients whose connection breaks; 0 keeps none,
-    and events have no ids. Default: 1000.
+    """Events kept per session for reconnecting clients; 0 keeps none, and events have no ids.
+    Default: 1000.
     """
 
     replay_bytes: int | None
-    """Size of the events that are kept of each session; the newest is kept whatever its size.
-    Default: 4 MiB.
+    """Total size of the events kept per session; the newest is kept whatever its size. Default:
+    4 MiB.
     """
 
     max_replay_bytes: int | None
-    """Size of the events that are kept of all sessions. Beyond it the sessions that have been
-    quiet the longest lose theirs: their clients cannot come back to a stream that broke.
-    Default: 256 MiB.
+    """Total size of the events kept for all sessions. Beyond it, the longest-idle sessions lose
+    theirs, and their clients cannot resume a broken stream. Default: 256 MiB.
     """
 
     retry: float | None
-    """Time after which a client comes back when its connection was closed early. In seconds.
+    """Delay after which a client reconnects if its connection was closed early. In seconds.
     Default: 1.
     """
 
     max_connections_per_address: int | None
-    """Connections at once of one peer's address; 0 has no bound, for behind a proxy all of them
-    are of one address. Beyond it one of its own without a request gives way; where each has a
-    request, further ones are closed at once. Default: 0.
+    """Maximum concurrent connections per peer address; 0 means no limit, for servers behind a
+    proxy, where all connections share one address. Beyond it, a connection of that address
+    without a request is closed; if all have a request, new ones are closed at once. Default:
+    0.
     """
 
     trusted_proxies: Sequence[str] | None
-    """The reverse proxies in front, each by its address, as a network, such as `10.0.0.0/8`, or
-    as `unix` for those on the Unix socket. A request that one of them brings has its client
-    at the last address in `X-Forwarded-For` outside of these. With proxies, clients without
-    an access token have shares by their addresses (of IPv6 by its first 64 bits), as
-    principals have: of requests, bodies, sessions, tasks and requests a minute. Without, all
-    of them are one behind a proxy, and nobody has a share.
+    """The reverse proxies in front of the server: each an address, a network such as
+    `10.0.0.0/8`, or `unix` for proxies on the Unix socket. For requests from them, the client
+    is the last address in `X-Forwarded-For` outside of this list. Clients without an access
+    token then get a share per address (for IPv6, per 64-bit prefix), as principals do: of
+    requests, bodies, sessions, tasks and requests per minute. Without trusted proxies, all
+    clients behind a proxy count as one, and there are no shares.
     """
 
     idle_timeout: float | None
-    """Longest time of a connection without a request, or for the head of one; it may be twice
-    that. Then the connection is closed. In seconds. Default: 60.
+    """Maximum time for a connection without a request, or to send the head of one; it can take
+    up to twice as long. Then the connection is closed. In seconds. Default: 60.
     """
 
     write_timeout: float | None
-    """Longest time for which a client reads nothing of what is written to it. Then the
-    connection is closed; the client of a session can come back to its streams. On Linux a
-    client that vanished without a word is found by it, too: by the first sign of life of its
-    stream that nobody acknowledges. In seconds. Default: 60.
+    """Maximum time for which a client may not read what is sent to it. Then the connection is
+    closed; a client with a session can resume its streams. On Linux this also detects clients
+    that vanished, by the first keep-alive of their stream that is not acknowledged. In
+    seconds. Default: 60.
     """
 
     max_requests: int | None
-    """Requests without a session at once, until their call has ended: those of 2026-07-28, and
-    all of a stateless server. Further ones are refused as busy, before their body is read. As
-    many bodies are read at once; beyond it the oldest one is given up as busy. Default: 4096.
+    """Maximum concurrent requests outside of sessions, counted until their call has ended: those
+    of 2026-07-28, and all requests of a stateless server. Beyond it, requests are refused as
+    busy before their body is read. Equally many bodies are read at once; beyond that, the
+    oldest is abandoned as busy. Default: 4096.
     """
 
     max_body_bytes: int | None
-    """Size of all bodies that are being read or served, until their calls and tasks have ended;
-    never less than one message may have. A request for which there is no room is refused as
-    busy. One client may use a quarter of it, the last 16 MiB are for bodies up to 64 KiB, and
-    larger ones must arrive at 4 KiB a second. Inside a web framework, bodies that wait for
-    their access token to be verified have a quarter of it besides. Default: 256 MiB.
+    """Total size of all bodies being read or served, until their calls and tasks have ended; at
+    least the maximum size of a message. Requests that do not fit are refused as busy. One
+    client may use a quarter of it, the last 16 MiB are reserved for bodies up to 64 KiB, and
+    larger ones must arrive at 4 KiB per second or more. Inside a web framework, bodies
+    waiting for their access token to be verified have an additional quarter of it. Default:
+    256 MiB.
     """
 
     rate_limit: int | None
-    """POST requests a minute of one principal, or, where no tokens are verified, of one address
-    behind trusted proxies or else of one session; requests of none of them count together.
-    Further ones are refused with 429 and `Retry-After`. 0: no bound. Default: 0.
+    """POST requests per minute and principal, or, if no tokens are verified, per address behind
+    trusted proxies or else per session; requests with none of these count together. Beyond
+    it, requests are refused with 429 and `Retry-After`. 0 means no limit. Default: 0.
     """
 
     rate_burst: int | None
-    """Requests that one of them may send at once before that limit holds. Default: 20."""
+    """Burst of requests that a caller may send before that limit applies. Default: 20."""
 
 
 class ServerOptions(TypedDict, total=False):
-    """Limits and behaviour of a server."""
+    """Limits and behavior of a server."""
 
     page_size: int | None
-    """Items on one page of a list. Default: 1000."""
+    """Items per page of a list. Default: 1000."""
 
     on_duplicate: OnDuplicate | None
-    """The answer to a registration whose name, URI or argument is taken: an error, or the new
-    one takes the place of the old (a notebook cell that runs twice, a module that is loaded
-    again). Default: `"error"`.
+    """The behavior if a name, URI or argument is registered twice: an error, or the new
+    registration replaces the old (a notebook cell that runs twice, a module that is
+    reloaded). Default: `"error"`.
     """
 
     list_out_of_scope: bool | None
-    """Show in lists also the features that need scopes which the caller's token lacks. A client
-    can learn by that of what it could ask a scope for. A call without the scopes is answered
-    by the challenge that names them in either case. Default: False.
+    """List features even if the caller's token lacks their scopes, so that clients can discover
+    what to ask a scope for. Either way, a call without the scopes gets a challenge that names
+    them. Default: False.
     """
 
     debug: bool | None
-    """Show clients the detail of internal failures. Otherwise they get a generic text, and the
-    log gets the detail. Default: False.
+    """Send clients the details of internal failures. By default they get a generic message, and
+    the details are logged. Default: False.
     """
 
     max_sessions: int | None
-    """HTTP sessions at once. For a further one the session that has been idle the longest gives
-    way; if all are busy, it is refused as busy. Default: 10000.
+    """Maximum concurrent HTTP sessions. The longest-idle session is evicted to make room; if all
+    are busy, new sessions are refused as busy. Default: 10000.
     """
 
     max_sessions_per_client: int | None
-    """HTTP sessions at once of one principal, where tokens are verified. For a further one its
-    own idlest gives way. Default: 1000.
+    """Maximum concurrent HTTP sessions of one principal, if tokens are verified. Its
+    longest-idle session is evicted to make room. Default: 1000.
     """
 
     session_idle: float | None
-    """Longest time that an HTTP session may be idle; a minute for one that nothing has used
-    since it was opened. In seconds. Default: 1800.
+    """Maximum idle time of an HTTP session; a minute for one that has not been used since it was
+    opened. In seconds. Default: 1800.
     """
 
     drain_deadline: float | None
-    """Longest time from a signal, or from a close without a deadline of its own, to the end of
-    the server. Calls and tasks in flight may complete until its last fifth, which is a second
-    at most: then they fail, and their failures are sent and stored. In seconds. Default: 5.
+    """Maximum time to drain after a signal, or a close without its own deadline. Calls and tasks
+    in flight may run until the last fifth of it (at most a second); then they fail, and their
+    failures are sent and stored. In seconds. Default: 5.
     """
 
     keep_alive: float | None
-    """Time after which a quiet event stream gets a comment; 0: never. In seconds. Default: 15."""
+    """Interval of comments on an idle event stream; 0 disables them. In seconds. Default: 15."""
 
     state_keys: Sequence[bytes | str] | None
-    """Keys that seal the state of requests that take several rounds: the first seals, all open.
-    Instances that share them can continue each other's rounds. Without keys, a random key of
-    this process is used. Each is 32 random bytes, as a string in Base64.
+    """Keys that seal the state of requests that take several rounds: the first one seals, all of
+    them open. Instances that share them can continue each other's rounds. By default, a
+    random key per process. Each key is 32 random bytes, as a Base64 string.
     """
 
     state_lifetime: float | None
-    """Longest time of a client from one round to the next on 2026-07-28. In seconds. Default:
-    3600.
-    """
+    """Maximum time between two rounds of a request on 2026-07-28. In seconds. Default: 3600."""
 
     max_rounds: int | None
-    """Most rounds of input that one request may need. Default: 16."""
+    """Maximum rounds of input per request. Default: 16."""
 
     input_timeout: float | None
-    """Longest time of a person to answer a request for input in the legacy era. In seconds.
+    """Maximum time for a person to answer a request for input in the legacy era. In seconds.
     Default: 600.
     """
 
     client_request_tasks: bool | None
-    """Let clients that can answer elicitation and sampling by tasks (2025-11-25): no message
-    waits for their answers. Default: False.
+    """Let clients that support it answer elicitation and sampling through tasks (2025-11-25), so
+    that no message is kept waiting for the answer. Default: False.
     """
 
     rerun_handlers: bool | None
-    """Run handlers again from the top for each answer in the legacy era too, as 2026-07-28 does:
-    shows handlers that cannot stand it. For tests. Default: False.
+    """Rerun handlers from the top for each answer in the legacy era too, as 2026-07-28 does, to
+    find handlers that do not support it. For tests. Default: False.
     """
 
     task_ttl: float | None
-    """Longest time that a task is kept, and the time where the client names none. In seconds.
+    """Maximum lifetime of a task, and its default if the client requests none. In seconds.
     Default: 3600.
     """
 
     task_poll_interval: float | None
-    """Time between two looks of a client at a task. In seconds. Default: 0.5."""
+    """Suggested interval at which clients poll a task. In seconds. Default: 0.5."""
 
     max_tasks: int | None
-    """Tasks that are kept at once. Further ones are refused as busy. Default: 10000."""
+    """Maximum tasks kept at once. Beyond it, new tasks are refused as busy. Default: 10000."""
 
     max_tasks_per_client: int | None
-    """Tasks that are kept at once of one principal, or of one session or pipe where no tokens
-    are verified. Default: 1000.
+    """Maximum tasks kept at once per principal, or per session or pipe if no tokens are
+    verified. Default: 1000.
     """
 
     max_task_bytes: int | None
-    """Size of the results of all tasks that are kept. Beyond it calls that would become tasks
-    are refused as busy, and a task whose result finds no room fails. Default: 256 MiB.
+    """Total size of the results of all kept tasks. Beyond it, calls that would become tasks are
+    refused as busy, and a task whose result does not fit fails. Default: 256 MiB.
     """
 
     max_task_bytes_per_client: int | None
-    """Size of the results of the tasks of one principal, or of one session or pipe where no
-    tokens are verified. Default: 64 MiB.
+    """Total size of the task results per principal, or per session or pipe if no tokens are
+    verified. Default: 64 MiB.
     """
 
     max_subscription_bytes: int | None
-    """Size of the names that clients have given of what they want to be notified of, with 128
-    bytes more for each: resources, tasks and elicitations, of all sessions and streams. One
-    principal, or one address behind trusted proxies, may have a quarter of it. Beyond it,
-    further ones are refused as busy. Default: 64 MiB.
+    """Memory budget for the names that clients subscribe to (resources, tasks and elicitations),
+    for all sessions and streams, with 128 bytes added for each name. One principal, or one
+    address behind trusted proxies, may use a quarter of it. Beyond it, new subscriptions are
+    refused as busy. Default: 64 MiB.
     """
 
     store: str | os.PathLike[str] | Store | None
-    """Place of the tasks and of the sessions of the legacy era over HTTP, so that they outlive
-    their process and other workers answer for them: a URL, `sqlite:PATH` for the processes of
-    one machine, `redis://HOST` or `rediss://HOST` for many, `memory:` for tests. Workers that
-    share a store must be of one server. By default both are in the memory of the process.
+    """Where to keep tasks, and HTTP sessions of the legacy era, so that they outlive the process
+    and other workers can serve them: a URL, `sqlite:PATH` for processes on one machine,
+    `redis://HOST` or `rediss://HOST` for many machines, `memory:` for tests. Workers that
+    share a store must run the same server. By default, both are kept in the memory of the
+    process.
     """
 
     store_deadline: float | None
-    """Longest time of one call of the store. In seconds. Default: 5."""
+    """Timeout of each store call. In seconds. Default: 5."""
 
     extensions: Mapping[str, Any] | None
-    """Extensions that are declared, by their ids, with their settings. Default: none."""
+    """Declared extensions: their settings, by id. Default: none."""
 
     experimental: Mapping[str, Any] | None
-    """Capabilities that are declared outside of the specification, by name, with their settings.
-    Default: none.
-    """
+    """Declared experimental capabilities: their settings, by name. Default: none."""
 
     telemetry: bool | None
-    """Report requests to OpenTelemetry, as spans and measurements. By default where the program
-    has it: loaded (Python, Node.js), as a cargo feature (Rust), by callbacks (C).
+    """Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the program
+    uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust), through
+    callbacks (C).
     """
 
     max_message_bytes: int | None
-    """Largest message. Over HTTP a larger one is refused with 413. Default: 4 MiB."""
+    """Maximum size of a message. Over HTTP, larger ones are refused with 413. Default: 4 MiB."""
 
     max_nesting: int | None
-    """Deepest nesting of arrays and objects in a message; at most 128. Default: 128."""
+    """Maximum nesting of arrays and objects in a message; at most 128. Default: 128."""
 
     max_values: int | None
-    """JSON values in a message, which cost far more in memory than on the wire; one with more is
-    invalid. An HTTP endpoint counts those of messages with more than 2,048, until their calls
-    and tasks have ended: bodies above 64 KiB may have twice as many at once, and those of one
-    principal as many; smaller bodies as many, and those of one principal a quarter. A further
-    one is refused as busy. Default: 500000.
+    """Maximum JSON values in a message, which take far more memory than their text; a message
+    with more is invalid. An HTTP endpoint also counts the values of all messages with more
+    than 2,048, until their calls and tasks have ended. Bodies above 64 KiB may have twice
+    this number in total, and those of one principal this number; smaller bodies this number
+    in total, and those of one principal a quarter. Beyond that, messages are refused as busy.
+    Default: 500000.
     """
 
     max_running: int | None
-    """Calls that run at once in one session. Default: 128."""
+    """Maximum running calls per session. Default: 128."""
 
     max_waiting: int | None
-    """Calls that wait for their turn in one session. Further ones are refused as busy. Default:
-    1024.
-    """
+    """Maximum queued calls per session. Beyond it, calls are refused as busy. Default: 1024."""
 
     max_waiting_bytes: int | None
-    """Size of all waiting calls of one session. A call for which there is no room is refused as
-    busy. Default: 64 MiB.
+    """Total size of all queued calls of a session. Calls that do not fit are refused as busy.
+    Default: 64 MiB.
     """
 
     ttl: float | None
-    """Time after receipt for which a client may keep the result; 0: it asks again each time. In
-    seconds. Default: 0.
-    """
+    """Time for which a client may cache the result; 0 disables caching. In seconds. Default: 0."""
 
     cache_scope: CacheScope | None
     """The callers that may share a cached result: only the one it was made for, or all. Default:
