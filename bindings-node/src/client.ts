@@ -4,7 +4,7 @@ import type { EventEmitter } from "node:events";
 import { Connection, type ConnectTarget } from "./connection.js";
 import { checkFunction, checkSignal, invalid } from "./errors.js";
 import type { TrunklineError } from "./generated/errors.js";
-import type { ServersOf } from "./generated/group-servers.js";
+import type { ServersOf } from "./client-group/servers-of.js";
 import type { JsonObject, Root } from "./generated/model.js";
 import { ClientOperations, notifications, type ConnectionDescription } from "./generated/operations.js";
 import { clientOptionsTimes, oauthOptionsTimes, type ChildOptions, type ClientOptions, type EndpointOptions, type OAuthOptions } from "./generated/options.js";

@@ -1,7 +1,7 @@
 // The connection of a client: its handle, and its requests in flight.
 import { invalid } from "./errors.js";
 import { ClosedError, ProtocolError, TransportError } from "./generated/errors.js";
-import { ServersOf } from "./generated/group-servers.js";
+import { ServersOf } from "./client-group/servers-of.js";
 import type { CallToolResult } from "./generated/model.js";
 import type { ChildOptions, EndpointOptions, InputOptions } from "./generated/options.js";
 import { isTransport, type Transport } from "./generated/transport.js";

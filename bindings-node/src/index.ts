@@ -18,7 +18,9 @@ export { type NodeHandler } from "./http-mount/node-handler.js";
 export { type Context } from "./context.js";
 export { type Listener } from "./listener.js";
 export { Client, type ClientEvents, type ConnectOptions, type Notification } from "./client.js";
-export { ClientGroup, type GroupServer, type GroupTarget, type ServerTarget } from "./client-group/generated/client-group.js";
+export { ClientGroup } from "./client-group/client-group.js";
+export { type GroupServer } from "./client-group/generated/group-operations.js";
+export { type GroupTarget, type ServerTarget } from "./client-group/targets.js";
 export { type ChildProcess, type ConnectTarget, type RemoteServer } from "./connection.js";
 export { StoreError } from "./store.js";
 export { type Store } from "./generated/store.js";
@@ -34,5 +36,5 @@ export { type Arguments, type JsonSchema, type OutputInput, type Schema } from "
 export { type StandardSchemaV1 } from "./schema/standard-schema.js";
 export type * from "./generated/model.js";
 export { type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
-export { type ClientTask, type Subscription } from "./generated/streams.js";
+export { type ClientTask, type Subscription } from "./stream.js";
 export { type Category, type InputRequest, type NotificationParams } from "./generated/operations.js";

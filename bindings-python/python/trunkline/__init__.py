@@ -12,14 +12,14 @@ from ._internal._generated import errors as _errors
 from ._internal._generated.api import *  # noqa: F403
 from ._internal._generated.errors import *  # noqa: F403
 from ._internal.auth import Auth, InsufficientScope, InvalidToken, PresentedToken, Verify
-from ._internal.client.client import Client
+from ._internal.client.async_client import Client
 from ._internal.client.sync_client import SyncClient
 from ._internal.client_group._generated import api as _client_api
 from ._internal.client_group._generated.api import *  # noqa: F403
 from ._internal.client_requests._generated.requests import elicit, elicit_url, list_roots, sample
 from ._internal.client_requests.input_request import ElicitResult, InputRequest, InputRequired
-from ._internal.context._generated.sync_context import SyncContext
-from ._internal.context.context import Context
+from ._internal.context._async.context import Context
+from ._internal.context._sync.context import SyncContext
 from ._internal.errors import ProtocolError, ToolError
 from ._internal.features.middleware import Middleware, Next, Request
 from ._internal.features.mount import Mount
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
         ToolOptions,
     )
     from ._internal._generated.store import Store
-    from ._internal.client._generated.group_servers import GroupTarget
     from ._internal.client.connect_options import ConnectOptions, OnNotification, OnToolsChanged
     from ._internal.client.connection import Target
+    from ._internal.client.group_target import GroupTarget
     from ._internal.client_requests.input_request import Messages
     from ._internal.features.mount import ProxiedClient
     from ._internal.features.provider import AsyncProvider, Category, Provider, SyncProvider
@@ -72,7 +72,7 @@ _LAZY = {
     "Category": "features.provider",
     "ConnectOptions": "client.connect_options",
     "EnterLifespan": "features.registry",
-    "GroupTarget": "client._generated.group_servers",
+    "GroupTarget": "client.group_target",
     "Messages": "client_requests.input_request",
     "OAuth": "_generated.options",
     "OnNotification": "client.connect_options",

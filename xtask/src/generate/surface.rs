@@ -3,7 +3,7 @@
 //! Not every renderer needs every member.
 #![allow(dead_code)]
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 #[derive(Debug, Deserialize)]
@@ -83,7 +83,7 @@ pub(crate) struct Shape {
 }
 
 /// An object of options, or a message of the waist.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Record {
     pub(crate) name: String,
@@ -106,7 +106,7 @@ pub(crate) enum Model {
     Union(UnionModel),
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct ObjectModel {
     pub(crate) name: String,
     pub(crate) doc: String,
@@ -146,7 +146,7 @@ impl Surface {
 }
 
 /// One of a few strings.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ValuesModel {
     pub(crate) name: String,
@@ -267,7 +267,7 @@ pub(crate) enum Caller {
     Handler,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 pub(crate) struct Field {
     /// In snake case.
     pub(crate) name: String,
@@ -284,14 +284,14 @@ pub(crate) struct Field {
     pub(crate) until: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Unit {
     Ms,
     Bytes,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Presence {
     Required,
@@ -302,7 +302,7 @@ pub(crate) enum Presence {
     Flag,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Type {
     String,
@@ -320,4 +320,24 @@ pub(crate) enum Type {
     Map(Box<Type>),
     Model(String),
     Values(Vec<String>),
+}
+
+impl Type {
+    /// The name of the model, if it is one.
+    pub(crate) fn model(&self) -> Option<&str> {
+        match self {
+            Self::Model(name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+impl Model {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Object(model) => &model.name,
+            Self::Values(model) => &model.name,
+            Self::Union(model) => &model.name,
+        }
+    }
 }

@@ -1,28 +1,23 @@
 //! The files of the Node package that follow from the surface: models, errors, options and
-//! operations.
+//! operations. Their text is in the templates beside this file.
 
-mod client_requests;
-mod facts;
-mod group;
-mod server_requests;
-mod store;
-mod streams;
-mod transport;
+use std::collections::BTreeSet;
 
-use std::fmt::Write as _;
+use anyhow::Result;
+use minijinja::value::{Serde, Value};
+use minijinja::{Environment, context};
+use serde_json::json;
 
-use serde_json::Value;
+use super::surface::{Caller, Field, Model, Operation, Presence, Record, Surface, Type, Unit, ValuesModel};
+use super::text::{camel, pascal, wrapped};
+use super::{File, MARK, templates};
+use crate::workspace::Workspace;
 
-use super::surface::{
-    Caller, ErrorKind, Field, Model, ObjectModel, Operation, Presence, Record, Shape, Surface, Type, UnionModel, Unit,
-    ValuesModel,
-};
-use super::text::{camel, pascal, snake, wrapped};
-use super::{File, MARK};
+const PACKAGE: &str = "bindings-node/src";
 
-const FOLDER: &str = "bindings-node/src/generated";
-/// The one file that is beside the client and not below it.
-const GROUP: &str = "bindings-node/src/client-group/generated/client-group.ts";
+/// The model in whose place users give a schema, and the message for which a string may stand.
+const FORM: &str = "FormSchema";
+const MESSAGE: &str = "SamplingMessage";
 
 /// The greatest length of a line of prose.
 const WIDTH: usize = 100;
@@ -34,7 +29,7 @@ const REPLACED: [&str; 8] =
 
 /// Members with another type than the core's: narrower where it keeps unknown words, or one of
 /// JavaScript.
-const TYPES: [(&str, &str, &str); 12] = [
+const TYPES: [(&str, &str, &str); 13] = [
     ("call_tool", "arguments", "object"),
     ("ElicitRequest", "requestedSchema", "JsonObject"),
     ("SampleParams", "metadata", "JsonObject"),
@@ -47,262 +42,68 @@ const TYPES: [(&str, &str, &str); 12] = [
     ("AuthOptions", "jwks", "JsonObject"),
     ("AuthOptions", "dpopNonce", "boolean | string"),
     ("*", "cacheScope", "CacheScope"),
+    ("facts", "inputResponses", "Readonly<Record<string, JsonObject>>"),
 ];
-
-/// Lists whose items the core serves alone: there is no provider of them.
-const WITHOUT_PROVIDER: [&str; 2] = ["skills", "tasks"];
 
 /// Options that this package has in another form.
 const OMITTED: [(&str, &str); 4] =
     [("AuthOptions", "verifier"), ("ChildOptions", "command"), ("ClientOptions", "listen"), ("EndpointOptions", "url")];
 
-pub(crate) fn render(surface: &Surface) -> Vec<File> {
-    let file = |name: &str, text: String| (format!("{FOLDER}/{name}.ts"), format!("// {MARK}\n{text}"));
-    let mut files = vec![
-        file("errors", errors(surface)),
-        file("error-classes", error_classes(&surface.errors)),
-        file("waist", waist(surface)),
-        file("model", models(surface)),
-        file("client-requests", client_requests::render(surface)),
-        file("server-requests", server_requests::render(surface)),
-        file("token-facts", facts::of_token(surface)),
-        file("operations", operations(surface)),
-        file("streams", streams::CLASSES.to_owned()),
-        file("store", store::render(surface)),
-        file("transport", transport::render(surface)),
-        (GROUP.to_owned(), format!("// {MARK}\n{}", group::client(surface))),
-        file("group-servers", group::servers()),
-    ];
-    if !surface.options.is_empty() {
-        files.push(file("options", options(&surface.options)));
-    }
-    files
-}
-
-/// The class of each kind.
-fn errors(Surface { errors, codes, .. }: &Surface) -> String {
-    let kinds: Vec<&ErrorKind> = errors.iter().filter(|kind| kind.public).collect();
-    let mut text = String::from(
-        "import type { FailureReason } from \"./model.js\";
-
-/** The kind of an error: the same word in every language of Trunkline. */
-export type ErrorKind =
-",
-    );
-    for (index, kind) in kinds.iter().enumerate() {
-        let end = if index + 1 == kinds.len() { ";" } else { "" };
-        _ = writeln!(text, "  | \"{}\"{end}", kind.kind);
-    }
-    text.push_str(
-        "
-interface ErrorOptions {
-  cause?: unknown;
-}
-
-abstract class ErrorOfKind extends Error {
-  /** The kind of the error, the same word in every language. */
-  abstract readonly kind: ErrorKind;
-
-  constructor(message: string, options: ErrorOptions = {}) {
-    super(message, \"cause\" in options ? { cause: options.cause } : undefined);
-    this.name = new.target.name;
-  }
-}
-",
-    );
-    for kind in &kinds {
-        text.push('\n');
-        text.push_str(&comment("", &kind.doc.replace("Raised", "Thrown")));
-        _ = writeln!(
-            text,
-            "export class {} extends ErrorOfKind {{\n  /** The kind of this error, by which the type of a caught error narrows. */\n  readonly kind = \"{}\";",
-            kind.class, kind.kind
-        );
-        if kind.kind == "protocol" {
-            _ = writeln!(
-                text,
-                "  /** The JSON-RPC error code. */
-  readonly code: number;
-  /** The data of the JSON-RPC error. */
-  readonly data: unknown;
-
-  constructor(message: string, options: ErrorOptions & {{ code?: number; data?: unknown }} = {{}}) {{
-    super(message, options);
-    this.code = options.code ?? {};
-    this.data = options.data;
-  }}",
-                codes.internal_error
-            );
-        }
-        text.push_str(&error_facts(kind));
-        text.push_str("}\n");
-    }
-    let classes: Vec<&str> = kinds.iter().map(|kind| kind.class.as_str()).collect();
-    _ = writeln!(
-        text,
-        "
-/** An error of this package, except {{@link ToolError}}. Each `kind` is a class. */
-export type TrunklineError =
-  | {};
-
-/** The base class of the errors of this package, for `instanceof`. */
-export const TrunklineError = ErrorOfKind as unknown as abstract new (message: string) => TrunklineError;",
-        classes.join("\n  | ")
-    );
-    text
-}
-
-/// The members of an error, and the constructor that reads them.
-fn error_facts(kind: &ErrorKind) -> String {
-    if kind.facts.is_empty() {
-        return String::new();
-    }
-    let (mut members, mut read) = (String::new(), String::new());
-    for field in &kind.facts {
-        members.push_str(&comment("  ", &field.doc));
-        _ = writeln!(members, "  readonly {}: {} | undefined;", field.json, type_of(&field.ty));
-        _ = writeln!(read, "    this.{0} = facts.{0};", field.json);
-    }
-    format!(
-        "{members}
-  constructor(message: string, options: ErrorOptions & {{ data?: unknown }} = {{}}) {{
-    super(message, options);
-    const facts = (options.data ?? {{}}) as Partial<{}>;
-{read}  }}
-",
-        kind.class
-    )
-}
-
-/// A table from kinds to classes, in a file of its own: the other exports of the errors are public.
-fn error_classes(kinds: &[ErrorKind]) -> String {
-    let kinds: Vec<&ErrorKind> = kinds.iter().filter(|kind| kind.public).collect();
-    let classes: String = kinds.iter().map(|kind| format!("  {},\n", kind.class)).collect();
-    let rows: String = kinds.iter().map(|kind| format!("  {}: {},\n", kind.kind, kind.class)).collect();
-    format!(
-        "import {{\n{classes}  type ErrorKind,\n}} from \"./errors.js\";
-
-/** The class of each kind. */
-export const errorClasses = {{\n{rows}}} satisfies Record<ErrorKind, unknown>;\n"
-    )
-}
-
-/// The numbers and names of the waist.
-fn waist(surface: &Surface) -> String {
-    let events: String = surface.events().map(|(event, number)| format!("  {}: {number},\n", event.name)).collect();
-    let shapes: String =
-        surface.shapes.iter().map(|Shape { name, number, .. }| format!("  {name}: {number},\n")).collect();
-    let methods: String = surface.waist_methods.iter().map(|name| format!("  {name}: \"{name}\",\n")).collect();
-    format!(
-        "// The numbers and names of the waist (docs/bridge.md).
-
-/** Kinds of events. */
-export const EventKind = {{\n{events}}} as const;
-
-/** Shapes of answers. */
-export const Shape = {{\n{shapes}}} as const;
-
-/** Methods of requests to the core itself, and names of its calls. */
-export const waistMethod = {{\n{methods}}} as const;
-
-/** JSON-RPC code of an invalid request. */
-export const invalidRequest = {};
-
-/** Version of the package. Its library must have the same one. */
-export const version = \"{}\";\n",
-        surface.codes.invalid_request,
-        env!("CARGO_PKG_VERSION"),
-    )
-}
-
-/// An interface for each object, a type for each union and enumeration.
-fn models(surface: &Surface) -> String {
-    let mut text = String::from(
-        "
-/** Any JSON object. */
-export type JsonObject = Record<string, unknown>;
-
-/** Support of a tool for calls that run as tasks. */
-export type TaskSupport = NonNullable<ToolExecution[\"taskSupport\"]>;
-",
-    );
-    for model in &surface.models {
-        let (name, rendered) = match model {
-            Model::Object(object) => (&object.name, interface(object)),
-            Model::Union(union) => (&union.name, union_type(surface, union)),
-            Model::Values(values) => (&values.name, enumeration(values)),
-        };
-        if !REPLACED.contains(&name.as_str()) {
-            text.push('\n');
-            text.push_str(&rendered);
+pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) -> Result<Vec<File>> {
+    let environment = environment(workspace, surface)?;
+    let mut members: Vec<&Field> = Vec::new();
+    for field in surface.store.iter().flat_map(|row| &row.params) {
+        if members.iter().all(|known| known.json != field.json) {
+            members.push(field);
         }
     }
-    for operation in surface.operations.iter().filter(|operation| in_object(operation)) {
-        let name = params_name(operation);
-        text.push('\n');
-        text.push_str(&comment("", &format!("Parameters of `{}`.", camel(&operation.name))));
-        _ = writeln!(text, "export interface {name} {{");
-        for field in operation.params.iter().skip(1) {
-            text.push_str(&member(&name, field));
-        }
-        text.push_str("}\n");
-    }
-    text
+    let requests = surface.operations.iter().filter(|row| row.caller == Caller::Handler);
+    let own = templates::value(json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "replaced": REPLACED,
+        "storeMembers": members,
+        "handlerRequests": requests.map(|row| handler_request(surface, row)).collect::<Vec<_>>(),
+    }));
+    let context = context! { ..own, ..printed.clone() };
+    let files = templates::render(&environment, PACKAGE, &context)?;
+    Ok(files.into_iter().map(|(path, text)| (path, format!("// {MARK}\n{text}"))).collect())
 }
 
-/// A type of a few strings, with the documentation of each in its own.
-fn enumeration(values: &ValuesModel) -> String {
-    let mut docs = vec![values.doc.clone()];
-    for (value, doc) in &values.value_docs {
-        docs.extend(doc.as_str().filter(|doc| !doc.is_empty()).map(|doc| format!("- `{value}`: {doc}")));
-    }
-    tagged("", &docs) + &format!("export type {} = {};\n", &values.name, literals(&values.values))
+fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'static>> {
+    let mut environment = templates::environment(&workspace.path("xtask/src/generate/typescript"))?;
+    environment.add_filter("comment", |text: String, indent: usize| tagged(indent, &[text]));
+    environment.add_filter("tagged", |docs: Vec<String>, indent: usize| tagged(indent, &docs));
+    environment.add_filter("type_of", |Serde(ty): Serde<Type>| type_of(&ty));
+    environment.add_filter("typed", |Serde(field): Serde<Field>, owner: String| typed(&owner, &field));
+    environment.add_filter("fact_type", |Serde(field): Serde<Field>| typed("facts", &field));
+    environment.add_filter("member", |Serde(field): Serde<Field>, owner: String| member(&owner, &field));
+    environment.add_filter("documented", |Serde(field): Serde<Field>| documented(&field));
+    environment.add_filter("default_of", |Serde(field): Serde<Field>| default_of(&field));
+    environment.add_filter("given_options", |Serde(record): Serde<Record>| templates::value(given_options(record)));
+    environment.add_filter("user_name", |Serde(field): Serde<Field>| user_name(&field).to_owned());
+    environment.add_filter("readonly", |ty: String| readonly(&ty));
+    environment.add_filter("param_doc", |Serde(field): Serde<Field>| param_doc(&field, argument(&field), ""));
+    environment.add_filter("value_docs", |Serde(model): Serde<ValuesModel>| value_docs(&model));
+    environment.add_filter("handler", |name: String| camel(&format!("on_{name}")));
+    environment.add_filter("without_unit", |name: String| name.trim_end_matches("Ms").to_owned());
+    let params = surface.operations.iter().filter(|row| in_object(row)).map(params_name);
+    // The operations have an `InputRequest` of their own.
+    let is_imported = |name: &&str| !REPLACED.contains(name) && *name != "InputRequest";
+    let names = surface.models.iter().map(Model::name).filter(is_imported).map(str::to_owned);
+    let known: BTreeSet<String> = names.chain(["JsonObject".to_owned()]).chain(params).collect();
+    environment.add_filter("models", move |text: String| {
+        let code = text.lines().filter(|line| !line.trim_start().starts_with(['*', '/']));
+        let words: BTreeSet<_> = code.flat_map(|line| line.split(|letter: char| !letter.is_alphanumeric())).collect();
+        known.iter().filter(|name| words.contains(name.as_str())).cloned().collect::<Vec<_>>()
+    });
+    Ok(environment)
 }
 
-fn interface(object: &ObjectModel) -> String {
-    let mut text = comment("", &object.doc);
-    _ = writeln!(text, "export interface {} {{", &object.name);
-    if let Some(tag) = &object.tag {
-        _ = writeln!(text, "  /** The type, by which it is told from others. */\n  type: \"{tag}\";");
-    }
-    for field in &object.fields {
-        text.push_str(&member(&object.name, field));
-    }
-    text + "}\n"
-}
-
-/// A union. Without a tag, a variant is told by a member that the others do not have.
-fn union_type(surface: &Surface, union: &UnionModel) -> String {
-    let mut text = comment("", &union.doc);
-    let variants: Vec<String> = union
-        .variants
-        .iter()
-        .map(|variant| {
-            let name = &variant.model;
-            let others: String = match union.tag {
-                Some(_) => String::new(),
-                None => union
-                    .variants
-                    .iter()
-                    .filter(|other| other.tag != variant.tag)
-                    .map(|other| format!("{}?: never; ", other.tag))
-                    .collect(),
-            };
-            debug_assert!(
-                surface
-                    .models
-                    .iter()
-                    .any(|model| matches!(model, Model::Object(object) if object.name == variant.model))
-            );
-            if others.is_empty() {
-                name.to_owned()
-            } else {
-                format!("({name} & {{ {} }})", others.trim_end_matches("; "))
-            }
-        })
-        .collect();
-    _ = writeln!(text, "export type {} = {};", &union.name, variants.join(" | "));
-    text
+/// The documentation of a type of a few strings, with that of each.
+fn value_docs(values: &ValuesModel) -> Vec<String> {
+    let docs = values.value_docs.iter().filter_map(|(value, doc)| Some((value, doc.as_str()?)));
+    let docs = docs.filter(|(_, doc)| !doc.is_empty()).map(|(value, doc)| format!("- `{value}`: {doc}"));
+    std::iter::once(values.doc.clone()).chain(docs).collect()
 }
 
 /// A member of an interface with its comment.
@@ -311,7 +112,7 @@ fn member(owner: &str, field: &Field) -> String {
     let (mark, ty) = (if optional { "?" } else { "" }, typed(owner, field));
     // `unknown` is undefined, too.
     let or_undefined = if optional && ty != "unknown" { " | undefined" } else { "" };
-    comment("  ", &documented(field)) + &format!("  {}{mark}: {ty}{or_undefined};\n", field.json)
+    format!("{}\n  {}{mark}: {ty}{or_undefined};", tagged(2, &[documented(field)]), field.json)
 }
 
 /// The documentation of a member, with the revisions that have it.
@@ -336,183 +137,8 @@ fn documented(field: &Field) -> String {
     doc
 }
 
-/// A class with a method for each request of a client, and the names of methods.
-fn operations(Surface { operations: rows, notifications, facts, .. }: &Surface) -> String {
-    let (client, handler): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.caller == Caller::Client);
-    let lists: Vec<(&str, &str)> = client
-        .iter()
-        .filter_map(|row| Some((row.list.as_deref()?, row.item.as_deref()?)))
-        .filter(|(list, _)| !WITHOUT_PROVIDER.contains(list))
-        .collect();
-    let mut body = String::from("\n/** The items of each list of a server. */\nexport interface ListItems {\n");
-    for (list, item) in &lists {
-        _ = writeln!(body, "  {list}: {item};");
-    }
-    let names: Vec<String> = lists.iter().map(|(list, _)| (*list).to_owned()).collect();
-    _ = writeln!(body, "}}\n\n/** The lists of a server. */\nexport type Category = {};", literals(&names));
-    body.push_str("\n/** The methods of the protocol, by operation. */\nexport const methods = {\n");
-    for row in rows {
-        _ = writeln!(body, "  {}: \"{}\",", camel(&row.name), row.method);
-    }
-    body.push_str("} as const;\n\n/** The methods of the notifications that a client receives. */\nexport const notifications = {\n");
-    for row in notifications {
-        _ = writeln!(body, "  /** {} */\n  {}: \"{}\",", row.doc.trim(), camel(&row.name), row.method);
-    }
-    body.push_str("} as const;\n\n/** The parameters of the notifications that have some. */\nexport interface NotificationParams {\n");
-    for row in notifications {
-        if let Some(params) = &row.params {
-            body += &comment("  ", row.doc.trim());
-            _ = writeln!(body, "  {}: {};", camel(&row.name), params);
-        }
-    }
-    body.push_str(
-        "}
-
-/** The requests of a client, one method each. */
-export abstract class ClientOperations<Events extends Record<keyof Events, unknown[]>> extends EventEmitter<Events> {
-  readonly #sender: RequestSender;
-
-  /** @internal */
-  constructor(sender: RequestSender) {
-    super();
-    this.#sender = sender;
-  }
-
-  /** The connection, for a group that shares it. @internal */
-  toJSON(): object {
-    return { connection: this.#sender.handle };
-  }
-",
-    );
-    let connection = facts::facts(facts, "ConnectionDescription");
-    body.push_str(&connection.map(facts::getters).unwrap_or_default());
-    body.push_str(
-        "
-  /**
-   * Sends a request of the protocol that has no method of its own; gives its result.
-   *
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
-   */
-  request(method: string, params?: object, options: CallOptions & CacheOptions = {}): Promise<unknown> {
-    return this.#sender.call(method, params, options);
-  }
-
-  /**
-   * Sends a notification that has no method of its own.
-   *
-   * @throws {@link ClosedError} if the connection has ended.
-   */
-  notify(method: string, params?: object): void {
-    this.#sender.notify({ method, params });
-  }
-",
-    );
-    body.push_str(streams::METHODS);
-    for row in &client {
-        body.push('\n');
-        body.push_str(&client_method(row));
-    }
-    body.push_str("}\n");
-    body.push_str(&client_requests::request_type(&handler));
-    body.push('\n');
-    body.push_str(&connection.map(facts::interface).unwrap_or_default());
-    let mut used: Vec<&str> = MODEL_NAMES_OF_OPERATIONS.to_vec();
-    used.extend(connection.into_iter().flat_map(facts::models));
-    for row in rows {
-        used.extend(row.result.as_deref().filter(|_| row.caller == Caller::Client));
-        used.extend(row.item.as_deref());
-        for field in &row.params {
-            used.extend(model_of(&field.ty));
-        }
-    }
-    used.extend(notifications.iter().filter_map(|row| row.params.as_deref()));
-    used.retain(|name| !REPLACED.contains(name) && names_word(&body, name));
-    used.sort_unstable();
-    used.dedup();
-    let imports = format!(
-        "import {{ EventEmitter }} from \"node:events\";\n\nimport type {{ CallOptions, RequestOptions, RequestSender, ToolCallOptions, ToolResult }} from \"../requests.js\";\nimport type {{ CacheOptions }} from \"./options.js\";\nimport type {{ Schema }} from \"../schema/convert.js\";\nimport {{ milliseconds }} from \"../times.js\";\nimport type {{\n{}}} from \"./model.js\";\nimport {{ ClientTask, type StartOptions, Subscription }} from \"./streams.js\";\n",
-        used.iter().map(|name| format!("  {name},\n")).collect::<String>()
-    );
-    imports + &body
-}
-
-/// Models that operations may name without a parameter or result of that type.
-const MODEL_NAMES_OF_OPERATIONS: [&str; 2] = ["JsonObject", "SubscriptionFilter"];
-
-/// The tag of a method that sends a request.
-const FAILURE: &str = "@throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.";
-
-fn client_method(row: &Operation) -> String {
-    let name = camel(&row.name);
-    let options = if row.progress { "CallOptions" } else { "RequestOptions" };
-    let options = if row.kept { format!("{options} & CacheOptions") } else { options.to_owned() };
-    if let (Some(list), Some(item), Some(result)) = (&row.list, &row.item, &row.result) {
-        return tagged("  ", &[format!("{} All pages, as one list.", row.doc), FAILURE.to_owned()])
-            + &format!(
-                "  {name}(options: {options} = {{}}): Promise<{item}[]> {{
-    return this.#sender.list(methods.{name}, \"{list}\", options) as Promise<{item}[]>;
-  }}
-
-"
-            )
-            + &tagged(
-                "  ",
-                &[
-                    format!("{} One page: the first, or the one at the `nextCursor` of the page before.", row.doc),
-                    FAILURE.to_owned(),
-                ],
-            )
-            + &format!(
-                "  {name}Page(cursor?: string, options: {options} = {{}}): Promise<{result}> {{
-    return this.#sender.page(methods.{name}, \"{list}\", cursor, options) as Promise<{result}>;
-  }}
-"
-            );
-    }
-    let mut docs = vec![row.doc.clone()];
-    let (mut generic, mut signature, mut members) = (String::new(), String::new(), Vec::new());
-    for field in &row.params {
-        let argument = argument(field);
-        docs.push(format!("@param {argument} {}", field.doc));
-        let ty = typed(&row.name, field);
-        _ = match (field.presence, &field.ty) {
-            (Presence::Required, _) => write!(signature, "{argument}: {ty}, "),
-            // An interface has no index signature, but members that can be judged.
-            (_, Type::Map(inner)) => {
-                generic = format!("<A extends {{ readonly [K in keyof A]: {} | undefined }} = {ty}>", type_of(inner));
-                write!(signature, "{argument}: A = {{}} as A, ")
-            }
-            (_, Type::Object) => write!(signature, "{argument}: {ty} = {{}}, "),
-            _ => write!(signature, "{argument}?: {ty}, "),
-        };
-        members.push(if argument == field.json { argument.to_owned() } else { format!("{}: {argument}", field.json) });
-    }
-    let params = if members.is_empty() { "undefined".to_owned() } else { format!("{{ {} }}", members.join(", ")) };
-    let call = format!("this.#sender.call(methods.{name}, {params}, options)");
-    if row.result.as_deref() == Some("CallToolResult") {
-        docs.push(
-            "@throws {@link ToolError} if the tool fails and `raiseOnError` is set or `result` is given. With `result`, a \
-             JSON Schema or a Standard Schema, the structured content is checked, and typed by it."
-                .to_owned(),
-        );
-        docs.push(FAILURE.to_owned());
-        let typed = call.replace("sender.call", "sender.callTool");
-        return tagged("  ", &docs)
-            + &format!(
-                "  {name}<S extends Schema | undefined = undefined>({signature}options: ToolCallOptions<S> = {{}}): \
-                 Promise<ToolResult<S>> {{\n    return {typed} as Promise<ToolResult<S>>;\n  }}\n"
-            );
-    }
-    docs.push(FAILURE.to_owned());
-    tagged("  ", &docs)
-        + &match &row.result {
-            Some(result) => format!(
-                "  {name}{generic}({signature}options: {options} = {{}}): Promise<{result}> {{\n    return {call} as Promise<{result}>;\n  }}\n"
-            ),
-            None => format!(
-                "  async {name}{generic}({signature}options: {options} = {{}}): Promise<void> {{\n    await {call};\n  }}\n"
-            ),
-        }
+fn param_doc(field: &Field, argument: &str, more: &str) -> String {
+    format!("@param {argument} {}{more}", field.doc)
 }
 
 /// True where the parameters after the first are the members of one object.
@@ -524,60 +150,94 @@ fn params_name(row: &Operation) -> String {
     format!("{}Params", pascal(&row.name))
 }
 
-/// An interface for each object of options, and the names of its times, which end in `Ms` in the
-/// messages of the contract.
-fn options(records: &[Record]) -> String {
-    let mut body = String::new();
-    let mut used: Vec<&str> = vec!["CacheScope", "JsonObject"];
-    for record in records {
-        let fields = record.fields.iter().filter(|field| !OMITTED.contains(&(&record.name, &field.json)));
-        let fields: Vec<&Field> = fields.collect();
-        let times: Vec<String> = fields
-            .iter()
-            .filter(|field| field.ty == Type::Duration)
-            .map(|field| format!("\"{}\"", time(field)))
-            .collect();
-        let unit = if times.is_empty() { "" } else { " All times are in milliseconds." };
-        body.push('\n');
-        body.push_str(&comment("", &format!("{}{unit}", record.doc)));
-        _ = writeln!(body, "export interface {} {{", record.name);
-        for field in fields {
-            let mark = if field.presence == Presence::Required { "" } else { "?" };
-            body.push_str(&comment("  ", &format!("{}{}", documented(field), default_of(field))));
-            let name = if field.ty == Type::Duration { time(field) } else { &field.json };
-            let or_undefined = if mark.is_empty() { "" } else { " | undefined" };
-            _ = writeln!(body, "  {name}{mark}: {}{or_undefined};", readonly(&typed(&record.name, field)));
-            used.extend(model_of(&field.ty));
+/// A request of a handler to its client: the parts of its function and of its method.
+fn handler_request(surface: &Surface, row: &Operation) -> serde_json::Value {
+    let first = if in_object(row) { 1 } else { usize::MAX };
+    let optional = |field: &&Field| field.presence == Presence::Optional && !in_object(row);
+    let params: Vec<_> = row.params.iter().take(first).filter(|field| field.presence != Presence::Optional).collect();
+    let options: Vec<_> = row.params.iter().filter(optional).collect();
+    let typed_options: Vec<_> =
+        options.iter().map(|field| format!("{}?: {} | undefined", field.json, typed(&row.name, field))).collect();
+    let typed_options = typed_options.join("; ");
+    let form = params.iter().any(|field| field.ty.model() == Some(FORM));
+    let list = row.result.as_deref().and_then(|name| surface.object(name)?.only_list());
+    let result = row.result.as_deref().unwrap_or("void");
+    let answer = match (result, list) {
+        (_, Some((_, item))) => format!("{item}[]"),
+        ("ElicitResult", _) if !form => format!("{}Result", pascal(&row.name)),
+        _ => result.to_owned(),
+    };
+    let article = if answer.starts_with('E') { "an" } else { "a" };
+    let response = if list.is_some() { format!("a `{result}`") } else { format!("{article} {{@link {answer}}}") };
+    let object = in_object(row);
+    let names: Vec<_> = options.iter().map(|field| field.json.as_str()).collect();
+    let mut arguments: Vec<_> = params.iter().map(|field| request_argument(field).0.to_owned()).collect();
+    arguments.extend(object.then(|| "params".to_owned()));
+    arguments.extend((!options.is_empty()).then(|| "options".to_owned()));
+    json!({
+        "name": camel(&row.name),
+        "doc": row.doc,
+        "docs": params.iter().map(|field| param_doc(field, request_argument(field).0, request_argument(field).3)).collect::<Vec<_>>(),
+        "response": response,
+        "answer": answer,
+        "onlyList": list,
+        "hasForm": form,
+        "members": object.then(|| "...params".to_owned()).into_iter()
+            .chain(row.fixed.iter().map(|(name, value)| format!("{name}: {value}")))
+            .chain(params.iter().map(|field| request_member(field)))
+            .chain(names.iter().map(|name| format!("...({name} !== undefined && {{ {name} }})"))).collect::<Vec<_>>(),
+        "signature": params.iter().map(|field| {
+            let (argument, ty, ..) = request_argument(field);
+            format!("{argument}: {}, ", ty.map_or_else(|| readonly(&typed(&row.name, field)), str::to_owned))
+        }).collect::<String>(),
+        "objectParam": if object { format!("params: {}, ", params_name(row)) } else { String::new() },
+        "optionalParam": if names.is_empty() { String::new() } else { format!("{{ {} }}: {{ {typed_options} }} = {{}}", names.join(", ")) },
+        "moreOptions": if names.is_empty() { String::new() } else { format!(" & {{ {typed_options} }}") },
+        "arguments": arguments,
+    })
+}
+
+/// A parameter of a request: its name, its type if that is another than the core's, the expression
+/// of its value, and the end of its documentation.
+fn request_argument(field: &Field) -> (&str, Option<&'static str>, String, &'static str) {
+    match &field.ty {
+        ty if ty.model() == Some(FORM) => {
+            ("schema", Some("<form>"), "formSchema(schema)".into(), " A JSON Schema or a Standard Schema.")
         }
-        body.push_str("}\n");
-        if !times.is_empty() {
-            let name = camel(&snake(&record.name));
-            _ = writeln!(
-                body,
-                "\n/** The times of {{@link {}}}. */\nexport const {name}Times = [{}] as const;",
-                record.name,
-                times.join(", ")
-            );
+        Type::List(item) if item.model() == Some(MESSAGE) => {
+            let ty = "string | SamplingMessage | readonly SamplingMessage[]";
+            (&field.json, Some(ty), format!("conversation({})", field.json), " A string is a message of the user.")
         }
+        _ if field.json == "url" => ("url", Some("string | URL"), "String(url)".into(), ""),
+        _ => (argument(field), None, argument(field).into(), ""),
     }
-    used.retain(|name| names_word(&body, name));
-    used.sort_unstable();
-    used.dedup();
-    format!("import type {{ {} }} from \"./model.js\";\n{body}", used.join(", "))
+}
+
+fn request_member(field: &Field) -> String {
+    let (_, _, value, _) = request_argument(field);
+    if value == field.json { value } else { format!("{}: {value}", field.json) }
+}
+
+/// The options of a record that this package takes as they are.
+fn given_options(record: Record) -> Vec<Field> {
+    let is_given = |field: &Field| !OMITTED.contains(&(&record.name, &field.json));
+    record.fields.into_iter().filter(is_given).collect()
 }
 
 /// The default, where it says something.
 fn default_of(field: &Field) -> String {
+    use serde_json::Value::{Array, Bool, Null, Number, Object, String as Text};
+
     let Some(value) = &field.default else { return String::new() };
     let text = match value {
-        Value::String(text) => format!("`{text}`"),
-        Value::Bool(_) => value.to_string(),
-        Value::Number(number) => match (number.as_u64(), field.unit) {
+        Text(text) => format!("`{text}`"),
+        Bool(_) => value.to_string(),
+        Number(number) => match (number.as_u64(), field.unit) {
             (Some(number), Some(unit)) => in_unit(number, unit),
             (Some(number), None) => grouped(number),
             (None, _) => number.to_string(),
         },
-        Value::Null | Value::Array(_) | Value::Object(_) => return String::new(),
+        Null | Array(_) | Object(_) => return String::new(),
     };
     format!(" Default: {text}.")
 }
@@ -608,9 +268,9 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// The name of a time for users, who give numbers of milliseconds.
-fn time(field: &Field) -> &str {
-    field.json.strip_suffix("Ms").unwrap_or(&field.json)
+/// The name for users, who give times as numbers of milliseconds.
+fn user_name(field: &Field) -> &str {
+    field.json.strip_suffix("Ms").filter(|_| field.ty == Type::Duration).unwrap_or(&field.json)
 }
 
 /// Lists and maps of options are not changed.
@@ -657,30 +317,13 @@ fn list_of(inner: &Type) -> String {
     if inner.contains(" | ") { format!("({inner})[]") } else { format!("{inner}[]") }
 }
 
-fn model_of(ty: &Type) -> Option<&str> {
-    match ty {
-        Type::Model(name) => Some(name),
-        Type::OrFalse(inner) | Type::OneOrList(inner) | Type::List(inner) | Type::Map(inner) => model_of(inner),
-        _ => None,
-    }
-}
-
 fn literals(values: &[String]) -> String {
     values.iter().map(|value| format!("\"{value}\"")).collect::<Vec<_>>().join(" | ")
 }
 
-/// True if a text has a word.
-fn names_word(text: &str, word: &str) -> bool {
-    text.split(|letter: char| !letter.is_ascii_alphanumeric()).any(|found| found == word)
-}
-
-/// A comment of TSDoc: on one line if it fits.
-fn comment(indent: &str, doc: &str) -> String {
-    tagged(indent, &[doc.to_owned()])
-}
-
 /// A comment of TSDoc, of a text and tags.
-fn tagged(indent: &str, docs: &[String]) -> String {
+fn tagged(indent: usize, docs: &[String]) -> String {
+    let indent = " ".repeat(indent);
     let width = WIDTH - indent.len() - " * ".len();
     let mut lines: Vec<String> = Vec::new();
     for (index, doc) in docs.iter().enumerate() {
@@ -692,10 +335,10 @@ fn tagged(indent: &str, docs: &[String]) -> String {
     if let [line] = &lines[..]
         && indent.len() + line.chars().count() + "/**  */".len() <= WIDTH
     {
-        return format!("{indent}/** {line} */\n");
+        return format!("{indent}/** {line} */");
     }
     let lines: String = lines.iter().map(|line| format!("{indent}{}\n", format!(" * {line}").trim_end())).collect();
-    format!("{indent}/**\n{lines}{indent} */\n")
+    format!("{indent}/**\n{lines}{indent} */")
 }
 
 #[cfg(test)]
@@ -704,9 +347,9 @@ mod tests {
 
     #[test]
     fn short_comments_take_one_line() {
-        assert_eq!(comment("  ", "A tool."), "  /** A tool. */\n");
+        assert_eq!(tagged(2, &["A tool.".into()]), "  /** A tool. */");
         let long = "word ".repeat(30);
-        let text = comment("  ", &long);
+        let text = tagged(2, &[long]);
         assert!(text.starts_with("  /**\n   * word") && text.lines().all(|line| line.len() <= WIDTH), "{text}");
     }
 

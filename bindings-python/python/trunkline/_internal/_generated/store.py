@@ -13,10 +13,10 @@ from .models import StoredEntry
 class Store(Protocol):
     """A store of a program's own, which keeps texts by key, and logs: any object with these
     methods is the option `store` of a server. The methods are `async`, or ordinary functions,
-    which run on threads of the pool. Several calls run at a time, and several processes may
-    use the store; `put_if` and `append` are atomic among all of them. No key names both a
-    text and a log. A method that raises says that the store is away: `StoreError` says more.
-    `check_store` checks a store. Times are in seconds.
+    which run on threads of the pool. Several calls run at a time, and several processes may use
+    the store; `put_if` and `append` are atomic among all of them. No key names both a text and a
+    log. A method that raises says that the store is away: `StoreError` says more. `check_store`
+    checks a store. Times are in seconds.
     """
 
     def get(self, key: str) -> Awaitable[str | None] | str | None:

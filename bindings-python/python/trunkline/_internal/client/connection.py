@@ -21,10 +21,11 @@ from ..port.log import logger
 from ..port.scope import NO_SPAN, CallScope, telemetry_of
 from ..requests import OnProgress, read_answer
 from ..schema.jsonable import jsonable
-from ._generated.group_servers import ServersOf
 from ._generated.server_requests import HostHandlers
-from ._generated.transport import FUNCTIONS, Transport, transport_handlers
+from ._generated.transport import FUNCTIONS, Transport
+from .group_target import ServersOf
 from .server_requests import ServerRequestHandler
+from .transport import transport_handlers
 
 if TYPE_CHECKING:
     from ..port.scope import NoSpan

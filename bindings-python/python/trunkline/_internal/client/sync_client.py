@@ -18,10 +18,10 @@ from ..port.lifecycle import close_deadline, end_port, remember_native
 from ..port.log import write_logs
 from ..port.port import send_request
 from ..requests import OnProgress
-from ._generated.sync_operations import SyncOperations
-from ._generated.transport import TransportCalls
+from ._sync._generated.operations import SyncOperations
 from .connection import Connected, Connection, Target, callback_errors
 from .server_requests import Here
+from .transport import TransportCalls
 
 if TYPE_CHECKING:
     from types import TracebackType

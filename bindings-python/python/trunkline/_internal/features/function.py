@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._generated.waist import VALUE
-from ..context._generated.sync_context import SyncContext
-from ..context.context import Context
+from ..context._async.context import Context
+from ..context._sync.context import SyncContext
 from ..errors import InvalidArgumentError
 from ..returns import Answer
 from ..signature.asynchronous import is_awaitable

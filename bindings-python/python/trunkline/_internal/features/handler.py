@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import _native
-from ..context._generated.sync_context import SyncContext
-from ..context.context import Context
+from ..context._async.context import Context
+from ..context._sync.context import SyncContext
 from ..failures import InvalidReturn, failure_of, is_suspension, report, send_failure
 from ..returns import Answer
 from ..schema.jsonable import jsonable

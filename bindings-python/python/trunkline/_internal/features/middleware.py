@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 from .._generated.methods import CALL_TOOL, NEXT
 from .._generated.waist import INPUT, RESULT
 from ..client_requests.input_request import InputRequired
-from ..context.context import Context
+from ..context._async.context import Context
 from ..errors import InvalidArgumentError, ProtocolError
 from ..model.base import Model
 from ..port.scope import CallScope

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, ca
 
 from .._generated.models import Prompt, Resource, ResourceTemplate, Tool
 from .._generated.waist import VALUE
-from ..context._generated.sync_context import SyncContext
-from ..context.context import Context
+from ..context._async.context import Context
+from ..context._sync.context import SyncContext
 from ..errors import InvalidArgumentError
 from ..returns import Answer, Returns, render_contents, render_messages
 from ..schema.jsonable import jsonable

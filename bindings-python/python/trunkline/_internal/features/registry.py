@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
     from ..auth import Auth
-    from ..context._generated.sync_context import SyncContext
-    from ..context.context import Context
+    from ..context._async.context import Context
+    from ..context._sync.context import SyncContext
     from ..port.background import BackgroundLoop
     from .function import FunctionHandler
     from .handler import Handler

@@ -18,8 +18,8 @@ from .handler import Handler
 from .registry import Registration, Registry, described, taken
 
 if TYPE_CHECKING:
-    from ..context._generated.sync_context import SyncContext
-    from ..context.context import Context
+    from ..context._async.context import Context
+    from ..context._sync.context import SyncContext
     from ..port.port import Port
     from ..port.scope import CallScope
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ..context._generated.sync_context import SyncContext
-    from ..context.context import Context
+    from ..context._async.context import Context
+    from ..context._sync.context import SyncContext
     from ..port.loop_side import LoopSide
 
 
@@ -191,7 +191,7 @@ class Scope(RequestScope):
     def _context_of(self, dependency: Dependency) -> Context | SyncContext:
         if not dependency.is_async:
             return self._context
-        from ..context.context import Context
+        from ..context._async.context import Context
 
         context = Context(self._context._port, self._context._ticket)
         context._vars = self._context.vars

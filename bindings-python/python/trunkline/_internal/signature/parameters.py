@@ -298,8 +298,8 @@ def _context_kind(annotation: Any) -> ContextKind | None:
             if (kind := _context_kind(arg)) is not None:
                 return kind
         return None
-    from ..context._generated.sync_context import SyncContext
-    from ..context.context import Context
+    from ..context._async.context import Context
+    from ..context._sync.context import SyncContext
 
     bases = getattr(annotation, "__mro__", ())
     if SyncContext in bases:

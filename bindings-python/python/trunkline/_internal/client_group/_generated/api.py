@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from ...client._generated.group_servers import GroupServer, ServerTarget
+from ...client._async.stream import AsyncClientTask, AsyncSubscription
+from ...client._generated.group_server import GroupServer
 from ...client._generated.server_requests import (
     AssertionRequest,
     AuthorizeRequest,
@@ -16,11 +17,11 @@ from ...client._generated.server_requests import (
     SampleRequest,
     TokenRequest,
 )
-from ...client._generated.streams import AsyncClientTask, AsyncSubscription
-from ...client._generated.sync_streams import SyncClientTask, SyncSubscription
 from ...client._generated.transport import Transport
-from .group import ClientGroup
-from .sync_group import SyncClientGroup
+from ...client._sync.stream import SyncClientTask, SyncSubscription
+from ...client.group_target import ServerTarget
+from .._async.client_group import ClientGroup
+from .._sync.client_group import SyncClientGroup
 
 __all__ = [
     "AssertionRequest",

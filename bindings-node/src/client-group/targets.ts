@@ -1,0 +1,16 @@
+// The servers that a group is opened with.
+import type { ConnectedClient } from "../client.js";
+import type { ChildProcess, RemoteServer } from "../connection.js";
+
+/**
+ * A server of a group: a URL, a program (an array with its arguments), an entry of `mcpServers`, or
+ * a connected client. The group shares the client, which keeps its own handlers and options and is
+ * not closed with it.
+ */
+export type ServerTarget = string | URL | readonly string[] | ChildProcess | RemoteServer | ConnectedClient;
+
+/**
+ * The servers of a group: a configuration with `mcpServers`, the path of its file, or servers by
+ * name.
+ */
+export type GroupTarget = string | { mcpServers: Readonly<Record<string, object>> } | Readonly<Record<string, ServerTarget>>;

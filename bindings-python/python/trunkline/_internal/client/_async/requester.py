@@ -1,0 +1,116 @@
+"""The requests of a client that are not operations, and those that start tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...options import camel_case, in_ms
+from ...requests import OnProgress, params_of, request_json
+from ...schema.jsonable import jsonable
+from .stream import AsyncClientTask, AsyncStreamClient
+
+
+class AsyncRequester(AsyncStreamClient):
+    """A client by what it sends."""
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+        manual_input: bool = False,
+        input_responses: Mapping[str, Any] | None = None,
+        request_state: str | None = None,
+    ) -> Any:
+        """A request of the protocol that has no method of its own. Returns the result as JSON.
+
+        Args:
+            method: The method.
+            params: Its parameters.
+            timeout: Seconds for the answer; progress renews it (default: the client's).
+            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            on_progress: Called with (progress, total, message).
+            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28), in
+                the place of running handlers.
+            input_responses: The answers to the requests of that error, by their keys.
+            request_state: The `request_state` of that error.
+
+        Raises:
+            ProtocolError: The server answered with an error.
+            TimeoutError: No answer came in time.
+            ClosedError, TransportError: The connection ended before the answer.
+        """
+        given = None if params is None else dict(params)
+        json = request_json(method, given, timeout, max_timeout, progress=on_progress is not None)
+        if manual_input:
+            json["manualInput"] = True
+        if input_responses is not None:
+            json["inputResponses"] = jsonable(input_responses)
+        if request_state is not None:
+            json["requestState"] = request_state
+        return (await self._ask(None, json, on_progress))[1]
+
+    def _note(self, json: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Sends a notification to the server, for what has no method of its own."""
+        self._note({"method": method, "params": jsonable(params or {})})
+
+    async def start_task(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        ttl: float | None = None,
+        manual_input: bool = False,
+        timeout: float | None = None,
+        max_timeout: float | None = None,
+    ) -> AsyncClientTask:
+        """Calls a tool as a task, on every revision that has tasks. Where the server makes none of
+        the call, the task has no id, and its result at once.
+
+        Args:
+            name: The name of the tool.
+            arguments: Its arguments, as its input schema says.
+            ttl: Seconds that the server is asked to keep the task (2025-11-25; default: as it
+                likes).
+            manual_input: Answer its requests for input by `respond`, in the place of running
+                handlers (2026-07-28).
+            timeout: Seconds for the start (default: the client's).
+            max_timeout: The most seconds for the start, however often the timeout is renewed.
+
+        Raises:
+            ProtocolError: The server answered with an error.
+            TimeoutError: No answer came in time.
+            ClosedError, TransportError: The connection ended before the answer.
+        """
+        params = params_of({"name": name, "arguments": arguments, **camel_case(**in_ms(ttl=ttl))})
+        json = request_json("startTask", params, timeout, max_timeout)
+        if manual_input:
+            json["manualInput"] = True
+        return AsyncClientTask(self, *await self._ask(None, json))
+
+    async def resume_task(
+        self, task_id: str, *, manual_input: bool = False, timeout: float | None = None
+    ) -> AsyncClientTask:
+        """Takes up a task by its id, for example one that was started before this program was.
+
+        Args:
+            task_id: The id of the task.
+            manual_input: As for `start_task`.
+            timeout: Seconds for the answer (default: the client's).
+
+        Raises:
+            ProtocolError: The server does not know the task, or not any more.
+            TimeoutError: No answer came in time.
+            ClosedError, TransportError: The connection ended before the answer.
+        """
+        json = request_json("startTask", {"taskId": task_id}, timeout)
+        if manual_input:
+            json["manualInput"] = True
+        return AsyncClientTask(self, *await self._ask(None, json))

@@ -1,0 +1,177 @@
+"""The asyncio client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+import trunkline
+
+from ..errors import ClosedError, InvalidArgumentError, ProtocolError
+from ..options import Unpack
+from ..port.lifecycle import close_deadline, current_loop
+from ..port.port import Port
+from ..requests import OnProgress
+from ._async._generated.operations import AsyncOperations
+from .connection import Connected, Connection, Target, callback_errors
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Task
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+
+class Client(AsyncOperations, Connected):
+    """A connection to a server: `async with Client("http://localhost:8000/mcp") as client: ...`.
+
+    It belongs to the event loop on which it was connected. Times are in seconds. Functions that
+    answer requests of the server are registered by decorators, such as `@client.on_elicit`: `async
+    def` functions run on that loop, `def` functions on threads.
+
+    Callbacks for notifications and progress run on that loop, too, in the order of arrival, and
+    those of a call before it returns. An `async def` callback is a task, which the next event does
+    not wait for. An exception of a callback is logged (`trunkline.client`), and costs nothing else.
+
+    Args:
+        target: The URL of an endpoint, the command of a server to start (a list), a `Server` of
+            this process, whichever thread or event loop serves it, an entry of `mcpServers` (a
+            dict), or a configuration with one server: a dict or the path of its `.json` file.
+        options: See `ConnectOptions`.
+    """
+
+    def __init__(self, target: Target, **options: Unpack[trunkline.ConnectOptions]) -> None:
+        self._connection = Connection(target, options, blocking=False)
+        self._port: Port | None = None
+        self._loop: AbstractEventLoop
+        self._handle = 0
+        self._progress: dict[int, OnProgress] = {}
+        self._callbacks: set[Task[None]] = set()
+
+    async def connect(self) -> None:
+        """Connects and negotiates; `async with` does it for you.
+
+        Raises:
+            TransportError: if the connection cannot be made.
+            VersionError: if there is no revision in common.
+            TimeoutError: if it takes longer than the connect timeout.
+        """
+        if self._port is not None:
+            if self._connection.info is None or self.is_connected:
+                raise InvalidArgumentError("the client is connected already, or connecting")
+            await self.close(0)
+        loop, server_handle = current_loop(), None
+        self._loop = loop
+        if (server := self._connection.server) is None:
+            port = Port()
+            port.attach(loop)
+        else:
+            # The connection lives on the server's port.
+            port, server_handle = server._acquire(loop)
+        self._port, self._handle = port, 0
+        try:
+            if server is not None:
+                await server._ready(port)
+            receive = self._connection.listen(self._run, self._progress)
+            connection = self._connection
+            json = connection.open_json(server_handle)
+            port.telemetry = port.telemetry or connection.telemetry
+            connection.observed(port.native, 0, json, port.telemetry)
+            with connection.forgetting(json, port.telemetry):
+                self._handle = port.open(json, receive, connection.handlers)
+            facts = await port.opened(self._handle)
+            if self._port is not port:
+                raise ClosedError("the client was closed while it was connecting")
+            self._connection.opened(facts, port.native, self._handle)
+        except BaseException:
+            if self._port is port:  # otherwise `close` ends it
+                self._port = None
+                await self._end(port, self._handle, 0)
+            raise
+
+    async def close(self, deadline: float | None = None) -> None:
+        """Ends the connection; `async with` does it for you. Requests in flight fail with
+        ClosedError, and so does `connect` if it is not done.
+
+        Args:
+            deadline: the time in which a server that was started may exit by itself, before it is
+                asked to and then killed (seconds; default: the option `close_timeout`).
+        """
+        port = self._port
+        if port is not None:
+            deadline = close_deadline(port.native, self._handle, deadline)
+            self._port = None
+            self._connection.info = None
+            await self._end(port, self._handle, deadline)
+
+    def __repr__(self) -> str:
+        return self._connection.shown("Client")
+
+    async def __aenter__(self) -> Self:
+        await self.connect()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _ask(
+        self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None
+    ) -> tuple[int, Any]:
+        """A request to the server, or about a subscription: its ticket and its result."""
+        port = self._connected_port()
+        scope = self._connection.scope()
+        handle = self._handle if target is None else target
+        with self._connection.span(port.native, handle, json) as span:
+            ticket = span.ticket = port.request(handle, json, scope)
+            if on_progress is not None:
+                self._progress[ticket] = on_progress
+            try:
+                result = await port.answer(ticket)
+            except ProtocolError:
+                self._connection.raise_exception(scope)
+                raise
+            finally:
+                if on_progress is not None:
+                    self._progress.pop(ticket, None)
+            self._connection.raise_exception(scope)
+            return ticket, result
+
+    def _cancel(self, ticket: int) -> None:
+        if self._port is not None:
+            self._port.cancel(ticket, "")
+
+    def _note(self, json: dict[str, Any]) -> None:
+        port = self._connected_port()
+        self._connection.observed(port.native, self._handle, json, port.telemetry)
+        port.notify(self._handle, json)
+
+    def _connected_port(self) -> Port:
+        if self._port is None:
+            raise ClosedError("the client is not connected: use `async with`, or call connect() first")
+        return self._port
+
+    async def _end(self, port: Port, handle: int, deadline: float) -> None:
+        if self._connection.server is None:
+            await port.stop(deadline)
+            return
+        try:
+            await port.close(handle, deadline)
+        finally:
+            await self._connection.server._release(port, self._loop, deadline)
+
+    def _run(self, callback: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        import asyncio
+
+        with callback_errors():
+            result = callback(*arguments)
+            if asyncio.iscoroutine(result):
+                task: Task[None] = asyncio.ensure_future(_logged(result))
+                self._callbacks.add(task)
+                task.add_done_callback(self._callbacks.discard)
+
+
+async def _logged(callback: Coroutine[Any, Any, None]) -> None:
+    with callback_errors():
+        await callback

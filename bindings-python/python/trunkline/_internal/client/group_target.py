@@ -1,0 +1,48 @@
+"""The servers that a group is opened with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, cast
+
+from ..schema.jsonable import jsonable
+
+
+class ShareableClient(Protocol):
+    """A connected client of any kind."""
+
+    def _shared(self) -> dict[str, int]: ...
+
+
+ServerTarget: TypeAlias = str | Sequence[str | os.PathLike[str]] | Mapping[str, Any] | ShareableClient
+"""A URL, the command of a server to start, an entry of `mcpServers`, or a connected client,
+which the group shares.
+"""
+GroupTarget: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
+"""A configuration with `mcpServers`, its file, or targets by name."""
+
+
+class ServersOf:
+    """The servers that a group is opened with."""
+
+    def __init__(self, servers: GroupTarget) -> None:
+        self._servers: Any = servers if isinstance(servers, Mapping) else jsonable(servers)
+
+    def json(self) -> Any:
+        """The servers as the core takes them: clients by their connections."""
+        servers = self._servers
+        if isinstance(servers, Mapping):
+            return {name: place(server) for name, server in cast("Mapping[str, Any]", servers).items()}
+        return servers
+
+    def __repr__(self) -> str:
+        # Entries hold secrets.
+        json: Any = self._servers
+        return repr([*(json.get("mcpServers") or json.get("servers") or json)] if hasattr(json, "get") else json)
+
+
+def place(server: ServerTarget) -> Any:
+    """A server as the core takes it: a client by its connection."""
+    shared: Callable[[], Any] | None = getattr(server, "_shared", None)
+    return jsonable(server) if shared is None else shared()

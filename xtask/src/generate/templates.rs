@@ -1,0 +1,56 @@
+//! Templates: beside each renderer lies a tree of `.j2` files that mirrors the files it makes.
+//! `client/_generated/operations.py.j2` becomes `client/_generated/operations.py` of the package.
+//! A template without another ending, such as `macros.j2`, is for other templates to import.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Serde, Value};
+use minijinja::{Environment, UndefinedBehavior};
+use serde::Serialize;
+
+use super::File;
+use super::text::{camel, pascal, snake, wrapped};
+use crate::stamp::files_under;
+
+const ENDING: &str = ".j2";
+
+/// The templates of a folder, with the filters that all languages use.
+pub(crate) fn environment(folder: &Path) -> Result<Environment<'static>> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
+    environment
+        .set_syntax(SyntaxConfig::builder().keep_trailing_newline(true).trim_blocks(true).lstrip_blocks(true).build()?);
+    for path in files_under(folder)? {
+        let name = path.strip_prefix(folder)?.to_string_lossy().replace('\\', "/");
+        let source = std::fs::read_to_string(&path).with_context(|| name.clone())?;
+        environment.add_template_owned(name.clone(), source).with_context(|| name)?;
+    }
+    // Of a function of a transport or a store of the host's own.
+    environment.add_filter("method", |name: String| name.split_once('_').map(|(_, method)| method.to_owned()));
+    environment.add_filter("snake", |text: String| snake(&text));
+    environment.add_filter("camel", |text: String| camel(&text));
+    environment.add_filter("pascal", |text: String| pascal(&text));
+    environment.add_filter("json", |Serde(value): Serde<serde_json::Value>| value.to_string());
+    environment.add_filter("wrapped", |text: String, width: usize| wrapped(&text, width));
+    Ok(environment)
+}
+
+/// A value as a filter or a context takes it.
+pub(crate) fn value(of: impl Serialize) -> Value {
+    Value::from(Serde(of))
+}
+
+/// The files of all templates, in the folder `target` of the tree.
+pub(crate) fn render(environment: &Environment, target: &str, context: &Value) -> Result<Vec<File>> {
+    let mut files = Vec::new();
+    for (name, template) in environment.templates() {
+        let Some(path) = name.strip_suffix(ENDING).filter(|path| path.contains('.')) else { continue };
+        let text = template.render(context.clone()).with_context(|| format!("the template {name}"))?;
+        // Loops write a comma and a blank behind each item; the last one has none.
+        let text = [')', '}', ']'].iter().fold(text, |text, end| text.replace(&format!(", {end}"), &end.to_string()));
+        files.push((format!("{target}/{path}"), text));
+    }
+    Ok(files)
+}
