@@ -9,7 +9,8 @@ use super::{
 use crate::protocol::model::{CreateMessageResult, ElicitResult, ElicitationComplete, LogMessage, Root, Task};
 use std::future::Future;
 
-/// A client before it connects: its options, and its handlers for what servers ask and report.
+/// A client before it connects: its options, and its handlers for requests and notifications from
+/// servers.
 ///
 /// ```no_run
 /// use trunkline::{
@@ -46,14 +47,14 @@ impl Client {
 }
 
 impl ClientBuilder {
-    /// Sets the options. The handlers of the builder take the place of theirs, and so do its roots
-    /// where they have none.
+    /// Sets the options. The handlers of the builder replace theirs; so do its roots if the options
+    /// have none.
     pub fn options(self, options: ClientOptions) -> Self {
         let roots = options.roots.clone().or(self.options.roots);
         Self { options: options.with_roots(roots), ..self }
     }
 
-    /// As [`ClientHandlers::on_elicit`].
+    /// See [`ClientHandlers::on_elicit`].
     pub fn on_elicit<F, R, E>(self, handler: F) -> Self
     where
         F: Fn(ElicitRequest) -> R + Send + Sync + 'static,
@@ -63,7 +64,7 @@ impl ClientBuilder {
         self.with(|handlers| handlers.on_elicit(handler))
     }
 
-    /// As [`ClientHandlers::on_elicit_url`].
+    /// See [`ClientHandlers::on_elicit_url`].
     pub fn on_elicit_url<F, R, E>(self, handler: F) -> Self
     where
         F: Fn(ElicitUrlRequest) -> R + Send + Sync + 'static,
@@ -73,7 +74,7 @@ impl ClientBuilder {
         self.with(|handlers| handlers.on_elicit_url(handler))
     }
 
-    /// As [`ClientHandlers::on_sample`].
+    /// See [`ClientHandlers::on_sample`].
     pub fn on_sample<F, R, E>(self, handler: F) -> Self
     where
         F: Fn(SampleRequest) -> R + Send + Sync + 'static,
@@ -83,7 +84,7 @@ impl ClientBuilder {
         self.with(|handlers| handlers.on_sample(handler))
     }
 
-    /// As [`ClientHandlers::on_sample_with_tools`].
+    /// See [`ClientHandlers::on_sample_with_tools`].
     pub fn on_sample_with_tools<F, R, E>(self, handler: F) -> Self
     where
         F: Fn(SampleRequest) -> R + Send + Sync + 'static,
@@ -100,35 +101,35 @@ impl ClientBuilder {
         Self { options: self.options.with_roots(roots), ..self }
     }
 
-    /// As [`ClientHandlers::on_log`].
+    /// See [`ClientHandlers::on_log`].
     pub fn on_log(self, handler: impl Fn(LogMessage) + Send + Sync + 'static) -> Self {
         self.with(|handlers| handlers.on_log(handler))
     }
 
-    /// As [`ClientHandlers::on_tools_changed`]; servers of the modern era are asked
-    /// for the changes of lists.
+    /// See [`ClientHandlers::on_tools_changed`]; subscribes to list changes on servers of the
+    /// modern era.
     pub fn on_tools_changed(self, handler: impl Fn() + Send + Sync + 'static) -> Self {
         Self { listen: true, ..self.with(|handlers| handlers.on_tools_changed(handler)) }
     }
 
-    /// As [`ClientHandlers::on_resources_changed`]; servers of the modern era are asked
-    /// for the changes of lists.
+    /// See [`ClientHandlers::on_resources_changed`]; subscribes to list changes on servers of the
+    /// modern era.
     pub fn on_resources_changed(self, handler: impl Fn() + Send + Sync + 'static) -> Self {
         Self { listen: true, ..self.with(|handlers| handlers.on_resources_changed(handler)) }
     }
 
-    /// As [`ClientHandlers::on_prompts_changed`]; servers of the modern era are asked
-    /// for the changes of lists.
+    /// See [`ClientHandlers::on_prompts_changed`]; subscribes to list changes on servers of the
+    /// modern era.
     pub fn on_prompts_changed(self, handler: impl Fn() + Send + Sync + 'static) -> Self {
         Self { listen: true, ..self.with(|handlers| handlers.on_prompts_changed(handler)) }
     }
 
-    /// As [`ClientHandlers::on_elicitation_complete`].
+    /// See [`ClientHandlers::on_elicitation_complete`].
     pub fn on_elicitation_complete(self, handler: impl Fn(ElicitationComplete) + Send + Sync + 'static) -> Self {
         self.with(|handlers| handlers.on_elicitation_complete(handler))
     }
 
-    /// As [`ClientHandlers::on_task_status`].
+    /// See [`ClientHandlers::on_task_status`].
     pub fn on_task_status(self, handler: impl Fn(Task) + Send + Sync + 'static) -> Self {
         self.with(|handlers| handlers.on_task_status(handler))
     }
@@ -137,7 +138,7 @@ impl ClientBuilder {
         Self { handlers: register(self.handlers), ..self }
     }
 
-    /// The options with the handlers.
+    /// The options, including the handlers.
     pub fn into_options(self) -> ClientOptions {
         let listen = self.listen || self.options.listen;
         self.options.with_handlers(self.handlers).with_listen(listen)

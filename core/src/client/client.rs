@@ -49,69 +49,69 @@ pub struct Client {
 }
 
 impl Client {
-    /// The name and version of the server, if it gave them.
+    /// The name and version of the server, if sent.
     pub fn server_info(&self) -> Option<Implementation> {
         self.server().info.as_ref()?.parse().ok()
     }
 
-    /// The capabilities of the server; see [`Client::server`] for a revision that was pinned.
+    /// The capabilities of the server; see [`Client::server`] if the revision was pinned.
     pub fn server_capabilities(&self) -> ServerCapabilities {
         self.server().capabilities.parse().unwrap_or_default()
     }
 
-    /// Advice of the server how to use it, for the model.
+    /// The server's instructions for the model.
     pub fn instructions(&self) -> Option<&str> {
         self.server().instructions.as_deref()
     }
 
-    /// The description that the server gave when the connection was opened. Where 2026-07-28 was
-    /// pinned, the server is asked when the connection is open, and nothing waits for its answer:
-    /// until then, or without one, only the revision is known.
+    /// The server's description from when the connection was opened. If 2026-07-28 is pinned, the
+    /// description is requested in the background once the connection is open: until it arrives,
+    /// only the revision is known.
     pub fn server(&self) -> &ServerDescription {
         static UNKNOWN: OnceLock<ServerDescription> = OnceLock::new();
         self.inner.description().unwrap_or_else(|| UNKNOWN.get_or_init(|| ServerDescription::pinned(Revision::LATEST)))
     }
 
-    /// Returns `false` once the client was closed, or has lost a server that it cannot reach again.
+    /// Returns `false` once the client is closed, or has lost a server that it cannot reconnect to.
     pub fn is_connected(&self) -> bool {
         !self.inner.closed.load(Ordering::Acquire)
     }
 
-    /// The id of the process of the server, if this client has started it and it runs. A server
-    /// that is started again has another one.
+    /// The process id of the server, if this client started it and it is running. It changes when
+    /// the server is restarted.
     pub fn pid(&self) -> Option<u32> {
         self.inner.link().and_then(|link| link.process_id())
     }
 
-    /// Why the connection has ended, if it has, and not by this side.
+    /// Why the connection ended, unless this side ended it.
     #[doc(hidden)]
     pub fn failure(&self) -> Option<ClientError> {
         let failure = self.inner.failure.lock().clone();
         failure.filter(|_| self.inner.closed.load(Ordering::Acquire)).map(ClientError::Link)
     }
 
-    /// Returns whether requests to it come to that client: it is the same, or a group that shares
-    /// it.
+    /// Returns whether requests to it reach that client: it is the same client, or a group that
+    /// shares it.
     pub(super) fn leads_to(&self, client: ClientId) -> bool {
         self.inner.id == client || self.inner.connector.leads_to(client)
     }
 
-    /// `None` while there is a connection; otherwise why it was lost, unless it is being made anew.
+    /// `None` while connected; otherwise why the connection was lost, unless it is being
+    /// reestablished.
     pub(super) fn lost(&self) -> Option<Option<ClientError>> {
         let is_there = self.inner.ready.load(Ordering::Acquire);
         (!is_there).then(|| self.inner.failure.lock().clone().map(ClientError::Link))
     }
 
-    /// The revision that is spoken.
+    /// The negotiated revision.
     pub fn revision(&self) -> Revision {
         self.server().revision
     }
 
-    /// Ends the connection: politely until the deadline, then by force. Requests in flight end as
-    /// closed.
+    /// Closes the connection: gracefully until the deadline, then forcibly. Requests in flight fail
+    /// as closed.
     ///
-    /// It can be asked for more than once: everyone waits for the same end, and the earliest
-    /// deadline counts.
+    /// If called repeatedly, all calls wait for the same end, and the earliest deadline wins.
     pub async fn close_within(&self, deadline: Duration) {
         self.inner.end(None);
         if let Some(link) = self.inner.link() {
@@ -121,7 +121,7 @@ impl Client {
         }
     }
 
-    /// [`Client::close_within`] the time of [`ClientOptions::close_timeout`].
+    /// Calls [`Client::close_within`] with [`ClientOptions::close_timeout`].
     pub async fn close(&self) {
         self.close_within(self.inner.options.close_timeout).await;
     }
@@ -133,10 +133,10 @@ impl Client {
         &self.inner.options
     }
 
-    /// Another connection to the same server, in the revision of this one.
+    /// Opens another connection to the same server, in the same revision.
     ///
     /// # Errors
-    /// As for [`Client::open`].
+    /// See [`Client::open`].
     pub(crate) async fn connect_again(
         &self,
         options: ClientOptions,
@@ -151,7 +151,7 @@ impl Client {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 
-    /// Reports the notifications of the server to an observer too.
+    /// Also reports the server's notifications to an observer.
     pub(crate) fn add_observer(&self, observer: Arc<dyn ClientEvents>) {
         self.inner.host.observers.add(observer);
     }
@@ -168,13 +168,13 @@ impl Client {
         &self.inner.connector
     }
 
-    /// The handlers as they are now.
+    /// The current handlers.
     pub fn handlers(&self) -> ClientHandlers {
         self.inner.host.handlers()
     }
 
-    /// Takes other handlers. Servers of the modern era see the capabilities that follow from them
-    /// with the next request.
+    /// Replaces the handlers. Servers of the modern era see the resulting capabilities with the
+    /// next request.
     ///
     /// # Errors
     /// In the legacy era, if they need a capability that was not declared when the connection was
@@ -186,11 +186,11 @@ impl Client {
         Ok(())
     }
 
-    /// Changes the roots. Servers of the legacy era are notified; others see the new ones
-    /// when they ask.
+    /// Changes the roots. Servers of the legacy era are notified; others see the new roots when
+    /// they ask.
     ///
     /// # Errors
-    /// A URI that does not begin with `file://`, or that climbs with `..`; otherwise as for
+    /// A URI that does not begin with `file://`, or that contains `..`; otherwise see
     /// [`Client::set_handlers`].
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), ClientError> {
         let roots: Vec<_> = roots.into_iter().collect();
@@ -220,7 +220,7 @@ impl Client {
     }
 }
 
-/// A member of the first object that the second lacks, as a path.
+/// The path of a member of the first object that the second lacks.
 fn missing(needed: &Value, declared: &Value) -> Option<String> {
     needed.as_object()?.iter().find_map(|(name, value)| match declared.get(name) {
         None => Some(name.clone()),

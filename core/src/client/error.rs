@@ -1,4 +1,4 @@
-//! Why a client's call failed: the same kinds in every language.
+//! Errors of client calls: the same kinds in every language.
 
 use super::{error_kinds::ErrorKind, failure::LinkFailure, input_required::InputRequired};
 use crate::{
@@ -12,8 +12,7 @@ use crate::{
 };
 use std::time::Duration;
 
-/// Why a client's call failed. Failures on this side are never mixed with errors that the server
-/// sent.
+/// Why a client's call failed. Local failures are never mixed with errors that the server sent.
 ///
 /// ```no_run
 /// use trunkline::{Client, client::ErrorKind};
@@ -31,11 +30,11 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// The server answered with a JSON-RPC error.
+    /// The server replied with a JSON-RPC error.
     #[error("{0}")]
     Protocol(RpcError),
-    /// No answer in time; a server that got the request was asked to cancel it. The text names the
-    /// request and the time.
+    /// No reply in time; a server that received the request was asked to cancel it. The message
+    /// names the request and the time.
     #[error("{0}")]
     Timeout(String),
     /// Cancelled by the caller.
@@ -44,45 +43,44 @@ pub enum ClientError {
     /// The connection is closed.
     #[error("The connection is closed")]
     Closed,
-    /// The connection could not be made, or broke.
+    /// The connection could not be established, or broke.
     #[error("{0}")]
     Link(LinkFailure),
-    /// The conversation could not be opened.
+    /// Opening the connection failed during negotiation.
     #[error("{0}")]
     Negotiation(NegotiationError),
-    /// The conversation could not be opened, because the connection failed.
+    /// Opening the connection failed because the transport failed.
     #[error("{text}")]
     NotOpened {
-        /// The text.
+        /// The message.
         text: String,
         /// The failure of the connection.
         failure: LinkFailure,
     },
-    /// The server answered with what is neither a result nor an error, or with a result that is
-    /// none of the method.
+    /// The server's reply is neither a result nor an error, or is not a valid result of the method.
     #[error("The server's answer makes no sense: {0}")]
     InvalidResponse(String),
-    /// The server needs input before it has a result, and the options say that the caller gives it.
+    /// The server needs input before it has a result, and the options say that the caller supplies
+    /// it.
     #[error("The server needs input before it has a result")]
     InputRequired(Box<InputRequired>),
-    /// The host did not give the input that the server needs for this call: its handler failed, or
-    /// gave an answer that was not asked for.
+    /// The host did not supply the input that the server needs for this call: its handler failed,
+    /// or returned an unsolicited answer.
     #[error("The input that the server needs was not given: {0}")]
     NoInput(String),
-    /// The server asked for input more often than a call may.
+    /// The server asked for input more often than allowed per call.
     #[error("The server needs input again after {0} rounds, the most that a call may have")]
     TooManyRounds(usize),
-    /// The server does not know the task, or not any more: the error of the server.
+    /// The server does not know the task, or has deleted it: the server's error.
     #[error("{0}")]
     UnknownTask(RpcError),
     /// The task was cancelled: its id.
     #[error("The task {0} was cancelled")]
     TaskCancelled(String),
-    /// The task did not come to its end within the time that the server keeps it: its id, and that
-    /// time.
+    /// The task did not finish within its lifetime: its id, and the lifetime.
     #[error("The task {0} did not come to its end within {1:?}, the time that the server keeps it")]
     TaskExpired(String, Duration),
-    /// An argument is wrong.
+    /// An argument is invalid.
     #[error("{0}")]
     Invalid(String),
     /// The server has not declared what the call needs.
@@ -112,10 +110,10 @@ impl From<NoResult> for ClientError {
 }
 
 impl ClientError {
-    /// The kind.
+    /// The kind of this error.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            // A limit of the server is as good as one on the way to it.
+            // A limit of the server is treated like a local one.
             Self::Protocol(error) | Self::Negotiation(NegotiationError::Refused(error)) if error.is_busy() => {
                 ErrorKind::Busy
             }
@@ -142,7 +140,7 @@ impl ClientError {
         }
     }
 
-    /// The JSON-RPC error behind it, if the server sent one.
+    /// The underlying JSON-RPC error, if the server sent one.
     pub fn rpc(&self) -> Option<&RpcError> {
         match self {
             Self::Protocol(error) | Self::UnknownTask(error) | Self::Negotiation(NegotiationError::Refused(error)) => {
@@ -152,7 +150,7 @@ impl ClientError {
         }
     }
 
-    /// The demands of the server: of errors of the kind [`ErrorKind::AuthorizationRequired`].
+    /// The server's challenge, for errors of the kind [`ErrorKind::AuthorizationRequired`].
     pub fn authorization(&self) -> Option<&AuthorizationDemand> {
         match self {
             Self::Link(LinkFailure::Unauthorized { demand, .. })
@@ -161,7 +159,7 @@ impl ClientError {
         }
     }
 
-    /// The facts of the failed connection: of errors of the kind [`ErrorKind::Transport`].
+    /// The facts of the failed connection, for errors of the kind [`ErrorKind::Transport`].
     pub fn connection(&self) -> Option<ConnectionFailure> {
         match self {
             _ if self.kind() != ErrorKind::Transport => None,

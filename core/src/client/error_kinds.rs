@@ -1,49 +1,47 @@
-//! The kinds of the errors of clients. The bindings add kinds of their own to this table
+//! The kinds of client errors. The bindings add their own kinds to this table
 //! (`core/bridge/src/error.rs`).
 
-/// Gives the table to a macro: documentation, name, code, for other languages the class of
-/// exceptions and the number in C, which is never reused, and for the page of errors the remedy.
+/// Passes the table to a macro: documentation, name, code, for other languages the exception class
+/// and the number in C, which is never reused, and the remedy for the page of errors.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! client_error_kinds {
     ($receiver:ident) => {
         $receiver! {
-            /// The peer answered with a JSON-RPC error. Raised by a handler, it is the error that
-            /// the caller gets.
+            /// The peer replied with a JSON-RPC error. Raised in a handler, it is the error that
+            /// the caller receives.
             Protocol = "protocol", "ProtocolError", 1,
                 "Read the code and the text: the error is the peer's.";
-            /// No answer came in time. The peer was sent a cancellation.
+            /// No reply arrived in time. The peer was sent a cancellation.
             Timeout = "timeout", "TimeoutError", 2,
                 "Give the request more time, have the server report progress, or make the call a task.";
             /// The caller cancelled the request.
             Cancelled = "cancelled", "CancelledError", 3,
                 "Nothing: the program itself gave up.";
-            /// The connection, the listener or the port is closed, or was closed while the caller
-            /// waited.
+            /// The connection, listener or port is closed, or was closed while waiting.
             Closed = "closed", "ClosedError", 4,
                 "Connect again, or open the listener again.";
-            /// The connection could not be made or broke, or the peer's answer is not a result of
-            /// the method. The error has the facts of the connection.
+            /// The connection failed, or the peer's reply is not a valid result of the method. The
+            /// error carries the facts of the connection.
             Transport = "transport", "TransportError", 5,
                 "Look at the facts: the status of HTTP, the exit code and stderr of the process, the reason.";
-            /// The two sides have no revision of the protocol in common.
+            /// The two sides have no protocol revision in common.
             Version = "version", "VersionError", 6,
                 "Leave the option `revision` alone, or update the older side.";
-            /// An argument of this library's own functions is invalid; the message names it and the
-            /// reason.
+            /// An argument passed to this library is invalid; the message names it and the reason.
             InvalidArgument = "invalidArgument", "InvalidArgumentError", 7,
                 "Mend the program: the message names the argument.";
-            /// A limit was reached, here or at the server: requests in flight, calls waiting, or
-            /// bytes. Or the store of the server is away.
+            /// A limit was reached, locally or at the server: requests in flight, queued calls, or
+            /// bytes. Or the server's store is unavailable.
             Busy = "busy", "BusyError", 8,
                 "Try again later, or raise the limit that the message names.";
             /// The server needs input before it has a result, and the options of the call say that
-            /// the caller gives it. The error has the requests: the call is made again with the
-            /// answers.
+            /// the caller supplies it. The error carries the requests: call again with the answers.
             InputRequired = "inputRequired", "InputRequiredError", 13,
                 "Make the call again with the input responses and the request state.";
-            /// The server demands authorization: a request was refused with 401, or with 403 for a
-            /// token that does not suffice, or no credentials were got. The error has its demands.
+            /// The server requires authorization: a request was refused with 401, or with 403
+            /// because the token does not suffice, or no credentials were obtained. The error
+            /// carries the challenge.
             AuthorizationRequired = "authorizationRequired", "AuthorizationRequiredError", 14,
                 "Give the client the option `auth`, or a token with the scopes that the error names.";
             /// The server has not declared what the call needs.

@@ -1,10 +1,10 @@
-//! The interface of a client to the program around it.
+//! The interface of a client to the surrounding program.
 
 use super::error::ClientError;
 use crate::protocol::RawJson;
 
-/// Takes the notifications of a server and the end of the connection. Its methods must not block;
-/// by default they do nothing.
+/// Receives a server's notifications and the end of the connection. Its methods must not block; by
+/// default they do nothing.
 ///
 /// ```no_run
 /// use trunkline::{Client, ClientError, ClientEvents, ClientOptions};
@@ -23,18 +23,18 @@ use crate::protocol::RawJson;
 /// # }
 /// ```
 pub trait ClientEvents: Send + Sync + 'static {
-    /// A notification arrived. Those about tasks have one form on every revision:
+    /// A notification arrived. Task notifications look the same on every revision:
     /// `notifications/tasks/status` with a [`Task`](crate::protocol::model::Task).
     fn notification(&self, method: &str, params: Option<&RawJson>) {
         let _ = (method, params);
     }
 
-    /// A connection that was lost has been made anew: what the server knew of it, such as
-    /// subscriptions, it knows no more.
+    /// The client has reconnected: the server has lost its state for the connection, such as
+    /// subscriptions.
     fn reconnected(&self) {}
 
-    /// A person is asked on behalf of the server, or has been: requests that wait for it may take
-    /// longer.
+    /// A person is being asked on behalf of the server, or has answered: requests that wait for it
+    /// may take longer.
     #[doc(hidden)]
     fn asking(&self, begins: bool) {
         let _ = begins;
@@ -46,7 +46,7 @@ pub trait ClientEvents: Send + Sync + 'static {
         None
     }
 
-    /// The connection ended for good; `None`: by this side.
+    /// The connection has ended for good; `None` if this side ended it.
     fn closed(&self, error: Option<&ClientError>) {
         let _ = error;
     }

@@ -1,4 +1,4 @@
-//! The host's side of a client: the handlers for what servers ask and report.
+//! The host's side of a client: handlers for requests and notifications from servers.
 
 use super::{handler_error::HandlerError, tasks::form::read_task};
 use crate::{
@@ -21,8 +21,8 @@ use serde_json::{
 };
 use std::{collections::BTreeMap, fmt, future::Future, ops::Deref, sync::Arc};
 
-/// The handlers of a program for what servers ask of its client and report to it. The capabilities
-/// that a client declares follow from them.
+/// A program's handlers for requests and notifications from servers. They determine the
+/// capabilities that a client declares.
 ///
 /// ```
 /// use trunkline::{
@@ -41,20 +41,20 @@ use std::{collections::BTreeMap, fmt, future::Future, ops::Deref, sync::Arc};
 #[must_use]
 pub struct ClientHandlers {
     answering: BTreeMap<&'static str, RequestHandler>,
-    /// Answers all that the others do not, `roots/list` too.
+    /// Handles everything that the others do not, including `roots/list`.
     passing: Option<PassingHandler>,
     notified: Vec<NotificationHandler>,
 }
 
-/// A request of a server, for a handler.
+/// A server's request, for a handler.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ServerRequest<P> {
     /// The parameters.
     pub params: P,
-    /// The name and version of the server that asks, if it gave them.
+    /// The name and version of the requesting server, if sent.
     pub server: Option<Implementation>,
-    /// The name by which the server was added to its [`ClientGroup`](super::ClientGroup).
+    /// The name under which the server was added to its [`ClientGroup`](super::ClientGroup).
     pub server_name: Option<String>,
     /// The telemetry of the request, if it is observed.
     #[doc(hidden)]
@@ -63,21 +63,21 @@ pub struct ServerRequest<P> {
 
 /// A form for the user to fill in.
 pub type ElicitRequest = ServerRequest<ElicitFormParams>;
-/// A page for the user to open. Nobody may fetch or open it without the user's consent.
+/// A page for the user to open. Do not fetch or open it without the user's consent.
 pub type ElicitUrlRequest = ServerRequest<ElicitUrlParams>;
 /// A conversation for the model to continue.
 pub type SampleRequest = ServerRequest<CreateMessageParams>;
 
-/// Answers one kind of request, as JSON.
+/// Handles one kind of request, as JSON.
 pub type RequestHandler = Arc<dyn Fn(ServerRequest<RawJson>) -> BoxedTask<Result<RawJson, RpcError>> + Send + Sync>;
 
-/// Answers requests of any method.
+/// Handles requests of any method.
 pub(crate) type PassingHandler = Arc<dyn Fn(&str, RawJson) -> BoxedTask<Result<RawJson, RpcError>> + Send + Sync>;
 
 type NotificationHandler = Arc<dyn Fn(&str, Option<&RawJson>) + Send + Sync>;
 
 impl ClientHandlers {
-    /// Lets servers ask the user to fill in forms. Fields that the answer leaves out get their
+    /// Lets servers ask the user to fill in forms. Fields missing from the answer get their
     /// defaults; content that does not match the form is not sent.
     pub fn on_elicit<F, R, E>(self, handler: F) -> Self
     where
@@ -108,8 +108,8 @@ impl ClientHandlers {
         self.answer("sample", typed(handler))
     }
 
-    /// Lets servers ask the model to continue a conversation in which it may use tools (2025-11-25
-    /// and later), and one without.
+    /// Lets servers ask the model to continue a conversation, with tools (2025-11-25 and later) or
+    /// without.
     pub fn on_sample_with_tools<F, R, E>(self, handler: F) -> Self
     where
         F: Fn(SampleRequest) -> R + Send + Sync + 'static,
@@ -119,7 +119,7 @@ impl ClientHandlers {
         self.answer("sample_with_tools", typed(handler))
     }
 
-    /// Takes the log messages of servers. Must not block.
+    /// Receives log messages from servers. Must not block.
     pub fn on_log(self, handler: impl Fn(LogMessage) + Send + Sync + 'static) -> Self {
         self.on_notification(move |method, params| {
             if method == method::LOG_MESSAGE
@@ -130,24 +130,23 @@ impl ClientHandlers {
         })
     }
 
-    /// Takes the notification that the tools of the server have changed. Must not block.
+    /// Called when the server's tools have changed. Must not block.
     pub fn on_tools_changed(self, handler: impl Fn() + Send + Sync + 'static) -> Self {
         self.on_change(method::TOOLS_LIST_CHANGED, handler)
     }
 
-    /// Takes the notification that the resources or resource templates of the server have changed.
-    /// Must not block.
+    /// Called when the server's resources or resource templates have changed. Must not block.
     pub fn on_resources_changed(self, handler: impl Fn() + Send + Sync + 'static) -> Self {
         self.on_change(method::RESOURCES_LIST_CHANGED, handler)
     }
 
-    /// Takes the notification that the prompts of the server have changed. Must not block.
+    /// Called when the server's prompts have changed. Must not block.
     pub fn on_prompts_changed(self, handler: impl Fn() + Send + Sync + 'static) -> Self {
         self.on_change(method::PROMPTS_LIST_CHANGED, handler)
     }
 
-    /// Takes the notification that an elicitation by URL is complete (2025-11-25). Its id may be
-    /// unknown here. Must not block.
+    /// Called when a URL elicitation is complete (2025-11-25). Its id may be unknown to this
+    /// client. Must not block.
     pub fn on_elicitation_complete(self, handler: impl Fn(ElicitationComplete) + Send + Sync + 'static) -> Self {
         self.on_notification(move |method, params| {
             if method == method::ELICITATION_COMPLETE
@@ -158,7 +157,7 @@ impl ClientHandlers {
         })
     }
 
-    /// Takes the states of tasks that servers report: by themselves (2025-11-25), or of those that
+    /// Called with the task states that servers report: unprompted (2025-11-25), or for tasks that
     /// are followed or subscribed to. Must not block.
     pub fn on_task_status(self, handler: impl Fn(TaskOfServer) + Send + Sync + 'static) -> Self {
         self.on_notification(move |method, params| {
@@ -190,7 +189,7 @@ impl ClientHandlers {
         self
     }
 
-    /// Answers the requests of one operation of [`HOST`](crate::protocol::operation::HOST), by its
+    /// Handles the requests of one operation of [`HOST`](crate::protocol::operation::HOST), by
     /// name.
     #[doc(hidden)]
     pub fn answer(mut self, operation: &'static str, handler: RequestHandler) -> Self {
@@ -198,22 +197,22 @@ impl ClientHandlers {
         self
     }
 
-    /// Passes the requests of servers on. It declares nothing.
+    /// Forwards requests of servers. Declares no capabilities.
     pub(crate) fn pass_on(self, handler: PassingHandler) -> Self {
         Self { passing: Some(handler), ..self }
     }
 
-    /// The way on for requests, if these handlers pass them on.
+    /// The forwarding target, if these handlers forward requests.
     pub(super) fn passing(&self) -> Option<&PassingHandler> {
         self.passing.as_ref()
     }
 
-    /// The handlers for a server of a group: the group's own client takes the notifications of all.
+    /// The handlers for a server of a group, whose own client receives all notifications.
     pub(super) fn of_member(self) -> Self {
         Self { notified: Vec::new(), ..self }
     }
 
-    /// These handlers, and those of others for the requests that they do not answer.
+    /// These handlers, falling back to others for requests they do not handle.
     pub(super) fn or(mut self, others: &Self) -> Self {
         for (operation, handler) in &others.answering {
             self.answering.entry(operation).or_insert_with(|| Arc::clone(handler));
@@ -226,14 +225,14 @@ impl ClientHandlers {
         HostOperation::answering(method, params).iter().find_map(|name| self.answering.get(name)).cloned()
     }
 
-    /// Hands a notification to those who take it.
+    /// Passes a notification to its handlers.
     pub(super) fn notify(&self, method: &str, params: Option<&RawJson>) {
         for handler in &self.notified {
             handler(method, params);
         }
     }
 
-    /// The given capabilities, with those of the handlers, of roots and of tasks (2025-11-25).
+    /// The given capabilities plus those of the handlers, of roots and of tasks (2025-11-25).
     pub(super) fn capabilities(&self, given: &ClientCapabilities, has_roots: bool, takes_tasks: bool) -> Value {
         let mut capabilities = serde_json::to_value(given).unwrap_or_default();
         for host in self.answering.keys().filter_map(|name| HostOperation::named(name)) {
@@ -258,16 +257,16 @@ impl fmt::Debug for ClientHandlers {
 }
 
 /// The member that names the server within its group, in parameters for a host in another language.
-/// No revision has it.
+/// Not part of any revision.
 const SERVER_NAME: &str = "serverName";
 
 impl ServerRequest<RawJson> {
-    /// The parameters, with the name of the server within its group. Only this side gives
-    /// the name: one that a server claims is removed.
+    /// The parameters, with the server's name within its group. Only this side sets the name; one
+    /// sent by a server is removed.
     #[doc(hidden)]
     pub fn into_named_params(self) -> RawJson {
         let Self { params, server_name, .. } = self;
-        // Parsed in any case: the name of a member may be written with escapes.
+        // Always parsed: the name of a member may contain escapes.
         let Ok(mut members) = params.parse::<IndexMap<String, Box<RawValue>>>() else { return params };
         members.shift_remove(SERVER_NAME);
         if let Some(Ok(name)) = server_name.map(|name| to_raw_value(&name)) {

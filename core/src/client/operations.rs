@@ -1,4 +1,4 @@
-//! The operations of a client, written by the rows of `client_operations!`.
+//! Client operations, generated from the rows of `client_operations!`.
 
 use super::{client::Client, error::ClientError, options::RequestOptions};
 use crate::protocol::{
@@ -14,8 +14,8 @@ use serde::{
 use serde_json::value::{RawValue, to_raw_value};
 use std::collections::BTreeMap;
 
-/// Writes the methods of the rows. Some are written by hand: the arguments of `call_tool` and
-/// `get_prompt` are any value that is an object, and what has no result is not read.
+/// Generates the methods of the rows. Some are written by hand: the arguments of `call_tool` and
+/// `get_prompt` are any value that serializes to an object, and empty results are not parsed.
 macro_rules! client_methods {
     ($($(#[doc = $doc:literal])* $kind:ident $name:ident $($variant:ident)* = $method:ident(
         $($(#[doc = $param_doc:literal])* $presence:ident $param:ident $json:literal: $ty:ty,)*
@@ -33,20 +33,20 @@ macro_rules! client_methods {
     (@list $name:ident $with:ident $page:ident $page_with:ident, [$($doc:literal)*] $method:ident [] $result:ident $member:ident $item:ident) => {
         $(#[doc = $doc])*
         ///
-        /// Every page is fetched, one after the other.
+        /// Fetches all pages, one after the other.
         ///
         /// # Errors
-        /// As for [`Client::request`].
+        /// See [`Client::request`].
         pub async fn $name(&self) -> Result<Vec<$item>, ClientError> {
             self.$with(&RequestOptions::default()).await
         }
 
         $(#[doc = $doc])*
         ///
-        /// With the options of a request.
+        /// The same with request options.
         ///
         /// # Errors
-        /// As for [`Client::request`].
+        /// See [`Client::request`].
         pub async fn $with(&self, options: &RequestOptions) -> Result<Vec<$item>, ClientError> {
             let list = self.list_all(method::$method, None, options).await?;
             let list: $result = read(&list)?;
@@ -55,20 +55,20 @@ macro_rules! client_methods {
 
         $(#[doc = $doc])*
         ///
-        /// One page: the first, or the one that a cursor names.
+        /// Fetches one page: the first, or the one at a cursor.
         ///
         /// # Errors
-        /// As for [`Client::request`].
+        /// See [`Client::request`].
         pub async fn $page(&self, cursor: Option<&str>) -> Result<$result, ClientError> {
             self.$page_with(cursor, &RequestOptions::default()).await
         }
 
         $(#[doc = $doc])*
         ///
-        /// One page, with the options of a request.
+        /// Fetches one page, with request options.
         ///
         /// # Errors
-        /// As for [`Client::request`].
+        /// See [`Client::request`].
         pub async fn $page_with(
             &self,
             cursor: Option<&str>,
@@ -85,17 +85,17 @@ macro_rules! client_methods {
         $(#[doc = $doc])*
         ///
         /// # Errors
-        /// As for [`Client::request`].
+        /// See [`Client::request`].
         pub async fn $name(&self, $($param: client_methods!(@$presence $ty)),*) -> Result<$result, ClientError> {
             self.$with($($param,)* &RequestOptions::default()).await
         }
 
         $(#[doc = $doc])*
         ///
-        /// With the options of a request.
+        /// The same with request options.
         ///
         /// # Errors
-        /// As for [`Client::request`].
+        /// See [`Client::request`].
         pub async fn $with(
             &self,
             $($param: client_methods!(@$presence $ty),)*
@@ -129,7 +129,7 @@ impl ParamsMembers {
         Ok(())
     }
 
-    /// The parameters; `None`: there are none.
+    /// The parameters; `None` if there are none.
     fn json(&self) -> Result<Option<RawJson>, ClientError> {
         if self.0.is_empty() {
             return Ok(None);
@@ -144,8 +144,8 @@ impl Serialize for ParamsMembers {
     }
 }
 
-/// Reads a result. A list that is a member of it must be there, though the model takes its absence
-/// for an empty one.
+/// Parses a result. A list member is required, although the model treats its absence as an empty
+/// list.
 pub(super) fn read<T: DeserializeOwned + Described>(result: &RawJson) -> Result<T, ClientError> {
     let read: T = result.read().map_err(ClientError::InvalidResponse)?;
     if let Type::Model(object) = T::TYPE {

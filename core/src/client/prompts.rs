@@ -1,4 +1,4 @@
-//! Prompts and completion from the client's side.
+//! Prompts and completion on the client side.
 
 use super::{client::Client, error::ClientError, operations::read, options::RequestOptions};
 use crate::protocol::{
@@ -10,19 +10,19 @@ use serde_json::{Map, Value};
 
 impl Client {
     /// Gets a prompt, filled in with its arguments: a JSON object (a struct, a map, `json!({…})`),
-    /// or `()` for none. The protocol has strings only: numbers and booleans are sent as such, and
-    /// `null`, such as an `Option` that is empty, not at all.
+    /// or `()` for none. The protocol only has strings: numbers and booleans are sent as strings,
+    /// and `null`, such as an empty `Option`, is omitted.
     ///
     /// # Errors
-    /// As for [`Client::request`].
+    /// See [`Client::request`].
     pub async fn get_prompt(&self, name: &str, arguments: impl Serialize) -> Result<GetPromptResult, ClientError> {
         self.get_prompt_with(name, arguments, &RequestOptions::default()).await
     }
 
-    /// Gets a prompt, with the options of a request.
+    /// Gets a prompt, with request options.
     ///
     /// # Errors
-    /// As for [`Client::request`].
+    /// See [`Client::request`].
     pub async fn get_prompt_with(
         &self,
         name: &str,
@@ -40,8 +40,8 @@ impl Client {
         read(&self.request(method::PROMPTS_GET, Some(&params), options).await?)
     }
 
-    /// Suggests values for an argument of a prompt, of which a user has typed the beginning. To say
-    /// what the other arguments are, use [`Self::complete`].
+    /// Suggests values for a prompt argument, given what the user has typed so far. To pass the
+    /// other arguments, use [`Self::complete`].
     ///
     /// ```
     /// # async fn run(client: trunkline::Client) -> Result<(), trunkline::ClientError> {
@@ -53,15 +53,15 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As for [`Client::request`].
+    /// See [`Client::request`].
     pub async fn complete_prompt(&self, name: &str, argument: &str, value: &str) -> Result<Completion, ClientError> {
         self.completed(&CompletionReference::prompt(name), argument, value).await
     }
 
-    /// Suggests values for a variable of a resource template; as [`Self::complete_prompt`].
+    /// Suggests values for a variable of a resource template; see [`Self::complete_prompt`].
     ///
     /// # Errors
-    /// As for [`Client::request`].
+    /// See [`Client::request`].
     pub async fn complete_resource(
         &self,
         uri_template: &str,

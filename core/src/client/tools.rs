@@ -1,4 +1,4 @@
-//! Calling tools from the client's side.
+//! Tool calls on the client side.
 
 use super::{client::Client, error::ClientError, options::RequestOptions};
 use crate::protocol::{RawJson, method, model::CallToolResult};
@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 impl Client {
     /// Calls a tool. Its arguments are a JSON object (a struct, a map, `json!({…})`), or `()` for
-    /// none. A failure of the tool itself is a result with `is_error`.
+    /// none. If the tool itself fails, the result has `is_error` set.
     ///
     /// # Errors
-    /// As for [`Client::request`].
+    /// See [`Client::request`].
     pub async fn call_tool(&self, name: &str, arguments: impl Serialize) -> Result<CallToolResult, ClientError> {
         self.call_tool_with(name, arguments, &RequestOptions::default()).await
     }
@@ -18,7 +18,7 @@ impl Client {
     /// Calls a tool with options.
     ///
     /// # Errors
-    /// As for [`Client::request`].
+    /// See [`Client::request`].
     pub async fn call_tool_with(
         &self,
         name: &str,
@@ -31,8 +31,8 @@ impl Client {
 }
 
 impl RequestOptions {
-    /// Asks for progress and takes it: how far the call is, the value at the end if it is known,
-    /// and a text for people. Must not block.
+    /// Requests progress notifications and receives them: the progress, the total if known, and a
+    /// message for people. Must not block.
     #[must_use]
     pub fn with_progress(mut self, hook: impl Fn(f64, Option<f64>, Option<&str>) + Send + Sync + 'static) -> Self {
         #[derive(Deserialize)]

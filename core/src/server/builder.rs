@@ -16,11 +16,11 @@ use crate::{
 };
 use std::{future::Future, sync::Arc};
 
-/// Builds a [`Server`]. `S` is the state that handlers get as [`super::State`].
+/// Builds a [`Server`]. `S` is the state that handlers receive as [`super::State`].
 ///
-/// A short form such as [`Self::tool`] takes what a feature needs, and a full form such as
-/// [`Self::add_tool`] a definition with everything that can be said of it. [`Server`] has the same
-/// full forms, for what is added while it runs.
+/// Short forms such as [`Self::tool`] take the minimum; full forms such as [`Self::add_tool`] take
+/// a definition with every setting. [`Server`] has the same full forms, to add features at run
+/// time.
 ///
 /// ```
 /// use trunkline::{Server, ServerOptions, Tool};
@@ -67,33 +67,33 @@ impl ServerBuilder {
 }
 
 impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
-    /// The state of the handlers that are added from here on, which take it as an argument
-    /// [`super::State`]. It is cloned for each of them: an `Arc` is shared.
+    /// Sets the state of the handlers added from here on, which they receive as an argument
+    /// [`super::State`]. It is cloned for each handler; share it with an `Arc`.
     pub fn with_state<T>(self, state: T) -> ServerBuilder<T> {
         let Self { info, instructions, options, additions, hooks, state: _ } = self;
         ServerBuilder { info, instructions, options, additions, hooks, state }
     }
 
-    /// Advice for clients how to use the server well, often given to the model.
+    /// Sets the instructions: how to use the server well. Clients often pass them to the model.
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
         self.instructions = Some(instructions.into());
         self
     }
 
-    /// More about the server than its name and version.
+    /// Describes the server beyond its name and version.
     pub fn info(mut self, info: Implementation) -> Self {
         self.info = info;
         self
     }
 
-    /// Limits and behaviour.
+    /// Sets the limits and behavior.
     pub fn options(mut self, options: ServerOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Adds a tool. The handler's [`super::Params`] give its input schema, and the return type the
-    /// output schema; see [`AsyncHandler`] and [`IntoToolResult`].
+    /// Adds a tool. The handler's [`super::Params`] define its input schema, and the return type
+    /// the output schema; see [`AsyncHandler`] and [`IntoToolResult`].
     pub fn tool<M, H>(self, name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
     where
         H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
@@ -102,14 +102,13 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.add_tool(Tool::new(name, description, handler))
     }
 
-    /// Adds a tool with everything that can be said of it: a [`Tool`], or a [`ToolDefinition`] of
-    /// JSON.
+    /// Adds a tool with all settings: a [`Tool`], or a [`ToolDefinition`] in JSON.
     pub fn add_tool(self, tool: impl IntoDefinition<S, ToolDefinition>) -> Self {
         let entry = tool.into_entry(self.state.clone());
         self.adding(|server| server.add_tool(entry).map(drop))
     }
 
-    /// Adds a resource. The handler gives its contents; see [`IntoResourceResult`].
+    /// Adds a resource. The handler returns its contents; see [`IntoResourceResult`].
     pub fn resource<M, H>(self, uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
         H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
@@ -118,8 +117,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.add_resource(Resource::new(uri, name, handler))
     }
 
-    /// Adds a resource with everything that can be said of it: a [`Resource`], or a
-    /// [`ResourceDefinition`] of JSON.
+    /// Adds a resource with all settings: a [`Resource`], or a [`ResourceDefinition`] in JSON.
     pub fn add_resource(self, resource: impl IntoDefinition<S, ResourceDefinition>) -> Self {
         let entry = resource.into_entry(self.state.clone());
         self.adding(|server| server.add_resource(entry).map(drop))
@@ -135,15 +133,15 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.add_resource_template(ResourceTemplate::new(uri_template, name, handler))
     }
 
-    /// Adds a resource template with everything that can be said of it: a [`ResourceTemplate`], or
-    /// a [`ResourceTemplateDefinition`] of JSON.
+    /// Adds a resource template with all settings: a [`ResourceTemplate`], or a
+    /// [`ResourceTemplateDefinition`] in JSON.
     pub fn add_resource_template(self, template: impl IntoDefinition<S, ResourceTemplateDefinition>) -> Self {
         let entry = template.into_entry(self.state.clone());
         self.adding(|server| server.add_resource_template(entry).map(drop))
     }
 
-    /// Adds a prompt. The members of the handler's [`super::Params`] are its arguments: strings,
-    /// and the numbers, booleans and enums that are made of them; see [`IntoPromptResult`].
+    /// Adds a prompt. The fields of the handler's [`super::Params`] are its arguments: strings, or
+    /// numbers, booleans and enums parsed from them; see [`IntoPromptResult`].
     pub fn prompt<M, H>(self, name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
     where
         H: AsyncHandler<M, Arguments: HandlerArguments<S>> + Send + Sync + 'static,
@@ -152,17 +150,15 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.add_prompt(Prompt::new(name, description, handler))
     }
 
-    /// Adds a prompt with everything that can be said of it: a [`Prompt`], or a
-    /// [`PromptDefinition`] of JSON.
+    /// Adds a prompt with all settings: a [`Prompt`], or a [`PromptDefinition`] in JSON.
     pub fn add_prompt(self, prompt: impl IntoDefinition<S, PromptDefinition>) -> Self {
         let entry = prompt.into_entry(self.state.clone());
         self.adding(|server| server.add_prompt(entry).map(drop))
     }
 
-    /// Completes an argument of a prompt, or a variable of a resource template that was added
-    /// before. The handler takes
-    /// [`crate::protocol::model::CompleteParams`] and gives texts, best first; see
-    /// [`IntoCompletionResult`].
+    /// Completes an argument of a prompt, or a variable of a resource template, that was added
+    /// before. The handler takes [`crate::protocol::model::CompleteParams`] and returns strings,
+    /// best match first; see [`IntoCompletionResult`].
     ///
     /// ```
     /// use schemars::JsonSchema;
@@ -198,7 +194,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.adding(|server| server.add_completion(entry).map(drop))
     }
 
-    /// Asks a provider for what is not registered.
+    /// Adds a provider of features that are not registered.
     pub fn provider(self, provider: impl Provider) -> Self {
         self.add_provider(ProviderDefinition::of(provider))
     }
@@ -208,17 +204,17 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.adding(|server| server.add_provider(entry).map(drop))
     }
 
-    /// Offers the files of a folder as resources; see [`DirectoryDefinition`].
+    /// Serves the files of a folder as resources; see [`DirectoryDefinition`].
     pub fn directory(self, uri: impl Into<String>, path: impl Into<std::path::PathBuf>) -> Self {
         self.add_directory(DirectoryDefinition::new(uri, path))
     }
 
-    /// Offers the files of a folder as resources, with everything that can be said of it.
+    /// Serves the files of a folder as resources, with all settings.
     pub fn add_directory(self, entry: DirectoryDefinition) -> Self {
         self.adding(|server| server.add_directory(entry).map(drop))
     }
 
-    /// Wraps all requests in an async function, inside the middleware that was added before; see
+    /// Wraps all requests in an async function, inside the middleware added before; see
     /// [`MiddlewareDefinition::from_fn`].
     pub fn middleware<F, Fut>(self, wrap: F) -> Self
     where
@@ -228,14 +224,14 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.add_middleware(MiddlewareDefinition::from_fn(wrap))
     }
 
-    /// Adds middleware that wraps chosen methods, inside the middleware that was added before.
+    /// Adds middleware that wraps specific methods, inside the middleware added before.
     pub fn add_middleware(self, entry: MiddlewareDefinition) -> Self {
         self.adding(|server| server.add_middleware(entry).map(drop))
     }
 
-    /// Serves the requests of a method that the protocol does not have, such as `com.acme/sum`. The
-    /// handler takes what handlers of tools take, [`super::Params`] of it are the params of the
-    /// request, and gives the result; see [`IntoRequestResult`].
+    /// Handles a custom method that is not part of the protocol, such as `com.acme/sum`. The
+    /// handler takes the same arguments as a tool handler, where [`super::Params`] are the params
+    /// of the request, and returns the result; see [`IntoRequestResult`].
     ///
     /// ```
     /// use schemars::JsonSchema;
@@ -267,20 +263,20 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.add_request_handler(entry)
     }
 
-    /// Serves requests beyond the protocol, with everything that can be said of them.
+    /// Handles a custom method, with all settings.
     pub fn add_request_handler(self, entry: RequestHandlerDefinition) -> Self {
         self.adding(|server| server.add_request_handler(entry).map(drop))
     }
 
-    /// Opens what the calls of the server need, such as a connection to a database, before the
-    /// first of them, and closes it after the last. Handlers get the value as [`super::Lifespan`],
-    /// or from [`Context::lifespan`].
+    /// Sets the lifespan: opens something that calls need, such as a database connection, before
+    /// the first call, and closes it after the last. Handlers receive the value as
+    /// [`super::Lifespan`], or from [`Context::lifespan`].
     ///
     /// [`Server::serve_stdio`] and [`Server::listen`] open it before they serve; otherwise the
-    /// first request does. A value that cannot be opened fails them, or that request, and the next
-    /// one tries again. It is closed when the last listener, service and client in memory has
-    /// ended: [`crate::Listener::close`] and [`crate::transport::HttpService::close`] wait for
-    /// that. With a server that is mounted in another one, the other one's count.
+    /// first request does. If opening fails, so does that listener or request, and the next one
+    /// tries again. It closes when the last listener, service and in-memory client has ended:
+    /// [`crate::Listener::close`] and [`crate::transport::HttpService::close`] wait for that. For a
+    /// server mounted in another one, the outer server's use counts.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -315,9 +311,9 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self
     }
 
-    /// Shows each failure of a handler of which the client is told nothing to a function: internal
-    /// errors and panics, for a service that collects them. They are logged all the same. It runs
-    /// where the handler ran and must not block.
+    /// Calls a function with each handler failure whose details are hidden from the client:
+    /// internal errors and panics, to report them to an error tracker. They are logged as well. The
+    /// function runs where the handler ran and must not block.
     ///
     /// ```
     /// use trunkline::{Context, Server, ToolError};
@@ -331,7 +327,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self
     }
 
-    /// Shows the features of another server of this process; see [`Server::mount`].
+    /// Mounts another server of this process; see [`Server::mount`].
     pub fn mount(self, prefix: impl Into<String>, other: &Server) -> Self {
         let (prefix, other) = (prefix.into(), other.clone());
         self.adding(move |server| server.mount(&prefix, &other).map(drop))
@@ -351,10 +347,10 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self
     }
 
-    /// The server.
+    /// Builds the server.
     ///
     /// # Panics
-    /// If something is registered wrongly, which is a mistake in the program: the message names it.
+    /// If a registration is invalid, which is a bug in the program: the message names it.
     pub fn build(self) -> Server {
         match self.try_build() {
             Ok(server) => server,
@@ -362,11 +358,11 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         }
     }
 
-    /// The server.
+    /// Builds the server.
     ///
     /// # Errors
-    /// If a name is taken or malformed, a schema does not compile, or an extension is declared that
-    /// cannot be.
+    /// If a name is invalid or already in use, a schema does not compile, or a declared extension
+    /// is invalid.
     pub fn try_build(self) -> Result<Server, RegisterError> {
         self.options.check().map_err(|error| RegisterError(OptionNames::Snake.text(&error.0)))?;
         let info = serde_json::to_value(&self.info).unwrap_or_default();

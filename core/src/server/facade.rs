@@ -38,7 +38,7 @@ use std::{
 /// A server with its features, independent of any transport. Cheap to clone; clones are the same
 /// server.
 ///
-/// The same server answers every revision, on every transport it is given to, at the same time.
+/// The same server serves every revision, on every transport, at the same time.
 ///
 /// ```
 /// use trunkline::{Server, Tool};
@@ -54,7 +54,7 @@ pub struct Server {
     inner: Arc<ServerInner>,
 }
 
-/// A server, as those hold it that it outlives.
+/// A weak reference to a server, for objects that it outlives.
 #[derive(Clone)]
 pub(crate) struct WeakServer(Weak<ServerInner>);
 
@@ -86,11 +86,11 @@ impl Server {
         Self { inner: Arc::new(ServerInner { state: Arc::new(state), services: Arc::new(services) }) }
     }
 
-    /// Registers a tool. Connected clients are notified that the list changed, once for changes
-    /// made close together.
+    /// Registers a tool. Connected clients are notified that the list has changed, with a single
+    /// notification for changes in quick succession.
     ///
     /// # Errors
-    /// If the name is taken or malformed, or a schema does not compile.
+    /// If the name is invalid or already in use, or a schema does not compile.
     pub fn add_tool(
         &self,
         tool: impl IntoDefinition<(), ToolDefinition>,
@@ -99,10 +99,10 @@ impl Server {
         self.add(Addition::Tool(Arc::new(tool)))
     }
 
-    /// Registers a resource; as [`Self::add_tool`].
+    /// Registers a resource; see [`Self::add_tool`].
     ///
     /// # Errors
-    /// If the URI is taken or malformed, or the descriptor is an invalid Resource.
+    /// If the URI is invalid or already in use, or the descriptor is an invalid Resource.
     pub fn add_resource(
         &self,
         resource: impl IntoDefinition<(), ResourceDefinition>,
@@ -111,11 +111,11 @@ impl Server {
         self.add(Addition::Resource(Arc::new(resource)))
     }
 
-    /// Registers a resource template; as [`Self::add_tool`]. A resource of the same URI wins; among
-    /// templates, the first that matches.
+    /// Registers a resource template; see [`Self::add_tool`]. A resource with the same URI takes
+    /// precedence; among templates, the first match does.
     ///
     /// # Errors
-    /// If the template is taken or invalid (RFC 6570), or the descriptor is an invalid
+    /// If the template is invalid (RFC 6570) or already in use, or the descriptor is an invalid
     /// ResourceTemplate.
     pub fn add_resource_template(
         &self,
@@ -125,10 +125,10 @@ impl Server {
         self.add(Addition::Template(Arc::new(template)))
     }
 
-    /// Registers a prompt; as [`Self::add_tool`].
+    /// Registers a prompt; see [`Self::add_tool`].
     ///
     /// # Errors
-    /// If the name is taken, or the descriptor is an invalid Prompt.
+    /// If the name is already in use, or the descriptor is an invalid Prompt.
     pub fn add_prompt(
         &self,
         prompt: impl IntoDefinition<(), PromptDefinition>,
@@ -141,7 +141,7 @@ impl Server {
     /// template.
     ///
     /// # Errors
-    /// If that argument has a completion already, or there is no such prompt or template with that
+    /// If the argument already has a completion, or if there is no prompt or template with that
     /// argument, and no provider that may have it.
     pub fn add_completion(
         &self,
@@ -150,15 +150,15 @@ impl Server {
         self.add(Addition::Completion(entry))
     }
 
-    /// Registers a provider, which is asked for features that are not registered.
+    /// Registers a provider, which lists and serves features that are not registered.
     ///
     /// # Errors
-    /// None so far; a provider can always be added.
+    /// Currently none; a provider can always be added.
     pub fn add_provider(&self, entry: ProviderDefinition) -> Result<FeatureHandle<ProviderDefinition>, RegisterError> {
         self.add(Addition::Provider(entry))
     }
 
-    /// Wraps requests from now on, inside the middleware that is there already.
+    /// Adds middleware at run time, inside the existing middleware.
     ///
     /// # Errors
     /// If it names a method that cannot be wrapped.
@@ -171,11 +171,11 @@ impl Server {
         self.state().add_as(id, Addition::Middleware(middleware)).map(|()| self.feature(id))
     }
 
-    /// Serves requests of a method that the protocol does not have, from now on.
+    /// Handles a custom method that is not part of the protocol.
     ///
     /// # Errors
-    /// If the method is one of the protocol, or begins with a prefix of it, or has a handler
-    /// already, or the schema of the params does not compile.
+    /// If the method or its prefix belongs to the protocol, or it already has a handler, or the
+    /// schema of the params does not compile.
     pub fn add_request_handler(
         &self,
         entry: RequestHandlerDefinition,
@@ -184,10 +184,10 @@ impl Server {
         self.add(Addition::RequestHandler(handler))
     }
 
-    /// Shows the features of another server of this process as features of this one: those that it
-    /// has, and what is added to it or removed from it later. Its tools and prompts are
-    /// `prefix__name`, its resources `prefix+uri`, as in a [`crate::ClientGroup`]; an empty prefix
-    /// leaves names and URIs as they are, for one server.
+    /// Mounts another server of this process: its features become features of this one, including
+    /// later additions and removals. Its tools and prompts are named `prefix__name`, its resources
+    /// `prefix+uri`, as in a [`crate::ClientGroup`]; with an empty prefix, which one server may
+    /// have, names and URIs stay unchanged.
     ///
     /// Its middleware runs for its own features, inside the middleware of this server. The options
     /// are those of this server.
@@ -208,14 +208,14 @@ impl Server {
     /// ```
     ///
     /// # Errors
-    /// If the prefix is taken, or has other signs than letters, digits, `-` and `_`, and if the
-    /// server is mounted here already, is this one, or has this one mounted in it.
+    /// If the prefix is already in use, or contains anything but letters, digits, `-` and `_`, or
+    /// if the server is already mounted here, is this one, or contains this one.
     pub fn mount(&self, prefix: &str, other: &Self) -> Result<FeatureHandle<Self>, RegisterError> {
         let local = LocalMount::new(self.state(), other.state(), prefix)?;
         self.add_mount(prefix, MountSource::Local(Arc::new(local)))
     }
 
-    /// The same with a thing that is kept for as long as the other server is mounted.
+    /// The same, and keeps a value alive for as long as the other server is mounted.
     pub(crate) fn mount_keeping(
         &self,
         prefix: &str,
@@ -232,17 +232,18 @@ impl Server {
         self.state().add_as(id, Addition::Mount(mount)).map(|()| self.feature(id))
     }
 
-    /// Registers an agent skill, as resources and by the skills extension; as [`Self::add_tool`].
+    /// Registers an agent skill, as resources and through the skills extension; see
+    /// [`Self::add_tool`].
     ///
     /// # Errors
-    /// If its URI is taken, or its files are not a valid skill.
+    /// If its URI is already in use, or its files are not a valid skill.
     #[cfg(feature = "skills")]
     pub fn add_skill(&self, entry: SkillDefinition) -> Result<FeatureHandle<SkillDefinition>, RegisterError> {
         let skill = entry.compile()?;
         self.add(Addition::Skill(Arc::new(skill)))
     }
 
-    /// Registers a folder, whose files are resources.
+    /// Registers a folder whose files are resources.
     ///
     /// # Errors
     /// If the URI is malformed, or the path is not that of a folder.
@@ -254,27 +255,27 @@ impl Server {
         self.add(Addition::Provider(provider))
     }
 
-    /// The tool of that name, whether or not it is enabled.
+    /// Returns the tool with that name, enabled or not.
     pub fn find_tool(&self, name: &str) -> Option<FeatureHandle<ToolDefinition>> {
         self.snapshot().tools.id(name).map(|id| self.feature(id))
     }
 
-    /// The resource of that URI, whether or not it is enabled.
+    /// Returns the resource with that URI, enabled or not.
     pub fn find_resource(&self, uri: &str) -> Option<FeatureHandle<ResourceDefinition>> {
         self.snapshot().resources.id(uri).map(|id| self.feature(id))
     }
 
-    /// The resource template of that text, whether or not it is enabled.
+    /// Returns the resource template with that exact text, enabled or not.
     pub fn find_resource_template(&self, uri_template: &str) -> Option<FeatureHandle<ResourceTemplateDefinition>> {
         self.snapshot().templates.id(uri_template).map(|id| self.feature(id))
     }
 
-    /// The prompt of that name, whether or not it is enabled.
+    /// Returns the prompt with that name, enabled or not.
     pub fn find_prompt(&self, name: &str) -> Option<FeatureHandle<PromptDefinition>> {
         self.snapshot().prompts.id(name).map(|id| self.feature(id))
     }
 
-    /// Removes a tool. Running calls go on. `false` if there is no tool of that name.
+    /// Removes a tool. Running calls continue. Returns `false` if there is no tool with that name.
     pub fn remove_tool(&self, name: &str) -> bool {
         self.find_tool(name).is_some_and(|tool| tool.remove())
     }
@@ -288,27 +289,26 @@ impl Server {
         self.state().add(addition).map(|id| self.feature(id))
     }
 
-    /// The keys of a category's features, in the order of the list: names, URIs or URI templates.
+    /// Returns the keys of a category's features in list order: names, URIs or URI templates.
     pub fn names(&self, category: Category) -> Vec<String> {
         self.state().names(category)
     }
 
-    /// Notifies clients that subscribed to a resource of its new contents, once for updates made
-    /// close together.
+    /// Notifies subscribers that a resource has changed, with a single notification for updates in
+    /// quick succession.
     pub fn resource_updated(&self, uri: &str) {
         self.state().listeners().notify(&PendingNotifications::of_resource(uri));
     }
 
-    /// Notifies clients of a changed list whose features are not registered here: those of a
-    /// provider.
+    /// Notifies clients that a provider's list has changed.
     pub fn list_changed(&self, category: Category) {
         self.snapshot().providers(category).for_each(|provider| provider.listed.clear());
         self.state().listeners().notify(&PendingNotifications::of_list(category));
     }
 
-    /// Notifies the client that was sent this elicitation by URL of its completion (2025-11-25
-    /// only; other revisions have no such notification). Ids are unique; if several clients were
-    /// sent one id, all of them are notified, each once. `false`: no connected client was sent it.
+    /// Notifies the client that received this URL elicitation that it is complete (2025-11-25 only;
+    /// other revisions have no such notification). Ids are unique; if several clients received the
+    /// same id, each is notified once. Returns `false` if no connected client received it.
     pub fn elicitation_complete(&self, elicitation_id: &str) -> bool {
         self.state().listeners().elicitation_complete(elicitation_id)
     }
@@ -319,28 +319,28 @@ impl Server {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 
-    /// A number that no other server has while this one is there.
+    /// A number unique among the servers of this process while this one exists.
     pub(crate) fn identity(&self) -> usize {
         Arc::as_ptr(self.state()).addr()
     }
 
-    /// The server, for those that it outlives.
+    /// A weak reference to the server.
     pub(crate) fn downgrade(&self) -> WeakServer {
         WeakServer(Arc::downgrade(&self.inner))
     }
 
-    /// Returns whether a client wants to know of changes of a resource.
+    /// Returns whether any client subscribes to changes of a resource.
     pub(crate) fn is_watched(&self, uri: &str) -> bool {
         self.state().listeners().want(uri)
     }
 
-    /// The load at each moment: sessions, calls that run and wait, and failures of the store. It is
-    /// counted with and without telemetry.
+    /// Current load: sessions, running and queued calls, and failures of the store. Counted with or
+    /// without telemetry.
     pub fn load(&self) -> Arc<ServerLoad> {
         Arc::clone(self.state().load())
     }
 
-    /// Sets the receiver of spans and measurements from now on, unless there is one.
+    /// Sets the receiver of spans and metrics, unless there is one.
     #[doc(hidden)]
     pub fn set_telemetry(&self, receiver: Arc<dyn Telemetry>) {
         self.state().set_telemetry(receiver);
@@ -356,7 +356,7 @@ impl Server {
         self.state().store(runtime).map(|store| store.cloned())
     }
 
-    /// A conversation. Messages that belong to no request go to `unrelated`.
+    /// Opens a conversation. Messages that belong to no request go to `unrelated`.
     pub(crate) fn connect(
         &self,
         runtime: Arc<dyn Runtime>,
@@ -369,28 +369,28 @@ impl Server {
         Connection::new(Arc::clone(self.state()), dispatch, runtime, transport, unrelated, opening, origin)
     }
 
-    /// Tells other processes of changes of this server, by the worker of that number, until what is
-    /// returned is dropped.
+    /// Notifies other processes of changes in this server, through the worker with that number,
+    /// until the returned guard is dropped.
     pub(crate) fn announce_to(&self, others: Weak<dyn Announce>, worker: u64) -> Arc<Announcer> {
         Announcer::new(self.state(), others, worker)
     }
 
-    /// A use of the lifespan, for a listener, a service or a connection in memory.
+    /// Uses the lifespan for a listener, a service or an in-memory connection.
     pub(crate) fn live(&self, runtime: &Arc<dyn Runtime>) -> LifespanUse {
         LifespanUse::new(&self.snapshot().hooks.lifespan, runtime)
     }
 
-    /// A number for an origin of many conversations, whose tasks end together.
+    /// A number for an origin of several conversations whose tasks end together.
     pub(crate) fn new_origin(&self) -> u64 {
         self.state().next_number()
     }
 
-    /// Ends the tasks that end with a listener or conversation, which is over.
+    /// Ends the tasks tied to a listener or conversation that has ended.
     pub(crate) fn end_tasks_of(&self, origin: u64) {
         self.inner.services.tasks.end_of(origin);
     }
 
-    /// Completes when those tasks are over, and the store of the server has that.
+    /// Completes when those tasks have ended and the store has recorded it.
     pub(crate) async fn drain_tasks_of(&self, origin: u64) {
         self.inner.services.tasks.drain_of(origin).await;
     }

@@ -1,4 +1,4 @@
-//! Handles of registered features, by which they are changed.
+//! Handles of registered features, through which they are changed.
 
 use super::{
     registry::{
@@ -14,9 +14,9 @@ use std::{
     sync::{Arc, Weak},
 };
 
-/// A feature that is registered: changes it, shows or hides it, and takes it away. `D` is its
-/// definition. Cheap to clone; does not keep its server. Connected clients are notified of lists
-/// that change, once for changes made close together. Calls that run go on as they began.
+/// A registered feature: update, show, hide or remove it. `D` is its definition. Cheap to clone;
+/// does not keep its server alive. Connected clients are notified when a list changes, with a
+/// single notification for changes in quick succession. Running calls are unaffected.
 ///
 /// ```
 /// use trunkline::{Server, Tool};
@@ -41,7 +41,7 @@ impl<D> FeatureHandle<D> {
         Self { state: Arc::downgrade(state), id, definition: PhantomData }
     }
 
-    /// Removes the feature. `false` if it was removed or replaced already.
+    /// Removes the feature. Returns `false` if it was already removed or replaced.
     pub fn remove(&self) -> bool {
         self.edit(|registry| registry.without(self.id))
     }
@@ -56,26 +56,26 @@ impl<D> FeatureHandle<D> {
         state.edit(|registry| change(registry).ok_or(())).is_ok()
     }
 
-    /// Shows or hides the feature. `false` if it was removed or replaced.
+    /// Shows or hides the feature. Returns `false` if it was removed or replaced.
     #[doc(hidden)]
     pub fn set_enabled(&self, is_enabled: bool) -> bool {
         self.edit(|registry| registry.enabled(self.id, is_enabled))
     }
 }
 
-/// The changes of a kind of feature whose definitions can be read back.
+/// Changes to kinds of features whose definitions can be read back.
 macro_rules! changeable {
     ($($definition:ty, $list:ident, $addition:ident;)*) => {
         $(impl FeatureHandle<$definition> {
-            /// Changes the definition, and keeps everything in it that is not changed. The feature
-            /// keeps its place in the list, also under another name.
+            /// Updates the definition, keeping everything that is not changed. The feature keeps
+            /// its position in the list, even under another name.
             ///
             /// # Errors
             /// If the feature was removed or replaced, or as for its registration.
             pub fn update(&self, change: impl Fn($definition) -> $definition) -> Result<(), RegisterError> {
                 let state = self.state.upgrade().ok_or_else(gone)?;
                 loop {
-                    // With no lock held: the function is the author's.
+                    // Called without locks: the function belongs to the user.
                     let now = state.snapshot().$list.registered(self.id).cloned().ok_or_else(gone)?;
                     let next = Arc::new(change(now.definition()).compile()?);
                     let is_unchanged = |registry: &Snapshot| {
@@ -94,7 +94,7 @@ macro_rules! changeable {
                 }
             }
 
-            /// Puts another definition, with its handler, in the place of this one.
+            /// Replaces the definition, including its handler.
             ///
             /// # Errors
             /// If the feature was removed or replaced, or as for its registration.
@@ -104,13 +104,13 @@ macro_rules! changeable {
                 state.edit(|registry| put(registry, self.id, Addition::$addition(next)))
             }
 
-            /// Shows the feature again. `false` if it was removed or replaced.
+            /// Shows the feature again. Returns `false` if it was removed or replaced.
             pub fn enable(&self) -> bool {
                 self.set_enabled(true)
             }
 
-            /// Hides the feature: no list has it, and calls of it find nothing. It keeps its name
-            /// and its place. `false` if it was removed or replaced.
+            /// Hides the feature: it is omitted from lists, and calls fail as if it did not exist.
+            /// It keeps its name and its position. Returns `false` if it was removed or replaced.
             pub fn disable(&self) -> bool {
                 self.set_enabled(false)
             }
@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(values(complete(reference(), "city").await), json!(["Oslo"]));
         assert_eq!(values(complete(reference(), "country").await), json!([]));
         assert_eq!(values(complete(json!({"type": "ref/resource", "uri": "x://{v}"}), "v").await), json!(["a!"]));
-        // It goes and changes with its prompt.
+        // It is changed and removed with its prompt.
         prompt.update(|prompt| prompt.with("title", json!("Plan"))).unwrap();
         assert_eq!(values(complete(reference(), "city").await), json!(["Oslo"]));
         let taken = CompletionDefinition::new(CompletionTarget::Prompt("plan".into()), "city", drop::<Call>);
