@@ -124,12 +124,12 @@ typedef enum {
    */
   TRUNKLINE_OK = 0,
   /**
-   * The peer answered with a JSON-RPC error. Raised by a handler, it is the error that the
-   * caller gets. See `trunkline_error_code`.
+   * The peer replied with a JSON-RPC error. Raised in a handler, it is the error that the
+   * caller receives. See `trunkline_error_code`.
    */
   TRUNKLINE_PROTOCOL = 1,
   /**
-   * No answer came in time. The peer was sent a cancellation.
+   * No reply arrived in time. The peer was sent a cancellation.
    */
   TRUNKLINE_TIMEOUT = 2,
   /**
@@ -137,26 +137,25 @@ typedef enum {
    */
   TRUNKLINE_CANCELLED = 3,
   /**
-   * The connection, the listener or the port is closed, or was closed while the caller waited.
+   * The connection, listener or port is closed, or was closed while waiting.
    */
   TRUNKLINE_CLOSED = 4,
   /**
-   * The connection could not be made or broke, or the peer's answer is not a result of the
-   * method. The error has the facts of the connection. See `trunkline_error_json`.
+   * The connection failed, or the peer's reply is not a valid result of the method. The error
+   * carries the facts of the connection. See `trunkline_error_json`.
    */
   TRUNKLINE_TRANSPORT = 5,
   /**
-   * The two sides have no revision of the protocol in common.
+   * The two sides have no protocol revision in common.
    */
   TRUNKLINE_VERSION_MISMATCH = 6,
   /**
-   * An argument of this library's own functions is invalid; the message names it and the
-   * reason.
+   * An argument passed to this library is invalid; the message names it and the reason.
    */
   TRUNKLINE_INVALID_ARGUMENT = 7,
   /**
-   * A limit was reached, here or at the server: requests in flight, calls waiting, or bytes.
-   * Or the store of the server is away.
+   * A limit was reached, locally or at the server: requests in flight, queued calls, or bytes.
+   * Or the server's store is unavailable.
    */
   TRUNKLINE_BUSY = 8,
   /**
@@ -178,12 +177,12 @@ typedef enum {
   TRUNKLINE_SUSPENDED = 12,
   /**
    * The server needs input before it has a result, and the options of the call say that the
-   * caller gives it. The error has the requests: the call is made again with the answers.
+   * caller supplies it. The error carries the requests: call again with the answers.
    */
   TRUNKLINE_INPUT_REQUIRED = 13,
   /**
-   * The server demands authorization: a request was refused with 401, or with 403 for a token
-   * that does not suffice, or no credentials were got. The error has its demands.
+   * The server requires authorization: a request was refused with 401, or with 403 because the
+   * token does not suffice, or no credentials were obtained. The error carries the challenge.
    */
   TRUNKLINE_AUTHORIZATION_REQUIRED = 14,
   /**
@@ -1020,7 +1019,7 @@ trunkline_result trunkline_server_options_set_port(trunkline_server_options *opt
  */
 
 /**
- * Adds a tool with options (NULL: none), otherwise as `trunkline_server_add_tool`.
+ * Adds a tool with options (NULL: none); otherwise like `trunkline_server_add_tool`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -1134,60 +1133,58 @@ trunkline_result trunkline_tool_options_set_visible(trunkline_tool_options *opti
                                                     uint64_t visible);
 
 /**
- * Adds a feature of a server, or a hook, also while the server runs. `entry` is a JSON object;
- * descriptors in it are the specification's objects of the newest revision. The arguments of
- * `callback`, and the answers that it may give, (`trunkline_call_return_json` has the shapes):
+ * Adds a feature or a hook to a server, even while it is running. `entry` is a JSON object;
+ * descriptors in it are the specification's objects of the newest revision. The kinds, with the
+ * arguments of `callback` and the values it may return (`trunkline_call_return_json` lists the
+ * shapes):
  *
  * - "tool": `{"tool": Tool, "wrapOutput": false, "requires": {}, "deferTask": false}`; the
- *   arguments, of which a tool without `inputSchema` takes none. Tools, resources, resource
- *   templates and prompts also take `"scopes": []`, which the caller's access token must grant,
- *   `"timeoutMs"`, the longest time of one call, and `"visible"`, the number of a "visibility".
+ *   arguments. A tool without `inputSchema` takes none. Tools, resources, resource templates and
+ *   prompts also accept `"scopes": []`, which the caller's access token must grant, `"timeoutMs"`,
+ *   the maximum time of one call, and `"visible"`, the number of a "visibility".
  * - "resource": `{"resource": Resource, "ttlMs": 0, "cacheScope": "private"}`; `{"uri"}`.
- * - "resourceTemplate":
- *   `{"resourceTemplate": ResourceTemplate, "ttlMs", "cacheScope", "unsafePaths": false}`;
- *   `{"uri", "variables": {name: text}}`. Without `unsafePaths` a URI is not found if a value has
- *   a segment `..` or a NUL, or begins like an absolute path.
+ * - "resourceTemplate": `{"resourceTemplate": ResourceTemplate, "ttlMs", "cacheScope",
+ *   "unsafePaths": false}`; `{"uri", "variables": {name: text}}`. Without `unsafePaths`, a URI is
+ *   treated as not found if a value has a `..` segment or a NUL, or looks like an absolute path.
  * - "prompt": `{"prompt": Prompt}`; the arguments.
- * - "completion":
- *   `{"ref": {"type": "ref/prompt", "name"} or {"type": "ref/resource", "uri"}, "argument"}`;
- *   `{"ref", "argument": {"name", "value"}, "context"}`, answered with a value: an array of texts,
- *   or `{"values", "total", "hasMore"}`.
- * - "completer": `{}`, the same in a definition: resource templates and prompts take
- *   `"complete": {"city": 17}`, the numbers of completers by the variable or argument. Remove it
- *   after the features that have it.
+ * - "completion": `{"ref": {"type": "ref/prompt", "name"} or {"type": "ref/resource", "uri"},
+ *   "argument"}`; `{"ref", "argument": {"name", "value"}, "context"}`, returns a value: an array
+ *   of strings, or `{"values", "total", "hasMore"}`.
+ * - "completer": `{}`, the same for use in a definition: resource templates and prompts accept
+ *   `"complete": {"city": 17}`, which maps variables or arguments to the numbers of completers.
+ *   Remove it after the features that use it.
  * - "provider": `{"of": "tools", "resources", "resourceTemplates" or "prompts"}`, for features
- *   that are not registered; `{"list": {"cursor"}}`, answered with the value
- *   `{"items", "nextCursor"}`, or `{"get": {the request's params}}` for a name or URI that is not
- *   registered, answered as the feature would be; the value `null` says that there is none.
- *   Schemas and scopes of its tools are its own to check.
+ *   that are not registered; `{"list": {"cursor"}}`, which returns the value `{"items",
+ *   "nextCursor"}`, or `{"get": {the request's params}}` for a name or URI that is not registered,
+ *   which returns what the feature would, or the value `null` if there is none. It must check the
+ *   schemas and scopes of its tools itself.
  * - "middleware": `{"methods": [...]}` (absent: all that can be wrapped), the first outermost;
- *   `{"method", "params"}`, see `trunkline_call_next`; answered with a full result.
+ *   `{"method", "params"}`, see `trunkline_call_next`; returns a complete result.
  * - "requestHandler": `{"method": "com.acme/sum", "paramsSchema", "scopes": [], "timeoutMs"}`, a
- *   request beyond the protocol; the params without `_meta`, answered with a value: an object, or
- *   `null` for an empty one.
- * - "visibility": `{}`, decides who sees and calls a feature; `{"name"}`, answered with the value
- *   `true` or `false`. Remove it after the features that have it.
- * - "verifier": `{}`, judges access tokens (`trunkline_http_options_set_auth`);
- *   `{"token", "scheme", "method", "url", "resource"}`, answered with the value
- *   `{"subject", "clientId", "scopes", "expiresAt", "claims", ...}`, or `null` for a token that is
- *   not known. The facts of its calls (`trunkline_call_fact`) are those of the HTTP request:
- *   "/headers/x-tenant", "/target", "/remoteAddress".
- * - "mount" and "proxy": see `trunkline_server_mount` and `trunkline_server_proxy`; they take no
+ *   custom request; the params without `_meta`, returns a value: an object, or `null` for an empty
+ *   one.
+ * - "visibility": `{}`, decides who can see and call a feature; `{"name"}`, returns the value
+ *   `true` or `false`. Remove it after the features that use it.
+ * - "verifier": `{}`, verifies access tokens (`trunkline_http_options_set_auth`); `{"token",
+ *   "scheme", "method", "url", "resource"}`, returns the value `{"subject", "clientId", "scopes",
+ *   "expiresAt", "claims", ...}`, or `null` for an unknown token. Its calls have the facts
+ *   (`trunkline_call_fact`) of the HTTP request: "/headers/x-tenant", "/target", "/remoteAddress".
+ * - "mount" and "proxy": see `trunkline_server_mount` and `trunkline_server_proxy`; they receive
+ *   no calls, `callback` is NULL.
+ * - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; receives no
  *   calls, `callback` is NULL.
- * - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; takes no calls,
- *   `callback` is NULL.
  * - "directory": `{"uri", "path", "hidden": false, "maxFileBytes": 4194304}`, a folder whose files
- *   are resources, read when they are asked for; takes no calls, `callback` is NULL.
+ *   are resources, read on request; receives no calls, `callback` is NULL.
  *
- * An entry with `"replaces"`, the number of a registration of the same kind, changes it: the new
- * one takes its place, its name too if it has the same, and the number is stale then. Calls that
- * run go on with the old callback. With the server option `on_duplicate` "replace", an entry of a
- * name that is taken does so without a number.
+ * An entry with `"replaces"`, the number of a registration of the same kind, replaces that
+ * registration, even under the same name; the old number becomes invalid. Running calls continue
+ * with the old callback. With the server option `on_duplicate` "replace", an entry replaces one of
+ * the same name without a number.
  *
- * `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove` and
+ * `registration` may be NULL; otherwise it receives a number for `trunkline_server_remove` and
  * `trunkline_server_set_enabled`. `TRUNKLINE_INVALID_ARGUMENT` if the entry or a schema in it is
- * wrong. `destructor` fires exactly once: when the feature is removed or the server freed and no
- * call uses `user_data` any more, or at once if this function fails.
+ * invalid. `destructor` is called exactly once: when the feature is removed or the server freed
+ * and no call uses `user_data`, or immediately if this function fails.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -1313,8 +1310,8 @@ trunkline_result trunkline_server_add_request_handler(trunkline_server *server,
                                                       trunkline_error **error);
 
 /**
- * Removes what `trunkline_server_add` added. Connected clients are notified; calls that run are
- * not disturbed. `TRUNKLINE_NOT_FOUND` if there is nothing of that number.
+ * Removes anything added with `trunkline_server_add`. Connected clients are notified; running
+ * calls are unaffected. `TRUNKLINE_NOT_FOUND` if the number is unknown.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
@@ -1364,10 +1361,10 @@ trunkline_result trunkline_server_remove_prompt(trunkline_server *server,
                                                 trunkline_error **error);
 
 /**
- * Hides a tool, resource, resource template or prompt (`is_enabled` false), or shows it again: no
- * list has it while it is hidden, and calls of it find nothing. It keeps its name and its place.
- * Connected clients are notified; calls that run are not disturbed. `TRUNKLINE_NOT_FOUND` if there
- * is nothing of that number.
+ * Hides a tool, resource, resource template or prompt (`is_enabled` false), or shows it again:
+ * while hidden, it is omitted from lists, and calls fail as if it did not exist. It keeps its name
+ * and its position. Connected clients are notified; running calls are unaffected.
+ * `TRUNKLINE_NOT_FOUND` if the number is unknown.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
@@ -1378,16 +1375,18 @@ trunkline_result trunkline_server_set_enabled(trunkline_server *server,
                                               trunkline_error **error);
 
 /**
- * Shows the features of another server, and those that are added to it later, until the
- * registration is removed or a server is freed. Tools and prompts are `prefix__name`, resources
- * `prefix+uri`; an empty prefix leaves names and URIs as they are, for one server. Middleware of
- * the other server runs for its own features, inside that of this one; the options are those of
- * this one. The callbacks of the other server run where its own port is dispatched: give both the
- * same port (`trunkline_server_options_set_port`), or dispatch both.
+ * Mounts another server: its features, including later additions, become features of this one,
+ * until the registration is removed or a server is freed. Tools and prompts are named
+ * `prefix__name`, resources `prefix+uri`; with an empty prefix, which one server may have, names
+ * and URIs stay unchanged. Middleware of the other server runs for its own features, inside that
+ * of this one; the options are those of this one. The callbacks of the other server run where its
+ * own port is dispatched: give both the same port (`trunkline_server_options_set_port`), or
+ * dispatch both.
  *
- * `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`.
- * `TRUNKLINE_INVALID_ARGUMENT` if the prefix is taken or has other signs than letters, digits, `-`
- * and `_`, or if the server is there already, is this one, or shows this one.
+ * `registration` may be NULL; otherwise it receives a number for `trunkline_server_remove`.
+ * `TRUNKLINE_INVALID_ARGUMENT` if the prefix is already in use or contains anything but letters,
+ * digits, `-` and `_`, or if the server is already mounted here, is this one, or contains this
+ * one.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -1399,17 +1398,17 @@ trunkline_result trunkline_server_mount(trunkline_server *server,
                                         trunkline_error **error);
 
 /**
- * Shows the features of the server behind a client, whatever revisions the two sides speak, until
- * the registration is removed or the client closed. Progress, log messages and cancellations pass,
- * and what the server asks is asked of the client whose call needs it. Servers of revisions before
- * 2026-07-28 get a connection for each caller, opened as the client was: `max_connections` at most
- * (0: 64). The client of a group is shown as all of its servers, each under its name in the group
- * and for as long as it is one of the group. `prefix` as for `trunkline_server_mount`. No callback
- * runs for it.
+ * Proxies the server behind a client, whatever revisions the two sides use, until the registration
+ * is removed or the client closed. Progress, log messages and cancellations are forwarded, and
+ * requests of the server go to the client whose call triggered them. Servers of revisions before
+ * 2026-07-28 get a separate connection per caller, opened like the client's: at most
+ * `max_connections` (0: 64). If the client is a group, all its servers are proxied, each under its
+ * name in the group and for as long as it belongs to the group. `prefix` as for
+ * `trunkline_server_mount`. No callback runs for it.
  *
- * `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`.
- * `TRUNKLINE_INVALID_ARGUMENT` as for `trunkline_server_mount`, and for a client that is not
- * connected, or that or of whose group a server is this very server.
+ * `registration` may be NULL; otherwise it receives a number for `trunkline_server_remove`.
+ * `TRUNKLINE_INVALID_ARGUMENT` as for `trunkline_server_mount`, and if the client is not
+ * connected, or is connected to this very server, directly or through its group.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -1469,16 +1468,15 @@ trunkline_result trunkline_server_elicitation_complete(trunkline_server *server,
  */
 
 /**
- * The arguments again, as the callback got them. Borrowed: valid as long as the call. Empty for
- * NULL.
+ * The arguments, as passed to the callback. Borrowed: valid as long as the call. Empty for NULL.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
 trunkline_str trunkline_call_arguments(const trunkline_call *call);
 
 /**
- * The text of the string at a JSON pointer in the arguments, such as "/city": without quotes and
- * escapes, borrowed for as long as the call. `otherwise` if there is no string at that place.
+ * The string at a JSON pointer in the arguments, such as "/city", without quotes and escapes.
+ * Borrowed: valid as long as the call. Returns `otherwise` if there is no string there.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
@@ -1487,22 +1485,22 @@ trunkline_str trunkline_call_text(const trunkline_call *call,
                                   trunkline_str otherwise);
 
 /**
- * The number at a JSON pointer in the arguments. `otherwise` if there is no number at that place.
+ * The number at a JSON pointer in the arguments. Returns `otherwise` if there is no number there.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
 double trunkline_call_number(const trunkline_call *call, trunkline_str pointer, double otherwise);
 
 /**
- * The whole number at a JSON pointer in the arguments. `otherwise` if there is no whole number of
- * 64 bits at that place.
+ * The integer at a JSON pointer in the arguments. Returns `otherwise` if there is no 64-bit
+ * integer there.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
 int64_t trunkline_call_int64(const trunkline_call *call, trunkline_str pointer, int64_t otherwise);
 
 /**
- * The truth value at a JSON pointer in the arguments. `otherwise` if there is none at that place.
+ * The boolean at a JSON pointer in the arguments. Returns `otherwise` if there is none there.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
@@ -1605,7 +1603,7 @@ trunkline_result trunkline_call_fail_protocol(trunkline_call *call,
                                               trunkline_error **error);
 
 /**
- * Keeps the call beyond its callback, to answer it later from any thread. Give it back with
+ * Keeps the call after its callback returns, to complete it later from any thread. Release it with
  * `trunkline_call_free`. NULL for NULL.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
@@ -1613,26 +1611,26 @@ trunkline_result trunkline_call_fail_protocol(trunkline_call *call,
 trunkline_call *trunkline_call_retain(trunkline_call *call);
 
 /**
- * Lets go of a call that was kept with `trunkline_call_retain`. If it was not answered, it fails
- * now. NULL is allowed.
+ * Releases a call kept with `trunkline_call_retain`. If it is not completed, it fails now. NULL is
+ * allowed.
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
 void trunkline_call_free(trunkline_call *call);
 
 /**
- * Returns `true` if the call is no longer wanted: the client cancelled it, its connection is gone,
- * or it is answered already. For tools that work in small steps. `false` for NULL.
+ * Returns `true` if the result is no longer needed: the client cancelled the call, its connection
+ * has ended, or it is already completed. For tools that work in small steps. `false` for NULL.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
 bool trunkline_call_cancelled(const trunkline_call *call);
 
 /**
- * Runs `callback` once when the call is no longer wanted, also if that already happened: like all
- * callbacks, inside `trunkline_dispatch` or another blocking function of the port, and not any
- * more once the call was let go of. A second callback replaces the first. `destructor` fires
- * exactly once, whether or not the callback ran.
+ * Runs `callback` once when the call is cancelled or its result is no longer needed, even if that
+ * has already happened. Like all callbacks, it runs inside `trunkline_dispatch` or another
+ * blocking function of the port, and not after the call was released. A second callback replaces
+ * the first. `destructor` is called exactly once, whether or not the callback ran.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -1644,12 +1642,12 @@ trunkline_result trunkline_call_on_cancel(trunkline_call *call,
 
 /**
  * Information about the call as JSON: `method`, `name`, `revision`, `requestId`, `sessionId`,
- * `headers` (of the HTTP request, by their names in lower case), `url`, `remoteAddress`,
- * `clientInfo`, `clientCapabilities`, `meta`, `progress` (`true` if the caller asked for it),
- * `auth` (the caller, an object with at least `principal`), `inputResponses` and `state` (of the
- * round before: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `description`
- * is yours: `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once the call is
- * answered.
+ * `headers` (of the HTTP request, with lowercase names), `url`, `remoteAddress`, `clientInfo`,
+ * `clientCapabilities`, `meta`, `progress` (`true` if the caller asked for it), `auth` (the
+ * caller, an object with at least `principal`), `inputResponses` and `state` (of the previous
+ * round: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). The caller owns
+ * `description`; free it with `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once
+ * the call is completed.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -1660,8 +1658,8 @@ trunkline_result trunkline_call_info(const trunkline_call *call,
 
 /**
  * The member of this description at a JSON pointer: "/auth/principal", "/headers/x-tenant",
- * "/state", "/inputResponses/user_name/content/name". `value` is JSON and yours:
- * `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
+ * "/state", "/inputResponses/user_name/content/name". `value` is JSON and owned by the caller;
+ * free it with `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing there.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
@@ -1671,21 +1669,21 @@ trunkline_result trunkline_call_fact(const trunkline_call *call,
                                      trunkline_text **value);
 
 /**
- * The data of what brought the call: the `user_data` of `trunkline_http_request`, such as the
- * connection of a web server, or that of a client in memory
- * (`trunkline_request_options_set_user_data`). Borrowed: valid as long as the call if the data has
- * a destructor, otherwise until the exchange or the request is over, and NULL from then on: calls
- * of tasks go on after the response. NULL for other calls.
+ * The data of what caused the call: the `user_data` of `trunkline_http_request`, such as the
+ * connection of a web server, or that of an in-memory client
+ * (`trunkline_request_options_set_user_data`). Borrowed: if the data has a destructor, valid as
+ * long as the call; otherwise valid until the exchange or the request has ended, and NULL after
+ * that, because calls of tasks continue after the response. NULL for other calls.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
 void *trunkline_call_exchange_data(const trunkline_call *call);
 
 /**
- * Keeps a value for the handlers of the same request under a name: middleware keeps what the
- * handlers behind it need, such as the user. `destructor` fires when the value is replaced or the
- * request is over, and no call uses it any more; also if the function fails. A NULL value takes
- * away the one that is there.
+ * Stores a value under a name for the handlers of the same request: middleware stores what the
+ * handlers behind it need, such as the user. `destructor` is called once the value is replaced or
+ * the request has ended, and no call uses it; also if the function fails. A NULL value removes the
+ * existing one.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -1696,8 +1694,8 @@ trunkline_result trunkline_call_set_var(trunkline_call *call,
                                         trunkline_destructor destructor);
 
 /**
- * The value that was kept under that name with `trunkline_call_set_var` for this request, by this
- * handler or by middleware around it. Borrowed: valid as long as the call, also if it is replaced
+ * The value stored under that name with `trunkline_call_set_var` for this request, by this handler
+ * or by middleware around it. Borrowed: valid as long as the call, even if it is replaced
  * meanwhile. NULL if there is none.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
@@ -1705,9 +1703,9 @@ trunkline_result trunkline_call_set_var(trunkline_call *call,
 void *trunkline_call_var(const trunkline_call *call, trunkline_str name);
 
 /**
- * Reports the progress of the call to its caller. `progress` must rise, otherwise it is dropped;
- * `total` of 0 or less means unknown; `message` may be empty. Nothing is sent if the caller did
- * not ask. Never waits.
+ * Reports the progress of the call to its caller. `progress` must increase, otherwise it is
+ * dropped; `total` of 0 or less means unknown; `message` may be empty. Nothing is sent if the
+ * caller did not ask for it. Never blocks.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
@@ -1719,7 +1717,7 @@ trunkline_result trunkline_call_progress(trunkline_call *call,
 
 /**
  * Sends a log message to the client of the call, if it wants messages of that level: "debug",
- * "info", "notice", "warning", "error", "critical", "alert" or "emergency". Never waits.
+ * "info", "notice", "warning", "error", "critical", "alert" or "emergency". Never blocks.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
@@ -1730,7 +1728,7 @@ trunkline_result trunkline_call_log(trunkline_call *call,
 
 /**
  * Sends a log message with any JSON as data and the name of a logger, which may be empty.
- * Otherwise as `trunkline_call_log`.
+ * Otherwise like `trunkline_call_log`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
@@ -1807,20 +1805,21 @@ trunkline_result trunkline_call_list_roots(trunkline_call *call,
                                            trunkline_error **error);
 
 /**
- * Makes any request to the client of the call. The outcome comes to `callback`, inside
- * `trunkline_dispatch` or another blocking function of the port; the call lives until then. Input
- * of the user, samples and roots have functions of their own, and work on every revision; other
- * requests, such as `TRUNKLINE_METHOD_PING`, exist up to 2025-11-25 only: `TRUNKLINE_PROTOCOL`
- * with the code -32601 afterwards. `params` is JSON, or empty for none; `options` and `callback`
- * may be NULL.
+ * Sends any request to the client of the call. The outcome is passed to `callback`, inside
+ * `trunkline_dispatch` or another blocking function of the port; the call is kept alive until
+ * then. User input, sampling and roots have their own functions, which work on every revision;
+ * other requests, such as `TRUNKLINE_METHOD_PING`, exist only up to 2025-11-25, and fail with
+ * `TRUNKLINE_PROTOCOL` and the code -32601 after that. `params` is JSON, or empty for none;
+ * `options` and `callback` may be NULL.
  *
  * Up to 2025-11-25 the client is asked while the call waits. On 2026-07-28 the callback gets the
- * answer if the client has given it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with
- * it. Effects before the request are kept with `trunkline_call_set_once`.
+ * answer if the client has sent it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with
+ * the answer. Store the outcome of earlier side effects with `trunkline_call_set_once`.
  *
- * A client that cannot be asked gives `TRUNKLINE_PROTOCOL`, also to `callback`. The function
- * itself fails if an argument is wrong, or with `TRUNKLINE_CLOSED` if the call is not wanted any
- * more. `destructor` fires exactly once, also then.
+ * If the client does not support the request, it fails with `TRUNKLINE_PROTOCOL`, also passed to
+ * `callback`. The function itself fails if an argument is invalid, or with `TRUNKLINE_CLOSED` if
+ * the result of the call is no longer needed. `destructor` is called exactly once, in these cases,
+ * too.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_SUSPENDED,
@@ -1979,9 +1978,9 @@ trunkline_result trunkline_call_require_input(trunkline_call *call,
                                               trunkline_error **error);
 
 /**
- * Keeps a value (JSON) for the runs of this handler that follow within the same request: what has
- * an effect before the client is asked for input is done once, and its outcome kept under a name.
- * The runs that follow find it with `trunkline_call_once`.
+ * Stores a value (JSON) for later runs of this handler within the same request: perform a side
+ * effect once before asking the client for input, and store its outcome under a name. Later runs
+ * find it with `trunkline_call_once`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
@@ -1992,9 +1991,9 @@ trunkline_result trunkline_call_set_once(trunkline_call *call,
                                          trunkline_error **error);
 
 /**
- * The value that this run or one before has kept under that name with `trunkline_call_set_once`.
- * `value` is JSON and yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if it is nothing: it has
- * to be done.
+ * The value that this run or an earlier one stored under that name with `trunkline_call_set_once`.
+ * `value` is JSON and owned by the caller; free it with `trunkline_text_free`.
+ * `TRUNKLINE_NOT_FOUND` if there is none: the work has not been done yet.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
@@ -2029,9 +2028,9 @@ trunkline_result trunkline_call_close_stream(trunkline_call *call);
 
 /**
  * In middleware: runs the rest of the request, with other params (JSON) or, if `params` is empty,
- * as it came. The outcome comes to `callback`, which answers the call, most often with
- * `trunkline_call_return_result` or `trunkline_call_fail_with`; a NULL callback answers it with
- * the outcome as it is.
+ * with the original ones. The outcome is passed to `callback`, which completes the call, usually
+ * with `trunkline_call_return_result` or `trunkline_call_fail_with`; a NULL callback completes it
+ * with the outcome unchanged.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
@@ -2443,15 +2442,15 @@ trunkline_result trunkline_listener_end(const trunkline_listener *listener,
                                         trunkline_error **error);
 
 /**
- * The URL of an HTTP listener; empty for stdio and for one that is mounted. Borrowed: valid until
- * the listener is freed.
+ * The URL of an HTTP listener; empty for stdio and mounted ones. Borrowed: valid until the
+ * listener is freed.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
 trunkline_str trunkline_listener_url(const trunkline_listener *listener);
 
 /**
- * Frees a listener; one that is open is closed without waiting. Also inside callbacks. NULL is
+ * Frees a listener; an open one is closed without waiting. Allowed inside callbacks. NULL is
  * allowed.
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
@@ -2477,22 +2476,22 @@ trunkline_result trunkline_server_mount_http(trunkline_server *server,
                                              trunkline_error **error);
 
 /**
- * Frees an exchange. One that is not over is cancelled, and no callback of it runs any more. May
- * be called inside its callbacks. NULL is allowed.
+ * Frees an exchange. If it has not ended, it is cancelled, and its callbacks no longer run.
+ * Allowed inside its callbacks. NULL is allowed.
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
 void trunkline_http_exchange_free(trunkline_http_exchange *exchange);
 
 /**
- * Gives a request to a server that was mounted with `trunkline_server_mount_http`. `target` is
- * what the request line says, such as "/mcp?a=b". `remote_address` is the IP address of the peer,
- * such as "192.0.2.7", or empty if it is not known. The response comes to the callbacks: the head,
- * chunks, the end. Any of them may be NULL. `user_data` is theirs and that of the calls that the
- * request brings (`trunkline_call_exchange_data`); it is freed when the exchange is over or freed
- * and no such call is left. `end_of_request`: it has no body; otherwise that follows with
- * `trunkline_http_body`. `exchange` is yours: `trunkline_http_exchange_free`. An invalid HTTP
- * request is answered with status 400.
+ * Passes a request to a server mounted with `trunkline_server_mount_http`. `target` is the request
+ * target, such as "/mcp?a=b". `remote_address` is the IP address of the peer, such as "192.0.2.7",
+ * or empty if unknown. The response is passed to the callbacks: the head, chunks, the end. Any of
+ * them may be NULL. `user_data` is shared by the callbacks and the calls of the request
+ * (`trunkline_call_exchange_data`); it is freed once the exchange has ended or was freed and no
+ * such call is left. `end_of_request` means that there is no body; otherwise pass it with
+ * `trunkline_http_body`. The caller owns `exchange`; free it with `trunkline_http_exchange_free`.
+ * An invalid HTTP request gets status 400.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
@@ -2513,10 +2512,10 @@ trunkline_result trunkline_http_request(trunkline_listener *listener,
                                         trunkline_error **error);
 
 /**
- * Gives the next `len` bytes of the request's body; `end`: they are the last (`len` may be 0).
- * They are copied. `wanted` may be NULL; otherwise it gets whether further ones are of use: they
- * are not if the body is too long or the request was refused already. The response comes all the
- * same.
+ * Passes the next `len` bytes of the request's body; `end` marks the last ones (`len` may be 0).
+ * They are copied. `wanted` may be NULL; otherwise it receives whether more of the body is needed:
+ * it is not if the body is too long or the request was already refused. The response still
+ * follows.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
@@ -2529,8 +2528,8 @@ trunkline_result trunkline_http_body(trunkline_http_exchange *exchange,
                                      trunkline_error **error);
 
 /**
- * Lets so many more bytes of the response come. The first 65,536 come without; after that, grant
- * the length of each chunk once it was passed on: a client that reads slowly then costs no memory.
+ * Allows that many more bytes of the response. The first 65,536 need no credit; after that, grant
+ * the length of each chunk once you have passed it on, so that slow clients do not use up memory.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
@@ -2538,8 +2537,8 @@ trunkline_result trunkline_http_body(trunkline_http_exchange *exchange,
 trunkline_result trunkline_http_credit(trunkline_http_exchange *exchange, size_t len);
 
 /**
- * The client is gone: its call is cancelled, and the end comes with `TRUNKLINE_CANCELLED`. An
- * exchange that is over is left as it is.
+ * Reports that the client has disconnected: its call is cancelled, and the exchange ends with
+ * `TRUNKLINE_CANCELLED`. No effect if the exchange has already ended.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
@@ -2679,8 +2678,8 @@ void trunkline_port_free(trunkline_port *port);
 
 /**
  * Starts a program and connects to it over its stdin and stdout: `command` is an array of `count`
- * texts, the program first; no shell is involved. Blocks until connected. `options` may be NULL.
- * `client` is yours: `trunkline_client_free`.
+ * strings, the program first; no shell is involved. Blocks until connected. `options` may be NULL.
+ * The caller owns `client`; free it with `trunkline_client_free`.
  *
  * Blocks: yes, and runs callbacks; no with `trunkline_client_options_set_background`. In
  * callbacks: only with that option. Threads: any. In signal handlers: no. Fails with:
@@ -2697,7 +2696,7 @@ trunkline_result trunkline_client_connect_child(const trunkline_str *command,
 /**
  * Connects to a server over HTTP: `url` is `http://` or `https://`, or
  * `unix:/run/server.sock:/mcp` for a Unix socket and the path there. Blocks until connected.
- * `options` may be NULL. `client` is yours: `trunkline_client_free`.
+ * `options` may be NULL. The caller owns `client`; free it with `trunkline_client_free`.
  *
  * Blocks: yes, and runs callbacks; no with `trunkline_client_options_set_background`. In
  * callbacks: only with that option. Threads: any. In signal handlers: no. Fails with:
@@ -2711,9 +2710,9 @@ trunkline_result trunkline_client_connect_http(trunkline_str url,
                                                trunkline_error **error);
 
 /**
- * Connects over a transport of the program's own, whose functions are the
- * `trunkline_client_options_on_transport_*` of the options. Blocks until connected. `client` is
- * yours: `trunkline_client_free`.
+ * Connects over a custom transport, whose functions are set with
+ * `trunkline_client_options_on_transport_*`. Blocks until connected. The caller owns `client`;
+ * free it with `trunkline_client_free`.
  *
  * Blocks: yes, and runs callbacks; no with `trunkline_client_options_set_background`. In
  * callbacks: only with that option. Threads: any. In signal handlers: no. Fails with:
@@ -2727,9 +2726,9 @@ trunkline_result trunkline_client_connect_channel(const trunkline_client_options
 
 /**
  * Connects to a server of this process in memory: for tests, and to embed a server. Blocks until
- * connected. The client runs on the server's port, so that its blocking calls run the server's
- * tools too. Inside a callback of the server they give `TRUNKLINE_BLOCKING`. `options` may be
- * NULL. `client` is yours: `trunkline_client_free`.
+ * connected. The client runs on the server's port, so its blocking calls also run the server's
+ * tools. Inside a callback of the server they fail with `TRUNKLINE_BLOCKING`. `options` may be
+ * NULL. The caller owns `client`; free it with `trunkline_client_free`.
  *
  * Blocks: yes, and runs callbacks; no with `trunkline_client_options_set_background`. In
  * callbacks: only with that option. Threads: any. In signal handlers: no. Fails with:
@@ -2785,7 +2784,7 @@ trunkline_result trunkline_client_connect_group(trunkline_str servers,
 
 /**
  * Information about the connection as JSON: `revision`, `serverInfo`, `capabilities`,
- * `instructions`, `pid`. `description` is yours: `trunkline_text_free`.
+ * `instructions`, `pid`. The caller owns `description`; free it with `trunkline_text_free`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -2795,8 +2794,8 @@ trunkline_result trunkline_client_info(const trunkline_client *client,
                                        trunkline_error **error);
 
 /**
- * The id of the process of the server, if this client has started it and it runs; otherwise 0, and
- * for NULL. A server that is started again has another one.
+ * The process id of the server, if this client started it and it is running; otherwise 0, also for
+ * NULL. It changes when the server is restarted.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
@@ -2843,9 +2842,9 @@ trunkline_result trunkline_client_close(trunkline_client *client,
                                         trunkline_error **error);
 
 /**
- * Frees a client; one that is open is closed without waiting. Callbacks of started requests run no
- * more, their destructors do. Also inside callbacks, not while another thread uses the client.
- * NULL is allowed.
+ * Frees a client; an open one is closed without waiting. Callbacks of started requests no longer
+ * run, but their destructors do. Allowed inside callbacks, but not while another thread uses the
+ * client. NULL is allowed.
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
@@ -3836,7 +3835,7 @@ trunkline_result trunkline_client_unsubscribe(trunkline_client *client,
 
 /**
  * Cancels a started request: its callback gets `TRUNKLINE_CANCELLED`. `reason` may be empty. A
- * ticket that is already answered is not an error.
+ * ticket that has already completed is not an error.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -3858,10 +3857,10 @@ trunkline_result trunkline_client_notify(trunkline_client *client,
                                          trunkline_error **error);
 
 /**
- * Gives the client in the place of a server of a group: JSON for `trunkline_client_add_server`, or
- * for a place among those of `trunkline_client_connect_group`. The group shares the client, which
- * keeps its own callbacks and options, and is yours to free as before. Its callbacks run where its
- * own port is dispatched. `json` is yours: `trunkline_text_free`.
+ * Describes the client as a server of a group: JSON for `trunkline_client_add_server`, or for a
+ * server passed to `trunkline_client_connect_group`. The group shares the client, which keeps its
+ * own callbacks and options, and which you still have to free. Its callbacks run where its own
+ * port is dispatched. The caller owns `json`; free it with `trunkline_text_free`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -3871,11 +3870,11 @@ trunkline_result trunkline_client_as_server(const trunkline_client *client,
                                             trunkline_error **error);
 
 /**
- * Calls a tool for its text: the text blocks of the result, joined by newlines. Blocks until the
- * result arrives and runs callbacks meanwhile. `arguments` is a JSON object, or empty for none;
- * `options` may be NULL. The caller owns `text`; free it with `trunkline_text_free`. A failure that
- * the tool reports is `TRUNKLINE_TOOL_FAILED`, with its text as the message.
- * `trunkline_client_call_tool` gives the whole result.
+ * Calls a tool and returns its text: the text blocks of the result, joined by newlines. Blocks
+ * until the result arrives and runs callbacks meanwhile. `arguments` is a JSON object, or empty
+ * for none; `options` may be NULL. The caller owns `text`; free it with `trunkline_text_free`. If
+ * the tool reports a failure, the result is `TRUNKLINE_TOOL_FAILED` and the message is the tool's
+ * text. For the complete result, use `trunkline_client_call_tool`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -4403,7 +4402,7 @@ trunkline_result trunkline_error_json(const trunkline_error *error, trunkline_st
 void trunkline_error_free(trunkline_error *error);
 
 /**
- * Makes a JSON writer. `writer` is yours: `trunkline_json_writer_free`.
+ * Creates a JSON writer. The caller owns `writer`; free it with `trunkline_json_writer_free`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL.
@@ -4458,8 +4457,8 @@ trunkline_result trunkline_json_writer_key(trunkline_json_writer *writer, trunkl
 trunkline_result trunkline_json_writer_text(trunkline_json_writer *writer, trunkline_str text);
 
 /**
- * Writes a number, with as many digits as it takes to read the same one. Infinite numbers and NaN
- * are `TRUNKLINE_INVALID_ARGUMENT`: JSON has none.
+ * Writes a number, with as many digits as needed to read back the same value. Infinities and NaN
+ * give `TRUNKLINE_INVALID_ARGUMENT`: JSON has none.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -4467,7 +4466,7 @@ trunkline_result trunkline_json_writer_text(trunkline_json_writer *writer, trunk
 trunkline_result trunkline_json_writer_number(trunkline_json_writer *writer, double number);
 
 /**
- * Writes a whole number.
+ * Writes an integer.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -4491,7 +4490,7 @@ trunkline_result trunkline_json_writer_bool(trunkline_json_writer *writer, bool 
 trunkline_result trunkline_json_writer_null(trunkline_json_writer *writer);
 
 /**
- * Writes a value that is JSON already, such as one that `trunkline_json_get` has found.
+ * Writes a value that already is JSON, such as one from `trunkline_json_get`.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -4499,9 +4498,9 @@ trunkline_result trunkline_json_writer_null(trunkline_json_writer *writer);
 trunkline_result trunkline_json_writer_json(trunkline_json_writer *writer, trunkline_str json);
 
 /**
- * Gives the text, and empties the writer for the next one. `json` is yours: `trunkline_text_free`.
- * Fails with the first failure of a function before, or with `TRUNKLINE_INVALID_ARGUMENT` if
- * something was not ended or nothing was written.
+ * Returns the JSON, and empties the writer for reuse. The caller owns `json`; free it with
+ * `trunkline_text_free`. Fails with the first failure of an earlier function, or with
+ * `TRUNKLINE_INVALID_ARGUMENT` if something was not ended or nothing was written.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -4511,7 +4510,7 @@ trunkline_result trunkline_json_writer_finish(trunkline_json_writer *writer,
                                               trunkline_error **error);
 
 /**
- * Writes a text as a JSON string, quotes and escapes included. `json` is yours:
+ * Writes a JSON string, adding quotes and escapes. The caller owns `json`; free it with
  * `trunkline_text_free`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
@@ -4522,8 +4521,8 @@ trunkline_result trunkline_json_string(trunkline_str text,
                                        trunkline_error **error);
 
 /**
- * Writes bytes as a JSON string in Base64, such as the `data` of an image or a `blob`. `json` is
- * yours: `trunkline_text_free`.
+ * Writes bytes as a Base64 JSON string, such as the `data` of an image or a `blob`. The caller
+ * owns `json`; free it with `trunkline_text_free`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -4534,9 +4533,10 @@ trunkline_result trunkline_json_base64(const void *data,
                                        trunkline_error **error);
 
 /**
- * Finds the value at a JSON pointer (RFC 6901) such as "/content/0/text"; "" is the whole. `value`
- * is a slice of `json`: JSON again, so a string keeps its quotes. `TRUNKLINE_NOT_FOUND` if there
- * is nothing at that place, `TRUNKLINE_INVALID_ARGUMENT` if `json` is not JSON.
+ * Finds the value at a JSON pointer (RFC 6901) such as "/content/0/text"; "" is the whole
+ * document. `value` is a slice of `json`: still JSON, so a string keeps its quotes.
+ * `TRUNKLINE_NOT_FOUND` if there is nothing there, `TRUNKLINE_INVALID_ARGUMENT` if `json` is not
+ * valid JSON.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
@@ -4546,7 +4546,7 @@ trunkline_result trunkline_json_get(trunkline_str json,
                                     trunkline_str *value);
 
 /**
- * The text of the string at a JSON pointer, without quotes and escapes. `value` is yours:
+ * The string at a JSON pointer, without quotes and escapes. The caller owns `value`; free it with
  * `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` also if the value is not a string.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
@@ -4567,8 +4567,8 @@ trunkline_result trunkline_json_get_number(trunkline_str json,
                                            double *value);
 
 /**
- * The whole number at a JSON pointer, exactly: a double has only 53 bits.
- * `TRUNKLINE_NOT_FOUND` also if the value is not a whole number, or beyond 64 bits.
+ * The integer at a JSON pointer, exactly: a double has only 53 bits. `TRUNKLINE_NOT_FOUND` also if
+ * the value is not an integer, or exceeds 64 bits.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
@@ -4597,11 +4597,12 @@ trunkline_result trunkline_json_get_kind(trunkline_str json,
 trunkline_result trunkline_json_get_count(trunkline_str json, trunkline_str pointer, size_t *count);
 
 /**
- * Walks an array or an object, one element or member for each call, in linear time; `json` is the
- * array or object itself, such as a value of `trunkline_json_get`. `cursor` is 0 at first.
- * `key` is the name of a member as it is written between its quotes, empty in an array; it may be
- * NULL. `value` is JSON. Both are slices of `json`. `TRUNKLINE_NOT_FOUND` at the end,
- * `TRUNKLINE_INVALID_ARGUMENT` if `json` is neither an array nor an object, or invalid so far.
+ * Iterates over an array or an object, one element or member per call, in linear time; `json` is
+ * the array or object itself, such as a value from `trunkline_json_get`. `cursor` starts at 0.
+ * `key` is the name of a member as written between its quotes, empty in an array; it may be NULL.
+ * `value` is JSON. Both are slices of `json`. `TRUNKLINE_NOT_FOUND` at the end,
+ * `TRUNKLINE_INVALID_ARGUMENT` if `json` is neither an array nor an object, or is invalid up to
+ * this point.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
@@ -4612,7 +4613,7 @@ trunkline_result trunkline_json_next(trunkline_str json,
                                      trunkline_str *value);
 
 /**
- * The truth value at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is neither true nor
+ * The boolean at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is neither true nor
  * false.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
@@ -4642,15 +4643,15 @@ trunkline_str trunkline_text_str(const trunkline_text *text);
 trunkline_str trunkline_version(void);
 
 /**
- * The result code of the failure: the same that the function returned. `TRUNKLINE_OK` for NULL.
+ * The result code of the failure, as returned by the function. `TRUNKLINE_OK` for NULL.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
 trunkline_result trunkline_error_kind(const trunkline_error *error);
 
 /**
- * The message, ended by a NUL byte: what was wrong, where, and what to do. Borrowed: valid until
- * the error is freed. "" for NULL.
+ * The NUL-terminated message: what was wrong, where, and what to do. Borrowed: valid until the
+ * error is freed. "" for NULL.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
@@ -4664,16 +4665,16 @@ const char *trunkline_error_message(const trunkline_error *error);
 int64_t trunkline_error_code(const trunkline_error *error);
 
 /**
- * The name of a result code, such as "timeout", ended by a NUL byte. Static: never freed.
+ * The NUL-terminated name of a result code, such as "timeout". Static: never freed.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
 const char *trunkline_result_name(trunkline_result result);
 
 /**
- * The failure of the last function that failed on this thread and had no `error`, or NULL for it.
- * Success changes nothing. Borrowed: valid until this function is called again on this thread.
- * NULL if no function failed.
+ * The failure of the last function that failed on this thread and had no `error` parameter, or got
+ * NULL for it. Success does not change it. Borrowed: valid until this function is called again on
+ * this thread. NULL if no function has failed.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */

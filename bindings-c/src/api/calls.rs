@@ -1,4 +1,4 @@
-//! Calls: what is known about them, and their cancellation.
+//! Calls: information about them, and cancellation.
 
 use std::borrow::Cow;
 use std::ffi::c_void;
@@ -7,15 +7,14 @@ use std::sync::Arc;
 use crate::calls::{CancelCallback, trunkline_call, trunkline_cancel_callback};
 use crate::edge::prelude::*;
 
-/// The arguments again, as the callback got them. Borrowed: valid as long as the call. Empty for
-/// NULL.
+/// The arguments, as passed to the callback. Borrowed: valid as long as the call. Empty for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_arguments(call: *const trunkline_call) -> trunkline_str {
     value_or(trunkline_str::empty(), || Ok(handle!(call).arguments.lend()))
 }
 
-/// The text of the string at a JSON pointer in the arguments, such as "/city": without quotes and
-/// escapes, borrowed for as long as the call. `otherwise` if there is no string at that place.
+/// The string at a JSON pointer in the arguments, such as "/city", without quotes and escapes.
+/// Borrowed: valid as long as the call. Returns `otherwise` if there is no string there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_text(
     call: *const trunkline_call,
@@ -29,7 +28,7 @@ pub unsafe extern "C" fn trunkline_call_text(
     })
 }
 
-/// The number at a JSON pointer in the arguments. `otherwise` if there is no number at that place.
+/// The number at a JSON pointer in the arguments. Returns `otherwise` if there is no number there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_number(
     call: *const trunkline_call,
@@ -39,8 +38,8 @@ pub unsafe extern "C" fn trunkline_call_number(
     value_or(otherwise, || handle!(call).argument(text!(pointer)))
 }
 
-/// The whole number at a JSON pointer in the arguments. `otherwise` if there is no whole number of
-/// 64 bits at that place.
+/// The integer at a JSON pointer in the arguments. Returns `otherwise` if there is no 64-bit
+/// integer there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_int64(
     call: *const trunkline_call,
@@ -50,7 +49,7 @@ pub unsafe extern "C" fn trunkline_call_int64(
     value_or(otherwise, || handle!(call).argument(text!(pointer)))
 }
 
-/// The truth value at a JSON pointer in the arguments. `otherwise` if there is none at that place.
+/// The boolean at a JSON pointer in the arguments. Returns `otherwise` if there is none there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_bool(
     call: *const trunkline_call,
@@ -61,12 +60,12 @@ pub unsafe extern "C" fn trunkline_call_bool(
 }
 
 /// Information about the call as JSON: `method`, `name`, `revision`, `requestId`, `sessionId`,
-/// `headers` (of the HTTP request, by their names in lower case), `url`, `remoteAddress`,
-/// `clientInfo`, `clientCapabilities`, `meta`, `progress` (`true` if the caller asked for it),
-/// `auth` (the caller, an object with at least `principal`), `inputResponses` and `state` (of the
-/// round before: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). `description`
-/// is yours: `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once the call is
-/// answered.
+/// `headers` (of the HTTP request, with lowercase names), `url`, `remoteAddress`, `clientInfo`,
+/// `clientCapabilities`, `meta`, `progress` (`true` if the caller asked for it), `auth` (the
+/// caller, an object with at least `principal`), `inputResponses` and `state` (of the previous
+/// round: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). The caller owns
+/// `description`; free it with `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once
+/// the call is completed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_info(
     call: *const trunkline_call,
@@ -80,8 +79,8 @@ pub unsafe extern "C" fn trunkline_call_info(
 }
 
 /// The member of this description at a JSON pointer: "/auth/principal", "/headers/x-tenant",
-/// "/state", "/inputResponses/user_name/content/name". `value` is JSON and yours:
-/// `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing at that place.
+/// "/state", "/inputResponses/user_name/content/name". `value` is JSON and owned by the caller;
+/// free it with `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_fact(
     call: *const trunkline_call,
@@ -94,20 +93,20 @@ pub unsafe extern "C" fn trunkline_call_fact(
     })
 }
 
-/// The data of what brought the call: the `user_data` of `trunkline_http_request`, such as the
-/// connection of a web server, or that of a client in memory
-/// (`trunkline_request_options_set_user_data`). Borrowed: valid as long as the call if the data has
-/// a destructor, otherwise until the exchange or the request is over, and NULL from then on: calls
-/// of tasks go on after the response. NULL for other calls.
+/// The data of what caused the call: the `user_data` of `trunkline_http_request`, such as the
+/// connection of a web server, or that of an in-memory client
+/// (`trunkline_request_options_set_user_data`). Borrowed: if the data has a destructor, valid as
+/// long as the call; otherwise valid until the exchange or the request has ended, and NULL after
+/// that, because calls of tasks continue after the response. NULL for other calls.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_exchange_data(call: *const trunkline_call) -> *mut c_void {
     value_or(std::ptr::null_mut(), || Ok(handle!(call).exchange_data().unwrap_or(std::ptr::null_mut())))
 }
 
-/// Keeps a value for the handlers of the same request under a name: middleware keeps what the
-/// handlers behind it need, such as the user. `destructor` fires when the value is replaced or the
-/// request is over, and no call uses it any more; also if the function fails. A NULL value takes
-/// away the one that is there.
+/// Stores a value under a name for the handlers of the same request: middleware stores what the
+/// handlers behind it need, such as the user. `destructor` is called once the value is replaced or
+/// the request has ended, and no call uses it; also if the function fails. A NULL value removes the
+/// existing one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_set_var(
     call: *mut trunkline_call,
@@ -123,16 +122,16 @@ pub unsafe extern "C" fn trunkline_call_set_var(
     })
 }
 
-/// The value that was kept under that name with `trunkline_call_set_var` for this request, by this
-/// handler or by middleware around it. Borrowed: valid as long as the call, also if it is replaced
+/// The value stored under that name with `trunkline_call_set_var` for this request, by this handler
+/// or by middleware around it. Borrowed: valid as long as the call, even if it is replaced
 /// meanwhile. NULL if there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_var(call: *const trunkline_call, name: trunkline_str) -> *mut c_void {
     value_or(std::ptr::null_mut(), || Ok(handle!(call).var(text!(name)).unwrap_or(std::ptr::null_mut())))
 }
 
-/// Returns `true` if the call is no longer wanted: the client cancelled it, its connection is gone,
-/// or it is answered already. For tools that work in small steps. `false` for NULL.
+/// Returns `true` if the result is no longer needed: the client cancelled the call, its connection
+/// has ended, or it is already completed. For tools that work in small steps. `false` for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_cancelled(call: *const trunkline_call) -> bool {
     value_or(false, || {
@@ -141,10 +140,10 @@ pub unsafe extern "C" fn trunkline_call_cancelled(call: *const trunkline_call) -
     })
 }
 
-/// Runs `callback` once when the call is no longer wanted, also if that already happened: like all
-/// callbacks, inside `trunkline_dispatch` or another blocking function of the port, and not any
-/// more once the call was let go of. A second callback replaces the first. `destructor` fires
-/// exactly once, whether or not the callback ran.
+/// Runs `callback` once when the call is cancelled or its result is no longer needed, even if that
+/// has already happened. Like all callbacks, it runs inside `trunkline_dispatch` or another
+/// blocking function of the port, and not after the call was released. A second callback replaces
+/// the first. `destructor` is called exactly once, whether or not the callback ran.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_on_cancel(
     call: *mut trunkline_call,
@@ -156,22 +155,22 @@ pub unsafe extern "C" fn trunkline_call_on_cancel(
     guard_result(|| kept!(call).on_cancel(CancelCallback::required(callback, user_data)?))
 }
 
-/// Keeps the call beyond its callback, to answer it later from any thread. Give it back with
+/// Keeps the call after its callback returns, to complete it later from any thread. Release it with
 /// `trunkline_call_free`. NULL for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_retain(call: *mut trunkline_call) -> *mut trunkline_call {
     contain(std::ptr::null_mut(), || {
         if !call.is_null() {
-            // SAFETY: the conventions of the header: a call that is alive; each one is inside an
-            // `Arc`, made when it began.
+            // SAFETY: the conventions of the header: a live call; each one is inside an `Arc`,
+            // created when it began.
             unsafe { Arc::increment_strong_count(call) };
         }
         call
     })
 }
 
-/// Lets go of a call that was kept with `trunkline_call_retain`. If it was not answered, it fails
-/// now. NULL is allowed.
+/// Releases a call kept with `trunkline_call_retain`. If it is not completed, it fails now. NULL is
+/// allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_free(call: *mut trunkline_call) {
     contain((), || {

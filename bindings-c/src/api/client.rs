@@ -1,4 +1,4 @@
-//! Clients; `generated/` has their operations and their end.
+//! Clients; `generated/` has their operations and how they end.
 
 use trunkline::protocol::model::CallToolResult;
 use trunkline_bridge::message::NotifyConnection;
@@ -12,8 +12,8 @@ use crate::requests::trunkline_request_options;
 use crate::server::trunkline_server;
 
 /// Starts a program and connects to it over its stdin and stdout: `command` is an array of `count`
-/// texts, the program first; no shell is involved. Blocks until connected. `options` may be NULL.
-/// `client` is yours: `trunkline_client_free`.
+/// strings, the program first; no shell is involved. Blocks until connected. `options` may be NULL.
+/// The caller owns `client`; free it with `trunkline_client_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_connect_child(
     command: *const trunkline_str,
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn trunkline_client_connect_child(
 
 /// Connects to a server over HTTP: `url` is `http://` or `https://`, or
 /// `unix:/run/server.sock:/mcp` for a Unix socket and the path there. Blocks until connected.
-/// `options` may be NULL. `client` is yours: `trunkline_client_free`.
+/// `options` may be NULL. The caller owns `client`; free it with `trunkline_client_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_connect_http(
     url: trunkline_str,
@@ -46,9 +46,9 @@ pub unsafe extern "C" fn trunkline_client_connect_http(
     })
 }
 
-/// Connects over a transport of the program's own, whose functions are the
-/// `trunkline_client_options_on_transport_*` of the options. Blocks until connected. `client` is
-/// yours: `trunkline_client_free`.
+/// Connects over a custom transport, whose functions are set with
+/// `trunkline_client_options_on_transport_*`. Blocks until connected. The caller owns `client`;
+/// free it with `trunkline_client_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_connect_channel(
     options: *const trunkline_client_options,
@@ -62,9 +62,9 @@ pub unsafe extern "C" fn trunkline_client_connect_channel(
 }
 
 /// Connects to a server of this process in memory: for tests, and to embed a server. Blocks until
-/// connected. The client runs on the server's port, so that its blocking calls run the server's
-/// tools too. Inside a callback of the server they give `TRUNKLINE_BLOCKING`. `options` may be
-/// NULL. `client` is yours: `trunkline_client_free`.
+/// connected. The client runs on the server's port, so its blocking calls also run the server's
+/// tools. Inside a callback of the server they fail with `TRUNKLINE_BLOCKING`. `options` may be
+/// NULL. The caller owns `client`; free it with `trunkline_client_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_connect_memory(
     server: *mut trunkline_server,
@@ -79,10 +79,10 @@ pub unsafe extern "C" fn trunkline_client_connect_memory(
     })
 }
 
-/// Gives the client in the place of a server of a group: JSON for `trunkline_client_add_server`, or
-/// for a place among those of `trunkline_client_connect_group`. The group shares the client, which
-/// keeps its own callbacks and options, and is yours to free as before. Its callbacks run where its
-/// own port is dispatched. `json` is yours: `trunkline_text_free`.
+/// Describes the client as a server of a group: JSON for `trunkline_client_add_server`, or for a
+/// server passed to `trunkline_client_connect_group`. The group shares the client, which keeps its
+/// own callbacks and options, and which you still have to free. Its callbacks run where its own
+/// port is dispatched. The caller owns `json`; free it with `trunkline_text_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_as_server(
     client: *const trunkline_client,
@@ -96,11 +96,11 @@ pub unsafe extern "C" fn trunkline_client_as_server(
     })
 }
 
-/// Calls a tool for its text: the text blocks of the result, joined by newlines. Blocks until the
-/// result arrives and runs callbacks meanwhile. `arguments` is a JSON object, or empty for none;
-/// `options` may be NULL. The caller owns `text`; free it with `trunkline_text_free`. A failure that
-/// the tool reports is `TRUNKLINE_TOOL_FAILED`, with its text as the message.
-/// `trunkline_client_call_tool` gives the whole result.
+/// Calls a tool and returns its text: the text blocks of the result, joined by newlines. Blocks
+/// until the result arrives and runs callbacks meanwhile. `arguments` is a JSON object, or empty
+/// for none; `options` may be NULL. The caller owns `text`; free it with `trunkline_text_free`. If
+/// the tool reports a failure, the result is `TRUNKLINE_TOOL_FAILED` and the message is the tool's
+/// text. For the complete result, use `trunkline_client_call_tool`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_call_text(
     client: *mut trunkline_client,
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn trunkline_client_call_text(
 }
 
 /// Cancels a started request: its callback gets `TRUNKLINE_CANCELLED`. `reason` may be empty. A
-/// ticket that is already answered is not an error.
+/// ticket that has already completed is not an error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_cancel(
     client: *mut trunkline_client,
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn trunkline_client_set_roots(
 }
 
 /// Information about the connection as JSON: `revision`, `serverInfo`, `capabilities`,
-/// `instructions`, `pid`. `description` is yours: `trunkline_text_free`.
+/// `instructions`, `pid`. The caller owns `description`; free it with `trunkline_text_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_info(
     client: *const trunkline_client,
@@ -185,13 +185,13 @@ pub unsafe extern "C" fn trunkline_client_info(
     })
 }
 
-/// The id of the process of the server, if this client has started it and it runs; otherwise 0, and
-/// for NULL. A server that is started again has another one.
+/// The process id of the server, if this client started it and it is running; otherwise 0, also for
+/// NULL. It changes when the server is restarted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_pid(client: *const trunkline_client) -> u32 {
     value_or(0, || {
         let client = &handle!(client).connection;
-        // Of a connection that has ended there is no description.
+        // A connection that has ended has no description.
         let info = client.port.core.describe(client.handle).unwrap_or_default();
         let info: serde_json::Value = serde_json::from_slice(&info).unwrap_or_default();
         Ok(info["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok()).unwrap_or_default())
@@ -204,9 +204,9 @@ pub unsafe extern "C" fn trunkline_client_port(client: *const trunkline_client) 
     value_or(std::ptr::null_mut(), || Ok(std::ptr::from_ref(&handle!(client).port).cast_mut()))
 }
 
-/// Frees a client; one that is open is closed without waiting. Callbacks of started requests run no
-/// more, their destructors do. Also inside callbacks, not while another thread uses the client.
-/// NULL is allowed.
+/// Frees a client; an open one is closed without waiting. Callbacks of started requests no longer
+/// run, but their destructors do. Allowed inside callbacks, but not while another thread uses the
+/// client. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_free(client: *mut trunkline_client) {
     free!(client)

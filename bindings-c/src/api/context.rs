@@ -1,4 +1,4 @@
-//! The context of a handler: reports, values that are kept, and requests to the client.
+//! The context of a handler: notifications, stored values, and requests to the client.
 
 use std::ffi::c_void;
 
@@ -10,9 +10,9 @@ use crate::edge::prelude::*;
 use crate::json::{parsed, raw};
 use crate::requests::trunkline_request_options;
 
-/// Reports the progress of the call to its caller. `progress` must rise, otherwise it is dropped;
-/// `total` of 0 or less means unknown; `message` may be empty. Nothing is sent if the caller did
-/// not ask. Never waits.
+/// Reports the progress of the call to its caller. `progress` must increase, otherwise it is
+/// dropped; `total` of 0 or less means unknown; `message` may be empty. Nothing is sent if the
+/// caller did not ask for it. Never blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_progress(
     call: *mut trunkline_call,
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn trunkline_call_progress(
 }
 
 /// Sends a log message to the client of the call, if it wants messages of that level: "debug",
-/// "info", "notice", "warning", "error", "critical", "alert" or "emergency". Never waits.
+/// "info", "notice", "warning", "error", "critical", "alert" or "emergency". Never blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_log(
     call: *mut trunkline_call,
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn trunkline_call_log(
 }
 
 /// Sends a log message with any JSON as data and the name of a logger, which may be empty.
-/// Otherwise as `trunkline_call_log`.
+/// Otherwise like `trunkline_call_log`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_log_json(
     call: *mut trunkline_call,
@@ -58,9 +58,9 @@ pub unsafe extern "C" fn trunkline_call_log_json(
     })
 }
 
-/// Keeps a value (JSON) for the runs of this handler that follow within the same request: what has
-/// an effect before the client is asked for input is done once, and its outcome kept under a name.
-/// The runs that follow find it with `trunkline_call_once`.
+/// Stores a value (JSON) for later runs of this handler within the same request: perform a side
+/// effect once before asking the client for input, and store its outcome under a name. Later runs
+/// find it with `trunkline_call_once`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_set_once(
     call: *mut trunkline_call,
@@ -75,9 +75,9 @@ pub unsafe extern "C" fn trunkline_call_set_once(
     })
 }
 
-/// The value that this run or one before has kept under that name with `trunkline_call_set_once`.
-/// `value` is JSON and yours: `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if it is nothing: it has
-/// to be done.
+/// The value that this run or an earlier one stored under that name with `trunkline_call_set_once`.
+/// `value` is JSON and owned by the caller; free it with `trunkline_text_free`.
+/// `TRUNKLINE_NOT_FOUND` if there is none: the work has not been done yet.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_once(
     call: *const trunkline_call,
@@ -91,20 +91,21 @@ pub unsafe extern "C" fn trunkline_call_once(
     })
 }
 
-/// Makes any request to the client of the call. The outcome comes to `callback`, inside
-/// `trunkline_dispatch` or another blocking function of the port; the call lives until then. Input
-/// of the user, samples and roots have functions of their own, and work on every revision; other
-/// requests, such as `TRUNKLINE_METHOD_PING`, exist up to 2025-11-25 only: `TRUNKLINE_PROTOCOL`
-/// with the code -32601 afterwards. `params` is JSON, or empty for none; `options` and `callback`
-/// may be NULL.
+/// Sends any request to the client of the call. The outcome is passed to `callback`, inside
+/// `trunkline_dispatch` or another blocking function of the port; the call is kept alive until
+/// then. User input, sampling and roots have their own functions, which work on every revision;
+/// other requests, such as `TRUNKLINE_METHOD_PING`, exist only up to 2025-11-25, and fail with
+/// `TRUNKLINE_PROTOCOL` and the code -32601 after that. `params` is JSON, or empty for none;
+/// `options` and `callback` may be NULL.
 ///
 /// Up to 2025-11-25 the client is asked while the call waits. On 2026-07-28 the callback gets the
-/// answer if the client has given it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with
-/// it. Effects before the request are kept with `trunkline_call_set_once`.
+/// answer if the client has sent it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with
+/// the answer. Store the outcome of earlier side effects with `trunkline_call_set_once`.
 ///
-/// A client that cannot be asked gives `TRUNKLINE_PROTOCOL`, also to `callback`. The function
-/// itself fails if an argument is wrong, or with `TRUNKLINE_CLOSED` if the call is not wanted any
-/// more. `destructor` fires exactly once, also then.
+/// If the client does not support the request, it fails with `TRUNKLINE_PROTOCOL`, also passed to
+/// `callback`. The function itself fails if an argument is invalid, or with `TRUNKLINE_CLOSED` if
+/// the result of the call is no longer needed. `destructor` is called exactly once, in these cases,
+/// too.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_start_request(
     call: *mut trunkline_call,
@@ -125,9 +126,9 @@ pub unsafe extern "C" fn trunkline_call_start_request(
 }
 
 /// In middleware: runs the rest of the request, with other params (JSON) or, if `params` is empty,
-/// as it came. The outcome comes to `callback`, which answers the call, most often with
-/// `trunkline_call_return_result` or `trunkline_call_fail_with`; a NULL callback answers it with
-/// the outcome as it is.
+/// with the original ones. The outcome is passed to `callback`, which completes the call, usually
+/// with `trunkline_call_return_result` or `trunkline_call_fail_with`; a NULL callback completes it
+/// with the outcome unchanged.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_next(
     call: *mut trunkline_call,

@@ -6,14 +6,14 @@ use crate::edge::last_error;
 use crate::edge::prelude::*;
 use crate::generated::errors::NAMES;
 
-/// The result code of the failure: the same that the function returned. `TRUNKLINE_OK` for NULL.
+/// The result code of the failure, as returned by the function. `TRUNKLINE_OK` for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_error_kind(error: *const trunkline_error) -> trunkline_result {
     value_or(trunkline_result::TRUNKLINE_OK, || Ok(handle!(error).result))
 }
 
-/// The message, ended by a NUL byte: what was wrong, where, and what to do. Borrowed: valid until
-/// the error is freed. "" for NULL.
+/// The NUL-terminated message: what was wrong, where, and what to do. Borrowed: valid until the
+/// error is freed. "" for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_error_message(error: *const trunkline_error) -> *const c_char {
     value_or(c"".as_ptr(), || Ok(handle!(error).message.as_ptr()))
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn trunkline_error_json(
 /// A `trunkline_result` as C may pass it: any number.
 pub type trunkline_result_number = u32;
 
-/// The name of a result code, such as "timeout", ended by a NUL byte. Static: never freed.
+/// The NUL-terminated name of a result code, such as "timeout". Static: never freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn trunkline_result_name(result: trunkline_result_number) -> *const c_char {
     let known = NAMES.iter().find(|(known, _)| *known as u32 == result);
@@ -55,9 +55,9 @@ pub unsafe extern "C" fn trunkline_error_free(error: *mut trunkline_error) {
     free!(error)
 }
 
-/// The failure of the last function that failed on this thread and had no `error`, or NULL for it.
-/// Success changes nothing. Borrowed: valid until this function is called again on this thread.
-/// NULL if no function failed.
+/// The failure of the last function that failed on this thread and had no `error` parameter, or got
+/// NULL for it. Success does not change it. Borrowed: valid until this function is called again on
+/// this thread. NULL if no function has failed.
 #[unsafe(no_mangle)]
 pub extern "C" fn trunkline_last_error() -> *const trunkline_error {
     contain(std::ptr::null(), last_error::lend)

@@ -1,4 +1,4 @@
-//! Features and hooks of a server; `generated/features.rs` has those whose members are arguments.
+//! Features and hooks of a server; `generated/features.rs` has those whose members are parameters.
 
 use std::ffi::c_void;
 
@@ -9,60 +9,58 @@ use crate::json::{parsed, read};
 use crate::options::{SetMembers, trunkline_tool_options};
 use crate::server::trunkline_server;
 
-/// Adds a feature of a server, or a hook, also while the server runs. `entry` is a JSON object;
-/// descriptors in it are the specification's objects of the newest revision. The arguments of
-/// `callback`, and the answers that it may give, (`trunkline_call_return_json` has the shapes):
+/// Adds a feature or a hook to a server, even while it is running. `entry` is a JSON object;
+/// descriptors in it are the specification's objects of the newest revision. The kinds, with the
+/// arguments of `callback` and the values it may return (`trunkline_call_return_json` lists the
+/// shapes):
 ///
 /// - "tool": `{"tool": Tool, "wrapOutput": false, "requires": {}, "deferTask": false}`; the
-///   arguments, of which a tool without `inputSchema` takes none. Tools, resources, resource
-///   templates and prompts also take `"scopes": []`, which the caller's access token must grant,
-///   `"timeoutMs"`, the longest time of one call, and `"visible"`, the number of a "visibility".
+///   arguments. A tool without `inputSchema` takes none. Tools, resources, resource templates and
+///   prompts also accept `"scopes": []`, which the caller's access token must grant, `"timeoutMs"`,
+///   the maximum time of one call, and `"visible"`, the number of a "visibility".
 /// - "resource": `{"resource": Resource, "ttlMs": 0, "cacheScope": "private"}`; `{"uri"}`.
-/// - "resourceTemplate":
-///   `{"resourceTemplate": ResourceTemplate, "ttlMs", "cacheScope", "unsafePaths": false}`;
-///   `{"uri", "variables": {name: text}}`. Without `unsafePaths` a URI is not found if a value has
-///   a segment `..` or a NUL, or begins like an absolute path.
+/// - "resourceTemplate": `{"resourceTemplate": ResourceTemplate, "ttlMs", "cacheScope",
+///   "unsafePaths": false}`; `{"uri", "variables": {name: text}}`. Without `unsafePaths`, a URI is
+///   treated as not found if a value has a `..` segment or a NUL, or looks like an absolute path.
 /// - "prompt": `{"prompt": Prompt}`; the arguments.
-/// - "completion":
-///   `{"ref": {"type": "ref/prompt", "name"} or {"type": "ref/resource", "uri"}, "argument"}`;
-///   `{"ref", "argument": {"name", "value"}, "context"}`, answered with a value: an array of texts,
-///   or `{"values", "total", "hasMore"}`.
-/// - "completer": `{}`, the same in a definition: resource templates and prompts take
-///   `"complete": {"city": 17}`, the numbers of completers by the variable or argument. Remove it
-///   after the features that have it.
+/// - "completion": `{"ref": {"type": "ref/prompt", "name"} or {"type": "ref/resource", "uri"},
+///   "argument"}`; `{"ref", "argument": {"name", "value"}, "context"}`, returns a value: an array
+///   of strings, or `{"values", "total", "hasMore"}`.
+/// - "completer": `{}`, the same for use in a definition: resource templates and prompts accept
+///   `"complete": {"city": 17}`, which maps variables or arguments to the numbers of completers.
+///   Remove it after the features that use it.
 /// - "provider": `{"of": "tools", "resources", "resourceTemplates" or "prompts"}`, for features
-///   that are not registered; `{"list": {"cursor"}}`, answered with the value
-///   `{"items", "nextCursor"}`, or `{"get": {the request's params}}` for a name or URI that is not
-///   registered, answered as the feature would be; the value `null` says that there is none.
-///   Schemas and scopes of its tools are its own to check.
+///   that are not registered; `{"list": {"cursor"}}`, which returns the value `{"items",
+///   "nextCursor"}`, or `{"get": {the request's params}}` for a name or URI that is not registered,
+///   which returns what the feature would, or the value `null` if there is none. It must check the
+///   schemas and scopes of its tools itself.
 /// - "middleware": `{"methods": [...]}` (absent: all that can be wrapped), the first outermost;
-///   `{"method", "params"}`, see `trunkline_call_next`; answered with a full result.
+///   `{"method", "params"}`, see `trunkline_call_next`; returns a complete result.
 /// - "requestHandler": `{"method": "com.acme/sum", "paramsSchema", "scopes": [], "timeoutMs"}`, a
-///   request beyond the protocol; the params without `_meta`, answered with a value: an object, or
-///   `null` for an empty one.
-/// - "visibility": `{}`, decides who sees and calls a feature; `{"name"}`, answered with the value
-///   `true` or `false`. Remove it after the features that have it.
-/// - "verifier": `{}`, judges access tokens (`trunkline_http_options_set_auth`);
-///   `{"token", "scheme", "method", "url", "resource"}`, answered with the value
-///   `{"subject", "clientId", "scopes", "expiresAt", "claims", …}`, or `null` for a token that is
-///   not known. The facts of its calls (`trunkline_call_fact`) are those of the HTTP request:
-///   "/headers/x-tenant", "/target", "/remoteAddress".
-/// - "mount" and "proxy": see `trunkline_server_mount` and `trunkline_server_proxy`; they take no
+///   custom request; the params without `_meta`, returns a value: an object, or `null` for an empty
+///   one.
+/// - "visibility": `{}`, decides who can see and call a feature; `{"name"}`, returns the value
+///   `true` or `false`. Remove it after the features that use it.
+/// - "verifier": `{}`, verifies access tokens (`trunkline_http_options_set_auth`); `{"token",
+///   "scheme", "method", "url", "resource"}`, returns the value `{"subject", "clientId", "scopes",
+///   "expiresAt", "claims", …}`, or `null` for an unknown token. Its calls have the facts
+///   (`trunkline_call_fact`) of the HTTP request: "/headers/x-tenant", "/target", "/remoteAddress".
+/// - "mount" and "proxy": see `trunkline_server_mount` and `trunkline_server_proxy`; they receive
+///   no calls, `callback` is NULL.
+/// - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; receives no
 ///   calls, `callback` is NULL.
-/// - "skill": `{"folder"}` or `{"files": [{"path", "text" or "blob"}]}`, `"root"`; takes no calls,
-///   `callback` is NULL.
 /// - "directory": `{"uri", "path", "hidden": false, "maxFileBytes": 4194304}`, a folder whose files
-///   are resources, read when they are asked for; takes no calls, `callback` is NULL.
+///   are resources, read on request; receives no calls, `callback` is NULL.
 ///
-/// An entry with `"replaces"`, the number of a registration of the same kind, changes it: the new
-/// one takes its place, its name too if it has the same, and the number is stale then. Calls that
-/// run go on with the old callback. With the server option `on_duplicate` "replace", an entry of a
-/// name that is taken does so without a number.
+/// An entry with `"replaces"`, the number of a registration of the same kind, replaces that
+/// registration, even under the same name; the old number becomes invalid. Running calls continue
+/// with the old callback. With the server option `on_duplicate` "replace", an entry replaces one of
+/// the same name without a number.
 ///
-/// `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove` and
+/// `registration` may be NULL; otherwise it receives a number for `trunkline_server_remove` and
 /// `trunkline_server_set_enabled`. `TRUNKLINE_INVALID_ARGUMENT` if the entry or a schema in it is
-/// wrong. `destructor` fires exactly once: when the feature is removed or the server freed and no
-/// call uses `user_data` any more, or at once if this function fails.
+/// invalid. `destructor` is called exactly once: when the feature is removed or the server freed
+/// and no call uses `user_data`, or immediately if this function fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_add(
     server: *mut trunkline_server,
@@ -82,8 +80,8 @@ pub unsafe extern "C" fn trunkline_server_add(
     })
 }
 
-/// Removes what `trunkline_server_add` added. Connected clients are notified; calls that run are
-/// not disturbed. `TRUNKLINE_NOT_FOUND` if there is nothing of that number.
+/// Removes anything added with `trunkline_server_add`. Connected clients are notified; running
+/// calls are unaffected. `TRUNKLINE_NOT_FOUND` if the number is unknown.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_remove(
     server: *mut trunkline_server,
@@ -93,10 +91,10 @@ pub unsafe extern "C" fn trunkline_server_remove(
     guard(error, || handle!(server).remove(registration))
 }
 
-/// Hides a tool, resource, resource template or prompt (`is_enabled` false), or shows it again: no
-/// list has it while it is hidden, and calls of it find nothing. It keeps its name and its place.
-/// Connected clients are notified; calls that run are not disturbed. `TRUNKLINE_NOT_FOUND` if there
-/// is nothing of that number.
+/// Hides a tool, resource, resource template or prompt (`is_enabled` false), or shows it again:
+/// while hidden, it is omitted from lists, and calls fail as if it did not exist. It keeps its name
+/// and its position. Connected clients are notified; running calls are unaffected.
+/// `TRUNKLINE_NOT_FOUND` if the number is unknown.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_set_enabled(
     server: *mut trunkline_server,
@@ -107,7 +105,7 @@ pub unsafe extern "C" fn trunkline_server_set_enabled(
     guard(error, || handle!(server).set_enabled(registration, is_enabled))
 }
 
-/// Adds a tool with options (NULL: none), otherwise as `trunkline_server_add_tool`.
+/// Adds a tool with options (NULL: none); otherwise like `trunkline_server_add_tool`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_add_tool_with(
     server: *mut trunkline_server,
@@ -127,16 +125,18 @@ pub unsafe extern "C" fn trunkline_server_add_tool_with(
     })
 }
 
-/// Shows the features of another server, and those that are added to it later, until the
-/// registration is removed or a server is freed. Tools and prompts are `prefix__name`, resources
-/// `prefix+uri`; an empty prefix leaves names and URIs as they are, for one server. Middleware of
-/// the other server runs for its own features, inside that of this one; the options are those of
-/// this one. The callbacks of the other server run where its own port is dispatched: give both the
-/// same port (`trunkline_server_options_set_port`), or dispatch both.
+/// Mounts another server: its features, including later additions, become features of this one,
+/// until the registration is removed or a server is freed. Tools and prompts are named
+/// `prefix__name`, resources `prefix+uri`; with an empty prefix, which one server may have, names
+/// and URIs stay unchanged. Middleware of the other server runs for its own features, inside that
+/// of this one; the options are those of this one. The callbacks of the other server run where its
+/// own port is dispatched: give both the same port (`trunkline_server_options_set_port`), or
+/// dispatch both.
 ///
-/// `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`.
-/// `TRUNKLINE_INVALID_ARGUMENT` if the prefix is taken or has other signs than letters, digits, `-`
-/// and `_`, or if the server is there already, is this one, or shows this one.
+/// `registration` may be NULL; otherwise it receives a number for `trunkline_server_remove`.
+/// `TRUNKLINE_INVALID_ARGUMENT` if the prefix is already in use or contains anything but letters,
+/// digits, `-` and `_`, or if the server is already mounted here, is this one, or contains this
+/// one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_mount(
     server: *mut trunkline_server,
@@ -154,17 +154,17 @@ pub unsafe extern "C" fn trunkline_server_mount(
     })
 }
 
-/// Shows the features of the server behind a client, whatever revisions the two sides speak, until
-/// the registration is removed or the client closed. Progress, log messages and cancellations pass,
-/// and what the server asks is asked of the client whose call needs it. Servers of revisions before
-/// 2026-07-28 get a connection for each caller, opened as the client was: `max_connections` at most
-/// (0: 64). The client of a group is shown as all of its servers, each under its name in the group
-/// and for as long as it is one of the group. `prefix` as for `trunkline_server_mount`. No callback
-/// runs for it.
+/// Proxies the server behind a client, whatever revisions the two sides use, until the registration
+/// is removed or the client closed. Progress, log messages and cancellations are forwarded, and
+/// requests of the server go to the client whose call triggered them. Servers of revisions before
+/// 2026-07-28 get a separate connection per caller, opened like the client's: at most
+/// `max_connections` (0: 64). If the client is a group, all its servers are proxied, each under its
+/// name in the group and for as long as it belongs to the group. `prefix` as for
+/// `trunkline_server_mount`. No callback runs for it.
 ///
-/// `registration` may be NULL; otherwise it gets a number for `trunkline_server_remove`.
-/// `TRUNKLINE_INVALID_ARGUMENT` as for `trunkline_server_mount`, and for a client that is not
-/// connected, or that or of whose group a server is this very server.
+/// `registration` may be NULL; otherwise it receives a number for `trunkline_server_remove`.
+/// `TRUNKLINE_INVALID_ARGUMENT` as for `trunkline_server_mount`, and if the client is not
+/// connected, or is connected to this very server, directly or through its group.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_proxy(
     server: *mut trunkline_server,

@@ -1,4 +1,4 @@
-//! Servers inside a web server of the host.
+//! Servers inside a host's web server.
 
 use std::ffi::c_void;
 use std::net::IpAddr;
@@ -16,14 +16,14 @@ use crate::http_mount::{
 use crate::listener::trunkline_listener;
 use crate::scope::CallSurroundings;
 
-/// Gives a request to a server that was mounted with `trunkline_server_mount_http`. `target` is
-/// what the request line says, such as "/mcp?a=b". `remote_address` is the IP address of the peer,
-/// such as "192.0.2.7", or empty if it is not known. The response comes to the callbacks: the head,
-/// chunks, the end. Any of them may be NULL. `user_data` is theirs and that of the calls that the
-/// request brings (`trunkline_call_exchange_data`); it is freed when the exchange is over or freed
-/// and no such call is left. `end_of_request`: it has no body; otherwise that follows with
-/// `trunkline_http_body`. `exchange` is yours: `trunkline_http_exchange_free`. An invalid HTTP
-/// request is answered with status 400.
+/// Passes a request to a server mounted with `trunkline_server_mount_http`. `target` is the request
+/// target, such as "/mcp?a=b". `remote_address` is the IP address of the peer, such as "192.0.2.7",
+/// or empty if unknown. The response is passed to the callbacks: the head, chunks, the end. Any of
+/// them may be NULL. `user_data` is shared by the callbacks and the calls of the request
+/// (`trunkline_call_exchange_data`); it is freed once the exchange has ended or was freed and no
+/// such call is left. `end_of_request` means that there is no body; otherwise pass it with
+/// `trunkline_http_body`. The caller owns `exchange`; free it with `trunkline_http_exchange_free`.
+/// An invalid HTTP request gets status 400.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_request(
     listener: *mut trunkline_listener,
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn trunkline_http_request(
         let remote_address = (!remote_address.is_empty()).then(|| remote_address.to_owned());
         let request = HttpHead { method, path, query, headers: fields, remote_address, ..HttpHead::default() };
         let port = &listener.inner.port;
-        // Given away before the first callback can run.
+        // Stored before the first callback can run.
         let begun = |ticket| exchange.put(give(trunkline_http_exchange { port: port.clone(), ticket }));
         let begin = |core: &Port| core.http_request_message(listener.inner.handle, &request, end_of_request);
         let data = Arc::new(user_data);
@@ -70,10 +70,10 @@ pub unsafe extern "C" fn trunkline_http_request(
     })
 }
 
-/// Gives the next `len` bytes of the request's body; `end`: they are the last (`len` may be 0).
-/// They are copied. `wanted` may be NULL; otherwise it gets whether further ones are of use: they
-/// are not if the body is too long or the request was refused already. The response comes all the
-/// same.
+/// Passes the next `len` bytes of the request's body; `end` marks the last ones (`len` may be 0).
+/// They are copied. `wanted` may be NULL; otherwise it receives whether more of the body is needed:
+/// it is not if the body is too long or the request was already refused. The response still
+/// follows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_body(
     exchange: *mut trunkline_http_exchange,
@@ -93,8 +93,8 @@ pub unsafe extern "C" fn trunkline_http_body(
     })
 }
 
-/// Lets so many more bytes of the response come. The first 65,536 come without; after that, grant
-/// the length of each chunk once it was passed on: a client that reads slowly then costs no memory.
+/// Allows that many more bytes of the response. The first 65,536 need no credit; after that, grant
+/// the length of each chunk once you have passed it on, so that slow clients do not use up memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_credit(exchange: *mut trunkline_http_exchange, len: usize) -> trunkline_result {
     guard_result(|| {
@@ -103,15 +103,15 @@ pub unsafe extern "C" fn trunkline_http_credit(exchange: *mut trunkline_http_exc
     })
 }
 
-/// The client is gone: its call is cancelled, and the end comes with `TRUNKLINE_CANCELLED`. An
-/// exchange that is over is left as it is.
+/// Reports that the client has disconnected: its call is cancelled, and the exchange ends with
+/// `TRUNKLINE_CANCELLED`. No effect if the exchange has already ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_cancel(exchange: *mut trunkline_http_exchange) -> trunkline_result {
     guard_result(|| handle!(exchange).cancel())
 }
 
-/// Frees an exchange. One that is not over is cancelled, and no callback of it runs any more. May
-/// be called inside its callbacks. NULL is allowed.
+/// Frees an exchange. If it has not ended, it is cancelled, and its callbacks no longer run.
+/// Allowed inside its callbacks. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_exchange_free(exchange: *mut trunkline_http_exchange) {
     free!(exchange)

@@ -21,9 +21,10 @@ pub enum trunkline_json_kind {
     TRUNKLINE_JSON_OBJECT = 5,
 }
 
-/// Finds the value at a JSON pointer (RFC 6901) such as "/content/0/text"; "" is the whole. `value`
-/// is a slice of `json`: JSON again, so a string keeps its quotes. `TRUNKLINE_NOT_FOUND` if there
-/// is nothing at that place, `TRUNKLINE_INVALID_ARGUMENT` if `json` is not JSON.
+/// Finds the value at a JSON pointer (RFC 6901) such as "/content/0/text"; "" is the whole
+/// document. `value` is a slice of `json`: still JSON, so a string keeps its quotes.
+/// `TRUNKLINE_NOT_FOUND` if there is nothing there, `TRUNKLINE_INVALID_ARGUMENT` if `json` is not
+/// valid JSON.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_get(
     json: trunkline_str,
@@ -36,7 +37,7 @@ pub unsafe extern "C" fn trunkline_json_get(
     })
 }
 
-/// The text of the string at a JSON pointer, without quotes and escapes. `value` is yours:
+/// The string at a JSON pointer, without quotes and escapes. The caller owns `value`; free it with
 /// `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` also if the value is not a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_get_text(
@@ -64,8 +65,8 @@ pub unsafe extern "C" fn trunkline_json_get_number(
     })
 }
 
-/// The whole number at a JSON pointer, exactly: a double has only 53 bits.
-/// `TRUNKLINE_NOT_FOUND` also if the value is not a whole number, or beyond 64 bits.
+/// The integer at a JSON pointer, exactly: a double has only 53 bits. `TRUNKLINE_NOT_FOUND` also if
+/// the value is not an integer, or exceeds 64 bits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_get_int64(
     json: trunkline_str,
@@ -116,11 +117,12 @@ pub unsafe extern "C" fn trunkline_json_get_count(
     })
 }
 
-/// Walks an array or an object, one element or member for each call, in linear time; `json` is the
-/// array or object itself, such as a value of `trunkline_json_get`. `cursor` is 0 at first.
-/// `key` is the name of a member as it is written between its quotes, empty in an array; it may be
-/// NULL. `value` is JSON. Both are slices of `json`. `TRUNKLINE_NOT_FOUND` at the end,
-/// `TRUNKLINE_INVALID_ARGUMENT` if `json` is neither an array nor an object, or invalid so far.
+/// Iterates over an array or an object, one element or member per call, in linear time; `json` is
+/// the array or object itself, such as a value from `trunkline_json_get`. `cursor` starts at 0.
+/// `key` is the name of a member as written between its quotes, empty in an array; it may be NULL.
+/// `value` is JSON. Both are slices of `json`. `TRUNKLINE_NOT_FOUND` at the end,
+/// `TRUNKLINE_INVALID_ARGUMENT` if `json` is neither an array nor an object, or is invalid up to
+/// this point.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_next(
     json: trunkline_str,
@@ -139,7 +141,7 @@ pub unsafe extern "C" fn trunkline_json_next(
     })
 }
 
-/// The truth value at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is neither true nor
+/// The boolean at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is neither true nor
 /// false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_get_bool(
@@ -153,7 +155,7 @@ pub unsafe extern "C" fn trunkline_json_get_bool(
     })
 }
 
-/// Writes a text as a JSON string, quotes and escapes included. `json` is yours:
+/// Writes a JSON string, adding quotes and escapes. The caller owns `json`; free it with
 /// `trunkline_text_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_string(
@@ -168,8 +170,8 @@ pub unsafe extern "C" fn trunkline_json_string(
     })
 }
 
-/// Writes bytes as a JSON string in Base64, such as the `data` of an image or a `blob`. `json` is
-/// yours: `trunkline_text_free`.
+/// Writes bytes as a Base64 JSON string, such as the `data` of an image or a `blob`. The caller
+/// owns `json`; free it with `trunkline_text_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_base64(
     data: *const c_void,

@@ -4,7 +4,7 @@ use crate::edge::prelude::*;
 use crate::json::required;
 use crate::json_writer::trunkline_json_writer;
 
-/// An object of this library that the function changes.
+/// A library object that the function modifies.
 macro_rules! writer {
     ($writer:ident, $step:expr) => {
         guard_result(|| {
@@ -15,7 +15,7 @@ macro_rules! writer {
     };
 }
 
-/// Makes a JSON writer. `writer` is yours: `trunkline_json_writer_free`.
+/// Creates a JSON writer. The caller owns `writer`; free it with `trunkline_json_writer_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_writer_new(
     writer: *mut *mut trunkline_json_writer,
@@ -60,8 +60,8 @@ pub unsafe extern "C" fn trunkline_json_writer_text(
     writer!(writer, |writer| writer.value(serde_json::Value::from(text!(text)).to_string().as_bytes()))
 }
 
-/// Writes a number, with as many digits as it takes to read the same one. Infinite numbers and NaN
-/// are `TRUNKLINE_INVALID_ARGUMENT`: JSON has none.
+/// Writes a number, with as many digits as needed to read back the same value. Infinities and NaN
+/// give `TRUNKLINE_INVALID_ARGUMENT`: JSON has none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_writer_number(
     writer: *mut trunkline_json_writer,
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn trunkline_json_writer_number(
     })
 }
 
-/// Writes a whole number.
+/// Writes an integer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_writer_int64(
     writer: *mut trunkline_json_writer,
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn trunkline_json_writer_null(writer: *mut trunkline_json_
     writer!(writer, |writer| writer.value(b"null"))
 }
 
-/// Writes a value that is JSON already, such as one that `trunkline_json_get` has found.
+/// Writes a value that already is JSON, such as one from `trunkline_json_get`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_writer_json(
     writer: *mut trunkline_json_writer,
@@ -107,9 +107,9 @@ pub unsafe extern "C" fn trunkline_json_writer_json(
     writer!(writer, |writer| writer.value(required("json", text!(json))?.get().as_bytes()))
 }
 
-/// Gives the text, and empties the writer for the next one. `json` is yours: `trunkline_text_free`.
-/// Fails with the first failure of a function before, or with `TRUNKLINE_INVALID_ARGUMENT` if
-/// something was not ended or nothing was written.
+/// Returns the JSON, and empties the writer for reuse. The caller owns `json`; free it with
+/// `trunkline_text_free`. Fails with the first failure of an earlier function, or with
+/// `TRUNKLINE_INVALID_ARGUMENT` if something was not ended or nothing was written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_writer_finish(
     writer: *mut trunkline_json_writer,

@@ -13,25 +13,24 @@ use trunkline_result::*;
 pub enum trunkline_result {
     /// It worked.
     TRUNKLINE_OK = 0,
-    /// The peer answered with a JSON-RPC error. Raised by a handler, it is the error that the
-    /// caller gets. See `trunkline_error_code`.
+    /// The peer replied with a JSON-RPC error. Raised in a handler, it is the error that the
+    /// caller receives. See `trunkline_error_code`.
     TRUNKLINE_PROTOCOL = 1,
-    /// No answer came in time. The peer was sent a cancellation.
+    /// No reply arrived in time. The peer was sent a cancellation.
     TRUNKLINE_TIMEOUT = 2,
     /// The caller cancelled the request.
     TRUNKLINE_CANCELLED = 3,
-    /// The connection, the listener or the port is closed, or was closed while the caller waited.
+    /// The connection, listener or port is closed, or was closed while waiting.
     TRUNKLINE_CLOSED = 4,
-    /// The connection could not be made or broke, or the peer's answer is not a result of the
-    /// method. The error has the facts of the connection. See `trunkline_error_json`.
+    /// The connection failed, or the peer's reply is not a valid result of the method. The error
+    /// carries the facts of the connection. See `trunkline_error_json`.
     TRUNKLINE_TRANSPORT = 5,
-    /// The two sides have no revision of the protocol in common.
+    /// The two sides have no protocol revision in common.
     TRUNKLINE_VERSION_MISMATCH = 6,
-    /// An argument of this library's own functions is invalid; the message names it and the
-    /// reason.
+    /// An argument passed to this library is invalid; the message names it and the reason.
     TRUNKLINE_INVALID_ARGUMENT = 7,
-    /// A limit was reached, here or at the server: requests in flight, calls waiting, or bytes.
-    /// Or the store of the server is away.
+    /// A limit was reached, locally or at the server: requests in flight, queued calls, or bytes.
+    /// Or the server's store is unavailable.
     TRUNKLINE_BUSY = 8,
     /// The call would wait on the very thread that has to do the work.
     TRUNKLINE_BLOCKING = 9,
@@ -43,10 +42,10 @@ pub enum trunkline_result {
     /// failure. See `trunkline_answer_callback`.
     TRUNKLINE_SUSPENDED = 12,
     /// The server needs input before it has a result, and the options of the call say that the
-    /// caller gives it. The error has the requests: the call is made again with the answers.
+    /// caller supplies it. The error carries the requests: call again with the answers.
     TRUNKLINE_INPUT_REQUIRED = 13,
-    /// The server demands authorization: a request was refused with 401, or with 403 for a token
-    /// that does not suffice, or no credentials were got. The error has its demands.
+    /// The server requires authorization: a request was refused with 401, or with 403 because the
+    /// token does not suffice, or no credentials were obtained. The error carries the challenge.
     TRUNKLINE_AUTHORIZATION_REQUIRED = 14,
     /// The server has not declared what the call needs.
     TRUNKLINE_UNSUPPORTED = 15,

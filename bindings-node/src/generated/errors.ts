@@ -33,8 +33,8 @@ abstract class ErrorOfKind extends Error {
 }
 
 /**
- * The peer answered with a JSON-RPC error. Thrown by a handler, it is the error that the caller
- * gets.
+ * The peer replied with a JSON-RPC error. Thrown in a handler, it is the error that the caller
+ * receives.
  */
 export class ProtocolError extends ErrorOfKind {
   /** The kind of this error, by which the type of a caught error narrows. */
@@ -51,7 +51,7 @@ export class ProtocolError extends ErrorOfKind {
   }
 }
 
-/** No answer came in time. The peer was sent a cancellation. */
+/** No reply arrived in time. The peer was sent a cancellation. */
 export class TimeoutError extends ErrorOfKind {
   /** The kind of this error, by which the type of a caught error narrows. */
   readonly kind = "timeout";
@@ -63,15 +63,15 @@ export class CancelledError extends ErrorOfKind {
   readonly kind = "cancelled";
 }
 
-/** The connection, the listener or the port is closed, or was closed while the caller waited. */
+/** The connection, listener or port is closed, or was closed while waiting. */
 export class ClosedError extends ErrorOfKind {
   /** The kind of this error, by which the type of a caught error narrows. */
   readonly kind = "closed";
 }
 
 /**
- * The connection could not be made or broke, or the peer's answer is not a result of the method.
- * The error has the facts of the connection.
+ * The connection failed, or the peer's reply is not a valid result of the method. The error carries
+ * the facts of the connection.
  */
 export class TransportError extends ErrorOfKind {
   /** The kind of this error, by which the type of a caught error narrows. */
@@ -107,21 +107,21 @@ export class TransportError extends ErrorOfKind {
   }
 }
 
-/** The two sides have no revision of the protocol in common. */
+/** The two sides have no protocol revision in common. */
 export class VersionError extends ErrorOfKind {
   /** The kind of this error, by which the type of a caught error narrows. */
   readonly kind = "version";
 }
 
-/** An argument of this library's own functions is invalid; the message names it and the reason. */
+/** An argument passed to this library is invalid; the message names it and the reason. */
 export class InvalidArgumentError extends ErrorOfKind {
   /** The kind of this error, by which the type of a caught error narrows. */
   readonly kind = "invalidArgument";
 }
 
 /**
- * A limit was reached, here or at the server: requests in flight, calls waiting, or bytes. Or the
- * store of the server is away.
+ * A limit was reached, locally or at the server: requests in flight, queued calls, or bytes. Or the
+ * server's store is unavailable.
  */
 export class BusyError extends ErrorOfKind {
   /** The kind of this error, by which the type of a caught error narrows. */
@@ -148,7 +148,7 @@ export class InternalError extends ErrorOfKind {
 
 /**
  * The server needs input before it has a result, and the options of the call say that the caller
- * gives it. The error has the requests: the call is made again with the answers.
+ * supplies it. The error carries the requests: call again with the answers.
  */
 export class InputRequiredError extends ErrorOfKind {
   /** The kind of this error, by which the type of a caught error narrows. */
@@ -170,8 +170,8 @@ export class InputRequiredError extends ErrorOfKind {
 }
 
 /**
- * The server demands authorization: a request was refused with 401, or with 403 for a token that
- * does not suffice, or no credentials were got. The error has its demands.
+ * The server requires authorization: a request was refused with 401, or with 403 because the token
+ * does not suffice, or no credentials were obtained. The error carries the challenge.
  */
 export class AuthorizationRequiredError extends ErrorOfKind {
   /** The kind of this error, by which the type of a caught error narrows. */

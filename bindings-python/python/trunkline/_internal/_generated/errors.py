@@ -22,8 +22,8 @@ class TrunklineError(Exception):
 
 
 class ProtocolError(TrunklineError):
-    """The peer answered with a JSON-RPC error. Raised by a handler, it is the error that the
-    caller gets.
+    """The peer replied with a JSON-RPC error. Raised in a handler, it is the error that the
+    caller receives.
     """
 
     kind = "protocol"
@@ -41,7 +41,7 @@ class ProtocolError(TrunklineError):
 
 
 class TimeoutError(TrunklineError, builtins.TimeoutError):  # noqa: A001 - the name of the kind
-    """No answer came in time. The peer was sent a cancellation."""
+    """No reply arrived in time. The peer was sent a cancellation."""
 
     kind = "timeout"
 
@@ -53,14 +53,14 @@ class CancelledError(TrunklineError):
 
 
 class ClosedError(TrunklineError, ConnectionError):
-    """The connection, the listener or the port is closed, or was closed while the caller waited."""
+    """The connection, listener or port is closed, or was closed while waiting."""
 
     kind = "closed"
 
 
 class TransportError(TrunklineError, ConnectionError):
-    """The connection could not be made or broke, or the peer's answer is not a result of the
-    method. The error has the facts of the connection.
+    """The connection failed, or the peer's reply is not a valid result of the method. The error
+    carries the facts of the connection.
     """
 
     kind = "transport"
@@ -101,22 +101,20 @@ class TransportError(TrunklineError, ConnectionError):
 
 
 class VersionError(TrunklineError):
-    """The two sides have no revision of the protocol in common."""
+    """The two sides have no protocol revision in common."""
 
     kind = "version"
 
 
 class InvalidArgumentError(TrunklineError, ValueError):
-    """An argument of this library's own functions is invalid; the message names it and the
-    reason.
-    """
+    """An argument passed to this library is invalid; the message names it and the reason."""
 
     kind = "invalidArgument"
 
 
 class BusyError(TrunklineError):
-    """A limit was reached, here or at the server: requests in flight, calls waiting, or bytes.
-    Or the store of the server is away.
+    """A limit was reached, locally or at the server: requests in flight, queued calls, or bytes.
+    Or the server's store is unavailable.
     """
 
     kind = "busy"
@@ -142,7 +140,7 @@ class InternalError(TrunklineError):
 
 class InputRequiredError(TrunklineError):
     """The server needs input before it has a result, and the options of the call say that the
-    caller gives it. The error has the requests: the call is made again with the answers.
+    caller supplies it. The error carries the requests: call again with the answers.
     """
 
     kind = "inputRequired"
@@ -163,8 +161,8 @@ class InputRequiredError(TrunklineError):
 
 
 class AuthorizationRequiredError(TrunklineError, PermissionError):
-    """The server demands authorization: a request was refused with 401, or with 403 for a token
-    that does not suffice, or no credentials were got. The error has its demands.
+    """The server requires authorization: a request was refused with 401, or with 403 because the
+    token does not suffice, or no credentials were obtained. The error carries the challenge.
     """
 
     kind = "authorizationRequired"
