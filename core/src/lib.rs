@@ -101,8 +101,8 @@
 //!
 //! # Cargo features
 //!
-//! All are on by default (`full`), except for the last three. A stdio server only needs `server`
-//! and `stdio`. Each item in this documentation lists the features it requires.
+//! The first ten are on by default; `full` also has the next five. A server over stdio only needs
+//! `server` and `stdio`. Each item of this documentation names the features that it needs.
 //!
 //! | feature | adds |
 //! | --- | --- |
@@ -111,17 +111,20 @@
 //! | `tokio` | the runtime, and connections in memory; every transport turns it on |
 //! | `stdio` | [`Server::serve_stdio`] |
 //! | `child-process` | [`ChildCommand`], for clients of servers that they start |
-//! | `terminal` | forms and pages of servers, answered at the terminal of a client |
 //! | `http-server` | [`Server::listen`], [`Server::into_service`]: Streamable HTTP and HTTP+SSE |
 //! | `http-client` | URLs and [`HttpEndpoint`] as targets of a client, with TLS by rustls |
 //! | `auth` | access tokens at HTTP servers; with `http-client`, OAuth of clients |
-//! | `skills` | agent skills |
 //! | `schema-validation` | arguments and results are checked against their JSON Schemas |
 //! | `request-state` | handlers that ask their client for input on 2026-07-28 |
-//! | `bridge` | internal: what the bindings of other languages need |
+//! | `login` | OAuth with the user's browser, and tokens on disk |
+//! | `config-files` | configuration files such as `mcp.json` as targets of clients |
+//! | `terminal` | forms and pages of servers, answered at the terminal of a client |
+//! | `directories` | the files of folders as resources |
+//! | `skills` | agent skills |
 //! | `store-sqlite` | state in a SQLite file, shared by the workers of a machine |
 //! | `store-redis` | state in Redis or Valkey, shared by workers |
-//! | `opentelemetry` | spans and measurements by the API of OpenTelemetry |
+//! | `opentelemetry` | spans and measurements through the API of OpenTelemetry |
+//! | `bridge` | internal: what the bindings of other languages need |
 //!
 //! # Other crates in the API
 //!
@@ -140,7 +143,7 @@
 // Only `transport` and tests may use what clippy.toml disallows.
 #![cfg_attr(test, allow(clippy::disallowed_types))]
 // Code that only another feature uses is not an error; with all features enabled, it would be.
-#![cfg_attr(not(feature = "full"), allow(dead_code, unused_imports))]
+#![cfg_attr(not(all(feature = "full", feature = "bridge")), allow(dead_code, unused_imports))]
 
 /// The README of the crate, whose program is compiled as a documentation test.
 #[cfg(all(doctest, feature = "full"))]

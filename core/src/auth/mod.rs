@@ -35,7 +35,9 @@ mod tests;
 
 pub use crate::client_auth::{AuthError, ClientAuth};
 #[cfg(feature = "http-client")]
-pub use crate::transport::{FileStore, HttpNetwork, LoopbackHandler};
+pub use crate::transport::HttpNetwork;
+#[cfg(feature = "login")]
+pub use crate::transport::{FileStore, LoopbackHandler};
 pub use algorithm::Algorithm;
 pub use authorization::Authorization;
 pub use client::{

@@ -1,11 +1,13 @@
 //! Building a server.
 
+#[cfg(feature = "directories")]
+use super::DirectoryDefinition;
 use super::{
-    AsyncHandler, CallError, CompletionDefinition, CompletionTarget, Context, DirectoryDefinition, HandlerArguments,
-    IntoCompletionResult, IntoDefinition, IntoPromptResult, IntoRequestResult, IntoResourceResult, IntoToolResult,
-    MiddlewareDefinition, Next, Prompt, PromptDefinition, Provider, ProviderDefinition, RegisterError,
-    RequestHandlerDefinition, Resource, ResourceDefinition, ResourceTemplate, ResourceTemplateDefinition, Server,
-    ServerOptions, Tool, ToolDefinition, ToolError,
+    AsyncHandler, CallError, CompletionDefinition, CompletionTarget, Context, HandlerArguments, IntoCompletionResult,
+    IntoDefinition, IntoPromptResult, IntoRequestResult, IntoResourceResult, IntoToolResult, MiddlewareDefinition,
+    Next, Prompt, PromptDefinition, Provider, ProviderDefinition, RegisterError, RequestHandlerDefinition, Resource,
+    ResourceDefinition, ResourceTemplate, ResourceTemplateDefinition, Server, ServerOptions, Tool, ToolDefinition,
+    ToolError,
     lifespan::LifespanFunctions,
     server_hooks::{HooksDraft, ServerHooks},
     typed,
@@ -205,11 +207,13 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     }
 
     /// Serves the files of a folder as resources; see [`DirectoryDefinition`].
+    #[cfg(feature = "directories")]
     pub fn directory(self, uri: impl Into<String>, path: impl Into<std::path::PathBuf>) -> Self {
         self.add_directory(DirectoryDefinition::new(uri, path))
     }
 
     /// Serves the files of a folder as resources, with all settings.
+    #[cfg(feature = "directories")]
     pub fn add_directory(self, entry: DirectoryDefinition) -> Self {
         self.adding(|server| server.add_directory(entry).map(drop))
     }

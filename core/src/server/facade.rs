@@ -1,7 +1,8 @@
 //! A server: its features, its conversations and its tasks.
 
+#[cfg(feature = "directories")]
+use super::directory::DirectoryDefinition;
 use super::{
-    directory::DirectoryDefinition,
     feature_handle::FeatureHandle,
     lifespan::LifespanUse,
     methods,
@@ -247,6 +248,7 @@ impl Server {
     ///
     /// # Errors
     /// If the URI is malformed, or the path is not that of a folder.
+    #[cfg(feature = "directories")]
     pub fn add_directory(
         &self,
         entry: DirectoryDefinition,

@@ -1,6 +1,7 @@
 //! Servers: builder, registry, handlers and their context.
 
 mod builder;
+#[cfg(feature = "directories")]
 mod directory;
 mod facade;
 mod feature_handle;
@@ -22,6 +23,7 @@ mod tests;
 
 pub use crate::engine::RequestInfo;
 pub use builder::ServerBuilder;
+#[cfg(feature = "directories")]
 pub use directory::DirectoryDefinition;
 pub use facade::Server;
 pub use feature_handle::FeatureHandle;

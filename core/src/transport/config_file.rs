@@ -1,13 +1,15 @@
 //! Configurations from files, with the environment of this process.
 
-use crate::client::{
-    ConfigError, ServerEntry, ServersConfig,
-    config::{HOME, json},
-};
+#[cfg(feature = "config-files")]
+use crate::client::config::json;
+use crate::client::{ConfigError, ServerEntry, ServersConfig, config::HOME};
 use serde_json::Value;
-use std::{collections::BTreeMap, env, fs::File, io::Read, path::Path};
+use std::{collections::BTreeMap, env, path::Path};
+#[cfg(feature = "config-files")]
+use std::{fs::File, io::Read};
 
 /// More than any configuration needs; a wrong file is found out early.
+#[cfg(feature = "config-files")]
 const MAX_BYTES: u64 = 4 << 20;
 /// The variable with the user's directory.
 const HOME_VARIABLE: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
@@ -21,6 +23,7 @@ impl ServersConfig {
     /// # Errors
     /// If the file cannot be read, or is not a configuration. An entry with an error is not an
     /// error here.
+    #[cfg(feature = "config-files")]
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         Self::from_file_with(path, &BTreeMap::new())
     }
@@ -30,6 +33,7 @@ impl ServersConfig {
     ///
     /// # Errors
     /// As for [`ServersConfig::from_file`].
+    #[cfg(feature = "config-files")]
     pub fn from_file_with(path: impl AsRef<Path>, variables: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
         let path = path.as_ref();
         Self::read(&json_file(path)?, &path.display().to_string(), &variable(variables))
@@ -59,6 +63,7 @@ impl ServerEntry {
     ///
     /// # Errors
     /// If the file cannot be read, has another number of servers, or its entry has an error.
+    #[cfg(feature = "config-files")]
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         Self::from_file_with(path.as_ref(), &BTreeMap::new())
     }
@@ -116,6 +121,13 @@ pub(super) fn is_file(place: &str) -> bool {
     json && !place.contains("://") && !place.starts_with("unix:")
 }
 
+#[cfg(not(feature = "config-files"))]
+fn json_file(path: &Path) -> Result<Value, ConfigError> {
+    let problem = "cannot be read: enable the feature `config-files` of the crate trunkline";
+    Err(ConfigError::new(path.display().to_string(), problem))
+}
+
+#[cfg(feature = "config-files")]
 fn json_file(path: &Path) -> Result<Value, ConfigError> {
     let failed = |problem: String| ConfigError::new(path.display().to_string(), problem);
     let mut text = Vec::new();

@@ -6,7 +6,7 @@
 pub(crate) mod blocked;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 pub(crate) mod bound_address;
-#[cfg(any(feature = "terminal", all(feature = "auth", feature = "http-client")))]
+#[cfg(any(feature = "terminal", feature = "login"))]
 mod browser;
 #[cfg(feature = "client")]
 mod channel;
@@ -69,7 +69,9 @@ pub use listen_address::ListenAddress;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 pub use listener::Listener;
 #[cfg(all(feature = "auth", feature = "http-client"))]
-pub use oauth::{FileStore, HttpNetwork, LoopbackHandler};
+pub use oauth::HttpNetwork;
+#[cfg(feature = "login")]
+pub use oauth::{FileStore, LoopbackHandler};
 pub use store::open_store;
 #[cfg(feature = "client")]
 pub use target::Target;

@@ -6,12 +6,14 @@ mod defaults;
 mod entry;
 mod place;
 mod placeholders;
+#[cfg(feature = "config-files")]
 mod relaxed;
 
 pub use defaults::ServerDefaults;
 pub use entry::ServerEntry;
 pub use place::ConfigError;
 pub(crate) use placeholders::HOME;
+#[cfg(feature = "config-files")]
 pub(crate) use relaxed::json;
 
 use indexmap::IndexMap;
