@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import random
+import re
 import socket
 import subprocess
 import sys
@@ -34,6 +35,11 @@ class Heard(list[tuple[float, "float | None", "str | None"]]):
 
 def ignore(_progress: float, _total: float | None, _message: str | None) -> None:
     """Asks for progress and does not look at it."""
+
+
+def named(value: object) -> str:
+    """Names a parameter alike in every process: without addresses."""
+    return re.sub(" at 0x[0-9a-f]+", "", str(value))
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, cast
 import pytest
 
 from raw import MODERN, Peer, Refused
-from support import REVISIONS, run, script, until
+from support import REVISIONS, named, run, script, until
 from trunkline import (
     Client,
     Context,
@@ -347,7 +347,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("mistake", "problem"), MISTAKES, ids=str)
+@pytest.mark.parametrize(("mistake", "problem"), MISTAKES, ids=named)
 def test_mistakes_are_noticed_where_they_are_made(mistake: Callable[[], object], problem: str) -> None:
     with pytest.raises(InvalidArgumentError, match=problem):
         mistake()

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from support import run, script
+from support import named, run, script
 from trunkline import Client, InvalidArgumentError, Server, SyncClient, TransportError
 
 ANSWERS = """
@@ -150,7 +150,7 @@ def test_options_are_judged_when_they_are_given_in_the_names_of_python() -> None
         ("resource", {"mime_type": 3}, r"^Resource template files://\{name\}: mime_type: must be a string, not 3$"),
         ("resource", {"unsafe_paths": "yes"}, '^unsafe_paths: must be true or false, not "yes"$'),
     ],
-    ids=str,
+    ids=named,
 )
 def test_options_of_features_are_judged_in_the_names_of_python(
     kind: str, options: dict[str, Any], problem: str

@@ -18,6 +18,7 @@ import pydantic
 import pytest
 from typing_extensions import NotRequired, Required, TypeAliasType
 
+from support import named
 from trunkline import Context, Field, InvalidArgumentError, Server, SyncContext
 from trunkline._internal.returns import Returns
 from trunkline._internal.schema.builder import Builder
@@ -192,7 +193,7 @@ SCHEMAS: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("tp", "schema"), SCHEMAS, ids=str)
+@pytest.mark.parametrize(("tp", "schema"), SCHEMAS, ids=named)
 def test_schema(tp: Any, schema: Any) -> None:
     assert schema_of(tp) == schema
 
@@ -242,7 +243,7 @@ VALUES: list[tuple[Any, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("tp", "json", "value"), VALUES, ids=str)
+@pytest.mark.parametrize(("tp", "json", "value"), VALUES, ids=named)
 def test_values_are_built(tp: Any, json: Any, value: Any) -> None:
     got = built(tp, json)
     assert got == value
@@ -328,7 +329,7 @@ WITHOUT_JSON: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("tp", "text"), WITHOUT_JSON, ids=str)
+@pytest.mark.parametrize(("tp", "text"), WITHOUT_JSON, ids=named)
 def test_types_without_json_are_refused(tp: Any, text: str) -> None:
     with pytest.raises(UnsupportedType, match=text):
         schema_of(tp)

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, TypedDict
 import pydantic
 import pytest
 
-from support import REVISIONS, Heard, run, until
+from support import REVISIONS, Heard, named, run, until
 from trunkline import (
     AudioContent,
     CallToolResult,
@@ -193,7 +193,7 @@ def test_an_output_schema_of_the_user() -> None:
     assert given("t", str, output_schema=text).structured_content == {"result": "t"}
 
 
-@pytest.mark.parametrize("value", [object(), [object()], {1: 2}, float("nan"), [TextContent("a"), 1]], ids=repr)
+@pytest.mark.parametrize("value", [object(), [object()], {1: 2}, float("nan"), [TextContent("a"), 1]], ids=named)
 def test_what_has_no_json_form_is_a_failure_of_the_tool(value: Any) -> None:
     for sync in (False, True):
         result = given(value, sync=sync)

@@ -23,6 +23,7 @@ import pydantic
 import pytest
 from typing_extensions import TypeAliasType
 
+from support import named
 from trunkline import (
     CallToolResult,
     Client,
@@ -150,7 +151,7 @@ UNIONS: list[tuple[Any, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("tp", "json", "value"), UNIONS, ids=str)
+@pytest.mark.parametrize(("tp", "json", "value"), UNIONS, ids=named)
 def test_the_member_of_a_union_that_fits_best_is_built(tp: Any, json: Any, value: Any) -> None:
     got = built(tp, json)
     assert got == value
@@ -166,7 +167,7 @@ REFUSED: list[tuple[Any, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("tp", "json", "reason"), REFUSED, ids=str)
+@pytest.mark.parametrize(("tp", "json", "reason"), REFUSED, ids=named)
 def test_a_union_never_hands_over_what_no_member_accepts(tp: Any, json: Any, reason: str) -> None:
     def take(value: Any) -> None: ...
 
@@ -268,7 +269,7 @@ REFUSED_ITEMS: list[tuple[Any, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("annotation", "value", "place"), REFUSED_ITEMS, ids=str)
+@pytest.mark.parametrize(("annotation", "value", "place"), REFUSED_ITEMS, ids=named)
 def test_the_error_of_a_refused_item_says_which(annotation: Any, value: Any, place: str) -> None:
     server = Server("test", version="1")
 
@@ -377,7 +378,7 @@ Shown = Annotated[int, pydantic.PlainSerializer(lambda v: f"<{v}>", return_type=
         (Sequence[int], range(2), {"result": [0, 1]}),
         (Collection[int], {"a": 1}.values(), {"result": [1]}),
     ],
-    ids=str,
+    ids=named,
 )
 def test_returned_values_are_written_as_their_types_say(annotation: Any, value: Any, json: Any) -> None:
     result = returning(value, annotation)
@@ -470,7 +471,7 @@ class Renamed:
         (Renamed, "field 'a' of Renamed: the alias 'A' needs a pydantic model"),
         (Annotated[int, pydantic.Field(validation_alias=pydantic.AliasChoices("a", "b"))], "an argument has one name"),
     ],
-    ids=str,
+    ids=named,
 )
 def test_what_a_schema_cannot_say_is_refused_at_registration(annotation: Any, problem: str) -> None:
     def tool(v: Any) -> str:
@@ -493,7 +494,7 @@ def test_what_a_schema_cannot_say_is_refused_at_registration(annotation: Any, pr
         (Annotated[Decimal, pydantic.Field(max_digits=2)], "12", "123"),
         (Annotated[int, pydantic.AfterValidator(_even), Field(ge=2)], 2, 0),
     ],
-    ids=str,
+    ids=named,
 )
 def test_bounds_that_a_schema_cannot_say_are_checked_by_pydantic(annotation: Any, good: Any, bad: Any) -> None:
     server = Server("test", version="1")
@@ -541,7 +542,7 @@ LIBRARY_VALUES: list[tuple[Any, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("tp", "json", "value"), LIBRARY_VALUES, ids=str)
+@pytest.mark.parametrize(("tp", "json", "value"), LIBRARY_VALUES, ids=named)
 def test_types_of_libraries_and_time_spans_are_understood(tp: Any, json: Any, value: Any) -> None:
     server = Server("types", version="1")
     seen: list[Any] = []
@@ -745,7 +746,7 @@ Prices = NewType("Prices", dict[str, int])
 Aliased = TypeAliasType("Aliased", dict[str, int])
 
 
-@pytest.mark.parametrize("annotation", [Prices, Aliased, OrderedDict[str, int], defaultdict[str, int]], ids=str)
+@pytest.mark.parametrize("annotation", [Prices, Aliased, OrderedDict[str, int], defaultdict[str, int]], ids=named)
 def test_a_map_by_another_name_is_structured_content_too(annotation: Any) -> None:
     server = Server("maps", version="1")
 
@@ -768,7 +769,7 @@ KEYS = [
 ]
 
 
-@pytest.mark.parametrize(("annotation", "value", "json"), KEYS, ids=str)
+@pytest.mark.parametrize(("annotation", "value", "json"), KEYS, ids=named)
 def test_keys_of_a_type_are_written_as_text(annotation: Any, value: Any, json: Any) -> None:
     result = returning(value, annotation)
     assert result.structured_content == json, result.text
@@ -884,7 +885,7 @@ class Unknown:
         ({(1, 2): "a"}, dict[int, str], "$: keys must be text, not tuple"),
         ({1: "a"}, None, "$: keys must be str, not int"),
     ],
-    ids=str,
+    ids=named,
 )
 def test_what_cannot_be_sent_is_named_with_tool_file_line_and_path(
     value: Any, annotation: Any, problem: str, caplog: pytest.LogCaptureFixture
