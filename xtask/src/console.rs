@@ -1,6 +1,18 @@
-//! Progress on the console: in colour and in place on a terminal, plain lines in a pipe.
+//! What is shown of the work: lines that stay, and those of what is being done: in place on a
+//! terminal, and every few seconds in a pipe.
 
+use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write, stdout};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+const ON_TERMINAL: Duration = Duration::from_millis(200);
+const IN_PIPE: Duration = Duration::from_secs(5);
+/// Characters of the line on a terminal, and of what one task said last.
+const COLUMNS: usize = 100;
+const WORDS: usize = 60;
 
 #[derive(Clone, Copy)]
 pub(crate) enum Colour {
@@ -10,47 +22,140 @@ pub(crate) enum Colour {
     Bold,
 }
 
-pub(crate) struct Console {
-    terminal: bool,
-    colours: bool,
+pub(crate) fn paint(colour: Colour, text: &str) -> String {
+    let code = match colour {
+        Colour::Green => "32",
+        Colour::Red => "31",
+        Colour::Dim => "2",
+        Colour::Bold => "1",
+    };
+    let has_colours = stdout().is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+    if has_colours { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-impl Console {
-    pub(crate) fn new() -> Self {
-        let terminal = stdout().is_terminal();
-        let colours = terminal
-            && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-            && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
-        Self { terminal, colours }
-    }
+/// A line that stays.
+pub(crate) fn line(text: &str) {
+    board().show(text);
+}
 
-    pub(crate) fn paint(&self, colour: Colour, text: &str) -> String {
-        let code = match colour {
-            Colour::Green => "32",
-            Colour::Red => "31",
-            Colour::Dim => "2",
-            Colour::Bold => "1",
-        };
-        if self.colours { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
-    }
+/// A task that is shown until this is dropped.
+pub(crate) struct Task {
+    id: u64,
+    before: Option<u64>,
+}
 
-    /// A line that stays.
-    pub(crate) fn line(&self, text: &str) {
-        let clear = if self.terminal { "\r\x1b[2K" } else { "" };
+/// Begins a task on this thread.
+pub(crate) fn begin(name: &str) -> Task {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let id = NEXT.fetch_add(1, Ordering::Relaxed);
+    let mut board = board();
+    board.tasks.insert(id, Doing { name: name.to_owned(), start: Instant::now(), said: String::new() });
+    Task { id, before: CURRENT.replace(Some(id)) }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        CURRENT.set(self.before);
+        board().tasks.remove(&self.id);
+    }
+}
+
+/// The task of this thread, for threads that work for it.
+pub(crate) fn current() -> Option<u64> {
+    CURRENT.get()
+}
+
+/// Makes this thread work for a task.
+pub(crate) fn work_for(task: Option<u64>) {
+    CURRENT.set(task);
+}
+
+/// The latest news of the task of this thread.
+pub(crate) fn news(text: &str) {
+    let (text, mut board) = (text.trim(), board());
+    let Some(doing) = CURRENT.get().and_then(|id| board.tasks.get_mut(&id)) else { return };
+    // Machines speak to each other in lines of JSON.
+    if !text.is_empty() && !text.starts_with('{') {
+        doing.said = text.chars().filter(|one| !one.is_control()).take(WORDS).collect();
+    }
+}
+
+/// Shows what is being done until the program ends.
+pub(crate) fn show_tasks() {
+    std::thread::spawn(|| {
+        let pause = if stdout().is_terminal() { ON_TERMINAL } else { IN_PIPE };
+        loop {
+            std::thread::sleep(pause.min(Duration::from_secs(1)));
+            board().tick();
+        }
+    });
+}
+
+thread_local! {
+    static CURRENT: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+struct Doing {
+    name: String,
+    start: Instant,
+    said: String,
+}
+
+struct Board {
+    tasks: BTreeMap<u64, Doing>,
+    shown: Option<Instant>,
+}
+
+static BOARD: Mutex<Board> = Mutex::new(Board { tasks: BTreeMap::new(), shown: None });
+
+fn board() -> MutexGuard<'static, Board> {
+    BOARD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Board {
+    fn show(&mut self, text: &str) {
+        let clear = if stdout().is_terminal() { "\r\x1b[2K" } else { "" };
         println!("{clear}{text}");
         let _ = stdout().flush();
+        self.shown = Some(Instant::now());
     }
 
-    /// A line that the next one replaces; in a pipe it is left out.
-    pub(crate) fn progress(&self, text: &str) {
-        if self.terminal {
-            print!("\r\x1b[2K{}", self.paint(Colour::Dim, &text.chars().take(100).collect::<String>()));
+    fn tick(&mut self) {
+        let is_silent = self.shown.is_none_or(|shown| shown.elapsed() >= IN_PIPE);
+        if stdout().is_terminal() {
+            print!("\r\x1b[2K{}", paint(Colour::Dim, &self.tasks().chars().take(COLUMNS).collect::<String>()));
             let _ = stdout().flush();
+        } else if is_silent && !self.tasks.is_empty() {
+            let tasks = self.tasks();
+            self.show(&format!("  {tasks}"));
         }
     }
 
-    /// The start of a longer step: shown in place on a terminal, as a line in a pipe.
-    pub(crate) fn step(&self, text: &str) {
-        if self.terminal { self.progress(text) } else { self.line(text) }
+    /// The tasks, the youngest first: older ones may have it as a part.
+    fn tasks(&self) -> String {
+        let of_task = |doing: &Doing| {
+            let (name, seconds) = (&doing.name, doing.start.elapsed().as_secs());
+            let said = if doing.said.is_empty() { String::new() } else { format!(": {}", doing.said) };
+            format!("{name} ({seconds} s){said}")
+        };
+        self.tasks.values().rev().map(of_task).collect::<Vec<_>>().join(" | ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_are_shown_with_their_latest_news() {
+        let task = begin("build");
+        news("Compiling one");
+        news("   Compiling two\u{1b}\n");
+        news("{\"json\": 1}");
+        assert_eq!(board().tasks(), "build (0 s): Compiling two");
+        drop(task);
+        assert_eq!(board().tasks(), "");
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use serde_json::json;
 
 use crate::build;
-use crate::console::{Colour, Console};
+use crate::console::{self, Colour};
 use crate::language::Language;
 use crate::matrix::{self, Cell, Features, Findings, Status, Table};
 use crate::report;
@@ -21,28 +21,28 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     };
     build::languages(workspace, &languages)?;
 
-    let console = Console::new();
     let features = Features::load(workspace)?;
     let pairings = matrix::ours(&languages);
     let start = Instant::now();
+    let _task = console::begin("every feature with every client and server");
     let findings = matrix::play_all(workspace, &pairings, &features, |done, name| {
-        console.progress(&format!("{done} of {} pairs … last: {name}", pairings.len()));
+        console::news(&format!("{done} of {} pairs … last: {name}", pairings.len()));
     })?;
     let seconds = start.elapsed().as_secs_f64();
 
     let table = summary(&features, &findings, &languages);
-    console.line(&format!("\n{}", console.paint(Colour::Bold, table.title)));
-    console.line(&table.to_console());
+    console::line(&format!("\n{}", console::paint(Colour::Bold, table.title)));
+    console::line(&table.to_console());
     let failed = findings.failed();
     let passed = findings.passed();
     for line in findings.failures() {
-        console.line(&format!("{} {}", console.paint(Colour::Red, "✗"), line.replace('\n', "\n    ")));
+        console::line(&format!("{} {}", console::paint(Colour::Red, "✗"), line.replace('\n', "\n    ")));
     }
     let sum = format!(
         "{passed} of {} cells: each a feature of one client with one server over one transport in one revision, in {seconds:.1} s",
         passed + failed
     );
-    console.line(&console.paint(if failed == 0 { Colour::Green } else { Colour::Red }, &sum));
+    console::line(&console::paint(if failed == 0 { Colour::Green } else { Colour::Red }, &sum));
     let cells: Vec<_> = findings.cells.iter().map(Cell::to_json).collect();
     report::write(workspace, "demo", json!({"cells": cells, "passed": passed, "failed": failed, "seconds": seconds}))?;
     Ok(failed == 0)
@@ -52,7 +52,7 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
 fn summary(features: &Features, findings: &Findings, languages: &[Language]) -> Table {
     let roles = ["client", "server"];
     let columns =
-        roles.iter().flat_map(|role| languages.iter().map(move |language| format!("{} {role}", language.name())));
+        roles.iter().flat_map(|role| languages.iter().map(move |language| format!("{} {role}", language.name)));
     matrix::table::make(
         "Medians of each feature, as client and as server",
         features,

@@ -57,6 +57,7 @@ Languages: rust, python, node, c. Reports are written to target/reports/.";
 
 fn main() {
     process::stop_children_when_interrupted();
+    console::show_tasks();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match run(&arguments) {
         Ok(true) => {}

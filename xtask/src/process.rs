@@ -3,11 +3,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::console;
 use anyhow::{Context, Result, bail};
 use process_wrap::std::{ChildWrapper, CommandWrap};
 
@@ -54,9 +56,16 @@ impl Output {
 pub(crate) fn run(command: Command, deadline: Duration) -> Result<Output> {
     let start = Instant::now();
     let until = start + deadline;
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
+    console::news(&format!("{} {}", program.to_string_lossy(), words(command.get_args())));
     let mut process = Process::start(command)?;
     let (mut text, mut stdout) = (String::new(), String::new());
     while let Some(line) = process.line(until) {
+        let (Line::Out(text_of_line) | Line::Err(text_of_line)) = &line;
+        // Short commands have no news.
+        if start.elapsed() > Duration::from_secs(1) {
+            console::news(text_of_line);
+        }
         let line = match line {
             Line::Out(line) => {
                 stdout.push_str(&line);
@@ -223,11 +232,11 @@ pub(crate) fn stop_children_when_interrupted() {
 }
 
 pub(crate) fn describe(command: &Command) -> String {
-    std::iter::once(command.get_program())
-        .chain(command.get_args())
-        .map(|word| word.to_string_lossy())
-        .collect::<Vec<_>>()
-        .join(" ")
+    words(std::iter::once(command.get_program()).chain(command.get_args()))
+}
+
+fn words<'a>(words: impl Iterator<Item = &'a std::ffi::OsStr>) -> String {
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
 /// The last lines of a text.

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 
+use crate::console;
+
 /// Does all jobs on `threads` threads; `done` sees each result, with the index of its job, on this
 /// thread and as soon as it is there.
 pub(crate) fn run<J: Sync, R: Send>(
@@ -13,10 +15,12 @@ pub(crate) fn run<J: Sync, R: Send>(
 ) {
     let next = AtomicUsize::new(0);
     let (sender, results) = channel();
+    let task = console::current();
     std::thread::scope(|scope| {
         for _ in 0..threads.min(jobs.len()) {
             let (sender, next, work) = (sender.clone(), &next, &work);
             scope.spawn(move || {
+                console::work_for(task);
                 while let Some((index, job)) =
                     Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|index| Some((index, jobs.get(index)?)))
                 {

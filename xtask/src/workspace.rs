@@ -3,8 +3,11 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
+
+use crate::process::must;
 
 #[derive(Clone)]
 pub(crate) struct Workspace {
@@ -52,6 +55,15 @@ impl Workspace {
     pub(crate) fn venv_program(&self, venv: &str, program: &str) -> PathBuf {
         let folder = if cfg!(windows) { "Scripts" } else { "bin" };
         self.venv(venv).join(folder).join(format!("{program}{}", std::env::consts::EXE_SUFFIX))
+    }
+
+    /// The files of the repository that match one of the patterns, those that git does not know yet
+    /// too; without patterns, all.
+    pub(crate) fn files(&self, patterns: &[&str]) -> Result<Vec<String>> {
+        let mut git = self.command("git");
+        git.args(["ls-files", "--cached", "--others", "--exclude-standard", "--"]).args(patterns);
+        let listed = must(git, Duration::from_secs(60))?.stdout;
+        Ok(listed.lines().filter(|file| self.path(file).exists()).map(str::to_owned).collect())
     }
 
     /// A command that runs in the root of the tree.

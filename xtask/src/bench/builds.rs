@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::build::c::Workshop;
 use crate::build::{DEADLINE, launchers, node, python, step};
-use crate::console::Console;
+use crate::language::Language;
 use crate::process::must;
 use crate::stamp::{Stamp, copy_if_changed, copy_tree, files_under};
 use crate::workspace::Workspace;
@@ -19,23 +19,20 @@ pub(crate) fn home(workspace: &Workspace) -> PathBuf {
 }
 
 pub(crate) fn everything(workspace: &Workspace) -> Result<()> {
-    let console = Console::new();
-    step(&console, "ours, optimised", || {
+    step("ours, optimised", || {
         let mut cargo = workspace.cargo();
-        cargo.args(["build", "--release", "--package", "bench-rust", "--package", "trunkline-python"]);
-        cargo.args(["--package", "trunkline-node", "--package", "trunkline-c"]);
+        cargo.args(["build", "--release"]).args(Language::ALL.iter().flat_map(|one| ["--package", one.bench_crate]));
         must(cargo, DEADLINE).map(drop)
     })?;
-    step(&console, "our Rust", || our_rust(workspace))?;
-    step(&console, "our Python", || our_python(workspace))?;
-    step(&console, "our Node", || our_node(workspace))?;
-    step(&console, "our C", || our_c(workspace))?;
-    step(&console, "load generator and Rust SDK", || peers_rust(workspace))?;
-    step(&console, "Python SDKs", || peers_python(workspace))?;
-    step(&console, "TypeScript SDKs", || peers_node(workspace))
+    for language in Language::ALL {
+        step(&format!("ours in {}", language.title), || (language.build_bench)(workspace))?;
+    }
+    step("load generator and Rust SDK", || peers_rust(workspace))?;
+    step("Python SDKs", || peers_python(workspace))?;
+    step("TypeScript SDKs", || peers_node(workspace))
 }
 
-fn our_rust(workspace: &Workspace) -> Result<()> {
+pub(crate) fn our_rust(workspace: &Workspace) -> Result<()> {
     for role in ["server", "client"] {
         let program = bin(workspace, &format!("ours-rust-{role}"));
         copy_if_changed(&released(workspace, &format!("bench-{role}{}", std::env::consts::EXE_SUFFIX)), &program)?;
@@ -46,7 +43,7 @@ fn our_rust(workspace: &Workspace) -> Result<()> {
 }
 
 /// The package lies in its environment as an installed wheel would.
-fn our_python(workspace: &Workspace) -> Result<()> {
+pub(crate) fn our_python(workspace: &Workspace) -> Result<()> {
     python::make_venv(workspace, OUR_VENV, None)?;
     let package = python::site_packages(workspace, OUR_VENV)?.join("trunkline");
     copy_tree(&workspace.path("bindings-python/python/trunkline"), &package)?;
@@ -68,7 +65,7 @@ fn our_python(workspace: &Workspace) -> Result<()> {
 }
 
 /// The package lies in `node_modules` as an installed one would, beside copies of the two programs.
-fn our_node(workspace: &Workspace) -> Result<()> {
+pub(crate) fn our_node(workspace: &Workspace) -> Result<()> {
     node::install_and_compile(workspace)?;
     let folder = home(workspace).join("node");
     let package = folder.join("node_modules").join("trunkline");
@@ -83,7 +80,7 @@ fn our_node(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-fn our_c(workspace: &Workspace) -> Result<()> {
+pub(crate) fn our_c(workspace: &Workspace) -> Result<()> {
     let workshop =
         Workshop { programs: home(workspace).join("bin"), library: workspace.target.join("release"), optimise: true };
     workshop.place_library(workspace)?;

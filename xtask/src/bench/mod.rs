@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: optimised builds, then the harness in `benches/` (see its README).
 
-mod builds;
+pub(crate) mod builds;
 
 use std::process::Stdio;
 

@@ -1,14 +1,17 @@
 //! C programs, against the shared library that cargo built.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use crate::build::{DEADLINE, system};
 use crate::process::must;
 use crate::stamp::{Stamp, copy_if_changed, files_under};
+use crate::workers;
 use crate::workspace::Workspace;
 
 /// Where programs and the library that they load are made.
@@ -22,11 +25,11 @@ pub(crate) struct Workshop {
 
 /// A C program that the build made.
 pub(crate) fn program(workspace: &Workspace, name: &str) -> PathBuf {
-    Workshop::for_tests(workspace).program(name)
+    Workshop::of_tests(workspace, "").program(name)
 }
 
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
-    let workshop = Workshop::for_tests(workspace);
+    let workshop = Workshop::of_tests(workspace, "");
     workshop.place_library(workspace)?;
     for role in ["server", "client"] {
         let source = workspace.path("tests/fixtures/c").join(format!("{role}.c"));
@@ -37,7 +40,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
 
 /// Builds one more program beside the fixtures.
 pub(crate) fn build_program(workspace: &Workspace, name: &str, source: &Path) -> Result<()> {
-    let workshop = Workshop::for_tests(workspace);
+    let workshop = Workshop::of_tests(workspace, "");
     workshop.place_library(workspace)?;
     workshop.compile(workspace, name, source)
 }
@@ -64,8 +67,10 @@ pub(crate) fn name_of_library() -> String {
 }
 
 impl Workshop {
-    fn for_tests(workspace: &Workspace) -> Self {
-        Self { programs: workspace.target.join("c"), library: workspace.target.join("debug"), optimise: false }
+    /// A folder of programs in `target/c`.
+    pub(crate) fn of_tests(workspace: &Workspace, place: &str) -> Self {
+        let programs = workspace.target.join("c").join(place);
+        Self { programs, library: workspace.target.join("debug"), optimise: false }
     }
 
     pub(crate) fn program(&self, name: &str) -> PathBuf {
@@ -76,6 +81,30 @@ impl Workshop {
     pub(crate) fn place_library(&self, workspace: &Workspace) -> Result<()> {
         let library = self.library.join(workspace.library_file("trunkline"));
         copy_if_changed(&library, &self.programs.join(name_of_library()))
+    }
+
+    /// Compiles all programs of a folder, two at a time.
+    pub(crate) fn compile_all(&self, workspace: &Workspace, folder: &Path) -> Result<()> {
+        // The programs of a folder start one another, so it is asked for each of them.
+        static DONE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+        let mut done = DONE.lock().unwrap_or_else(PoisonError::into_inner);
+        if done.contains(&self.programs) {
+            return Ok(());
+        }
+        self.place_library(workspace)?;
+        let is_program =
+            |file: &PathBuf| file.parent() == Some(folder) && file.extension().is_some_and(|ending| ending == "c");
+        let sources: Vec<_> = files_under(folder)?.into_iter().filter(is_program).collect();
+        let mut faults = Vec::new();
+        let compile = |source: &PathBuf| {
+            self.compile(workspace, &source.file_stem().unwrap_or_default().to_string_lossy(), source)
+        };
+        workers::run(2, &sources, compile, |_, result| {
+            faults.extend(result.err().map(|error| format!("{error:#}")));
+        });
+        ensure!(faults.is_empty(), "{}", faults.join("\n"));
+        done.insert(self.programs.clone());
+        Ok(())
     }
 
     /// Compiles one program, unless it is there and neither its source nor the header has changed.

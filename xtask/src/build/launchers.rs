@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::build::{c, python};
 use crate::language::Language;
 use crate::stamp::write_if_changed;
 use crate::workspace::Workspace;
@@ -13,7 +12,9 @@ use crate::workspace::Workspace;
 pub(crate) fn write(workspace: &Workspace, languages: &[Language]) -> Result<()> {
     for &language in languages {
         for role in ["server", "client"] {
-            write_one(workspace, &language.launcher(workspace, role), &program(workspace, language, role))?;
+            let source = workspace.path(&format!("tests/fixtures/{}/{role}", language.name));
+            let program = (language.program)(workspace, &format!("fixture-{role}"), &source);
+            write_one(workspace, &language.launcher(workspace, role), &program)?;
         }
     }
     Ok(())
@@ -24,19 +25,6 @@ pub(crate) fn write_one(workspace: &Workspace, launcher: &Path, program: &[PathB
     let depth = launcher.strip_prefix(&workspace.root)?.components().count() - 1;
     write_if_changed(launcher, script(workspace, depth, program).as_bytes())?;
     make_executable(launcher)
-}
-
-/// Interpreter and source, or the built program.
-fn program(workspace: &Workspace, language: Language, role: &str) -> Vec<PathBuf> {
-    let source = |extension: &str| {
-        workspace.root.join("tests").join("fixtures").join(language.name()).join(format!("{role}.{extension}"))
-    };
-    match language {
-        Language::Rust => vec![workspace.built(&format!("fixture-{role}"))],
-        Language::Python => vec![workspace.venv_program(python::VENV, "python"), source("py")],
-        Language::Node => vec!["node".into(), source("mjs")],
-        Language::C => vec![c::program(workspace, &format!("fixture-{role}"))],
-    }
 }
 
 /// Paths inside the tree are found from the place of the script, so that the tree can be moved.

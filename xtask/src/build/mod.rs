@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use crate::console::{Colour, Console};
+use crate::console::{self, Colour};
 use crate::language::Language;
 use crate::workspace::Workspace;
 
@@ -22,15 +22,9 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(1800);
 
 /// Builds the parts that the fixtures of these languages need.
 pub(crate) fn languages(workspace: &Workspace, languages: &[Language]) -> Result<()> {
-    let console = Console::new();
-    step(&console, "Rust: core, bindings, fixtures", || rust::build(workspace))?;
+    step("crates: core, bindings, fixtures", || rust::build(workspace))?;
     for language in languages {
-        match language {
-            Language::Rust => {}
-            Language::Python => step(&console, "Python: virtual environment and package", || python::build(workspace))?,
-            Language::Node => step(&console, "Node: packages, addon, TypeScript", || node::build(workspace))?,
-            Language::C => step(&console, "C: fixtures", || c::build(workspace))?,
-        }
+        step(&format!("{}: package and fixtures", language.title), || (language.build)(workspace))?;
     }
     launchers::write(workspace, languages)
 }
@@ -42,11 +36,15 @@ fn installing() -> MutexGuard<'static, ()> {
 }
 
 /// One step with its time.
-pub(crate) fn step(console: &Console, name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
-    console.progress(&format!("building {name} …"));
+pub(crate) fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    let _task = console::begin(name);
     let start = Instant::now();
     work()?;
     let seconds = format!("{:.1} s", start.elapsed().as_secs_f64());
-    console.line(&format!("{} {name} {}", console.paint(Colour::Green, "built"), console.paint(Colour::Dim, &seconds)));
+    console::line(&format!(
+        "{} {name} {}",
+        console::paint(Colour::Green, "built"),
+        console::paint(Colour::Dim, &seconds)
+    ));
     Ok(())
 }

@@ -1,11 +1,13 @@
 //! The npm package: its tools from the registry, the addon that cargo built, and the compiled
 //! TypeScript.
 
+use std::path::{Path, PathBuf};
+
 use anyhow::Result;
 
 use crate::build::{DEADLINE, installing, system};
 use crate::process::must;
-use crate::stamp::{Stamp, copy_if_changed};
+use crate::stamp::{Stamp, copy_if_changed, files_under, write_if_changed};
 use crate::workspace::Workspace;
 
 pub(crate) const PACKAGE: &str = "bindings-node";
@@ -46,6 +48,33 @@ fn link_into_tree(workspace: &Workspace) -> Result<()> {
     must(node, DEADLINE).map(drop)
 }
 
+/// All TypeScript of a folder of programs in one run of its compiler, beside the packages that it
+/// imports.
+pub(crate) fn compiled(workspace: &Workspace, sources: &Path) -> Result<PathBuf> {
+    let name = sources.strip_prefix(&workspace.root)?.to_string_lossy().replace(['/', '\\'], "-");
+    let folder = workspace.path(&format!("node_modules/.{name}"));
+    let _alone = installing();
+    let mut stamp = Stamp::new(workspace, &name);
+    for settings in ["bindings-node/dist", "bindings-node/package-lock.json", "docs/snippets/tsconfig.json"] {
+        stamp = stamp.on_files(&workspace.path(settings))?;
+    }
+    stamp = stamp.on_files(&sources.join("tsconfig.json"))?;
+    for source in files_under(sources)?.iter().filter(|file| file.extension().is_some_and(|found| found == "ts")) {
+        stamp = stamp.on_files(source)?;
+    }
+    stamp.unless_done(&folder, || {
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder)?;
+        }
+        write_if_changed(&folder.join("package.json"), b"{\"type\": \"module\"}\n")?;
+        let mut tsc = workspace.command("node");
+        tsc.arg("bindings-node/node_modules/typescript/bin/tsc").arg("--project").arg(sources.join("tsconfig.json"));
+        tsc.arg("--outDir").arg(&folder);
+        must(tsc, DEADLINE).map(drop)
+    })?;
+    Ok(folder)
+}
+
 /// `npm ci` in a folder of the tree, unless its lock file is what is installed.
 pub(crate) fn install(workspace: &Workspace, package: &str) -> Result<()> {
     let version = system::node()?;
@@ -57,7 +86,7 @@ pub(crate) fn install(workspace: &Workspace, package: &str) -> Result<()> {
         .on_files(&folder.join("package-lock.json"))?
         .unless_done(&folder.join("node_modules"), || {
             let mut npm = workspace.npm(package);
-            npm.args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+            npm.args(["ci", "--no-audit", "--no-fund", "--loglevel=http"]);
             must(npm, DEADLINE).map(drop)
         })
 }

@@ -47,7 +47,7 @@ pub(crate) fn make_venv(workspace: &Workspace, name: &str, requirements: Option<
         &done,
         || {
             let mut pip = workspace.command(&interpreter);
-            pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(requirements);
+            pip.args(["-m", "pip", "install", "--disable-pip-version-check", "-r"]).arg(requirements);
             must(pip, DEADLINE)?;
             Ok(std::fs::write(&done, "")?)
         },

@@ -75,6 +75,19 @@ pub(crate) fn node() -> Result<String> {
 
 /// The C compiler for this machine.
 pub(crate) fn c_compiler() -> Result<cc::Tool> {
+    static FOUND: OnceLock<cc::Tool> = OnceLock::new();
+    match FOUND.get() {
+        Some(found) => Ok(found.clone()),
+        None => Ok(FOUND
+            .get_or_init({
+                let found = find_c_compiler()?;
+                || found
+            })
+            .clone()),
+    }
+}
+
+fn find_c_compiler() -> Result<cc::Tool> {
     let find = || {
         let host = host()?;
         let tool = cc::Build::new()

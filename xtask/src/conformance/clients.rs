@@ -12,7 +12,7 @@ use super::runner::{Loaded, Runner};
 use super::suite::{Scenario, Suite};
 use super::verdict::{Fault, Verdict};
 use super::{RESULTS, RUNS_AT_ONCE, chosen, count_of};
-use crate::console::Console;
+use crate::console;
 use crate::language::Language;
 use crate::process::tail;
 use crate::test::Count;
@@ -47,7 +47,6 @@ pub(crate) fn passed_clients(workspace: &Workspace, languages: &[Language], time
 }
 
 fn run_jobs(workspace: &Workspace, languages: &[Language], suites: &[Suite]) -> Result<Count> {
-    let console = Console::new();
     let start = Instant::now();
     let each = suites.iter().flat_map(|suite| suite.scenarios.iter().map(move |scenario| (suite, scenario)));
     let all = each.flat_map(|(suite, scenario)| languages.iter().map(move |language| (suite, scenario, *language)));
@@ -64,7 +63,7 @@ fn run_jobs(workspace: &Workspace, languages: &[Language], suites: &[Suite]) -> 
                 let (_, scenario, language) = jobs[index];
                 verdicts.push(verdict);
                 let done = verdicts.len();
-                console.progress(&format!("{done} of {total} runs … last: {} {}", language.name(), scenario.name));
+                console::news(&format!("{done} of {total} runs … last: {} {}", language.name, scenario.name));
             },
         );
     }
@@ -91,7 +90,7 @@ fn faults(
     scenario: &Scenario,
     language: Language,
 ) -> Result<Vec<Fault>> {
-    let folder = format!("{}-client", language.name());
+    let folder = format!("{}-client", language.name);
     let suite_folder = workspace.target.join(RESULTS).join(folder).join(suite.name().replace(' ', "-"));
     let results = suite_folder.join(scenario.name.replace('/', "-"));
     if results.exists() {

@@ -15,7 +15,7 @@ use anyhow::{Result, bail};
 use serde_json::json;
 
 use crate::build;
-use crate::console::{Colour, Console};
+use crate::console::{self, Colour};
 use crate::language::Language;
 use crate::report;
 use crate::test::{Count, wire};
@@ -36,7 +36,6 @@ const RESULTS: &str = "conformance";
 /// `cargo xtask conformance server` and `cargo xtask conformance client`.
 pub(crate) fn run(mut workspace: Workspace, options: &[String]) -> Result<bool> {
     let (role, languages, only) = parse(options)?;
-    let console = Console::new();
     build::languages(&workspace, &languages)?;
     let mut count = match role {
         Role::Server => {
@@ -46,17 +45,17 @@ pub(crate) fn run(mut workspace: Workspace, options: &[String]) -> Result<bool> 
         Role::Client => clients(&workspace, &languages, &only)?,
     };
     for line in count.said.lines() {
-        console.line(&if line.starts_with('✗') { console.paint(Colour::Red, line) } else { line.to_owned() });
+        console::line(&if line.starts_with('✗') { console::paint(Colour::Red, line) } else { line.to_owned() });
     }
     if workspace.records.is_some() {
         let pure = wire::check_step(&workspace, RESULTS)?;
         if pure.failed > 0 {
-            console.line(&pure.said);
+            console::line(&pure.said);
         }
-        console.line(&format!("wire purity: {}", pure.note));
+        console::line(&format!("wire purity: {}", pure.note));
         count = count.and(Count { said: String::new(), note: String::new(), ..pure });
     }
-    console.line(&format!("{} passed, {} failed", count.passed, count.failed));
+    console::line(&format!("{} passed, {} failed", count.passed, count.failed));
     Ok(count.failed == 0)
 }
 

@@ -10,7 +10,7 @@ use super::runner::DEADLINE;
 use super::suite::{Suite, Taken};
 use super::verdict::{Fault, Verdict};
 use super::{RESULTS, RUNS_AT_ONCE, chosen, count_of};
-use crate::console::Console;
+use crate::console;
 use crate::http_servers;
 use crate::language::Language;
 use crate::process::{run, tail};
@@ -22,13 +22,12 @@ use crate::workspace::Workspace;
 /// serves all revisions. `only`: words of which one stands in the name of each scenario that is
 /// run; empty: all.
 pub(crate) fn servers(workspace: &Workspace, languages: &[Language], only: &[String]) -> Result<Count> {
-    let console = Console::new();
     let start = Instant::now();
     let suites = chosen(workspace, Role::Server, only)?;
     let commands = languages.iter().map(|language| {
         let mut command = workspace.command(language.server(workspace));
         command.args(["--http", "0"]);
-        (language.name().to_owned(), command)
+        (language.name.to_owned(), command)
     });
     let (processes, urls) = http_servers::start(commands.collect());
 
@@ -40,11 +39,11 @@ pub(crate) fn servers(workspace: &Workspace, languages: &[Language], only: &[Str
     workers::run(
         RUNS_AT_ONCE,
         &jobs,
-        |(suite, language)| judge(suite, workspace, *language, urls.of(language.name())),
+        |(suite, language)| judge(suite, workspace, *language, urls.of(language.name)),
         |index, found| {
             let (suite, language) = jobs[index];
             done += 1;
-            console.progress(&format!("{done} of {} runs … last: {} {}", jobs.len(), language.name(), suite.name()));
+            console::news(&format!("{done} of {} runs … last: {} {}", jobs.len(), language.name, suite.name()));
             verdicts.extend(found);
         },
     );
@@ -58,7 +57,7 @@ fn judge(suite: &Suite, workspace: &Workspace, language: Language, url: Result<&
     let all_red = |why: &str| {
         suite.scenarios.iter().map(|one| suite.verdict(language, one, vec![Fault::new(why)])).collect::<Vec<_>>()
     };
-    let results = workspace.target.join(RESULTS).join(language.name()).join(suite.name().replace(' ', "-"));
+    let results = workspace.target.join(RESULTS).join(language.name).join(suite.name().replace(' ', "-"));
     let ending = match url.map_err(|error| anyhow!(error)).and_then(|url| run_suite(suite, workspace, url, &results)) {
         Ok(ending) => ending,
         Err(error) => return all_red(&format!("{error:#}")),

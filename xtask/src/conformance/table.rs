@@ -18,7 +18,7 @@ pub(super) fn draw(role: Role, languages: &[Language], suites: &[Suite], verdict
     lines.push(format!("{:<8}{}", "", heading(|column| column.runner.to_owned())));
     lines.push(format!("{:<8}{}", role.word(), heading(|column| column.title.clone())));
     for language in languages {
-        let mut row = format!("{:<8}", language.name());
+        let mut row = format!("{:<8}", language.name);
         for column in &columns {
             let found = || verdicts.iter().filter(|one| one.language == *language && column.holds(one));
             let green = found().filter(|one| one.is_green()).count();
@@ -64,7 +64,7 @@ fn red(verdicts: &[Verdict]) -> Vec<String> {
         let faults: String =
             verdict.faults.iter().map(|fault| format!("\n    {}", fault.0.replace('\n', "\n      "))).collect();
         let key = (verdict.part, verdict.scenario.as_str(), verdict.runner, faults);
-        alike.entry(key).or_default().push(verdict.language.name());
+        alike.entry(key).or_default().push(verdict.language.name);
     }
     let line = |((part, scenario, runner, faults), mut languages): ((&str, &str, &str, String), Vec<&str>)| {
         languages.sort_unstable();

@@ -39,7 +39,7 @@ impl Verdict {
 
     pub(super) fn to_json(&self) -> Value {
         json!({
-            "language": self.language.name(), "runner": self.runner, "part": self.part, "scenario": self.scenario,
+            "language": self.language.name, "runner": self.runner, "part": self.part, "scenario": self.scenario,
             "scored": self.scored, "ok": self.is_green(),
             "faults": self.faults.iter().map(|fault| fault.0.as_str()).collect::<Vec<_>>(),
         })

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use serde_json::json;
 
 use crate::build;
-use crate::console::{Colour, Console};
+use crate::console::{self, Colour};
 use crate::language::Language;
 use crate::matrix::{Features, Findings, Pairing, page, pairing, play_all, table};
 use crate::report;
@@ -27,7 +27,7 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     let choice = Choice::parse(options)?;
     let pairings = choice.pairings()?;
     build::languages(workspace, &choice.languages)?;
-    build::step(&Console::new(), "peers: the official SDKs", || build::peers::install(workspace))?;
+    build::step("peers: the official SDKs", || build::peers::install(workspace))?;
     let features = Features::load(workspace)?;
     let start = Instant::now();
     let findings = play(workspace, &pairings, &features)?;
@@ -55,10 +55,9 @@ pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Coun
 }
 
 fn play(workspace: &Workspace, pairings: &[Pairing], features: &Features) -> Result<Findings> {
-    let console = Console::new();
     let start = Instant::now();
     let findings = play_all(workspace, pairings, features, |done, name| {
-        console.progress(&format!("matrix: {done} of {} pairs … last: {name}", pairings.len()));
+        console::news(&format!("{done} of {} pairs … last: {name}", pairings.len()));
     })?;
     let cells: Vec<_> = findings.cells.iter().map(super::Cell::to_json).collect();
     let seconds = start.elapsed().as_secs_f64();
@@ -67,25 +66,24 @@ fn play(workspace: &Workspace, pairings: &[Pairing], features: &Features) -> Res
 }
 
 fn show(features: &Features, findings: &Findings, seconds: f64) {
-    let console = Console::new();
     let mut notes = Vec::new();
     for table in table::all(features, &findings.cells, &mut notes) {
-        console.line(&format!("\n{}", console.paint(Colour::Bold, table.title)));
-        console.line(&table.to_console());
+        console::line(&format!("\n{}", console::paint(Colour::Bold, table.title)));
+        console::line(&table.to_console());
     }
     for (index, note) in notes.iter().enumerate() {
-        console.line(&format!("({}) {note}", index + 1));
+        console::line(&format!("({}) {note}", index + 1));
     }
     let failures = findings.failures();
     for failure in failures.iter().take(SHOWN) {
-        console.line(&format!("{} {}", console.paint(Colour::Red, "✗"), failure.replace('\n', "\n    ")));
+        console::line(&format!("{} {}", console::paint(Colour::Red, "✗"), failure.replace('\n', "\n    ")));
     }
     if failures.len() > SHOWN {
-        console.line(&format!("and {} more, see target/reports/matrix.json", failures.len() - SHOWN));
+        console::line(&format!("and {} more, see target/reports/matrix.json", failures.len() - SHOWN));
     }
     let passed = findings.passed();
     let sum = format!("{} cells: {passed} pass, {} fail, {seconds:.1} s", findings.cells.len(), findings.failed());
-    console.line(&console.paint(if failures.is_empty() { Colour::Green } else { Colour::Red }, &sum));
+    console::line(&console::paint(if failures.is_empty() { Colour::Green } else { Colour::Red }, &sum));
 }
 
 impl Choice {

@@ -103,8 +103,8 @@ impl Pairing {
 
     fn http_server_name(&self) -> String {
         let name = match (self.server, self.peer()) {
-            (Party::Ours(language), None) => format!("{OURS}{}", language.name()),
-            (Party::Ours(language), Some(peer)) => format!("{OURS}{} for {peer}", language.name()),
+            (Party::Ours(language), None) => format!("{OURS}{}", language.name),
+            (Party::Ours(language), Some(peer)) => format!("{OURS}{} for {peer}", language.name),
             (Party::Peer(_), _) if self.transport() == Transport::Sse => format!("{} over sse", self.server_name()),
             (Party::Peer(_), _) => self.server_name(),
         };

@@ -181,7 +181,7 @@ pub(crate) static PEERS: [Peer; 5] = [
 impl Party {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Ours(language) => language.name(),
+            Self::Ours(language) => language.name,
             Self::Peer(peer) => peer.name,
         }
     }

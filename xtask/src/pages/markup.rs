@@ -6,11 +6,8 @@ use anyhow::{Result, bail};
 
 use super::fold::unfolded;
 use super::{Block, REPOSITORY, blocks};
+use crate::language::Language;
 use crate::workspace::Workspace;
-
-/// Languages with the titles of their tabs. The choice of a title holds for all pages.
-const TABS: [(&str, &str); 6] =
-    [("python", "Python"), ("ts", "Node.js"), ("js", "Node.js"), ("node", "Node.js"), ("rust", "Rust"), ("c", "C")];
 
 pub(super) fn for_site(workspace: &Workspace, page: &str) -> Result<String> {
     with_links(&with_tabs(&unfolded(page)), |path| workspace.path(path).exists())
@@ -54,12 +51,14 @@ pub(super) fn run_length(blocks: &[Block], lines: &[&str]) -> usize {
     titles.len().max(1)
 }
 
+/// The title of its tab. The choice of a title holds for all pages.
 pub(super) fn title(block: &Block) -> Option<&'static str> {
     // Container files are named after the language of their program.
     let of_container = block.file.as_deref().filter(|_| block.language == "dockerfile");
     let of_container = of_container.and_then(|file| Path::new(file).file_stem()?.to_str());
     let of_tab = of_container.unwrap_or(&block.language);
-    TABS.iter().find(|(language, _)| *language == of_tab).map(|(_, title)| *title)
+    let language = Language::ALL.into_iter().find(|one| one.name == of_tab || one.fences.contains(&of_tab));
+    language.map(|language| language.title)
 }
 
 /// The opening fence in the words of the generator.

@@ -12,9 +12,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use crate::build::python;
-use crate::process::{must, run, tail};
+use crate::process::{run, tail};
 use crate::requirements;
-use crate::stamp::{files_under, write_if_changed};
 use crate::workspace::Workspace;
 
 pub(crate) use block::{Block, blocks};
@@ -102,10 +101,7 @@ pub(crate) fn install(workspace: &Workspace) -> Result<()> {
 
 /// The README and every page of `docs/`, from the root of the tree.
 pub(crate) fn all(workspace: &Workspace) -> Result<Vec<String>> {
-    let mut git = workspace.command("git");
-    git.args(["ls-files", "--cached", "--others", "--exclude-standard", "README.md", "docs/*.md"]);
-    let listed = must(git, BUILD)?.stdout;
-    Ok(listed.lines().filter(|page| workspace.path(page).exists()).map(str::to_owned).collect())
+    workspace.files(&["README.md", "docs/*.md"])
 }
 
 /// A file of the tree, with the line ends of Unix.

@@ -9,13 +9,14 @@ mod sides;
 
 use anyhow::{Context, Result, bail};
 
-use crate::console::Console;
+use crate::console;
 use crate::stamp::write_if_changed;
 use crate::test::Count;
 use crate::workspace::Workspace;
 
 use list::List;
 use scan::Mentions;
+pub(crate) use scan::TestSyntax;
 
 const PAGE: &str = "docs/requirements.md";
 
@@ -27,9 +28,8 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     let (list, mentions) = read(workspace)?;
     write_if_changed(&workspace.path(PAGE), page::summary(&list, &mentions).as_bytes())?;
     let count = judge(&list, &mentions);
-    let console = Console::new();
     for line in [count.said, count.note].iter().filter(|text| !text.is_empty()) {
-        console.line(line);
+        console::line(line);
     }
     Ok(count.failed == 0)
 }
@@ -40,12 +40,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
     let (list, mentions) = read(workspace)?;
     let mut count = judge(&list, &mentions);
     let page = std::fs::read_to_string(workspace.path(PAGE)).with_context(|| format!("cannot read {PAGE}"))?;
-    if page.replace("\r\n", "\n") == page::summary(&list, &mentions) {
-        count.passed += 1;
-    } else {
-        count.failed += 1;
-        count.said.push_str(&format!("\n{PAGE} is not up to date: run `cargo xtask requirements`"));
-    }
+    let is_current = page.replace("\r\n", "\n") == page::summary(&list, &mentions);
+    count.add((!is_current).then(|| format!("{PAGE} is not up to date: run `cargo xtask requirements`")));
     Ok(count)
 }
 
@@ -75,14 +71,10 @@ fn judge(list: &List, mentions: &Mentions) -> Count {
         .collect();
     let open = list.open(mentions);
     let wrong = [unknown, list.crossing(mentions), list.other_side(mentions)].concat();
-    let mut count = Count { passed: 0, failed: wrong.len(), said: wrong.join("\n"), note: String::new() };
-    count.passed += usize::from(wrong.is_empty());
+    let mut count = Count::default();
+    count.add(wrong);
     let (named, explained) = (list.named(mentions), list.explained(mentions));
     count.note = format!("{named} of {} named by a test, {explained} explained, {} open", list.len(), open.len());
-    if !open.is_empty() {
-        let listed = format!("open: {}", open.join(" "));
-        count.failed += 1;
-        count.said = [count.said, listed].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
-    }
+    count.add((!open.is_empty()).then(|| format!("open: {}", open.join(" "))));
     count
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use crate::language::Language;
 use crate::requirements::ids;
 use crate::requirements::sides::Side;
 use crate::stamp::files_under;
@@ -77,72 +78,59 @@ pub(super) fn tree(workspace: &Workspace, prefixes: &[String]) -> Result<Mention
         if LEFT_OUT.iter().any(|folder| Path::new(&file).starts_with(folder)) {
             continue;
         }
-        let Some(kind) = Kind::of(&file) else { continue };
+        let name = file.rsplit('/').next().unwrap_or(&file);
+        let is_vector = file.starts_with("tests/vectors/") && name.ends_with(".json");
+        let language = Language::ALL.into_iter().find(|language| (language.tests.is_file)(name, &file));
+        if !is_vector && language.is_none() {
+            continue;
+        }
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {file}"))?;
-        match kind {
-            Kind::Vector => {
-                let vector: Value = serde_json::from_str(&text).with_context(|| format!("cannot read {file}"))?;
-                let named = vector["requirements"].as_array().into_iter().flatten().filter_map(Value::as_str);
-                mentions.add(&file, "", named.map(str::to_owned));
-            }
-            Kind::Source(language) => language.read(&file, &text, prefixes, &mut mentions),
+        if let Some(language) = language {
+            language.tests.read(&file, &text, prefixes, &mut mentions);
+        } else {
+            let vector: Value = serde_json::from_str(&text).with_context(|| format!("cannot read {file}"))?;
+            let named = vector["requirements"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            mentions.add(&file, "", named.map(str::to_owned));
         }
     }
     Ok(mentions)
 }
 
-enum Kind {
-    Source(Language),
-    Vector,
+/// The ways in which a language writes its tests.
+pub(crate) struct TestSyntax {
+    /// Returns whether a file, by its name and its path, has tests.
+    pub(crate) is_file: fn(name: &str, file: &str) -> bool,
+    /// Returns whether all of a file is tests.
+    pub(crate) is_whole: fn(file: &str) -> bool,
+    /// What begins a line that belongs to the item below: comments and attributes.
+    pub(crate) above: &'static [&'static str],
+    /// What begins a function or another item.
+    pub(crate) functions: &'static [&'static str],
+    /// The line from the name of the test on that it begins, `marked` by an attribute above it.
+    pub(crate) test: fn(line: &str, marked: bool) -> Option<&str>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Language {
-    Rust,
-    Python,
-    Node,
-    C,
-}
-
-impl Kind {
-    fn of(file: &str) -> Option<Self> {
-        let name = file.rsplit('/').next()?;
-        let ends = |ending: &str| name.ends_with(ending);
-        Some(match name.rsplit('.').next()? {
-            "rs" => Self::Source(Language::Rust),
-            "py" if name.starts_with("test_") => Self::Source(Language::Python),
-            "mjs" | "cjs" | "js" | "ts" | "mts"
-                if [".test.mjs", ".test.cjs", ".test.js", ".test.ts", ".test.mts"].into_iter().any(ends) =>
-            {
-                Self::Source(Language::Node)
-            }
-            "c" if file.contains("/tests/") => Self::Source(Language::C),
-            "json" if file.starts_with("tests/vectors/") => Self::Vector,
-            _ => return None,
-        })
-    }
-}
-
-impl Language {
+impl TestSyntax {
     /// Ids above a test or in it belong to the test, ids elsewhere to the file.
-    fn read(self, file: &str, text: &str, prefixes: &[String], mentions: &mut Mentions) {
+    fn read(&self, file: &str, text: &str, prefixes: &[String], mentions: &mut Mentions) {
         let lines = self.tests_in(file, text);
         let mut test: Option<(String, usize)> = None;
         let mut above: Vec<Vec<String>> = Vec::new();
         let mut marked = false;
+        let begins = |line: &str, starts: &[&str]| starts.iter().any(|start| line.starts_with(start));
         for (index, line) in lines.iter().enumerate() {
             let trimmed = line.trim_start();
             let indent = line.len() - trimmed.len();
             let here = ids::in_text(line, prefixes);
-            if self.is_above(trimmed) {
+            if begins(trimmed, self.above) {
                 above.extend(here);
-                marked |= self == Self::Rust && is_test_attribute(trimmed);
+                marked |= is_test_attribute(trimmed);
                 continue;
             }
-            if let Some(name) = self.name_of_test(trimmed, lines.get(index + 1), marked) {
+            if let Some(name) = (self.test)(trimmed, marked).and_then(|rest| name_in(rest, lines.get(index + 1))) {
                 above.push(ids::in_name(&name, prefixes));
                 test = Some((name, indent));
-            } else if self.starts_function(trimmed) && test.as_ref().is_some_and(|(_, of_test)| indent <= *of_test) {
+            } else if begins(trimmed, self.functions) && test.as_ref().is_some_and(|(_, of_test)| indent <= *of_test) {
                 test = None;
             }
             let owner = test.as_ref().map_or("", |(name, _)| name.as_str());
@@ -154,71 +142,31 @@ impl Language {
 
     /// The lines that are tests: all of a file of tests, or the test module at the end of a source
     /// file.
-    fn tests_in(self, file: &str, text: &str) -> Vec<String> {
-        let all_of_it = self != Self::Rust
-            || file.contains("/tests/")
-            || file.ends_with("/tests.rs")
-            || file.starts_with("tests/vectors/runner/");
-        let mut lines = text.lines().map(str::to_owned).peekable();
-        let mut before = String::new();
-        while let Some(line) = lines.peek().filter(|_| !all_of_it) {
-            if before.starts_with("#[cfg(")
-                && before.contains("test")
-                && line.starts_with("mod ")
-                && line.ends_with('{')
-            {
-                break;
-            }
-            before.clone_from(line);
-            lines.next();
-        }
-        lines.collect()
-    }
-
-    /// Comments and attributes.
-    fn is_above(self, trimmed: &str) -> bool {
-        match self {
-            Self::Rust => trimmed.starts_with("//") || trimmed.starts_with("#["),
-            Self::Python => trimmed.starts_with('#') || trimmed.starts_with('@'),
-            Self::Node | Self::C => ["//", "/*", "*"].iter().any(|start| trimmed.starts_with(start)),
-        }
-    }
-
-    fn starts_function(self, trimmed: &str) -> bool {
-        let starts: &[&str] = match self {
-            Self::Rust => &["fn ", "async fn ", "pub ", "impl ", "struct ", "mod "],
-            Self::Python => &["def ", "async def ", "class "],
-            Self::Node => &["function ", "async function ", "class "],
-            Self::C => &["static ", "int ", "void "],
+    fn tests_in<'a>(&self, file: &str, text: &'a str) -> Vec<&'a str> {
+        let lines: Vec<&str> = text.lines().collect();
+        let is_module = |pair: &[&str]| {
+            pair[0].starts_with("#[cfg(")
+                && pair[0].contains("test")
+                && pair[1].starts_with("mod ")
+                && pair[1].ends_with('{')
         };
-        starts.iter().any(|start| trimmed.starts_with(start))
-    }
-
-    fn name_of_test(self, trimmed: &str, next: Option<&String>, marked: bool) -> Option<String> {
-        let identifier = |rest: &str| {
-            let end = rest.find(|one: char| !one.is_ascii_alphanumeric() && one != '_').unwrap_or(rest.len());
-            Some(rest[..end].to_owned()).filter(|name| !name.is_empty())
+        let start = match (self.is_whole)(file) {
+            true => 0,
+            false => lines.windows(2).position(is_module).map_or(lines.len(), |before| before + 1),
         };
-        match self {
-            Self::Rust if marked => identifier(trimmed.strip_prefix("async ").unwrap_or(trimmed).strip_prefix("fn ")?),
-            Self::Rust => None,
-            Self::Python => {
-                let name = identifier(trimmed.strip_prefix("async ").unwrap_or(trimmed).strip_prefix("def ")?)?;
-                name.starts_with("test_").then_some(name)
-            }
-            Self::Node => {
-                let call = trimmed.strip_prefix("await ").unwrap_or(trimmed);
-                let rest = ["test(", "it(", "t.test("].iter().find_map(|start| call.strip_prefix(start))?;
-                let text = if rest.trim().is_empty() { next?.trim() } else { rest.trim_start() };
-                let quote = text.chars().next().filter(|quote| "\"'`".contains(*quote))?;
-                text[1..].split(quote).next().map(str::to_owned)
-            }
-            Self::C => {
-                let name = trimmed.strip_prefix("static void ")?.strip_suffix("(void) {")?;
-                identifier(name)
-            }
-        }
+        lines[start..].to_vec()
     }
+}
+
+/// An identifier, or a text in quotes, which may stand in the next line.
+fn name_in(rest: &str, next: Option<&&str>) -> Option<String> {
+    let text = if rest.trim().is_empty() { next?.trim() } else { rest.trim_start() };
+    let quoted = text.chars().next().filter(|quote| "\"'`".contains(*quote));
+    let name = match quoted {
+        Some(quote) => text[1..].split(quote).next()?,
+        None => text.split(|one: char| !one.is_ascii_alphanumeric() && one != '_').next()?,
+    };
+    Some(name.to_owned()).filter(|name| !name.is_empty())
 }
 
 fn is_test_attribute(line: &str) -> bool {
@@ -232,9 +180,10 @@ fn is_test_attribute(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn found(language: Language, file: &str, text: &str) -> Vec<String> {
+    fn found(language: &str, file: &str, text: &str) -> Vec<String> {
         let mut mentions = Mentions::default();
-        language.read(file, text, &["RES".to_owned()], &mut mentions);
+        let language = Language::parse_list(language).unwrap()[0];
+        language.tests.read(file, text, &["RES".to_owned()], &mut mentions);
         mentions.named().map(|(id, place)| format!("{id} {}", place.split_once(' ').unwrap_or_default().1)).collect()
     }
 
@@ -242,14 +191,14 @@ mod tests {
     fn rust_tests_are_named_by_name_comment_and_body() {
         let text = "//! RES-01\nfn helper() {}\n\n/// RES-02\n#[tokio::test]\nasync fn res_03_reads() {\n    // RES-04\n}\n\nfn other() {\n    // RES-05\n}\n";
         let expected = ["RES-01 ", "RES-02 res_03_reads", "RES-03 res_03_reads", "RES-04 res_03_reads", "RES-05 "];
-        assert_eq!(found(Language::Rust, "core/tests/a.rs", text), expected);
+        assert_eq!(found("rust", "core/tests/a.rs", text), expected);
     }
 
     #[test]
     fn rust_sources_count_from_their_test_module() {
         let text = "// RES-01\nfn a() {}\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn res_02_b() {}\n}\n";
-        assert_eq!(found(Language::Rust, "core/src/a.rs", text), ["RES-02 res_02_b"]);
-        assert!(found(Language::Rust, "core/src/a.rs", "// RES-01\n").is_empty());
+        assert_eq!(found("rust", "core/src/a.rs", text), ["RES-02 res_02_b"]);
+        assert!(found("rust", "core/src/a.rs", "// RES-01\n").is_empty());
     }
 
     #[test]
@@ -257,12 +206,12 @@ mod tests {
         let python =
             "def test_res_01_a() -> None:\n    \"\"\"RES-02\"\"\"\n\n# RES-03\nasync def test_b():\n    pass\n";
         assert_eq!(
-            found(Language::Python, "t/test_a.py", python),
+            found("python", "t/test_a.py", python),
             ["RES-01 test_res_01_a", "RES-02 test_res_01_a", "RES-03 test_b"]
         );
         let node = "test(\n  \"RES-01: reads\",\n  () => {\n    // RES-02\n  });\n";
-        assert_eq!(found(Language::Node, "a.test.mjs", node), ["RES-01 RES-01: reads", "RES-02 RES-01: reads"]);
+        assert_eq!(found("node", "a.test.mjs", node), ["RES-01 RES-01: reads", "RES-02 RES-01: reads"]);
         let c = "/* RES-01 */\nstatic void reads(void) {\n  check(); /* RES-02 */\n}\n";
-        assert_eq!(found(Language::C, "x/tests/c/a.c", c), ["RES-01 reads", "RES-02 reads"]);
+        assert_eq!(found("c", "x/tests/c/a.c", c), ["RES-01 reads", "RES-02 reads"]);
     }
 }

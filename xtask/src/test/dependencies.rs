@@ -34,12 +34,9 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
             }
         }
     }
-    Ok(Count {
-        passed: usize::from(faults.is_empty()),
-        failed: faults.len(),
-        said: faults.join("\n"),
-        note: String::new(),
-    })
+    let mut count = Count::default();
+    count.add(faults);
+    Ok(count)
 }
 
 /// `tree`: lines such as `getrandom v0.3.4`.

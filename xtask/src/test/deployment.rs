@@ -27,17 +27,11 @@ const PORT: &str = "8000";
 const PROBES: [&str; 2] = ["/healthz", "/readyz"];
 
 pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Count> {
-    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
-    let mut note = |name: &str, outcome: Result<()>| match outcome {
-        Ok(()) => count.passed += 1,
-        Err(error) => {
-            count.failed += 1;
-            count.said.push_str(&format!("{name}: {error:#}\n"));
-        }
-    };
+    let mut count = Count::default();
+    let mut note = |name: &str, outcome: Result<()>| count.add(outcome.err().map(|error| format!("{name}: {error:#}")));
     note("the files beside the container files", of_orchestrators(workspace));
     for &language in &selection.languages {
-        let name = format!("{FOLDER}/{}.Dockerfile", language.name());
+        let name = format!("{FOLDER}/{}.Dockerfile", language.name);
         let outcome = pages::text(workspace, &name).and_then(|text| ContainerFile::parse(&text)).and_then(|file| {
             file.check(language)?;
             // Other systems have no signals.
@@ -100,11 +94,7 @@ impl ContainerFile {
             bail!("the port is not {PORT}");
         }
         let command = self.command("CMD")?;
-        let expected: &[&str] = match language {
-            Language::Python => &["python", "server.py"],
-            Language::Node => &["node", "server.ts"],
-            Language::Rust | Language::C => &["server"],
-        };
+        let expected = language.container_command;
         if command != expected {
             bail!("CMD is {command:?} instead of {expected:?}");
         }
@@ -115,7 +105,8 @@ impl ContainerFile {
 /// Runs the server with its health check, and ends it as an orchestrator does.
 fn runs(workspace: &Workspace, language: Language, file: &ContainerFile) -> Result<()> {
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-    let mut command = programs::command(workspace, language, "deployed_server")?;
+    let source = format!("{}/deployed_server.{}", programs::FOLDER, language.snippet_ending);
+    let mut command = (language.start)(workspace, &workspace.path(&source))?;
     command.env("PORT", port.to_string()).env("STORE", "memory:");
     let check = file.command("HEALTHCHECK")?;
     let check: Vec<String> = check.into_iter().map(|word| word.replace(PORT, &port.to_string())).collect();
@@ -238,15 +229,19 @@ mod tests {
     const GOOD: &str = "# A comment.\nFROM node:24-slim AS build\nRUN a \\\n  && b\nFROM node:24-slim\nUSER node\nEXPOSE \
                         8000\nHEALTHCHECK --interval=1s \\\n  CMD [\"node\", \"-e\", \"\"]\nCMD [\"node\", \"server.ts\"]\n";
 
+    fn node() -> Language {
+        Language::parse_list("node").expect("a language")[0]
+    }
+
     fn fault(text: &str) -> String {
         let file = ContainerFile::parse(text).expect("instructions");
-        format!("{:#}", file.check(Language::Node).expect_err("a fault"))
+        format!("{:#}", file.check(node()).expect_err("a fault"))
     }
 
     #[test]
     fn container_files_are_read_by_their_stages() {
         let file = ContainerFile::parse(GOOD).expect("instructions");
-        file.check(Language::Node).expect("no fault");
+        file.check(node()).expect("no fault");
         assert_eq!(file.command("HEALTHCHECK").expect("a list"), ["node", "-e", ""]);
         assert_eq!(file.all("RUN").collect::<Vec<_>>(), ["a    && b"]);
     }

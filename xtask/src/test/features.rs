@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 
 use crate::build::c::Workshop;
 use crate::process::run;
-use crate::test::{Count, Selection, counts, lint};
+use crate::test::{Count, Selection, lint, results};
 use crate::workspace::Workspace;
 
 /// Each layer and each transport alone, and what servers and clients take together. Other commands
@@ -51,13 +51,9 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let manifest = workspace.path(MANIFEST);
     let text = std::fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
     let forgotten = forgotten(&text);
-    let said =
-        forgotten.iter().map(|feature| format!("no combination in xtask/src/test/features.rs has `{feature}`\n"));
-    let mut count = Count { passed: 0, failed: forgotten.len(), said: said.collect(), note: String::new() };
-    for lost in lost_rules(workspace)? {
-        count.failed += 1;
-        count.said.push_str(&lost);
-    }
+    let mut count = Count::default();
+    count.add(forgotten.iter().map(|name| format!("no combination in xtask/src/test/features.rs has `{name}`")));
+    count.add(lost_rules(workspace)?);
     for features in COMBINATIONS {
         let mut cargo = workspace.cargo();
         cargo.args(["check", "--quiet", "--package", "trunkline", "--no-default-features", "--features", features]);
@@ -80,7 +76,7 @@ fn small_library(workspace: &Workspace) -> Result<Count> {
     workshop.place_library(workspace)?;
     workshop.compile(workspace, "none", &workspace.path("bindings-c/tests/features/none.c"))?;
     let output = run(workspace.command(workshop.program("none")), DEADLINE)?;
-    Ok(built.and(counts::of_one(&output)))
+    Ok(built.and(results::of_one(&output)))
 }
 
 /// Rules of `clippy.toml` that a nearer file lacks: clippy reads the nearest one only.
@@ -93,7 +89,7 @@ fn lost_rules(workspace: &Workspace) -> Result<Vec<String>> {
     for file in ["core/clippy.toml", "core/proto/clippy.toml"] {
         let text = read(file)?;
         let has = |rule: &str| text.lines().any(|line| line.trim() == rule);
-        lost.extend(rules().filter(|rule| !has(rule)).map(|rule| format!("{file} lacks `{rule}` of clippy.toml\n")));
+        lost.extend(rules().filter(|rule| !has(rule)).map(|rule| format!("{file} lacks `{rule}` of clippy.toml")));
     }
     Ok(lost)
 }

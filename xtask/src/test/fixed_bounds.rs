@@ -62,13 +62,12 @@ const ROWS: [(&str, &[Constant]); 29] = [
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let read =
         |file: &str| std::fs::read_to_string(workspace.path(file)).with_context(|| format!("cannot read {file}"));
-    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
+    let mut count = Count::default();
     let page = read(PAGE)?;
     let told = rows_of(&page);
     let unknown = told.iter().filter(|(name, _)| ROWS.iter().all(|(known, _)| known != name));
-    let mut faults: Vec<_> = unknown
-        .map(|(name, _)| format!("{PAGE}: xtask/src/test/fixed_bounds.rs does not know the row `{name}`"))
-        .collect();
+    count
+        .add(unknown.map(|(name, _)| format!("{PAGE}: xtask/src/test/fixed_bounds.rs does not know the row `{name}`")));
     for (name, constants) in ROWS {
         let mut figures = Vec::new();
         for (file, constant) in constants {
@@ -78,14 +77,12 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
                 figure.with_context(|| format!("{file}: the constant {constant} is not found, or not a figure"))?,
             );
         }
-        match told.iter().find(|(told, _)| *told == name) {
-            Some((_, told)) if *told == figures => count.passed += 1,
-            Some((_, told)) => faults.push(format!("{PAGE}: `{name}` has the figures {told:?}, the code {figures:?}")),
-            None => faults.push(format!("{PAGE}: {HEADING:?} has no row `{name}`")),
-        }
+        count.add(match told.iter().find(|(told, _)| *told == name) {
+            Some((_, told)) if *told == figures => None,
+            Some((_, told)) => Some(format!("{PAGE}: `{name}` has the figures {told:?}, the code {figures:?}")),
+            None => Some(format!("{PAGE}: {HEADING:?} has no row `{name}`")),
+        });
     }
-    count.failed = faults.len();
-    count.said = faults.iter().map(|fault| format!("{fault}\n")).collect();
     Ok(count.and(option_figures::check(workspace)?))
 }
 

@@ -7,46 +7,33 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use crate::language::Language;
 use crate::stamp::files_under;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
-/// The sources of the bindings (the charter in `docs/bridge.md`).
-const BINDINGS: [&str; 5] = [
-    "bindings-python/src",
-    "bindings-python/python/trunkline",
-    "bindings-node/native",
-    "bindings-node/src",
-    "bindings-c/src",
-];
 /// Where the methods stand.
 const METHODS: &str = "core/proto/src/protocol/method.rs";
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
+    let mut count = Count::default();
     let table = workspace.path(METHODS);
     let table = std::fs::read_to_string(&table).with_context(|| format!("cannot read {}", table.display()))?;
     let methods = methods_in(&table);
-    if methods.is_empty() {
-        count.failed += 1;
-        count.said.push_str(&format!("{METHODS} names no method that xtask/src/test/methods.rs could find\n"));
-    }
-    for folder in BINDINGS {
+    let none = || format!("{METHODS} names no method that xtask/src/test/methods.rs could find");
+    count.add(methods.is_empty().then(none));
+    // The sources of the bindings (the charter in `docs/bridge.md`).
+    let bindings = Language::ALL.into_iter().filter(|language| language.rooms.is_some());
+    for folder in bindings.flat_map(|language| language.crates.iter().copied().chain(language.package)) {
         for file in files_under(&workspace.path(folder))?.iter().filter(|file| is_code(file)) {
             let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
             // Backquotes quote texts in TypeScript, and code in comments of the other languages.
             let quotes = if file.extension().is_some_and(|extension| extension == "ts") { "\"'`" } else { "\"'" };
             let words = protocol_words(&methods, &text, quotes);
-            match words.is_empty() {
-                true => count.passed += 1,
-                false => count.failed += 1,
-            }
-            let place = file.strip_prefix(workspace.path(""))?;
-            for (line, word) in words {
-                let fault =
-                    format!("{}:{line}: `{word}` is a word of the protocol, for the core to know\n", place.display());
-                count.said.push_str(&fault);
-            }
+            let place = file.strip_prefix(workspace.path(""))?.display();
+            let fault =
+                |(line, word)| format!("{place}:{line}: `{word}` is a word of the protocol, for the core to know");
+            count.add(words.into_iter().map(fault));
         }
     }
     Ok(count)

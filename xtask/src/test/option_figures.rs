@@ -16,18 +16,12 @@ const WORDS_BETWEEN: usize = 6;
 
 pub(super) fn check(workspace: &Workspace) -> Result<Count> {
     let defaults = defaults(&pages::text(workspace, OPTIONS)?);
-    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
+    let mut count = Count::default();
     for page in pages::all(workspace)?.into_iter().chain(["SECURITY.md".to_owned()]).filter(|page| page != OPTIONS) {
         for (option, figure) in stated(&pages::text(workspace, &page)?) {
-            match defaults.get(&option) {
-                None => {}
-                Some(defaults) if defaults.contains(&figure) => count.passed += 1,
-                Some(defaults) => {
-                    count.failed += 1;
-                    count.said.push_str(&format!(
-                        "{page}: `{option}` is stated as {figure:?}, its default is {defaults:?}\n"
-                    ));
-                }
+            if let Some(defaults) = defaults.get(&option) {
+                let fault = || format!("{page}: `{option}` is stated as {figure:?}, its default is {defaults:?}");
+                count.add((!defaults.contains(&figure)).then(fault));
             }
         }
     }

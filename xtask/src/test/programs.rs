@@ -1,46 +1,35 @@
-//! Compiles and runs the programs of `docs/snippets`, which the pages show. `tools.txt` is what
-//! `tools.py`, `tools.ts`, `tools.rs` and `tools.c` print, all the same; a program without such a
-//! text is a server that another one starts.
+//! Runs the programs of `docs/snippets`, which the pages show, and compares the languages, as the
+//! test runner of one cannot. `tools.txt` is what `tools.py`, `tools.ts`, `tools.rs` and `tools.c`
+//! print, all the same; a program without such a text is a server that another one starts.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use crate::build::c::Workshop;
-use crate::build::python;
-use crate::language::Language;
+use crate::language::{Language, Snippets};
 use crate::pages;
 use crate::process::{must, run};
-use crate::stamp::{Stamp, files_under, write_if_changed};
+use crate::stamp::files_under;
 use crate::test::{Count, Selection};
 use crate::workers;
 use crate::workspace::Workspace;
 
 pub(crate) const FOLDER: &str = "docs/snippets";
-pub(crate) const ENDINGS: [&str; 4] = ["py", "ts", "rs", "c"];
 
 const DEADLINE: Duration = Duration::from_secs(120);
-/// The compiled TypeScript: beside the packages that it imports.
-const COMPILED: &str = "node_modules/.snippets";
-const COMPILED_EXAMPLES: &str = "node_modules/.examples";
 
 /// A program of a language: its name, and what it printed or a fault.
 type Outcome = (String, Result<String, String>);
 
 pub(crate) fn run_all(workspace: &Workspace, selection: &Selection) -> Result<Count> {
-    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
+    let mut count = Count::default();
     let mut done = Vec::new();
-    workers::run(
-        2,
-        &selection.languages,
-        |&language| (language, outcomes(workspace, language)),
-        |_, outcome| done.push(outcome),
-    );
-    for (language, outcomes) in done {
+    let languages = &selection.languages;
+    workers::run(2, languages, |&language| outcomes(workspace, language), |index, outcome| done.push((index, outcome)));
+    for (index, outcomes) in done {
         let outcomes = outcomes.unwrap_or_else(|error| vec![("all".to_owned(), Err(format!("{error:#}")))]);
         for (stem, outcome) in outcomes {
             let expected = pages::text(workspace, &format!("{FOLDER}/{stem}.txt")).unwrap_or_default();
@@ -49,93 +38,40 @@ pub(crate) fn run_all(workspace: &Workspace, selection: &Selection) -> Result<Co
                 Ok(printed) => Some(format!("it printed:\n{printed}instead of:\n{expected}")),
                 Err(fault) => Some(fault),
             };
-            count.passed += usize::from(fault.is_none());
-            if let Some(fault) = fault {
-                count.failed += 1;
-                count.said.push_str(&format!("{stem} in {}: {fault}\n", language.name()));
-            }
+            count.add(fault.map(|fault| format!("{stem} in {}: {fault}", languages[index].name)));
         }
     }
     Ok(count)
 }
 
 fn outcomes(workspace: &Workspace, language: Language) -> Result<Vec<Outcome>> {
-    let sources = sources(workspace, ending(language))?;
-    let stems: Vec<String> =
-        sources.keys().filter(|stem| workspace.path(&format!("{FOLDER}/{stem}.txt")).exists()).cloned().collect();
-    if let Some(stem) = sources.keys().find(|stem| !stems.contains(stem) && !stem.ends_with("_server")) {
-        bail!("{FOLDER}/{stem}.txt is missing: it has what the program prints");
-    }
-    match language {
-        Language::Rust => Ok(stems.into_iter().map(|stem| (stem.clone(), in_rust(workspace, &stem))).collect()),
-        Language::C => in_c(workspace, &sources, stems),
-        Language::Python => {
-            let mut command = workspace.command(workspace.venv_program(python::VENV, "python"));
-            command.arg(workspace.path("tests/snippets/run.py")).arg(workspace.path(FOLDER)).args(&stems);
+    let stems = stems(workspace, language)?;
+    match language.snippets {
+        Snippets::Together(command) => {
+            let mut command = command(workspace)?;
+            command.args(&stems);
             in_one_process(command, stems)
         }
-        Language::Node => {
-            let folder = compiled_typescript(workspace)?;
-            let mut command = workspace.command("node");
-            command.arg(workspace.path("tests/snippets/run.mjs")).arg(folder).args(&stems);
-            in_one_process(command, stems)
+        Snippets::Alone(command) => {
+            let printed = |stem: String| Ok((stem.clone(), printed(command(workspace, &stem)?)));
+            stems.into_iter().map(printed).collect()
         }
     }
 }
 
-/// The command that runs a program, such as a server that another one would start.
-pub(crate) fn command(workspace: &Workspace, language: Language, stem: &str) -> Result<Command> {
-    match language {
-        Language::Rust => Ok(workspace.command(workspace.built(&format!("examples/{stem}")))),
-        Language::Python => {
-            let mut command = workspace.command(workspace.venv_program(python::VENV, "python"));
-            command.arg(workspace.path(&format!("{FOLDER}/{stem}.py")));
-            Ok(command)
-        }
-        Language::Node => {
-            let mut command = workspace.command("node");
-            command.arg(compiled_typescript(workspace)?.join(format!("{stem}.js")));
-            Ok(command)
-        }
-        Language::C => {
-            let workshop = workshop(workspace);
-            workshop.place_library(workspace)?;
-            workshop.compile(workspace, stem, &workspace.path(&format!("{FOLDER}/{stem}.c")))?;
-            Ok(workspace.command(workshop.program(stem)))
+/// The programs of a language that print something. `main.rs` makes one program of those in Rust.
+fn stems(workspace: &Workspace, language: Language) -> Result<Vec<String>> {
+    let mut stems = Vec::new();
+    for file in files_under(&workspace.path(FOLDER))? {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let is_program = file.extension().is_some_and(|ending| ending == language.snippet_ending) && stem != "main";
+        if is_program && file.with_extension("txt").exists() {
+            stems.push(stem);
+        } else if is_program && !stem.ends_with("_server") {
+            bail!("{FOLDER}/{stem}.txt is missing: it has what the program prints");
         }
     }
-}
-
-fn workshop(workspace: &Workspace) -> Workshop {
-    Workshop {
-        programs: workspace.target.join("c").join("snippets"),
-        library: workspace.target.join("debug"),
-        optimise: false,
-    }
-}
-
-fn ending(language: Language) -> &'static str {
-    match language {
-        Language::Rust => "rs",
-        Language::Python => "py",
-        Language::Node => "ts",
-        Language::C => "c",
-    }
-}
-
-/// The programs of one language by their names. `main.rs` makes one program of those in Rust.
-fn sources(workspace: &Workspace, ending: &str) -> Result<BTreeMap<String, PathBuf>> {
-    let files = files_under(&workspace.path(FOLDER))?.into_iter();
-    let of_language = files.filter(|file| file.extension().is_some_and(|found| found == ending));
-    let named = of_language.filter_map(|file| Some((file.file_stem()?.to_string_lossy().into_owned(), file)));
-    Ok(named.filter(|(stem, _)| stem != "main").collect())
-}
-
-/// All of them are one program, which takes the name of a snippet.
-fn in_rust(workspace: &Workspace, stem: &str) -> Result<String, String> {
-    let mut command = workspace.command(workspace.built("examples/snippets"));
-    command.arg(stem);
-    printed(command)
+    Ok(stems)
 }
 
 fn printed(command: Command) -> Result<String, String> {
@@ -144,72 +80,6 @@ fn printed(command: Command) -> Result<String, String> {
         Ok(output) => Err(format!("{}\n[{}]", output.text, output.ending())),
         Err(error) => Err(format!("{error:#}")),
     }
-}
-
-fn in_c(workspace: &Workspace, sources: &BTreeMap<String, PathBuf>, stems: Vec<String>) -> Result<Vec<Outcome>> {
-    let workshop = workshop(workspace);
-    workshop.place_library(workspace)?;
-    let jobs: Vec<_> = sources.iter().collect();
-    let mut faults = BTreeMap::new();
-    workers::run(
-        2,
-        &jobs,
-        |(stem, source)| workshop.compile(workspace, stem, source).map_err(|error| format!("{error:#}")),
-        |index, result| {
-            if let Err(fault) = result {
-                faults.insert(jobs[index].0.clone(), fault);
-            }
-        },
-    );
-    let run = |stem: String| {
-        let outcome = faults.get(&stem).cloned().map_or_else(
-            || {
-                let mut command = workspace.command(workshop.program(&stem));
-                command.current_dir(&workshop.programs);
-                printed(command)
-            },
-            Err,
-        );
-        (stem, outcome)
-    };
-    let of_servers = faults.iter().filter(|(stem, _)| !stems.contains(*stem));
-    let broken: Vec<Outcome> = of_servers.map(|(stem, fault)| (stem.clone(), Err(fault.clone()))).collect();
-    Ok(stems.into_iter().map(run).chain(broken).collect())
-}
-
-/// All TypeScript of the pages in one run of its compiler.
-fn compiled_typescript(workspace: &Workspace) -> Result<PathBuf> {
-    compiled(workspace, FOLDER, COMPILED, "snippets-typescript")
-}
-
-/// All TypeScript of the examples.
-pub(crate) fn compiled_examples(workspace: &Workspace) -> Result<PathBuf> {
-    compiled(workspace, "examples/node", COMPILED_EXAMPLES, "examples-typescript")
-}
-
-fn compiled(workspace: &Workspace, sources: &str, place: &str, name: &str) -> Result<PathBuf> {
-    let folder = workspace.path(place);
-    let mut stamp = Stamp::new(workspace, name)
-        .on_files(&workspace.path("bindings-node/dist"))?
-        .on_files(&workspace.path("bindings-node/package-lock.json"))?
-        .on_files(&workspace.path(&format!("{FOLDER}/tsconfig.json")))?
-        .on_files(&workspace.path(&format!("{sources}/tsconfig.json")))?;
-    let files = files_under(&workspace.path(sources))?;
-    for source in files.iter().filter(|file| file.extension().is_some_and(|found| found == "ts")) {
-        stamp = stamp.on_files(source)?;
-    }
-    stamp.unless_done(&folder, || {
-        if folder.exists() {
-            std::fs::remove_dir_all(&folder)?;
-        }
-        write_if_changed(&folder.join("package.json"), b"{\"type\": \"module\"}\n")?;
-        let mut tsc = workspace.command("node");
-        tsc.arg("bindings-node/node_modules/typescript/bin/tsc")
-            .args(["--project", &format!("{sources}/tsconfig.json"), "--outDir"])
-            .arg(&folder);
-        must(tsc, DEADLINE).map(drop)
-    })?;
-    Ok(folder)
 }
 
 /// A line of the programs in `tests/snippets`, which run all snippets of a language.

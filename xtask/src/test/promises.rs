@@ -24,7 +24,7 @@ struct Row {
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let table: BTreeMap<String, Vec<Row>> =
         serde_json::from_str(&pages::text(workspace, TABLE)?).with_context(|| format!("{TABLE} is malformed"))?;
-    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
+    let mut count = Count::default();
     for (page, rows) in table {
         let text = on_one_line(&pages::text(workspace, &page)?);
         for Row { promise, tests } in rows {
@@ -36,9 +36,7 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
                 .collect();
             faults.extend((!stands).then(|| format!("the promise does not stand in {page}")));
             faults.extend(tests.is_empty().then(|| "it has no test".to_owned()));
-            count.passed += usize::from(faults.is_empty());
-            count.failed += usize::from(!faults.is_empty());
-            count.said.extend(faults.iter().map(|fault| format!("{TABLE}: {promise:?}: {fault}\n")));
+            count.add(faults.iter().map(|fault| format!("{TABLE}: {promise:?}: {fault}")));
         }
     }
     Ok(count)

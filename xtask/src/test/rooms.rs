@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::language::Language;
 use crate::stamp::files_under;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
@@ -14,11 +15,12 @@ use crate::workspace::Workspace;
 const PAGE: &str = "docs/bindings.md";
 
 /// The columns of the table after the room's name, with the folder that their paths start from.
-const PACKAGES: [(&str, &str); 3] = [
-    ("Python", "bindings-python/python/trunkline/_internal"),
-    ("Node.js", "bindings-node/src"),
-    ("C", "bindings-c/src"),
-];
+fn packages() -> impl Iterator<Item = (&'static str, &'static str)> {
+    Language::ALL.into_iter().filter_map(|language| Some((language.title, language.rooms?)))
+}
+
+/// Where modules are of Python.
+const PYTHON: &str = "bindings-python/python/trunkline/_internal";
 
 /// Folders above the rooms, with the only folder in each: users could import anything else there.
 const SHELLS: [(&str, &str); 1] = [("bindings-python/python/trunkline", "_internal")];
@@ -31,38 +33,24 @@ const BUILT: [&str; 3] = [".so", ".pyd", ".dylib"];
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let page = std::fs::read_to_string(workspace.path(PAGE)).with_context(|| format!("cannot read {PAGE}"))?;
     let rooms = rooms(&page);
-    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
-    if rooms.is_empty() {
-        count.failed += 1;
-        count.said.push_str(&format!("{PAGE} has no table of rooms\n"));
-    }
+    let mut count = Count::default();
+    count.add(rooms.is_empty().then(|| format!("{PAGE} has no table of rooms")));
     for (shell, folder) in SHELLS {
-        for entry in others(&entries(workspace, shell)?, folder) {
-            count.failed += 1;
-            count.said.push_str(&format!("{shell}/{entry} can be imported by users: move it to {folder}\n"));
-        }
+        let entries = entries(workspace, shell)?;
+        let others = others(&entries, folder);
+        count.add(others.iter().map(|entry| format!("{shell}/{entry} can be imported by users: move it to {folder}")));
     }
-    for (column, (language, package)) in PACKAGES.into_iter().enumerate() {
-        for entry in outside(&rooms, column, &entries(workspace, package)?) {
-            count.failed += 1;
-            count.said.push_str(&format!("{package}/{entry} is in no room: give it a row of {language} in {PAGE}\n"));
-        }
+    for (column, (language, package)) in packages().enumerate() {
+        let entries = entries(workspace, package)?;
+        let outside = outside(&rooms, column, &entries);
+        let fault = |entry: &&str| format!("{package}/{entry} is in no room: give it a row of {language} in {PAGE}");
+        count.add(outside.iter().map(fault));
     }
-    let (_, python) = PACKAGES[0];
-    for folder in unmarked(&files_under(&workspace.path(python))?) {
-        count.failed += 1;
-        count.said.push_str(&format!("{} needs an __init__.py\n", folder.display()));
-    }
+    let files = files_under(&workspace.path(PYTHON))?;
+    count.add(unmarked(&files).iter().map(|folder| format!("{} needs an __init__.py", folder.display())));
     for (line, room) in rooms {
         let faults = faults(&room, |package, path| workspace.path(package).join(path).exists());
-        if faults.is_empty() {
-            count.passed += 1;
-        } else {
-            count.failed += 1;
-        }
-        for fault in faults {
-            count.said.push_str(&format!("{PAGE}:{line}: {fault}\n"));
-        }
+        count.add(faults.iter().map(|fault| format!("{PAGE}:{line}: {fault}")));
     }
     Ok(count)
 }
@@ -95,8 +83,12 @@ fn rooms(page: &str) -> Vec<(usize, Room)> {
 }
 
 fn faults(room: &Room, exists: impl Fn(&str, &str) -> bool) -> Vec<String> {
-    if room.places.len() != PACKAGES.len() {
-        return vec![format!("`{}` needs a cell for each of {}", room.name, PACKAGES.map(|(name, _)| name).join(", "))];
+    if room.places.len() != packages().count() {
+        return vec![format!(
+            "`{}` needs a cell for each of {}",
+            room.name,
+            packages().map(|(name, _)| name).collect::<Vec<_>>().join(", ")
+        )];
     }
     let fault = |(place, (language, package)): (&String, (&str, &str))| match in_backticks(place) {
         None if place.starts_with("none: ") => None,
@@ -106,7 +98,7 @@ fn faults(room: &Room, exists: impl Fn(&str, &str) -> bool) -> Vec<String> {
         }
         Some(path) => (!exists(package, path)).then(|| format!("{package}/{path} does not exist")),
     };
-    room.places.iter().zip(PACKAGES).filter_map(fault).collect()
+    room.places.iter().zip(packages()).filter_map(fault).collect()
 }
 
 /// The entries at the top of a package that no room holds. A room may lie within a folder of

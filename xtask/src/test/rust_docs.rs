@@ -38,7 +38,7 @@ const OF_MODULES: [&str; 19] = [
 ];
 
 pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
-    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
+    let mut count = Count::default();
     let mut pages = Vec::new();
     for name in CRATES {
         for file in files_under(&workspace.target.join("doc").join(name))? {
@@ -48,13 +48,6 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
             }
         }
     }
-    let mut judge = |fault: Option<String>| match fault {
-        None => count.passed += 1,
-        Some(fault) => {
-            count.failed += 1;
-            count.said.push_str(&format!("{fault}\n"));
-        }
-    };
     for name in main_types(workspace)? {
         let is_page = |kind: &&str| format!("{kind}.{name}.html");
         let wanted = ["struct", "enum", "trait", "type"].iter().map(is_page).collect::<Vec<_>>();
@@ -63,12 +56,12 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
         // Those of the models have the same name as some builders.
         let mut found = pages.iter().filter(|(file, _)| is_of(file)).peekable();
         let has_example = found.peek().is_none() || found.any(|(_, text)| text.contains("class=\"example-wrap"));
-        judge((!has_example).then(|| format!("the page of {name} has no example")));
+        count.add((!has_example).then(|| format!("the page of {name} has no example")));
     }
     let named = requirements::finder(workspace)?;
     for (file, text) in &pages {
         let found = named(text);
-        judge((!found.is_empty()).then(|| format!("{} names {}", file.display(), found.join(", "))));
+        count.add((!found.is_empty()).then(|| format!("{} names {}", file.display(), found.join(", "))));
     }
     Ok(count)
 }

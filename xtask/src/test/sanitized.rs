@@ -3,16 +3,16 @@
 //! toolchain, and the runtime of the sanitizer that gcc brings.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
 use crate::build::python::{EXTENSION, VENV, site_packages};
 use crate::build::{c, launchers, system};
-use crate::process::{Output, must, run};
+use crate::language::{node_test, pytest, scenarios};
+use crate::process::{must, run};
 use crate::stamp::{copy_if_changed, copy_tree, files_under, write_if_changed};
-use crate::test::{Count, Selection, counts, suites};
+use crate::test::{Count, Selection, results};
 use crate::workspace::Workspace;
 
 const DEADLINE: Duration = Duration::from_secs(5400);
@@ -31,7 +31,7 @@ pub(crate) fn python(workspace: &Workspace, _: &Selection) -> Result<Count> {
     // Python's own allocator takes large pieces, in which the sanitizer sees no borders.
     let variables = [("PYTHONMALLOC", "malloc".to_owned()), ("PYTHONPATH", path.to_string_lossy().into_owned())];
     let starter = starter(workspace, "python", &workspace.venv_program(VENV, "python"), &variables)?;
-    watched(workspace, "python", suites::pytest(workspace, &starter)?, counts::of_pytest)
+    watched(workspace, "python", || pytest(workspace, &starter, DEADLINE))
 }
 
 pub(crate) fn node(workspace: &Workspace, _: &Selection) -> Result<Count> {
@@ -46,7 +46,7 @@ pub(crate) fn node(workspace: &Workspace, _: &Selection) -> Result<Count> {
     ];
     let starter = starter(workspace, "node", &interpreter, &variables)?;
     write_if_changed(&preset, format!("process.execPath = {:?};\n", starter.display().to_string()).as_bytes())?;
-    watched(workspace, "node", suites::node_test(workspace, &starter)?, counts::of_node)
+    watched(workspace, "node", || node_test(workspace, &starter, DEADLINE))
 }
 
 /// The program looks for the library in folders of the environment before that of the package.
@@ -59,7 +59,7 @@ pub(crate) fn c(workspace: &Workspace, _: &Selection) -> Result<Count> {
     for (name, value) in runtime(workspace, "c")? {
         runner.push_str(&format!(" {name}={value}"));
     }
-    watched(workspace, "c", suites::c_scenarios(workspace, &runner), counts::of_cargo)
+    watched(workspace, "c", || Ok(results::of_cargo(&run(scenarios(workspace, &runner), DEADLINE)?)))
 }
 
 fn home(workspace: &Workspace) -> PathBuf {
@@ -112,13 +112,13 @@ fn reports(workspace: &Workspace, name: &str) -> PathBuf {
 }
 
 /// Runs a suite. Each report is a failure, also that of a process whose output nobody reads.
-fn watched(workspace: &Workspace, name: &str, suite: Command, count: fn(&Output) -> Count) -> Result<Count> {
+fn watched(workspace: &Workspace, name: &str, suite: impl FnOnce() -> Result<Count>) -> Result<Count> {
     let reports = reports(workspace, name);
     if reports.exists() {
         std::fs::remove_dir_all(&reports)?;
     }
     std::fs::create_dir_all(&reports)?;
-    let mut count = count(&run(suite, DEADLINE)?);
+    let mut count = suite()?;
     for report in files_under(&reports)? {
         count.failed += 1;
         count.said.push_str(&read(&report)?);

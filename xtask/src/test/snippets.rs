@@ -5,14 +5,12 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
+use crate::language::Language;
 use crate::pages::{self, Block, blocks};
 use crate::stamp::files_under;
-use crate::test::programs::{ENDINGS, FOLDER};
+use crate::test::programs::FOLDER;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
-
-/// Languages that a reader can run, so that a snippet has to name its file.
-const CODE: [&str; 10] = ["rust", "rs", "python", "py", "js", "mjs", "ts", "javascript", "c", "cpp"];
 
 /// Pages whose programs are of one language each; all others show all four.
 const OF_ONE_LANGUAGE: [&str; 3] = ["docs/frameworks", "docs/tutorial-", "docs/migrate-"];
@@ -23,31 +21,27 @@ const INTERNALS: [&str; 2] = ["docs/architecture.md", "docs/transports.md"];
 /// Blocks begin with ```` ```python examples/python/server.py ````. The READMEs of the bindings are
 /// checked by their bindings' tests.
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    let mut count = Count { passed: 0, failed: 0, said: String::new(), note: String::new() };
+    let mut count = Count::default();
     let mut shown = BTreeSet::new();
     for page in pages::all(workspace)? {
         let blocks = blocks(&pages::text(workspace, &page)?);
         for block in &blocks {
             let faults = [fault(workspace, &page, block), missing_languages(workspace, &page, block)];
-            match faults.into_iter().flatten().next() {
-                None => count.passed += usize::from(block.file.is_some()),
-                Some(fault) => {
-                    count.failed += 1;
-                    count.said.push_str(&format!("{page}:{}: {fault}\n", block.first + 1));
-                }
-            }
+            let fault = faults.into_iter().flatten().next();
+            count.add(fault.map(|fault| format!("{page}:{}: {fault}", block.first + 1)));
         }
         shown.extend(blocks.into_iter().filter_map(|block| block.file));
     }
     for file in files_under(&workspace.path(FOLDER))? {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
+        let endings = Language::ALL.map(|language| language.snippet_ending);
         let exists = |ending: &&str| workspace.path(&format!("{FOLDER}/{stem}.{ending}")).exists();
         // The text of a program in one language need not stand below it.
-        let is_page = name != "main.rs" && (ENDINGS.contains(&ending) || ending == "txt" && ENDINGS.iter().all(exists));
-        if is_page && !shown.contains(&format!("{FOLDER}/{name}")) {
-            count.failed += 1;
-            count.said.push_str(&format!("{FOLDER}/{name} is shown on no page\n"));
+        let is_page = name != "main.rs" && (endings.contains(&ending) || ending == "txt" && endings.iter().all(exists));
+        if is_page {
+            let is_shown = shown.contains(&format!("{FOLDER}/{name}"));
+            count.add((!is_shown).then(|| format!("{FOLDER}/{name} is shown on no page")));
         }
     }
     Ok(count)
@@ -55,7 +49,8 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
 
 fn fault(workspace: &Workspace, page: &str, block: &Block) -> Option<String> {
     let Some(file) = &block.file else {
-        let is_code = CODE.contains(&block.language.as_str()) && !INTERNALS.contains(&page);
+        let is_code =
+            Language::ALL.iter().any(|one| one.fences.contains(&block.language.as_str())) && !INTERNALS.contains(&page);
         return is_code
             .then(|| "a block of code without its file: begin it with ```language path/of/the/file".to_owned());
     };
@@ -71,8 +66,8 @@ fn fault(workspace: &Workspace, page: &str, block: &Block) -> Option<String> {
 /// A snippet is there in every language.
 fn missing_languages(workspace: &Workspace, page: &str, block: &Block) -> Option<String> {
     let (stem, _) = block.file.as_deref()?.strip_prefix(FOLDER)?.rsplit_once('.')?;
-    let is_missing = |ending: &&&str| !workspace.path(&format!("{FOLDER}{stem}.{ending}")).exists();
-    let missing: Vec<_> = ENDINGS.iter().filter(is_missing).copied().collect();
+    let is_missing = |ending: &&str| !workspace.path(&format!("{FOLDER}{stem}.{ending}")).exists();
+    let missing: Vec<_> = Language::ALL.iter().map(|language| language.snippet_ending).filter(is_missing).collect();
     let may_lack = OF_ONE_LANGUAGE.iter().any(|prefix| page.starts_with(prefix));
     (!may_lack && !missing.is_empty()).then(|| format!("{FOLDER}{stem} lacks {}", missing.join(", ")))
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use crate::process::{Output, run};
-use crate::test::{Count, Selection, counts};
+use crate::test::{Count, Selection, results};
 use crate::workspace::Workspace;
 
 const DEADLINE: Duration = Duration::from_secs(600);
@@ -51,7 +51,7 @@ fn check_folder(workspace: &Workspace, folder: &str, report: &str) -> Result<(Co
     command.arg("--tolerate").arg(workspace.path("tests/wire/tolerated.json"));
     command.arg("--report").arg(report_file(workspace, report)).arg(folder);
     let output = run(command, DEADLINE)?;
-    let mut count = counts::of_one(&output);
+    let mut count = results::of_one(&output);
     count.note = output.stdout.lines().filter(|line| line.contains("messages checked")).collect();
     Ok((count, output))
 }

@@ -1,0 +1,131 @@
+//! C: the library, its programs, and those in other languages that call it.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::rust;
+use super::{Entry, Snippets};
+use crate::bench::builds;
+use crate::build::c::{self, Workshop};
+use crate::build::{DEADLINE, system};
+use crate::process::{must, run};
+use crate::requirements::TestSyntax;
+use crate::stamp::write_if_changed;
+use crate::test::results::of_cargo;
+use crate::test::{Count, Selection, Step, Turn, reads, sanitized, suites};
+use crate::workspace::Workspace;
+
+pub(super) static ENTRY: Entry = Entry {
+    name: "c",
+    title: "C",
+    fences: &["c", "cpp"],
+    crates: &["bindings-c/src"],
+    package: None,
+    rooms: Some("bindings-c/src"),
+    tests: TestSyntax {
+        is_file: |name, file| name.ends_with(".c") && file.contains("/tests/"),
+        is_whole: |_| true,
+        above: &["//", "/*", "*"],
+        functions: &["static ", "int ", "void "],
+        test: |line, _| line.strip_prefix("static void ").filter(|rest| rest.ends_with("(void) {")),
+    },
+    steps: &[
+        Step::new(Turn::Cargo, rust::TESTS, reads::RUST, rust::tests),
+        Step::new(Turn::Last, "c under valgrind", &["core/", "bindings-c/", "examples/c/"], under_valgrind).long(),
+        Step::new(Turn::Last, "c under the address sanitizer", &["core/", "bindings-c/"], sanitized::c).long(),
+    ],
+    build: c::build,
+    install_tools: |_| Ok(()),
+    build_bench: builds::our_c,
+    bench_crate: "trunkline-c",
+    program: |workspace, name, _| vec![c::program(workspace, name)],
+    start,
+    snippets: Snippets::Alone(|workspace, stem| start(workspace, &workspace.path(&format!("docs/snippets/{stem}.c")))),
+    snippet_ending: "c",
+    example_endings: &["c", "lua", "go"],
+    login: None,
+    container_command: &["server"],
+};
+
+/// Options of valgrind.
+const CHECKS: [&str; 2] = ["--leak-check=full", "--error-exitcode=9"];
+/// In the folder of the C package.
+const SUPPRESSIONS: &str = "packaging/valgrind.supp";
+
+/// Compiles a program and those beside it, which it may start.
+fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
+    let folder = source.parent().context("a file has a folder")?;
+    match source.extension().and_then(|ending| ending.to_str()) {
+        Some("lua") => {
+            let mut luajit = foreign(workspace, folder, system::luajit()?)?;
+            luajit.arg(source);
+            return Ok(luajit);
+        }
+        Some("go") => return start_go(workspace, folder),
+        _ => {}
+    }
+    let place = folder.strip_prefix(&workspace.root)?.to_string_lossy().replace(['/', '\\'], "-");
+    let workshop = Workshop::of_tests(workspace, &place);
+    workshop.compile_all(workspace, folder)?;
+    let mut command = workspace.command(workshop.program(&source.file_stem().unwrap_or_default().to_string_lossy()));
+    command.current_dir(&workshop.programs);
+    Ok(command)
+}
+
+fn start_go(workspace: &Workspace, folder: &Path) -> Result<Command> {
+    let built = Workshop::of_tests(workspace, "foreign").program("hello-in-go");
+    let mut go = foreign(workspace, folder, system::go()?)?;
+    go.env("GOTOOLCHAIN", "local").env("GOPROXY", "off").args(["build", "-o"]).arg(&built).arg(".");
+    must(go, DEADLINE)?;
+    foreign(workspace, folder, built)
+}
+
+/// A program in another language finds the library by pkg-config, as if it was installed.
+fn foreign(workspace: &Workspace, folder: &Path, program: impl AsRef<std::ffi::OsStr>) -> Result<Command> {
+    let workshop = Workshop::of_tests(workspace, "foreign");
+    workshop.place_library(workspace)?;
+    let package = format!(
+        "includedir={}\nlibdir={}\nName: trunkline\nDescription: the library of this tree\nVersion: {}\n\
+         Cflags: -I${{includedir}}\nLibs: -L${{libdir}} -ltrunkline\n",
+        workspace.path("bindings-c/include").display(),
+        workshop.library.display(),
+        env!("CARGO_PKG_VERSION")
+    );
+    write_if_changed(&workshop.programs.join("trunkline.pc"), package.as_bytes())?;
+    let mut command = workspace.command(program);
+    command.current_dir(folder).env("PKG_CONFIG_PATH", &workshop.programs).env("LD_LIBRARY_PATH", &workshop.programs);
+    Ok(command)
+}
+
+/// The suite under valgrind, and a program with the shared and with the static library, with the
+/// suppressions that are installed for users: nothing is lost, and nothing else is reported.
+fn under_valgrind(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let source = workspace.path("examples/c/hello_client.c");
+    let shared = start(workspace, &source)?;
+    // The server that the program starts is beside it.
+    let folder = shared.get_current_dir().context("a program in C runs in its folder")?;
+    let fixed = folder.join("hello_client_static");
+    c::link_statically(workspace, &source, &fixed)?;
+    let valgrind = system::valgrind()?;
+    let suppressions = workspace.path("bindings-c").join(SUPPRESSIONS);
+    let mut count = Count::default();
+    for program in [shared.get_program(), fixed.as_os_str()] {
+        let mut checked = workspace.command(valgrind);
+        checked.args(CHECKS).arg(format!("--suppressions={}", suppressions.display()));
+        checked.arg(program).current_dir(folder);
+        let output = run(checked, suites::DEADLINE)?;
+        count.add((!output.success()).then(|| format!("{}\n[{}]", output.text, output.ending())));
+    }
+    // The tests run in the folder of their package.
+    let runner = format!("{valgrind} {} --suppressions={SUPPRESSIONS}", CHECKS.join(" "));
+    Ok(count.and(of_cargo(&run(scenarios(workspace, &runner), suites::DEADLINE)?)))
+}
+
+/// The scenarios of the suite, each started by a runner: the words of a command.
+pub(crate) fn scenarios(workspace: &Workspace, runner: &str) -> Command {
+    let mut suite = rust::test_command(workspace);
+    suite.args(["--test", "c", "c99::"]).env("TRUNKLINE_C_RUNNER", runner);
+    suite
+}

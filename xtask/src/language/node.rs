@@ -1,0 +1,109 @@
+//! Node.js: the package, with eslint, dependency-cruiser, the TypeScript compiler and
+//! `node --test`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::{Entry, Snippets};
+use crate::bench::builds;
+use crate::build::{node, system};
+use crate::process::run;
+use crate::requirements::TestSyntax;
+use crate::stamp::files_under;
+use crate::test::lint::one;
+use crate::test::results::of_junit;
+use crate::test::{Count, Selection, Step, Turn, reads, sanitized, suites};
+use crate::workspace::Workspace;
+
+pub(super) static ENTRY: Entry = Entry {
+    name: "node",
+    title: "Node.js",
+    fences: &["ts", "js", "mjs", "javascript"],
+    crates: &["bindings-node/native"],
+    package: Some("bindings-node/src"),
+    rooms: Some("bindings-node/src"),
+    tests: TestSyntax {
+        is_file: |name, _| TESTS.iter().any(|ending| name.ends_with(ending)),
+        is_whole: |_| true,
+        above: &["//", "/*", "*"],
+        functions: &["function ", "async function ", "class "],
+        test: |line, _| {
+            let call = line.strip_prefix("await ").unwrap_or(line);
+            ["test(", "it(", "t.test("].iter().find_map(|start| call.strip_prefix(start))
+        },
+    },
+    steps: &[
+        Step::new(Turn::Beside, "node lint and types", SOURCES, lint),
+        Step::new(Turn::Beside, "node tests", &["core/", "bindings-node/", "tests/fixtures/"], tests),
+        // The server and the authorization server are programs of Node.
+        Step::new(Turn::Beside, "authorization server", reads::PROGRAMS, suites::authorization),
+        Step::new(Turn::Beside, "authorization server in a browser", reads::PROGRAMS, suites::authorization_in_browser)
+            .long(),
+        Step::new(Turn::Beside, "keycloak", reads::PROGRAMS, suites::authorization_at_keycloak).long(),
+        Step::new(Turn::Beside, "npm package", &["core/", "bindings-node/", "tests/npm/"], suites::npm).long(),
+        Step::new(Turn::Last, "node under the address sanitizer", &["core/", "bindings-node/"], sanitized::node).long(),
+    ],
+    build: node::build,
+    install_tools: |workspace| node::install(workspace, node::PACKAGE),
+    build_bench: builds::our_node,
+    bench_crate: "trunkline-node",
+    program: |_, _, source| vec!["node".into(), source.with_extension("mjs")],
+    start,
+    snippets: Snippets::Together(|workspace| {
+        let mut command = workspace.command("node");
+        let compiled = node::compiled(workspace, &workspace.path("docs/snippets"))?;
+        command.arg(workspace.path("tests/snippets/run.mjs")).arg(compiled);
+        Ok(command)
+    }),
+    snippet_ending: "ts",
+    example_endings: &["mjs", "js", "cjs", "ts"],
+    login: Some(|_| "node".into()),
+    container_command: &["node", "server.ts"],
+};
+
+const SOURCES: &[&str] = &["bindings-node/", "tests/fixtures/node/", "tests/npm/", "benches/node/", "examples/node/"];
+const TESTS: [&str; 5] = [".test.mjs", ".test.cjs", ".test.js", ".test.ts", ".test.mts"];
+
+/// Tests mostly wait, so more than two processors could run.
+const FILES_AT_ONCE: usize = 4;
+
+/// TypeScript runs as it was compiled.
+fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
+    let (mut folder, mut source) = (source.parent().unwrap_or(&workspace.root).to_owned(), source.to_owned());
+    if source.extension().is_some_and(|ending| ending == "ts") {
+        folder = node::compiled(workspace, &folder)?;
+        source = folder.join(source.with_extension("js").file_name().unwrap_or_default());
+    }
+    let mut command = workspace.command("node");
+    command.arg(source).current_dir(folder);
+    Ok(command)
+}
+
+fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let mut npm = workspace.npm(node::PACKAGE);
+    npm.args(["run", "--silent", "lint"]);
+    one(npm)
+}
+
+fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    node_test(workspace, Path::new("node"), suites::DEADLINE)
+}
+
+/// The tests, by an interpreter. The files are named one by one: the versions of Node read folder
+/// arguments differently.
+pub(crate) fn node_test(workspace: &Workspace, node: &Path, deadline: Duration) -> Result<Count> {
+    system::redis_server()?;
+    let report = suites::junit(workspace, "node")?;
+    let folder = workspace.path(node::PACKAGE);
+    let is_test = |file: &PathBuf| TESTS.iter().any(|ending| file.to_string_lossy().ends_with(ending));
+    let mut node = workspace.command(node);
+    node.current_dir(&folder).args(["--test", "--test-reporter=spec", "--test-reporter-destination=stdout"]);
+    node.arg(format!("--test-concurrency={FILES_AT_ONCE}"))
+        .arg("--test-reporter=junit")
+        .arg(format!("--test-reporter-destination={}", report.display()));
+    node.args(files_under(&folder.join("test"))?.into_iter().filter(is_test));
+    Ok(of_junit(&run(node, deadline)?, &report))
+}

@@ -1,0 +1,141 @@
+//! Python: the package, with ruff, pyright, import-linter and pytest.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::{Entry, Snippets};
+use crate::bench::builds;
+use crate::build::{python, system};
+use crate::process::run;
+use crate::requirements::TestSyntax;
+use crate::test::lint::one;
+use crate::test::results::of_junit;
+use crate::test::{Count, Selection, Step, Turn, sanitized, suites};
+use crate::workspace::Workspace;
+
+pub(super) static ENTRY: Entry = Entry {
+    name: "python",
+    title: "Python",
+    fences: &["python", "py"],
+    crates: &["bindings-python/src"],
+    package: Some("bindings-python/python/trunkline"),
+    rooms: Some("bindings-python/python/trunkline/_internal"),
+    tests: TestSyntax {
+        is_file: |name, _| name.starts_with("test_") && name.ends_with(".py"),
+        is_whole: |_| true,
+        above: &["#", "@"],
+        functions: &["def ", "async def ", "class "],
+        test: |line, _| {
+            let name = line.strip_prefix("async ").unwrap_or(line).strip_prefix("def ")?;
+            name.starts_with("test_").then_some(name)
+        },
+    },
+    steps: &[
+        Step::new(Turn::Early, "python format", SOURCES, format),
+        Step::new(Turn::Early, "python lint", SOURCES, lint),
+        Step::new(Turn::Beside, "python types", SOURCES, types),
+        Step::new(Turn::Beside, "python tests", &["core/", "bindings-python/", "tests/fixtures/"], tests),
+        Step::new(Turn::Last, "python under the address sanitizer", &["core/", "bindings-python/"], sanitized::python)
+            .long(),
+    ],
+    build: python::build,
+    install_tools: python::install_tools,
+    build_bench: builds::our_python,
+    bench_crate: "trunkline-python",
+    program: |workspace, _, source| vec![interpreter(workspace), source.with_extension("py")],
+    start,
+    snippets: Snippets::Together(|workspace| {
+        let mut command = workspace.command(interpreter(workspace));
+        command.arg(workspace.path("tests/snippets/run.py")).arg(workspace.path("docs/snippets"));
+        Ok(command)
+    }),
+    snippet_ending: "py",
+    example_endings: &["py"],
+    login: Some(interpreter),
+    container_command: &["python", "server.py"],
+};
+
+const PACKAGE: &str = "bindings-python";
+/// Python that is not part of the package, but keeps its rules of form.
+const OTHERS: [&str; 7] = [
+    "tests/fixtures/python",
+    "tests/peers/python",
+    "tests/scars",
+    "tests/snippets",
+    "examples/python",
+    "docs/snippets",
+    "benches",
+];
+const SOURCES: &[&str] = &["bindings-python/", "tests/", "examples/python/", "docs/snippets/", "benches/"];
+
+/// Tests mostly wait, so more than two processors could run.
+const TESTS_AT_ONCE: &str = "4";
+
+fn interpreter(workspace: &Workspace) -> PathBuf {
+    workspace.venv_program(python::VENV, "python")
+}
+
+fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
+    let mut command = python_first(workspace, interpreter(workspace))?;
+    command.arg(source).current_dir(source.parent().unwrap_or(&workspace.root));
+    Ok(command)
+}
+
+/// A command that finds our interpreter under the name `python`.
+fn python_first(workspace: &Workspace, program: PathBuf) -> Result<Command> {
+    let folder = interpreter(workspace).parent().map(Path::to_path_buf);
+    let rest = std::env::var_os("PATH").unwrap_or_default();
+    let mut command = workspace.command(program);
+    command.env("PATH", std::env::join_paths(folder.into_iter().chain(std::env::split_paths(&rest)))?);
+    Ok(command)
+}
+
+fn format(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    ruff(workspace, &["format", "--check", "--quiet", "--diff"])
+}
+
+/// Ruff, and import-linter, which finds import circles (the contract is in pyproject.toml).
+fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let mut imports = workspace.command(workspace.venv_program(python::VENV, "lint-imports"));
+    imports.current_dir(workspace.path(PACKAGE)).args(["--config", "pyproject.toml", "--no-cache"]);
+    Ok(ruff(workspace, &["check", "--quiet"])?.and(one(imports)?))
+}
+
+/// In the package with its own settings, which hold elsewhere too; paths in them are relative to
+/// where ruff runs.
+fn ruff(workspace: &Workspace, arguments: &[&str]) -> Result<Count> {
+    let program = workspace.venv_program(python::VENV, "ruff");
+    let mut package = workspace.command(&program);
+    package.args(arguments).current_dir(workspace.path(PACKAGE));
+    let mut others = workspace.command(&program);
+    others.args(arguments).args(["--config", "bindings-python/pyproject.toml"]).args(OTHERS);
+    Ok(one(package)?.and(one(others)?))
+}
+
+/// Pyright over the sources, and over the public names of the installed package, whose types are
+/// all known.
+fn types(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let program = workspace.venv_program(python::VENV, "pyright");
+    let mut sources = workspace.command(&program);
+    sources.current_dir(workspace.path(PACKAGE)).arg("--pythonpath").arg(interpreter(workspace));
+    // This form of pyright has no use for `--pythonpath`, and looks for the interpreter in PATH.
+    let mut public = python_first(workspace, program)?;
+    public.args(["--verifytypes", "trunkline", "--ignoreexternal"]);
+    Ok(one(sources)?.and(one(public)?))
+}
+
+fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    pytest(workspace, &interpreter(workspace), suites::DEADLINE)
+}
+
+/// The tests, by an interpreter.
+pub(crate) fn pytest(workspace: &Workspace, python: &Path, deadline: std::time::Duration) -> Result<Count> {
+    system::redis_server()?;
+    let report = suites::junit(workspace, "python")?;
+    let mut pytest = workspace.command(python);
+    pytest.current_dir(workspace.path(PACKAGE)).args(["-m", "pytest", "--color=no", "--junitxml"]).arg(&report);
+    pytest.args(["--numprocesses", TESTS_AT_ONCE, "--dist", "worksteal"]);
+    Ok(of_junit(&run(pytest, deadline)?, &report))
+}

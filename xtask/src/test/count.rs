@@ -1,0 +1,39 @@
+//! The findings of a step.
+
+#[derive(Default)]
+pub(crate) struct Count {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+    /// The output of the step: shown when something failed.
+    pub(crate) said: String,
+    /// One line that is shown in any case, may be empty.
+    pub(crate) note: String,
+}
+
+impl Count {
+    pub(crate) fn one_passed(note: String) -> Self {
+        Self { passed: 1, note, ..Self::default() }
+    }
+
+    /// Counts one check: it passed if it has no fault.
+    pub(crate) fn add(&mut self, faults: impl IntoIterator<Item = String>) {
+        let before = self.said.len();
+        self.said.extend(faults.into_iter().map(|fault| fault + "\n"));
+        let passed = self.said.len() == before;
+        self.passed += usize::from(passed);
+        self.failed += usize::from(!passed);
+    }
+
+    /// Both together.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        for (text, further) in [(&mut self.said, other.said), (&mut self.note, other.note)] {
+            if !text.is_empty() && !further.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&further);
+        }
+        self
+    }
+}

@@ -1,0 +1,120 @@
+//! The numbers of tests that passed and failed, from the JUnit files of pytest and of Node.js; from
+//! the lines of cargo, whose other format is for nightly only.
+
+use std::path::Path;
+
+use crate::process::Output;
+use crate::test::Count;
+
+/// The sums of `test result: ok. 3 passed; 0 failed; …` lines.
+pub(crate) fn of_cargo(output: &Output) -> Count {
+    let mut sums = (0, 0);
+    for line in output.text.lines().filter_map(|line| line.trim().strip_prefix("test result: ")) {
+        let words: Vec<&str> = line.split([' ', ';']).collect();
+        let number = |word: &str| words.windows(2).find(|pair| pair[1] == word).and_then(|pair| pair[0].parse().ok());
+        sums.0 += number("passed").unwrap_or(0);
+        sums.1 += number("failed").unwrap_or(0);
+    }
+    judged(output, sums)
+}
+
+/// The test cases of a file in the format of JUnit; those that failed stand first in what is said.
+pub(crate) fn of_junit(output: &Output, report: &Path) -> Count {
+    let text = std::fs::read_to_string(report).unwrap_or_default();
+    let document = roxmltree::Document::parse(&text);
+    let cases =
+        document.iter().flat_map(|document| document.descendants()).filter(|node| node.has_tag_name("testcase"));
+    let (mut all, mut failed) = (0, Vec::new());
+    for case in cases.filter(|case| !case.children().any(|child| child.has_tag_name("skipped"))) {
+        all += 1;
+        let word = |name: &str| case.attribute(name).unwrap_or_default();
+        let fault = case.children().find(|child| child.has_tag_name("failure") || child.has_tag_name("error"));
+        let message =
+            fault.map(|fault| fault.attribute("message").unwrap_or_default().lines().next().unwrap_or_default());
+        failed.extend(message.map(|message| format!("FAILED {} {}: {message}\n", word("classname"), word("name"))));
+    }
+    let count = judged(output, (all - failed.len(), failed.len()));
+    Count { said: failed.concat() + &count.said, ..count }
+}
+
+/// A command that only passes or fails.
+pub(crate) fn of_one(output: &Output) -> Count {
+    judged(output, (usize::from(output.success()), 0))
+}
+
+/// The lines of an output that name a failed test, those of cargo with their errors: first in what
+/// is shown, for the end of an output may be about other tests.
+pub(crate) fn failed_tests(text: &str) -> Vec<&str> {
+    let mut after_panic = false;
+    let is_of_failure = |line: &&str| {
+        let message = after_panic;
+        // cargo prints what a test said once it has failed.
+        after_panic = line.starts_with("thread '") && line.contains(" panicked at ");
+        after_panic
+            || message
+            || line.starts_with("FAILED ")
+            || (line.starts_with("test ") && line.ends_with(" ... FAILED"))
+    };
+    text.lines().map(str::trim).filter(is_of_failure).collect()
+}
+
+/// A command that fails without a failed test (it did not compile, it was killed) is a failure, and
+/// so is one that ran no test.
+fn judged(output: &Output, (passed, failed): (usize, usize)) -> Count {
+    let failed = if failed == 0 && (!output.success() || passed == 0) { 1 } else { failed };
+    Count { passed, failed, said: format!("{}\n[{}]", output.text, output.ending()), note: String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `None`: it was killed.
+    fn ended(text: &str, success: Option<bool>) -> Output {
+        #[cfg(unix)]
+        let failure: std::process::ExitStatus = std::os::unix::process::ExitStatusExt::from_raw(256);
+        #[cfg(windows)]
+        let failure: std::process::ExitStatus = std::os::windows::process::ExitStatusExt::from_raw(1);
+        let status = success.map(|success| if success { std::process::ExitStatus::default() } else { failure });
+        Output { status, text: text.to_owned(), stdout: String::new(), seconds: 0.0 }
+    }
+
+    fn sums(count: &Count) -> (usize, usize) {
+        (count.passed, count.failed)
+    }
+
+    #[test]
+    fn cargo_results_are_summed() {
+        let text = "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured\nx\ntest result: FAILED. 4 passed; 2 failed; 0 ignored\n";
+        assert_eq!(sums(&of_cargo(&ended(text, Some(false)))), (7, 2));
+    }
+
+    #[test]
+    fn a_suite_that_does_not_compile_or_is_killed_fails() {
+        assert_eq!(sums(&of_cargo(&ended("error: could not compile", Some(false)))), (0, 1));
+        assert_eq!(sums(&of_cargo(&ended("test result: ok. 3 passed; 0 failed", None))), (3, 1));
+        assert_eq!(sums(&of_junit(&ended("", Some(true)), Path::new("there-is-none.xml"))), (0, 1));
+    }
+
+    #[test]
+    fn cases_of_junit_are_counted_and_failures_named() {
+        let file = std::env::temp_dir().join(format!("trunkline-junit-{}.xml", std::process::id()));
+        let report = "<testsuites><testsuite name='a'><testcase name='one' classname='t'/>\
+            <testcase name='two' classname='t'><failure message='no&#10;more'>text</failure></testcase></testsuite>\
+            <testcase name='three' classname='t'><error message='late'/></testcase>\
+            <testcase name='four'><skipped/></testcase></testsuites>";
+        std::fs::write(&file, report).unwrap();
+        let count = of_junit(&ended("text", Some(false)), &file);
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(sums(&count), (1, 2));
+        assert_eq!(failed_tests(&count.said), ["FAILED t two: no", "FAILED t three: late"]);
+    }
+
+    #[test]
+    fn failed_tests_are_named_with_their_errors() {
+        assert_eq!(failed_tests("test a ... ok\ntest b ... FAILED\n"), ["test b ... FAILED"]);
+        let panic = ["thread 'b' (7) panicked at core/b.rs:5:9:", "too late"];
+        let cargo = format!("---- b stdout ----\n\n{}\nstack backtrace:\n   0: begin\n", panic.join("\n"));
+        assert_eq!(failed_tests(&cargo), panic);
+    }
+}

@@ -1,0 +1,107 @@
+//! The order of the steps: what needs nothing that is built runs beside the build, cargo has a lane
+//! for itself, and what measures time runs alone, at the end.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use anyhow::Result;
+
+use super::steps::{Step, Turn};
+use super::{Count, Selection, examples};
+use crate::build;
+use crate::language::Language;
+use crate::pages;
+use crate::workers;
+use crate::workspace::Workspace;
+
+/// Lanes beside that of cargo. Suites mostly wait for the processes that they start, so more than
+/// two processors could run.
+const BESIDE: usize = 2;
+
+/// Steps whose programs are the examples in Rust.
+const OF_EXAMPLES: [&str; 4] = ["authorization server", "deployment", "examples", "programs of snippets"];
+
+/// Runs the steps, each through `run`, in which errors are findings; returns what that returns.
+pub(super) fn run<R: Send>(
+    workspace: &Workspace,
+    selection: &Selection,
+    steps: &[&Step],
+    run: impl Fn(&'static str, &dyn Fn(&Workspace) -> Result<Count>) -> R + Sync,
+) -> Vec<R> {
+    let of = |turn: Turn| steps.iter().copied().filter(move |step| step.turn == turn);
+    let one = |step: &Step| run(step.name, &|workspace| (step.work)(workspace, selection));
+    let (installed, built) = (Gate::default(), Gate::default());
+    let install = || run("tools", &|_| install(workspace, selection, steps).map(|()| Count::one_passed(String::new())));
+    let build = || run("build", &|_| build_all(workspace, selection, steps).map(|()| Count::one_passed(String::new())));
+    let needs_build = steps.iter().any(|step| step.turn != Turn::Early);
+
+    let mut lanes: Vec<Box<dyn Fn() -> Vec<R> + Sync + '_>> = vec![
+        Box::new(|| installed.after(|| vec![install()])),
+        Box::new(|| {
+            let built = built.after(|| needs_build.then(build));
+            installed.wait();
+            built.into_iter().chain(of(Turn::Cargo).map(one)).collect()
+        }),
+    ];
+    for step in of(Turn::Early).chain(of(Turn::Beside)) {
+        let (installed, built) = (&installed, &built);
+        lanes.push(Box::new(move || {
+            installed.wait();
+            if step.turn == Turn::Beside {
+                built.wait();
+            }
+            vec![one(step)]
+        }));
+    }
+    let mut done = Vec::new();
+    workers::run(1 + BESIDE, &lanes, |lane| lane(), |_, results| done.extend(results));
+    done.extend(of(Turn::Last).map(one));
+    done
+}
+
+/// Builds the parts that the steps need.
+fn build_all(workspace: &Workspace, selection: &Selection, steps: &[&Step]) -> Result<()> {
+    build::languages(workspace, &selection.languages)?;
+    if steps.iter().any(|step| OF_EXAMPLES.contains(&step.name)) {
+        build::step("examples in Rust", || examples::build(workspace))?;
+    }
+    Ok(())
+}
+
+/// Installs linters, test tools and the official SDKs.
+fn install(workspace: &Workspace, selection: &Selection, steps: &[&Step]) -> Result<()> {
+    for language in Language::ALL {
+        // The tools of Python and Node.js also check what is of no language.
+        if selection.is_everything() || selection.languages.contains(&language) || !selection.names_languages() {
+            (language.install_tools)(workspace)?;
+        }
+    }
+    pages::install(workspace)?;
+    if steps.iter().any(|step| step.name == "matrix") {
+        build::peers::install(workspace)?;
+    }
+    Ok(())
+}
+
+/// Opens once, and stays open.
+#[derive(Default)]
+struct Gate {
+    open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    /// Opens after the work, also when that fails.
+    fn after<T>(&self, work: impl FnOnce() -> T) -> T {
+        let result = work();
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.opened.notify_all();
+        result
+    }
+
+    fn wait(&self) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        while !*open {
+            open = self.opened.wait(open).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The steps of `cargo xtask test` that are of no language, or of all; those of one language stand
+//! in its entry.
+
+use anyhow::Result;
+
+use super::{
+    Count, Selection, coverage, deployment, examples, fixed_bounds, methods, programs, promises, prose, rooms,
+    snippets, suites, wire, workflows,
+};
+use crate::pages;
+use crate::workspace::Workspace;
+
+pub(crate) struct Step {
+    pub(super) name: &'static str,
+    pub(super) turn: Turn,
+    /// Starts of the paths whose change can break it, beside those of `reads::ALWAYS`.
+    reads: &'static [&'static str],
+    /// Whether it is run for chosen languages, too, as those of an entry are.
+    pub(super) each_language: bool,
+    pub(super) long: bool,
+    pub(super) work: Work,
+}
+
+type Work = fn(&Workspace, &Selection) -> Result<Count>;
+
+/// The time of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Needs nothing that is built: beside the build.
+    Early,
+    /// Cargo locks its build directory: one after the other.
+    Cargo,
+    /// After the build, beside cargo and others.
+    Beside,
+    /// Measures time, or reads what the others wrote: nothing runs beside it.
+    Last,
+}
+
+/// Starts of paths, from the root.
+pub(crate) mod reads {
+    /// What every step depends on.
+    pub(super) const ALWAYS: &[&str] = &["xtask/", "Cargo.", ".cargo/", "rust-toolchain.toml"];
+    pub(crate) const EVERYTHING: &[&str] = &[""];
+    /// All crates of the workspace, and the programs that their tests run.
+    pub(crate) const RUST: &[&str] = &[
+        "core/",
+        "bindings-c/",
+        "bindings-node/native/",
+        "bindings-python/src/",
+        "bindings-python/Cargo.toml",
+        "tests/",
+        "examples/",
+        "docs/snippets/",
+        "benches/",
+        "clippy.toml",
+        "rustfmt.toml",
+    ];
+    /// The fixture of every language.
+    pub(crate) const PROGRAMS: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/peers/"];
+    pub(super) const SCARS: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/scars/"];
+    pub(super) const VECTORS: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/vectors/"];
+    pub(super) const MATRIX: &[&str] =
+        &["core/", "bindings-", "tests/fixtures/", "tests/matrix/", "tests/peers/", "docs/matrix.md"];
+    pub(super) const CONFORMANCE: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/conformance/"];
+    pub(super) const SHOWN: &[&str] = &["core/", "bindings-", "docs/snippets/", "tests/snippets/", "examples/"];
+    pub(super) const PAGES: &[&str] = &["docs/", "README.md", "SECURITY.md", "examples/", "core/"];
+    pub(super) const GENERATED: &[&str] = &["core/", "bindings-", "docs/"];
+}
+
+impl Step {
+    pub(crate) const fn new(turn: Turn, name: &'static str, reads: &'static [&'static str], work: Work) -> Self {
+        Self { name, turn, reads, each_language: false, long: false, work }
+    }
+
+    /// Only with `--long`. CI runs those of cargo for each push, in a job of their own: they
+    /// compile all crates again, in other forms than the tests do.
+    pub(crate) const fn long(mut self) -> Self {
+        self.long = true;
+        self
+    }
+
+    const fn each(turn: Turn, name: &'static str, reads: &'static [&'static str], work: Work) -> Self {
+        Self { each_language: true, ..Self::new(turn, name, reads, work) }
+    }
+
+    /// Returns whether a change of one of the paths can break it.
+    pub(super) fn is_touched(&self, paths: &[String]) -> bool {
+        let starts = || reads::ALWAYS.iter().chain(self.reads);
+        paths.iter().any(|path| starts().any(|start| path.starts_with(start)))
+    }
+}
+
+pub(super) const WIRE: &str = "wire purity";
+
+/// Of those that wait for the build, the longest come first: so none is left alone at the end.
+pub(super) static SHARED: [Step; 21] = {
+    use Turn::{Beside, Cargo, Early, Last};
+    [
+        Step::new(Early, "methods in bindings", &["core/proto/src/protocol/method.rs", "bindings-"], methods::check),
+        Step::new(Early, "requirements", reads::EVERYTHING, |workspace, _| crate::requirements::check(workspace)),
+        Step::new(Early, "prose", reads::EVERYTHING, prose::check),
+        Step::new(Early, "fixed bounds", reads::PAGES, fixed_bounds::check),
+        Step::new(Early, "promises", reads::EVERYTHING, promises::check),
+        Step::new(Early, "names of rooms", &["bindings-", "docs/bindings.md"], rooms::check),
+        Step::new(Early, "workflow lint", &[".github/"], workflows::check),
+        Step::new(Early, "snippets", reads::PAGES, snippets::check),
+        Step::new(Early, "feature by language", reads::SHOWN, coverage::check),
+        Step::new(Early, "documentation site", reads::EVERYTHING, |workspace, _| {
+            pages::build(workspace).map(|_| Count::one_passed(String::new()))
+        }),
+        Step::new(Cargo, "generated files", reads::GENERATED, |workspace, _| crate::generate::check(workspace)),
+        Step::each(Cargo, "examples", reads::SHOWN, examples::run_all),
+        Step::each(Beside, "matrix", reads::MATRIX, crate::matrix::check),
+        Step::each(Beside, "conformance of clients", reads::CONFORMANCE, |workspace, selection| {
+            crate::conformance::passed_clients(workspace, &selection.languages, false)
+        }),
+        Step::each(Beside, "vectors", reads::VECTORS, suites::vectors),
+        Step::each(Beside, "conformance", reads::CONFORMANCE, |workspace, selection| {
+            crate::conformance::servers(workspace, &selection.languages, &[])
+        }),
+        Step::each(Beside, "programs of snippets", reads::SHOWN, programs::run_all),
+        Step::each(Beside, "deployment", reads::SHOWN, deployment::check),
+        Step::each(Last, "conformance of clients that wait", reads::CONFORMANCE, |workspace, selection| {
+            crate::conformance::passed_clients(workspace, &selection.languages, true)
+        }),
+        Step::each(Last, "scars", reads::SCARS, crate::scars::check),
+        Step::each(Last, WIRE, reads::PROGRAMS, wire::check),
+    ]
+};
