@@ -34,9 +34,10 @@ cargo xtask COMMAND
   matrix [--lang A,B] [--only WORD,WORD]
                         the same, and with the official SDKs as clients and as servers; writes docs/matrix.md
                         --only plays the pairs whose name contains one of the words
-  test [--lang A,B] [--only WORD,WORD] [--long]
+  test [--lang A,B] [--only WORD,WORD] [--changed [BASE]] [--long]
                         formatters, linters and all tests; ends with `N passed, N failed`
                         --only runs the steps whose name contains one of the words
+                        --changed runs those that a change since BASE can break, by default since origin/main
                         --long also logs in with a real browser, and installs one where it is missing, and tries the
                         npm package with bundlers and in other runtimes
   generate [--check]    writes what follows from the declaration of the surface: parts of the packages and tables of the docs

@@ -14,6 +14,7 @@ use anyhow::{Context, Result, bail};
 use crate::build::python;
 use crate::process::{run, tail};
 use crate::requirements;
+use crate::stamp::{files_under, write_if_changed};
 use crate::workspace::Workspace;
 
 pub(crate) use block::{Block, blocks};
