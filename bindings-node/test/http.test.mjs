@@ -16,6 +16,7 @@ import { Client, Server } from "trunkline";
 
 let server;
 let listener;
+let begun;
 let stopped;
 
 before(async () => {
@@ -23,6 +24,7 @@ before(async () => {
   server.registerTool("echo", { inputSchema: { type: "object" } }, ({ text }) => text);
   server.registerTool("long", {}, () => "x".repeat(20_000));
   server.registerTool("wait", {}, async (_, ctx) => {
+    begun();
     await sleep(60_000, undefined, { signal: ctx.signal }).catch(() => stopped?.());
     return "stopped";
   });
@@ -66,7 +68,9 @@ for (const revision of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", 
       // Progress that the loop had no time to take is replaced by later progress.
       assert.deepEqual(seen.slice(-1), [2]);
       const end = new Promise((resolve) => (stopped = resolve));
-      await assert.rejects(client.callTool("wait", {}, { signal: AbortSignal.timeout(50) }), { name: "CancelledError" });
+      const abort = new AbortController();
+      begun = () => abort.abort();
+      await assert.rejects(client.callTool("wait", {}, { signal: abort.signal }), { name: "CancelledError" });
       await end;
     } finally {
       await client.close();
