@@ -3,22 +3,19 @@
 
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde_json::json;
 
 use crate::build;
-use crate::console::{self, Colour};
+use crate::console;
 use crate::language::Language;
 use crate::matrix::{self, Cell, Features, Findings, Status, Table};
+use crate::options::Options;
 use crate::report;
 use crate::workspace::Workspace;
 
 pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
-    let languages = match options {
-        [] => Language::ALL.to_vec(),
-        [option, list] if option == "--lang" => Language::parse_list(list)?,
-        _ => bail!("the demo knows one option: --lang rust,python,node,c"),
-    };
+    let languages = Options::parse(options, &["--lang"])?.languages;
     build::languages(workspace, &languages)?;
 
     let features = Features::load(workspace)?;
@@ -30,19 +27,8 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     })?;
     let seconds = start.elapsed().as_secs_f64();
 
-    let table = summary(&features, &findings, &languages);
-    console::line(&format!("\n{}", console::paint(Colour::Bold, table.title)));
-    console::line(&table.to_console());
-    let failed = findings.failed();
-    let passed = findings.passed();
-    for line in findings.failures() {
-        console::line(&format!("{} {}", console::paint(Colour::Red, "✗"), line.replace('\n', "\n    ")));
-    }
-    let sum = format!(
-        "{passed} of {} cells: each a feature of one client with one server over one transport in one revision, in {seconds:.1} s",
-        passed + failed
-    );
-    console::line(&console::paint(if failed == 0 { Colour::Green } else { Colour::Red }, &sum));
+    matrix::show(&[summary(&features, &findings, &languages)], &[], &findings, seconds);
+    let (passed, failed) = (findings.passed(), findings.failed());
     let cells: Vec<_> = findings.cells.iter().map(Cell::to_json).collect();
     report::write(workspace, "demo", json!({"cells": cells, "passed": passed, "failed": failed, "seconds": seconds}))?;
     Ok(failed == 0)

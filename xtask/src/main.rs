@@ -11,6 +11,7 @@ mod generate;
 mod http_servers;
 mod language;
 mod matrix;
+mod options;
 mod pages;
 mod process;
 mod report;

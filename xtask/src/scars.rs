@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::build::{self, c, system};
 use crate::language::Language;
+use crate::options::Options;
 use crate::process::run as run_process;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
@@ -21,10 +22,9 @@ const HAS_SCARS: bool = cfg!(target_os = "linux");
 
 /// The command by itself.
 pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
-    let options: Vec<_> = options.iter().map(String::as_str).collect();
-    if !matches!(options[..], [] | ["--long"] | ["--only", _] | ["--long", "--only", _]) {
-        bail!("the options of the scars: --long, then --only WORD of the names of rows");
-    }
+    let Options { only, long, .. } = Options::parse(options, &["--long", "--only"])?;
+    let only = only.iter().flat_map(|word| ["--only", word]);
+    let options: Vec<_> = long.then_some("--long").into_iter().chain(only).collect();
     if !HAS_SCARS {
         bail!("the scars are measured on Linux: they read /proc, send signals and lower the number of descriptors");
     }

@@ -134,22 +134,23 @@ pub(crate) fn library_flags(name: &str) -> Result<Vec<String>> {
     Ok(flags.split_whitespace().map(str::to_owned).collect())
 }
 
+/// A program that Debian has, installed if it is not there.
+fn program(name: &'static str, version: &str, packages: &[&str]) -> Result<&'static str> {
+    if says(name, &[version]).is_none() {
+        install(packages).with_context(|| format!("no {name} found"))?;
+    }
+    Ok(name)
+}
+
 /// The program that finds lost memory.
 pub(crate) fn valgrind() -> Result<&'static str> {
-    const NAME: &str = "valgrind";
-    if says(NAME, &["--version"]).is_none() {
-        install(&[NAME]).context("no valgrind found")?;
-    }
-    Ok(NAME)
+    program("valgrind", "--version", &["valgrind"])
 }
 
 /// LuaJIT, and what tells it the place of a library.
 pub(crate) fn luajit() -> Result<&'static str> {
-    const NAME: &str = "luajit";
-    if says(NAME, &["-v"]).is_none() || says("pkg-config", &["--version"]).is_none() {
-        install(&[NAME, "pkg-config"]).context("no LuaJIT found")?;
-    }
-    Ok(NAME)
+    program("pkg-config", "--version", &["pkg-config"])?;
+    program("luajit", "-v", &["luajit"])
 }
 
 /// The Go compiler. It is not installed: Debian's is too old.
@@ -161,9 +162,8 @@ pub(crate) fn go() -> Result<&'static str> {
 
 /// The server of Redis: tests start processes of it by this name.
 pub(crate) fn redis_server() -> Result<()> {
-    const NAME: &str = "redis-server";
-    if cfg!(target_os = "linux") && says(NAME, &["--version"]).is_none() {
-        install(&[NAME]).context("no redis-server found")?;
+    if cfg!(target_os = "linux") {
+        program("redis-server", "--version", &["redis-server"])?;
     }
     Ok(())
 }
@@ -172,11 +172,8 @@ pub(crate) fn redis_server() -> Result<()> {
 pub(crate) fn keycloak(workspace: &Workspace) -> Result<PathBuf> {
     const VERSION: &str = "26.4.0";
     const UNPACK: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack";
-    for (program, package) in [("java", "openjdk-17-jre-headless"), ("mvn", "maven")] {
-        if says(program, &["--version"]).is_none() {
-            install(&[package]).with_context(|| format!("no {program} found"))?;
-        }
-    }
+    program("java", "--version", &["openjdk-17-jre-headless"])?;
+    program("mvn", "--version", &["maven"])?;
     let folder = workspace.target.join("keycloak");
     let home = folder.join(format!("keycloak-{VERSION}"));
     if !home.join("lib/quarkus-run.jar").is_file() {

@@ -17,6 +17,7 @@ use serde_json::json;
 use crate::build;
 use crate::console::{self, Colour};
 use crate::language::Language;
+use crate::options::Options;
 use crate::report;
 use crate::test::{Count, wire};
 use crate::workspace::Workspace;
@@ -35,7 +36,12 @@ const RESULTS: &str = "conformance";
 
 /// `cargo xtask conformance server` and `cargo xtask conformance client`.
 pub(crate) fn run(mut workspace: Workspace, options: &[String]) -> Result<bool> {
-    let (role, languages, only) = parse(options)?;
+    let (role, options) = match options.split_first().map(|(role, rest)| (role.as_str(), rest)) {
+        Some(("server", rest)) => (Role::Server, rest),
+        Some(("client", rest)) => (Role::Client, rest),
+        _ => bail!("name the side to judge: `cargo xtask conformance server` or `cargo xtask conformance client`"),
+    };
+    let Options { languages, only, .. } = Options::parse(options, &["--lang", "--only"])?;
     build::languages(&workspace, &languages)?;
     let mut count = match role {
         Role::Server => {
@@ -57,26 +63,6 @@ pub(crate) fn run(mut workspace: Workspace, options: &[String]) -> Result<bool> 
     }
     console::line(&format!("{} passed, {} failed", count.passed, count.failed));
     Ok(count.failed == 0)
-}
-
-fn parse(options: &[String]) -> Result<(Role, Vec<Language>, Vec<String>)> {
-    let (mut languages, mut only) = (Language::ALL.to_vec(), Vec::new());
-    let mut options = options.iter();
-    let role = match options.next().map(String::as_str) {
-        Some("server") => Role::Server,
-        Some("client") => Role::Client,
-        _ => {
-            bail!("there are two sides to judge: `cargo xtask conformance server` and `cargo xtask conformance client`")
-        }
-    };
-    while let Some(option) = options.next() {
-        match (option.as_str(), options.next()) {
-            ("--lang", Some(list)) => languages = Language::parse_list(list)?,
-            ("--only", Some(words)) => only = words.split(',').map(str::to_owned).collect(),
-            _ => bail!("there are two options: --lang rust,python,node,c and --only WORD,WORD (scenarios)"),
-        }
-    }
-    Ok((role, languages, only))
 }
 
 /// The scenarios of a role with one of the words in their name, all without words.

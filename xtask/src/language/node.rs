@@ -67,8 +67,8 @@ pub(super) static ENTRY: Entry = Entry {
 const SOURCES: &[&str] = &["bindings-node/", "tests/fixtures/node/", "tests/npm/", "benches/node/", "examples/node/"];
 const TESTS: [&str; 5] = [".test.mjs", ".test.cjs", ".test.js", ".test.ts", ".test.mts"];
 
-/// Tests mostly wait, so more than two processors could run.
-const FILES_AT_ONCE: usize = 4;
+/// Tests mostly wait for the processes that they start.
+const FILES_AT_ONCE: usize = 2;
 
 /// TypeScript runs as it was compiled.
 fn start(workspace: &Workspace, source: &Path) -> Result<Command> {

@@ -70,8 +70,8 @@ const OTHERS: [&str; 7] = [
 ];
 const SOURCES: &[&str] = &["bindings-python/", "tests/", "examples/python/", "docs/snippets/", "benches/"];
 
-/// Tests mostly wait, so more than two processors could run.
-const TESTS_AT_ONCE: &str = "4";
+/// Tests mostly wait for the processes that they start.
+const TESTS_AT_ONCE: &str = "2";
 
 fn interpreter(workspace: &Workspace) -> PathBuf {
     workspace.venv_program(python::VENV, "python")

@@ -16,7 +16,7 @@ mod play;
 pub(crate) mod table;
 
 pub(crate) use cell::{Cell, Status};
-pub(crate) use command::{check, run};
+pub(crate) use command::{check, run, show};
 pub(crate) use feature::Features;
 pub(crate) use pairing::{Pairing, ours};
 pub(crate) use table::Table;

@@ -8,7 +8,6 @@ use anyhow::Result;
 use super::steps::{Step, Turn};
 use super::{Count, Selection, examples};
 use crate::build;
-use crate::language::Language;
 use crate::pages;
 use crate::workers;
 use crate::workspace::Workspace;
@@ -69,11 +68,8 @@ fn build_all(workspace: &Workspace, selection: &Selection, steps: &[&Step]) -> R
 
 /// Installs linters, test tools and the official SDKs.
 fn install(workspace: &Workspace, selection: &Selection, steps: &[&Step]) -> Result<()> {
-    for language in Language::ALL {
-        // The tools of Python and Node.js also check what is of no language.
-        if selection.is_everything() || selection.languages.contains(&language) || !selection.names_languages() {
-            (language.install_tools)(workspace)?;
-        }
+    for language in &selection.languages {
+        (language.install_tools)(workspace)?;
     }
     pages::install(workspace)?;
     if steps.iter().any(|step| step.name == "matrix") {

@@ -1,77 +1,52 @@
 //! The steps that the options of `cargo xtask test` choose.
 
-use anyhow::{Context, Result, bail};
+use std::time::Duration;
+
+use anyhow::Result;
 
 use super::steps::{SHARED, Step};
 use crate::language::Language;
+use crate::options::Options;
 use crate::process::{must, run};
 use crate::workspace::Workspace;
 
-const USAGE: &str = "the options of the tests: --lang A,B, --only WORD,WORD, --changed [BASE] and --long";
-const QUICK: std::time::Duration = std::time::Duration::from_secs(60);
+const QUICK: Duration = Duration::from_secs(60);
 
 /// The selection of the command line.
 pub(crate) struct Selection {
     pub(crate) languages: Vec<Language>,
-    everything: bool,
-    /// The steps that take long, too.
-    long: bool,
-    /// Words of which one stands in the name of each chosen step; empty: all steps.
-    only: Vec<String>,
+    options: Options,
     /// The paths that have changed; `None`: that does not matter.
     changed: Option<Vec<String>>,
 }
 
 impl Selection {
     pub(super) fn parse(workspace: &Workspace, options: &[String]) -> Result<Self> {
-        let mut selection =
-            Self { languages: Language::ALL.to_vec(), everything: true, long: false, only: Vec::new(), changed: None };
-        let mut options = options.iter().peekable();
-        while let Some(option) = options.next() {
-            let mut value = || options.next_if(|value| !value.starts_with("--"));
-            match option.as_str() {
-                "--long" => selection.long = true,
-                "--lang" => {
-                    selection.languages = Language::parse_list(value().context(USAGE)?)?;
-                    selection.everything = false;
-                }
-                "--only" => selection.only = value().context(USAGE)?.split(',').map(str::to_owned).collect(),
-                "--changed" => selection.changed = Some(changed(workspace, value())?),
-                _ => bail!(USAGE),
-            }
-        }
-        Ok(selection)
+        let options = Options::parse(options, &["--lang", "--only", "--changed", "--long"])?;
+        let changed = options.changed.as_ref().map(|base| changed(workspace, base.as_deref())).transpose()?;
+        Ok(Self { languages: options.languages.clone(), options, changed })
+    }
+
+    pub(crate) fn has_all_languages(&self) -> bool {
+        self.options.has_all_languages()
     }
 
     /// Returns whether nothing is left out.
     pub(crate) fn is_everything(&self) -> bool {
-        self.everything && self.only.is_empty() && self.changed.is_none()
+        self.has_all_languages() && self.options.only.is_empty() && self.changed.is_none()
     }
 
-    pub(super) fn names_languages(&self) -> bool {
-        !self.everything
-    }
-
-    /// An error if a word finds none: a run of nothing must not look like one that passed.
     pub(super) fn steps(&self) -> Result<Vec<&'static Step>> {
-        let shared = SHARED.iter().filter(|step| self.everything || step.each_language);
+        let shared = SHARED.iter().filter(|step| self.has_all_languages() || step.each_language);
         let of_languages = self.languages.iter().flat_map(|language| language.steps);
         let mut steps: Vec<&Step> = Vec::new();
-        for step in of_languages.chain(shared).filter(|step| self.long || !step.long) {
+        for step in of_languages.chain(shared).filter(|step| self.options.long || !step.long) {
             // Some are of several languages.
             if steps.iter().all(|known| known.name != step.name) {
                 steps.push(step);
             }
         }
-        let names = || steps.iter().map(|step| step.name).collect::<Vec<_>>().join(", ");
-        for word in &self.only {
-            if word.is_empty() || !steps.iter().any(|step| step.name.contains(word.as_str())) {
-                bail!("--only {word:?} stands in the name of no step of the chosen languages; these are: {}", names());
-            }
-        }
-        if !self.only.is_empty() {
-            steps.retain(|step| self.only.iter().any(|word| step.name.contains(word.as_str())));
-        }
+        self.options.choose(&mut steps, |step| step.name.to_owned())?;
         if let Some(paths) = &self.changed {
             steps.retain(|step| step.is_touched(paths));
         }
@@ -81,7 +56,7 @@ impl Selection {
 
 /// The paths that differ from a commit, by default from the last one that this branch shares with
 /// `origin/main`, or the one before the last.
-fn changed(workspace: &Workspace, base: Option<&String>) -> Result<Vec<String>> {
+fn changed(workspace: &Workspace, base: Option<&str>) -> Result<Vec<String>> {
     let git = |words: &[&str]| {
         let mut git = workspace.command("git");
         git.args(words);
@@ -90,7 +65,7 @@ fn changed(workspace: &Workspace, base: Option<&String>) -> Result<Vec<String>> 
     let shared = run(git(&["merge-base", "HEAD", "origin/main"]), QUICK)?;
     let head = must(git(&["rev-parse", "HEAD"]), QUICK)?;
     let base = match base {
-        Some(base) => base.as_str(),
+        Some(base) => base,
         None if shared.success() && shared.stdout != head.stdout => shared.stdout.trim(),
         None => "HEAD~1",
     };

@@ -1,61 +1,28 @@
-//! Strongly connected components (Tarjan's algorithm).
+//! Strongly connected components, of a graph of some hundred nodes.
 
-/// The components of the graph in which the node `n` has edges to `edges[n]`.
+/// The components of the graph in which the node `n` has edges to `edges[n]`: nodes that reach each
+/// other.
 pub(super) fn components(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    let mut search = Search {
-        edges,
-        order: vec![None; edges.len()],
-        low: vec![0; edges.len()],
-        on_stack: vec![false; edges.len()],
-        stack: Vec::new(),
-        next: 0,
-        found: Vec::new(),
-    };
-    for node in 0..edges.len() {
-        if search.order[node].is_none() {
-            search.visit(node);
+    let reached: Vec<Vec<bool>> = (0..edges.len()).map(|start| reached_from(start, edges)).collect();
+    let mut components: Vec<Vec<usize>> = Vec::new();
+    for (node, from_node) in reached.iter().enumerate() {
+        let is_of = |component: &&mut Vec<usize>| from_node[component[0]] && reached[component[0]][node];
+        match components.iter_mut().find(is_of) {
+            Some(component) => component.push(node),
+            None => components.push(vec![node]),
         }
     }
-    search.found
+    components
 }
 
-struct Search<'a> {
-    edges: &'a [Vec<usize>],
-    /// The order in which nodes were reached.
-    order: Vec<Option<usize>>,
-    /// The earliest node that can be reached from each.
-    low: Vec<usize>,
-    on_stack: Vec<bool>,
-    stack: Vec<usize>,
-    next: usize,
-    found: Vec<Vec<usize>>,
-}
-
-impl Search<'_> {
-    fn visit(&mut self, node: usize) {
-        let order = self.next;
-        self.next += 1;
-        self.order[node] = Some(order);
-        self.low[node] = order;
-        self.stack.push(node);
-        self.on_stack[node] = true;
-        for &to in &self.edges[node] {
-            match self.order[to] {
-                None => {
-                    self.visit(to);
-                    self.low[node] = self.low[node].min(self.low[to]);
-                }
-                Some(reached) if self.on_stack[to] => self.low[node] = self.low[node].min(reached),
-                Some(_) => {}
-            }
-        }
-        if self.low[node] == order {
-            let start = self.stack.iter().rposition(|other| *other == node).unwrap_or_default();
-            let component = self.stack.split_off(start);
-            component.iter().for_each(|member| self.on_stack[*member] = false);
-            self.found.push(component);
+fn reached_from(start: usize, edges: &[Vec<usize>]) -> Vec<bool> {
+    let (mut reached, mut open) = (vec![false; edges.len()], vec![start]);
+    while let Some(node) = open.pop() {
+        if !std::mem::replace(&mut reached[node], true) {
+            open.extend(&edges[node]);
         }
     }
+    reached
 }
 
 #[cfg(test)]
@@ -65,14 +32,6 @@ mod tests {
     #[test]
     fn components_are_found_however_they_are_entered() {
         let edges = [vec![1], vec![2, 3], vec![0], vec![4], vec![3], vec![5, 0], vec![]];
-        let mut found: Vec<_> = components(&edges)
-            .into_iter()
-            .map(|mut component| {
-                component.sort_unstable();
-                component
-            })
-            .collect();
-        found.sort();
-        assert_eq!(found, [vec![0, 1, 2], vec![3, 4], vec![5], vec![6]]);
+        assert_eq!(components(&edges), [vec![0, 1, 2], vec![3, 4], vec![5], vec![6]]);
     }
 }
