@@ -162,6 +162,7 @@ pub mod client;
 pub mod client_auth;
 #[cfg(any(feature = "client", feature = "server"))]
 mod composition;
+mod holder;
 #[cfg(all(test, feature = "full"))]
 mod kept_log;
 #[cfg(feature = "bridge")]

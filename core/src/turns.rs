@@ -1,61 +1,210 @@
 //! Turns of work that takes long, such as checking a value against a costly schema: on threads that
 //! may block, as many pieces at once as half of the processors, so that it holds up nobody else.
+//! Callers whose work waits take turns, so nobody waits for more than one piece of each other
+//! caller.
 
-use crate::{runtime::Runtime, sync::Mutex};
+use crate::{holder::Holder, runtime::Runtime, sync::Mutex};
 use std::{
-    collections::VecDeque,
+    cell::Cell,
+    collections::{HashMap, VecDeque},
+    fmt,
     sync::{Arc, LazyLock},
     thread,
 };
 
-type BlockingWork = Box<dyn FnOnce() + Send>;
+/// Pieces of one caller that may wait.
+const MAX_WAITING: usize = 256;
 
-/// The free turns, and the work that waits for one.
-static TURNS: LazyLock<Mutex<Turns>> = LazyLock::new(|| {
+/// The turns of the process.
+static TURNS: LazyLock<Turns> = LazyLock::new(|| {
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    Mutex::new(Turns { free: (processors / 2).max(1), waiting: VecDeque::new() })
+    Turns::new((processors / 2).max(1))
 });
 
-struct Turns {
-    free: usize,
-    waiting: VecDeque<(Arc<dyn Runtime>, BlockingWork)>,
-}
+/// The refusal of work: the caller has as much waiting as it may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Crowded;
 
-/// Does a piece of work in its turn.
-pub(crate) fn take(runtime: &Arc<dyn Runtime>, work: impl FnOnce() + Send + 'static) {
-    let runtime = Arc::clone(runtime);
-    {
-        let mut turns = TURNS.lock();
-        if turns.free == 0 {
-            return turns.waiting.push_back((runtime, Box::new(work)));
-        }
-        turns.free -= 1;
+impl fmt::Display for Crowded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{MAX_WAITING} costly checks of this caller are waiting")
     }
-    begin(&runtime, Box::new(work));
 }
 
-fn begin(runtime: &Arc<dyn Runtime>, work: BlockingWork) {
-    let turn = TurnGuard;
-    runtime.run_blocking(Box::new(move || {
-        work();
-        drop(turn);
-    }));
+/// Does a piece of work in a turn of its caller. It is called here, with the refusal, if the caller
+/// has too much waiting.
+pub(crate) fn take(
+    runtime: &Arc<dyn Runtime>,
+    caller: Holder,
+    work: impl FnOnce(Result<(), Crowded>) + Send + 'static,
+) {
+    TURNS.take(caller, (Arc::clone(runtime), Box::new(work)));
 }
 
-/// A turn, which the next piece of work gets in the end: also where this one panicked, or never ran
-/// because its runtime has ended.
-struct TurnGuard;
+/// Work, and the runtime for it.
+type Work = (Arc<dyn Runtime>, Box<dyn FnOnce(Result<(), Crowded>) + Send>);
+
+struct Turns(Mutex<Waiting>);
+
+struct Waiting {
+    free: usize,
+    /// Those with work, the next one first.
+    callers: VecDeque<Holder>,
+    work: HashMap<Holder, VecDeque<Work>>,
+}
+
+impl Turns {
+    fn new(free: usize) -> Self {
+        Self(Mutex::new(Waiting { free, callers: VecDeque::new(), work: HashMap::new() }))
+    }
+
+    fn take(&'static self, caller: Holder, work: Work) {
+        let added = self.0.lock().add(caller, work);
+        match added {
+            Ok(()) => self.begin(),
+            Err((_, work)) => work(Err(Crowded)),
+        }
+    }
+
+    /// Begins what can begin. A runtime that has ended drops its work at once, and with it a guard,
+    /// which ends up here again: the loop below on the stack then goes on.
+    fn begin(&'static self) {
+        let Some(_beginning) = Beginning::enter() else { return };
+        loop {
+            // The lock is not held while work begins.
+            let next = self.0.lock().next();
+            let Some((runtime, work)) = next else { return };
+            let turn = TurnGuard(self);
+            runtime.run_blocking(Box::new(move || {
+                work(Ok(()));
+                drop(turn);
+            }));
+        }
+    }
+}
+
+impl Waiting {
+    fn add(&mut self, caller: Holder, work: Work) -> Result<(), Work> {
+        let own = self.work.entry(caller.clone()).or_default();
+        match own.len() {
+            MAX_WAITING => return Err(work),
+            0 => self.callers.push_back(caller),
+            _ => {}
+        }
+        own.push_back(work);
+        Ok(())
+    }
+
+    /// A free turn, and the work of the caller that is next.
+    fn next(&mut self) -> Option<Work> {
+        if self.free == 0 {
+            return None;
+        }
+        let caller = self.callers.pop_front()?;
+        let own = self.work.get_mut(&caller)?;
+        let next = own.pop_front();
+        if own.is_empty() {
+            self.work.remove(&caller);
+        } else {
+            self.callers.push_back(caller);
+        }
+        self.free -= 1;
+        next
+    }
+}
+
+/// A turn, which is free again in the end: also where the work panicked, or never ran because its
+/// runtime has ended.
+struct TurnGuard(&'static Turns);
 
 impl Drop for TurnGuard {
     fn drop(&mut self) {
-        let next = {
-            let mut turns = TURNS.lock();
-            let next = turns.waiting.pop_front();
-            turns.free += usize::from(next.is_none());
-            next
+        self.0.0.lock().free += 1;
+        self.0.begin();
+    }
+}
+
+/// The loop of [`Turns::begin`] on this thread.
+struct Beginning;
+
+impl Beginning {
+    /// `None`: it runs already.
+    fn enter() -> Option<Self> {
+        (!IS_BEGINNING.replace(true)).then(|| Self)
+    }
+}
+
+impl Drop for Beginning {
+    fn drop(&mut self) {
+        IS_BEGINNING.set(false);
+    }
+}
+
+thread_local! {
+    static IS_BEGINNING: Cell<bool> = const { Cell::new(false) };
+}
+
+#[cfg(all(test, feature = "full"))]
+mod tests {
+    use super::*;
+    use crate::{runtime::BoxedTask, transport::TokioRuntime, wire_log::WireLog};
+    use std::{sync::mpsc, time::Instant};
+
+    fn one_turn() -> &'static Turns {
+        Box::leak(Box::new(Turns::new(1)))
+    }
+
+    #[tokio::test]
+    async fn sch_10_callers_take_turns_and_one_of_them_cannot_fill_the_queue() {
+        let (turns, runtime): (_, Arc<dyn Runtime>) = (one_turn(), TokioRuntime::current());
+        let ((sent, done), (release, released)) = (mpsc::channel(), mpsc::channel::<()>());
+        let take = |caller, name: String| {
+            let sent = sent.clone();
+            let work = Box::new(move |turn| sent.send((name, turn)).unwrap());
+            turns.take(Holder::Conversation(caller), (Arc::clone(&runtime), work));
         };
-        if let Some((runtime, work)) = next {
-            begin(&runtime, work);
+        turns.take(Holder::Client(0), (Arc::clone(&runtime), Box::new(move |_| released.recv().unwrap())));
+        (0..MAX_WAITING).for_each(|number| take(1, format!("many {number}")));
+        take(1, "too many".into());
+        assert_eq!(done.try_recv(), Ok(("too many".into(), Err(Crowded))));
+        (0..2).for_each(|number| take(2, format!("few {number}")));
+        assert!(done.try_recv().is_err(), "the only turn is taken");
+        release.send(()).unwrap();
+        let order: Vec<_> = (0..MAX_WAITING + 2).map(|_| done.recv().unwrap().0).collect();
+        assert_eq!(order[..5], ["many 0", "few 0", "many 1", "few 1", "many 2"]);
+        assert!(turns.0.lock().work.is_empty());
+    }
+
+    /// A runtime that has ended.
+    struct Ended;
+
+    impl Runtime for Ended {
+        fn spawn(&self, _: BoxedTask) {}
+        fn run_blocking(&self, _: Box<dyn FnOnce() + Send>) {}
+        fn now(&self) -> Instant {
+            Instant::now()
         }
+        fn sleep_until(&self, _: Instant) -> BoxedTask {
+            Box::pin(async {})
+        }
+        fn wire_log(&self) -> Option<&dyn WireLog> {
+            None
+        }
+    }
+
+    #[test]
+    fn work_of_a_runtime_that_has_ended_takes_no_stack() {
+        let turns = one_turn();
+        let runtime: Arc<dyn Runtime> = Arc::new(Ended);
+        for caller in 0..400 {
+            for _ in 0..MAX_WAITING {
+                let work = Box::new(|_: Result<(), Crowded>| panic!("it ran"));
+                assert!(turns.0.lock().add(Holder::Client(caller), (Arc::clone(&runtime), work)).is_ok());
+            }
+        }
+        // Recursion would need some 100,000 frames.
+        thread::Builder::new().stack_size(128 << 10).spawn(|| turns.begin()).unwrap().join().unwrap();
+        let waiting = turns.0.lock();
+        assert!(waiting.work.is_empty() && waiting.callers.is_empty() && waiting.free == 1);
     }
 }

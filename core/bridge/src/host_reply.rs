@@ -1,8 +1,6 @@
 //! The outcome and the progress of a request of the host to a server.
 
-use super::{
-    error::BridgeError, expectation::Expectation, queue::Latest, replies::finish, slot::ReplySlot, state::PortState,
-};
+use super::{error::BridgeError, queue::Latest, replies::finish, slot::ReplySlot, state::PortState};
 use std::sync::{Arc, Weak};
 use trunkline::{
     bridge_support::ReplyTo,
@@ -15,8 +13,6 @@ pub(super) struct HostReply {
     state: Weak<PortState>,
     ticket: u64,
     connection: u64,
-    /// The method, and the structured content that its result must have.
-    expected: Option<(String, Expectation)>,
     latest: Latest,
     /// Gets the progress in place of the queue.
     slot: Option<Arc<ReplySlot>>,
@@ -30,11 +26,10 @@ impl HostReply {
         ticket: u64,
         connection: u64,
         slot: Option<Arc<ReplySlot>>,
-        expected: Option<(String, Expectation)>,
         is_traced: bool,
     ) -> Self {
         let slot = slot.filter(|_| state.queue.has_bell_for_threads());
-        Self { state: Arc::downgrade(state), ticket, connection, expected, latest: Latest::default(), slot, is_traced }
+        Self { state: Arc::downgrade(state), ticket, connection, latest: Latest::default(), slot, is_traced }
     }
 }
 
@@ -44,11 +39,7 @@ impl ReplyTo for HostReply {
             if self.is_traced {
                 state.telemetry.answered(self.ticket, &outcome);
             }
-            let outcome = outcome.map_err(BridgeError::from).and_then(|result| match &self.expected {
-                Some((method, expected)) => expected.check(method, result),
-                None => Ok(result),
-            });
-            finish(&state, self.ticket, outcome.map(RawJson::into_bytes));
+            finish(&state, self.ticket, outcome.map(RawJson::into_bytes).map_err(BridgeError::from));
         }
     }
 

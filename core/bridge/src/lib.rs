@@ -22,7 +22,6 @@ mod entries;
 mod error;
 mod event;
 mod exchanges;
-mod expectation;
 mod foreground;
 mod functions;
 mod given;

@@ -5,7 +5,6 @@ use super::{
     connection::Connection,
     entries::{HostRequest, MAX_WAITING, OpenState, RunningRequest, WaitingMessage, too_many_wait},
     error::{BridgeError, ErrorKind},
-    expectation::Expectation,
     groups,
     host_reply::HostReply,
     host_store,
@@ -21,6 +20,7 @@ use super::{
 use std::sync::Arc;
 use trunkline::{
     Limits,
+    bridge_support::ResultSchema,
     protocol::{RawJson, RpcError},
     server::{CallInfo, ClientRequestError},
 };
@@ -115,10 +115,9 @@ fn ask_server(
     let trace = state.telemetry.sending(ticket, start, given)?;
     let is_traced = trace.is_some();
     let options = given.options.clone().with_trace(trace);
-    let expected = given.result_schema.as_ref().map(Expectation::new).transpose()?;
-    let expected = expected.map(|expected| (given.method.clone(), expected));
-    let reply = HostReply::new(state, ticket, handle, slot, expected, is_traced);
-    let (method, params, reply) = (given.method.as_str(), given.params.clone(), Arc::new(reply));
+    let reply = Arc::new(HostReply::new(state, ticket, handle, slot, is_traced));
+    let reply = client.checking(result_schema(given)?, &options, reply);
+    let (method, params) = (given.method.as_str(), given.params.clone());
     let started = if given.all {
         client.start_all(method, params, &options, given.progress, reply)
     } else {
@@ -129,6 +128,12 @@ fn ask_server(
         client.cancel(&in_flight, "");
     }
     Ok(())
+}
+
+/// The schema of structured content that the host expects.
+pub(super) fn result_schema(given: &Request) -> Result<Option<Arc<ResultSchema>>, BridgeError> {
+    let schema = given.result_schema.as_ref().map(|schema| ResultSchema::expected(&given.method, schema));
+    schema.transpose().map_err(|error| BridgeError::invalid(format!("request: resultSchema: {error}")))
 }
 
 fn ask_client(state: &Arc<PortState>, info: &CallInfo, ticket: u64, given: &Request) -> Result<(), BridgeError> {

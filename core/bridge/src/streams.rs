@@ -4,10 +4,10 @@
 use super::{
     entries::{HostRequest, OpenStream, RunningRequest, StreamSource},
     error::{BridgeError, ErrorKind},
-    expectation::Expectation,
     host_reply::HostReply,
     message::{CANCEL, NEXT, RESPOND, RESULT, Request, START_TASK, StartTask},
     replies::{finish, note_sent, send_outcome, within},
+    requests::result_schema,
     state::{PortState, full},
     task_progress::TaskProgress,
 };
@@ -20,7 +20,7 @@ use std::{
 };
 use trunkline::{
     client::{Client, ClientTask, InputResponses, RequestOptions},
-    protocol::{RawJson, method, model::SubscriptionFilter},
+    protocol::{RawJson, model::SubscriptionFilter},
 };
 
 /// Opens a stream; the reply is the part of the filter that the server honours, or the task.
@@ -104,7 +104,7 @@ fn opened(state: &PortState, ticket: u64, source: StreamSource, reply: Result<Ra
 /// task for its result or its end.
 pub(super) fn request(state: &Arc<PortState>, stream: u64, given: &Request) -> Result<u64, BridgeError> {
     let process = state.process()?;
-    let expected = given.result_schema.as_ref().map(Expectation::new).transpose()?;
+    let expected = result_schema(given)?;
     let responses = responses(given)?;
     let (open, ticket, slot) = {
         let mut guard = state.tables.lock();
@@ -119,7 +119,7 @@ pub(super) fn request(state: &Arc<PortState>, stream: u64, given: &Request) -> R
         (open, tables.requests.insert(running).ok_or_else(full)?, slot)
     };
     let (port, timeout, method) = (Arc::clone(state), given.options.timeout, given.method.clone());
-    let receiver = given.progress.then(|| HostReply::new(state, ticket, open.connection, slot, None, false));
+    let receiver = given.progress.then(|| HostReply::new(state, ticket, open.connection, slot, false));
     let task = state.spawn(&process, async move {
         if method == NEXT {
             return next(&port, ticket, &open, timeout).await;
@@ -127,7 +127,7 @@ pub(super) fn request(state: &Arc<PortState>, stream: u64, given: &Request) -> R
         let outcome = match &open.source {
             StreamSource::Task(task, progress) if method == RESULT => {
                 let _receiving = receiver.map(|receiver| progress.receive(Arc::new(receiver)));
-                result(task, timeout, expected.as_ref()).await
+                task.outcome_matching(expected, timeout).await.map_err(BridgeError::from)
             }
             StreamSource::Task(task, _) if method == RESPOND => {
                 let responding = async {
@@ -181,21 +181,6 @@ fn responses(given: &Request) -> Result<Option<InputResponses>, BridgeError> {
     let read = params.map(RawJson::read::<BTreeMap<String, RawJson>>).transpose();
     let read = read.map_err(|problem| BridgeError::invalid(format!("{RESPOND}: {problem}")))?;
     Ok(read.map(|responses| responses.into_iter().collect()))
-}
-
-async fn result(
-    task: &ClientTask,
-    timeout: Option<Duration>,
-    expected: Option<&Expectation>,
-) -> Result<RawJson, BridgeError> {
-    let result = match timeout {
-        Some(timeout) => task.outcome_within(timeout).await?,
-        None => task.outcome().await?,
-    };
-    match expected {
-        Some(expected) => expected.check(method::TOOLS_CALL, result),
-        None => Ok(result),
-    }
 }
 
 impl StreamSource {

@@ -281,7 +281,7 @@ impl Client {
         let name = subject(method, params)?;
         let (parameters, reply) = match method {
             method::TOOLS_CALL => {
-                let reply = self.inner.output_schemas.checking(params, &self.inner.runtime, timeout.max, reply);
+                let reply = self.checking(self.inner.output_schemas.of_call(params), options, reply);
                 (self.inner.mirrored.of_call(params)?, reply)
             }
             _ => (Vec::new(), reply),

@@ -21,7 +21,7 @@ use tracing::Span;
 /// The identity of a client in its process.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClientId(u64);
+pub struct ClientId(pub(super) u64);
 
 impl ClientId {
     /// Makes the next one.

@@ -42,6 +42,7 @@ mod repeat_on_mismatch;
 pub(crate) mod reply;
 mod request_log;
 mod response_cache;
+pub(crate) mod result_schema;
 mod roots;
 mod rounds;
 mod server_description;

@@ -1,22 +1,11 @@
-//! The output schemas of tools, and the results that are checked against them (TOOL-14).
+//! The output schemas of tools, as servers list them (TOOL-14).
 
-use super::{error::ClientError, reply::ReplyTo};
-use crate::{
-    protocol::{RawJson, envelope::Notification, schema::Schema},
-    race,
-    runtime::{Promise, Runtime},
-    sync::Mutex,
-    turns,
-};
+use super::result_schema::ResultSchema;
+use crate::{protocol::RawJson, sync::Mutex};
 use memchr::memmem;
 use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
-use std::{
-    borrow::Cow,
-    collections::HashMap,
-    sync::{Arc, OnceLock},
-    time::{Duration, Instant},
-};
+use serde_json::value::RawValue;
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 /// Bytes of schemas that are kept. Results of the tools beyond are not checked.
 const MAX_BYTES: usize = 16 << 20;
@@ -29,15 +18,8 @@ pub(super) struct OutputSchemas(Mutex<KnownSchemas>);
 
 #[derive(Default)]
 struct KnownSchemas {
-    by_name: HashMap<String, Arc<ListedOutputSchema>>,
+    by_name: HashMap<String, Arc<ResultSchema>>,
     bytes: usize,
-}
-
-struct ListedOutputSchema {
-    tool: String,
-    text: Box<RawValue>,
-    /// Compiled for the first result; `None` if that cannot be.
-    compiled: OnceLock<Option<Schema>>,
 }
 
 impl OutputSchemas {
@@ -69,15 +51,8 @@ impl OutputSchemas {
         }
     }
 
-    /// The receiver of the result of a call: one that checks it first, if the tool has an output
-    /// schema, which may take `most` from now on together with the call.
-    pub(super) fn checking(
-        &self,
-        params: Option<&RawJson>,
-        runtime: &Arc<dyn Runtime>,
-        most: Duration,
-        reply: Arc<dyn ReplyTo>,
-    ) -> Arc<dyn ReplyTo> {
+    /// The output schema of the tool that a request calls.
+    pub(super) fn of_call(&self, params: Option<&RawJson>) -> Option<Arc<ResultSchema>> {
         #[derive(Deserialize)]
         struct CalledTool<'a> {
             #[serde(borrow)]
@@ -85,25 +60,17 @@ impl OutputSchemas {
         }
         let known = self.0.lock();
         if known.by_name.is_empty() {
-            return reply;
+            return None;
         }
-        let called = params.and_then(|params| params.parse::<CalledTool<'_>>().ok());
-        match called.and_then(|called| known.by_name.get(&*called.name)) {
-            Some(schema) => Arc::new(CheckedReply {
-                schema: Arc::clone(schema),
-                runtime: Arc::clone(runtime),
-                deadline: runtime.now() + most,
-                reply,
-            }),
-            None => reply,
-        }
+        let called = params?.parse::<CalledTool<'_>>().ok()?;
+        known.by_name.get(&*called.name).cloned()
     }
 }
 
 impl KnownSchemas {
     fn forget(&mut self, tool: &str) {
         if let Some(schema) = self.by_name.remove(tool) {
-            self.bytes -= schema.text.get().len();
+            self.bytes -= schema.listed_bytes();
         }
     }
 
@@ -111,106 +78,22 @@ impl KnownSchemas {
         let bytes = self.bytes + text.get().len();
         if bytes <= MAX_BYTES {
             self.bytes = bytes;
-            let schema = ListedOutputSchema { tool: tool.clone(), text, compiled: OnceLock::new() };
-            self.by_name.insert(tool, Arc::new(schema));
+            let schema = Arc::new(ResultSchema::of_tool(&tool, text));
+            self.by_name.insert(tool, schema);
         }
-    }
-}
-
-impl ListedOutputSchema {
-    /// Returns whether checking a result of so many bytes may take long, or has to compile first.
-    fn is_costly(&self, bytes: usize) -> bool {
-        match self.compiled.get() {
-            Some(compiled) => compiled.as_ref().is_some_and(|schema| schema.is_costly(bytes)),
-            None => self.text.get().contains("pattern"),
-        }
-    }
-
-    /// The result, if it matches.
-    fn checked(&self, result: RawJson) -> Result<RawJson, ClientError> {
-        match self.check(&result) {
-            Ok(()) => Ok(result),
-            Err(problem) => Err(ClientError::InvalidResponse(format!(
-                "the result of the tool {:?} does not match its output schema: {problem}",
-                self.tool
-            ))),
-        }
-    }
-
-    fn check(&self, result: &RawJson) -> Result<(), String> {
-        let Some(schema) = self.compiled.get_or_init(|| self.compile()) else { return Ok(()) };
-        let result: Value = result.parse().map_err(|error| error.to_string())?;
-        // A task that the server made of the call has its result later (2025-11-25).
-        let is_task = result.get("content").is_none() && result["task"].is_object();
-        if is_task || result["isError"] == true {
-            return Ok(());
-        }
-        let content = result.get("structuredContent").ok_or("it has no structuredContent")?;
-        schema.validate(content).map_err(|invalid| format!("structuredContent: {invalid}"))
-    }
-
-    fn compile(&self) -> Option<Schema> {
-        let schema: Value = serde_json::from_str(self.text.get()).ok()?;
-        Schema::compile(&schema)
-            .map_err(|error| {
-                let tool = &self.tool;
-                tracing::warn!(target: "trunkline::client::tools", tool, %error, "results of a tool are not checked, for its output schema is invalid");
-            })
-            .ok()
-    }
-}
-
-/// A receiver of a result that matches an output schema, or of an error.
-struct CheckedReply {
-    schema: Arc<ListedOutputSchema>,
-    runtime: Arc<dyn Runtime>,
-    deadline: Instant,
-    reply: Arc<dyn ReplyTo>,
-}
-
-impl ReplyTo for CheckedReply {
-    fn answered(&self, outcome: Result<RawJson, ClientError>) {
-        let result = match outcome {
-            Ok(result) if self.schema.is_costly(result.as_bytes().len()) => result,
-            outcome => return self.reply.answered(outcome.and_then(|result| self.schema.checked(result))),
-        };
-        let (schema, reply, runtime) = (Arc::clone(&self.schema), Arc::clone(&self.reply), Arc::clone(&self.runtime));
-        let (promise, deadline) = (Arc::new(Promise::default()), self.deadline);
-        let (checking, checked) = (Arc::clone(&schema), Arc::clone(&promise));
-        turns::take(&self.runtime, move || checked.keep(checking.checked(result)));
-        self.runtime.spawn(Box::pin(async move {
-            let checked = race::until(&*runtime, deadline, promise.kept()).await;
-            reply.answered(checked.unwrap_or_else(|| {
-                Err(ClientError::Timeout(format!(
-                    "the result of the tool {:?} could not be checked against its output schema in time",
-                    schema.tool
-                )))
-            }));
-        }));
-    }
-
-    fn progress(&self, params: RawJson) {
-        self.reply.progress(params);
-    }
-
-    fn notification(&self, notification: Notification) {
-        self.reply.notification(notification);
-    }
-
-    fn task_created(&self, result: RawJson) {
-        self.reply.task_created(result);
-    }
-
-    fn input_required(&self, result: RawJson) {
-        self.reply.input_required(result);
     }
 }
 
 #[cfg(all(test, feature = "full"))]
 mod tests {
     use super::*;
-    use crate::{client::reply::Waiter, kept_log::KeptLog, transport::TokioRuntime};
-    use serde_json::json;
+    use crate::{
+        client::{error::ClientError, link::ClientId},
+        kept_log::KeptLog,
+        transport::TokioRuntime,
+    };
+    use serde_json::{Value, json};
+    use std::time::{Duration, Instant};
 
     fn raw(value: &Value) -> RawJson {
         RawJson::from_value(value).unwrap()
@@ -221,11 +104,10 @@ mod tests {
     }
 
     async fn answer(schemas: &OutputSchemas, tool: &str, result: Value) -> Result<RawJson, ClientError> {
-        let waiter = Arc::new(Waiter::new(None));
-        let runtime: Arc<dyn Runtime> = TokioRuntime::current();
-        let most = Duration::from_secs(30);
-        schemas.checking(Some(&raw(&json!({"name": tool}))), &runtime, most, waiter.clone()).answered(Ok(raw(&result)));
-        waiter.outcome().await
+        let result = raw(&result);
+        let Some(schema) = schemas.of_call(Some(&raw(&json!({"name": tool})))) else { return Ok(result) };
+        let deadline = Instant::now() + Duration::from_secs(30);
+        schema.checked_until(deadline, TokioRuntime::current(), ClientId::next(), result).await
     }
 
     #[tokio::test]
@@ -250,22 +132,6 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn sch_10_a_hostile_pattern_ends_with_the_deadline_of_the_call() {
-        let schemas = OutputSchemas::default();
-        let hostile = json!({"type": "object", "properties": {"x": {"pattern": r"(?=(a+))\1b"}}});
-        listed(&schemas, &json!([{"name": "t", "outputSchema": hostile}]));
-        let waiter = Arc::new(Waiter::new(None));
-        let (params, most) = (raw(&json!({"name": "t"})), Duration::from_millis(50));
-        let reply = schemas.checking(Some(&params), &TokioRuntime::current(), most, waiter.clone());
-        let result = json!({"content": [], "structuredContent": {"x": "a".repeat(30_000)}});
-        let started = Instant::now();
-        reply.answered(Ok(raw(&result)));
-        assert!(started.elapsed() < Duration::from_millis(50), "checked on the thread of the runtime");
-        let error = waiter.outcome().await.unwrap_err();
-        assert!(matches!(error, ClientError::Timeout(_) | ClientError::InvalidResponse(_)), "{error}");
-    }
-
-    #[tokio::test]
     async fn tool_14_a_schema_that_cannot_be_used_is_logged_and_checks_nothing() {
         let schemas = OutputSchemas::default();
         listed(&schemas, &json!([{"name": "odd", "outputSchema": {"type": 5}}]));
@@ -275,7 +141,7 @@ mod tests {
         assert!(answer(&schemas, "odd", json!({"content": []})).await.is_ok());
         drop(guard);
         let texts = log.take();
-        assert!(texts.len() == 1 && texts[0].contains("tool=odd"), "{texts:?}");
+        assert!(texts.len() == 1 && texts[0].contains("the tool \"odd\""), "{texts:?}");
     }
 
     #[test]

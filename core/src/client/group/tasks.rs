@@ -44,7 +44,7 @@ impl GroupTasks {
         let arguments: Option<&RawValue> = params.get("arguments").map(|arguments| &**arguments);
         let task = client.start_task_with(&name, arguments, &options.with_task_ttl(ttl)).await?;
         let Some(state) = task.state() else {
-            return Ok(rewriting::result(method::TOOLS_CALL, &member.prefix, task.outcome().await?));
+            return Ok(rewriting::result(method::TOOLS_CALL, &member.prefix, task.outcome_matching(None, None).await?));
         };
         let state = RawJson::from_value(&state).map_err(unreadable)?;
         let (shown, id) = shown(&member.prefix, &state)?;

@@ -7,7 +7,10 @@ use super::{
     state::{ClientTaskState, Handle, Place},
 };
 use crate::{
-    client::{client::Client, error::ClientError, input_required::InputResponses, options::RequestOptions},
+    client::{
+        client::Client, error::ClientError, input_required::InputResponses, options::RequestOptions,
+        result_schema::ResultSchema,
+    },
     engine::later,
     protocol::{
         RawJson, RevisionFeature, method,
@@ -157,7 +160,7 @@ impl ClientTask {
     /// # Errors
     /// As for [`ClientTask::result_within`].
     pub async fn result(&self) -> Result<CallToolResult, ClientError> {
-        self.outcome().await?.read().map_err(ClientError::InvalidResponse)
+        self.outcome_matching(None, None).await?.read().map_err(ClientError::InvalidResponse)
     }
 
     /// The result of the call, once the task is over: within this time.
@@ -172,8 +175,19 @@ impl ClientTask {
     }
 
     #[doc(hidden)]
-    pub async fn outcome(&self) -> Result<RawJson, ClientError> {
-        self.outcome_within(self.client.inner.options.max_timeout).await
+    pub async fn outcome_matching(
+        &self,
+        schema: Option<Arc<ResultSchema>>,
+        within: Option<Duration>,
+    ) -> Result<RawJson, ClientError> {
+        let inner = &self.client.inner;
+        let (runtime, within) = (Arc::clone(&inner.runtime), within.unwrap_or(inner.options.max_timeout));
+        let deadline = later(runtime.now(), within);
+        let result = self.outcome_within(within).await?;
+        match schema {
+            Some(schema) => schema.checked_until(deadline, runtime, inner.id, result).await,
+            None => Ok(result),
+        }
     }
 
     #[doc(hidden)]

@@ -12,9 +12,10 @@ use super::{
 use crate::{
     cause::Cause,
     engine::{CallKey, CallProgress, IncomingCall, RequestInfo},
+    holder::Holder,
     protocol::{Era, RawJson, RequestId, RevisionFeature, RpcError, envelope, method, model::LoggingLevel},
     server::{
-        handlers::{Cancellation, ResultCallback, Vars},
+        handlers::{Arrival, Cancellation, ResultCallback, Vars},
         registry::{RegisteredMount, Snapshot},
         result::ResultWriter,
         session::{Connection, ConversationOpener, Outbound, OutgoingMessage, ServerState, client_of},
@@ -301,6 +302,17 @@ impl RequestContext {
     pub(in crate::server) fn owner(&self) -> TaskOwner {
         let session = Task::is_core(self.info.revision).then(|| self.connection.number());
         TaskOwner { principal: self.info.principal(), session }
+    }
+
+    /// The holder of the shares that it takes.
+    pub(in crate::server) fn holder(&self) -> Holder {
+        match self.info.principal() {
+            principal if !principal.is_empty() => Holder::Principal(principal),
+            _ => match self.reply.arrival().and_then(Arrival::sharer) {
+                Some(address) => Holder::Address(Arc::clone(address)),
+                None => Holder::Conversation(self.connection.number()),
+            },
+        }
     }
 
     /// The name of the client whose share it takes, if it has one.

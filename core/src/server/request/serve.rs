@@ -21,7 +21,7 @@ use crate::{
         session::{Connection, Outbound},
     },
     telemetry::{Ambient, RunningOperation},
-    turns,
+    turns::{self, Crowded},
 };
 use serde_json::json;
 use std::{
@@ -194,8 +194,9 @@ impl RequestContext {
         }
         Ok(Routed::Deferred(Box::new(move |context, responder| {
             let (context, ambient) = (Arc::clone(context), Ambient::current());
-            turns::take(&Arc::clone(context.connection.runtime()), move || {
-                ambient.run(|| context.span.in_scope(|| context.follow(|| next(&context), responder)));
+            turns::take(&Arc::clone(context.connection.runtime()), context.holder(), move |turn| {
+                let next = || turn.map_err(busy).and_then(|()| next(&context));
+                ambient.run(|| context.span.in_scope(|| context.follow(next, responder)));
             });
         })))
     }
@@ -281,9 +282,11 @@ impl RequestContext {
                 }
                 if mapper.is_costly(&outcome) {
                     let (context, mapper, ambient) = (Arc::clone(self), Arc::clone(mapper), Ambient::current());
-                    turns::take(self.connection.runtime(), move || {
-                        let render =
-                            || context.deliver(responder, mapper.render(context.results(), &context.info, outcome));
+                    turns::take(self.connection.runtime(), self.holder(), move |turn| {
+                        let render = || {
+                            let render = |()| mapper.render(context.results(), &context.info, outcome);
+                            context.deliver(responder, turn.map_err(busy).and_then(render))
+                        };
                         ambient.run(|| context.span.in_scope(render));
                     });
                     return true;
@@ -293,6 +296,10 @@ impl RequestContext {
             }
         }
     }
+}
+
+fn busy(crowded: Crowded) -> RpcError {
+    RpcError::busy(&crowded.to_string())
 }
 
 /// One middleware around one request.

@@ -3,7 +3,7 @@
 use super::{
     restart::TaskRequest,
     table::Tasks,
-    task::{Holder, NewTask, Task, TaskOwner},
+    task::{NewTask, Task, TaskOwner},
 };
 use crate::{
     engine::{RequestInfo, later},
@@ -122,13 +122,6 @@ impl RequestContext {
         let options = server.options();
         let runtime = self.connection.runtime();
         let owner = self.owner();
-        let holder = match &*owner.principal {
-            "" => match self.reply.arrival().and_then(Arrival::sharer) {
-                Some(address) => Holder::Address(Arc::clone(address)),
-                None => Holder::Conversation(self.connection.number()),
-            },
-            principal => Holder::Principal(principal.to_owned()),
-        };
         let restarted = self.reply.arrival().and_then(Arrival::take_restarted);
         let (id, created, ttl, run) = match restarted {
             Some(RestartedTask { id, created, ttl, run }) => (id, created, ttl, Some(run)),
@@ -142,7 +135,7 @@ impl RequestContext {
             id,
             number: server.next_number(),
             owner,
-            holder,
+            holder: self.holder(),
             ends_with: self.connection.tasks_end_with(),
             cancellation: self.cancellation.clone(),
             created,

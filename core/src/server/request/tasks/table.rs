@@ -1,7 +1,8 @@
 //! The tasks of a server, by id.
 
-use super::task::{Holder, Task, TaskOwner};
+use super::task::{Task, TaskOwner};
 use crate::{
+    holder::Holder,
     protocol::{RawJson, RpcError},
     server::options::ServerOptions,
     sync::Mutex,

@@ -3,6 +3,7 @@
 use super::shown::{ShownTask, TaskResult, relate};
 use crate::{
     engine::{RequestTimeout, later},
+    holder::Holder,
     protocol::{RawJson, Revision, RevisionFeature, RpcError, model::TaskStatus},
     runtime::Runtime,
     server::{
@@ -40,16 +41,6 @@ pub(in crate::server) struct TaskOwner {
     pub(in crate::server) principal: String,
     /// The session of the legacy era.
     pub(in crate::server) session: Option<u64>,
-}
-
-/// Owner of the share of the room that a task takes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(in crate::server) enum Holder {
-    Principal(String),
-    /// Where nobody is asked for a token, and proxies say who calls.
-    Address(Arc<str>),
-    /// Where nobody is asked for a token.
-    Conversation(u64),
 }
 
 /// A task. Its handler runs in this process.
