@@ -70,7 +70,14 @@ impl ListedTools {
 impl ListedSchema {
     /// Returns whether checking so many bytes of arguments may take long.
     pub(in crate::server) fn is_costly(&self, name: &str, bytes: usize) -> bool {
-        self.compiled(name).is_some_and(|schema| schema.is_costly(bytes))
+        match self.compiled.get() {
+            Some(compiled) => compiled.as_ref().is_some_and(|schema| schema.is_costly(bytes)),
+            None => {
+                Schema::is_costly_to_compile(&self.given) || {
+                    self.compiled(name).is_some_and(|schema| schema.is_costly(bytes))
+                }
+            }
+        }
     }
 
     /// The reason why the arguments do not fit; `None`: they do, or the schema is not one.

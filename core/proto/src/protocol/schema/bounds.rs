@@ -4,18 +4,20 @@
 //! million checks. So the references are followed once, before compiling, to count what one value
 //! would cost.
 
-use super::SchemaError;
 use super::keywords::{Scope, subschemas};
+use super::{Invalid, SchemaError};
 use jsonschema::{Draft, Registry};
 use serde_json::Value;
 use std::collections::HashMap;
 
 /// Nesting of the schema's JSON.
 const MAX_NESTING: usize = 128;
-/// JSON values in the schema.
-const MAX_VALUES: usize = 200_000;
-/// Schemas applied to one value and its parts, each counted as often as it is reached.
-const MAX_REACHED: u64 = 100_000;
+/// Checks of a value that take some milliseconds.
+const PROMPT_CHECKS: u64 = 4_000_000;
+/// Checks of a value, at most: the schemas that may apply to each part, times the parts.
+const MAX_CHECKS: u64 = 2_000_000_000;
+/// JSON values of a schema that is compiled in about a millisecond.
+const PROMPT_VALUES: usize = 1_000;
 /// Schemas inside schemas, followed through references.
 const MAX_CHAIN: usize = 128;
 /// References whose target is known only while validating.
@@ -26,9 +28,44 @@ const MAX_STACK: usize = 512;
 /// Rough number of steps that finding the places of all failures may take.
 const MAX_SEARCH: u64 = 20_000;
 
+/// Bounds of a schema, and of the work of its patterns.
+pub(super) struct Limits {
+    /// JSON values in it.
+    values: usize,
+    too_many_values: &'static str,
+    /// Schemas applied to one value and its parts, each counted as often as it is reached.
+    reached: u64,
+    too_many_reached: &'static str,
+    /// The size of all patterns.
+    pub(super) patterns: usize,
+    /// Steps of the patterns in one value.
+    pub(super) steps: u64,
+}
+
+impl Limits {
+    pub(super) const USUAL: Self = Self {
+        values: 200_000,
+        too_many_values: "it has more than 200,000 JSON values",
+        reached: 100_000,
+        too_many_reached: "its references multiply to more than 100,000 checks",
+        patterns: 50_000,
+        steps: 50_000_000,
+    };
+    pub(super) const PROMPT: Self = Self {
+        values: 5_000,
+        too_many_values: "it has more than 5,000 JSON values",
+        reached: 5_000,
+        too_many_reached: "its references multiply to more than 5,000 checks",
+        patterns: 2_000,
+        steps: 500_000,
+    };
+}
+
 /// The cost of validation with a schema.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ValidationCost {
+    /// Schemas that may apply to each part of a value, such as those for items.
+    repeated: u64,
     /// References that lead back into themselves: the same schema then applies at every depth of a
     /// value.
     recursive: u64,
@@ -51,21 +88,35 @@ pub(super) enum Search {
 
 impl ValidationCost {
     /// Measures a schema, and refuses it if it is over the bounds.
-    pub(super) fn check(schema: &Value) -> Result<Self, SchemaError> {
+    pub(super) fn check(limits: &Limits, schema: &Value) -> Result<Self, SchemaError> {
         let mut values = 0;
-        if !measure(schema, MAX_NESTING, &mut values) {
-            return Err(SchemaError::TooComplex(if values > MAX_VALUES {
-                "it has more than 200,000 JSON values"
+        if !measure(schema, MAX_NESTING, limits.values, &mut values) {
+            return Err(SchemaError::TooComplex(if values > limits.values {
+                limits.too_many_values
             } else {
                 "it nests more than 128 levels deep"
             }));
         }
-        follow(schema)
+        follow(limits, schema)
     }
 
-    /// Returns whether validating this value stays within the stack.
-    pub(super) fn allow(&self, value: &Value) -> bool {
-        self.recursive == 0 || depth_within(value, MAX_STACK / self.chain.max(1)).is_some()
+    /// Returns whether checking a value of so many bytes may take longer than some milliseconds.
+    pub(super) fn is_costly(&self, bytes: usize) -> bool {
+        // A part takes two bytes at least.
+        self.repeated.saturating_mul(bytes as u64 / 2) > PROMPT_CHECKS
+    }
+
+    /// Refuses a value whose validation would not stay within the stack, or would take minutes.
+    pub(super) fn check_value(&self, value: &Value) -> Result<(), Invalid> {
+        if self.recursive > 0 && depth_within(value, MAX_STACK / self.chain.max(1)).is_none() {
+            return Err(Invalid::too_deep());
+        }
+        let most = (MAX_CHECKS / self.repeated.max(1)) as usize;
+        // Below, no value of a message is that large.
+        if self.repeated > 100 && !measure(value, usize::MAX, most, &mut 0) {
+            return Err(Invalid::too_large());
+        }
+        Ok(())
     }
 
     /// Thoroughness of the search for the failures of a value. (Its validity is always decided:
@@ -73,7 +124,7 @@ impl ValidationCost {
     /// on every way that leads to them.)
     pub(super) fn search(&self, value: &Value) -> Search {
         let mut steps = 0;
-        let small = measure(value, usize::MAX, &mut steps) && (steps as u64) < MAX_SEARCH;
+        let small = measure(value, usize::MAX, MAX_SEARCH as usize - 1, &mut steps);
         let ways = match depth_within(value, MAX_STACK) {
             _ if self.recursive < 2 => 1,
             Some(depth) => self.recursive.saturating_pow(depth as u32),
@@ -103,22 +154,26 @@ struct FollowedSchema<'a, R> {
 struct AppliedWork {
     /// Schemas applied to the value and its parts.
     count: u64,
+    /// Those that may apply to more than one part.
+    repeated: u64,
     /// The longest chain of schemas that apply to the value itself.
     chain: usize,
 }
 
 impl AppliedWork {
-    const ONE: Self = Self { count: 1, chain: 1 };
+    const ONE: Self = Self { count: 1, repeated: 0, chain: 1 };
 
     fn add(&mut self, inner: AppliedWork, place: Scope) {
         self.count = self.count.saturating_add(inner.count);
+        let repeated = if place == Scope::Parts { inner.count } else { inner.repeated };
+        self.repeated = self.repeated.saturating_add(repeated);
         if place == Scope::Same {
             self.chain = self.chain.max(1 + inner.chain);
         }
     }
 }
 
-fn follow(schema: &Value) -> Result<ValidationCost, SchemaError> {
+fn follow(limits: &Limits, schema: &Value) -> Result<ValidationCost, SchemaError> {
     let draft = dialect(schema)?;
     let mut bounds = ValidationCost::default();
     // A schema that cannot be registered cannot be compiled either, and compiling says why.
@@ -184,10 +239,12 @@ fn follow(schema: &Value) -> Result<ValidationCost, SchemaError> {
             continue;
         }
         let (schema, reach) = (frame.schema, frame.reach);
-        if reach.count > MAX_REACHED {
-            return Err(SchemaError::TooComplex("its references multiply to more than 100,000 checks"));
+        if reach.count > limits.reached {
+            return Err(SchemaError::TooComplex(limits.too_many_reached));
         }
         bounds.chain = bounds.chain.max(reach.chain);
+        // The last one is the whole schema. One that refers to itself may apply to every part.
+        bounds.repeated = if bounds.recursive > 0 { reach.count } else { reach.repeated };
         seen.insert(std::ptr::from_ref(schema), Some(reach));
         frames.pop();
         if let Some(outer) = frames.last_mut() {
@@ -209,16 +266,31 @@ fn dialect(schema: &Value) -> Result<Draft, SchemaError> {
 }
 
 /// Counts the JSON values, and says whether number and nesting are within bounds.
-fn measure(value: &Value, nesting: usize, values: &mut usize) -> bool {
+fn measure(value: &Value, nesting: usize, most: usize, values: &mut usize) -> bool {
     *values += 1;
-    if nesting == 0 || *values > MAX_VALUES {
+    if nesting == 0 || *values > most {
         return false;
     }
     match value {
-        Value::Array(items) => items.iter().all(|item| measure(item, nesting - 1, values)),
-        Value::Object(fields) => fields.values().all(|field| measure(field, nesting - 1, values)),
+        Value::Array(items) => items.iter().all(|item| measure(item, nesting - 1, most, values)),
+        Value::Object(fields) => fields.values().all(|field| measure(field, nesting - 1, most, values)),
         _ => true,
     }
+}
+
+/// Patterns, or many values.
+pub(super) fn is_costly_to_compile(schema: &Value) -> bool {
+    fn has_patterns(part: &Value) -> bool {
+        match part {
+            Value::Array(items) => items.iter().any(has_patterns),
+            Value::Object(fields) => {
+                ["pattern", "patternProperties"].iter().any(|keyword| fields.contains_key(*keyword))
+                    || fields.values().any(has_patterns)
+            }
+            _ => false,
+        }
+    }
+    !measure(schema, MAX_NESTING, PROMPT_VALUES, &mut 0) || has_patterns(schema)
 }
 
 /// The nesting of a value, if it is at most `limit`.
@@ -274,7 +346,7 @@ mod tests {
         let chained: serde_json::Map<_, _> =
             (0..5_000).map(|n| (format!("d{n}"), json!({"$ref": format!("#/$defs/d{}", n + 1)}))).collect();
         assert!(too_complex(&json!({"$defs": chained, "$ref": "#/$defs/d0"})).contains("levels deep"));
-        assert!(too_complex(&json!({"enum": vec![0; MAX_VALUES]})).contains("200,000"));
+        assert!(too_complex(&json!({"enum": vec![0; 200_000]})).contains("200,000"));
         let dynamic = json!({"$dynamicAnchor": "a", "anyOf": vec![json!({"$dynamicRef": "#a"}); 17]});
         assert!(too_complex(&dynamic).contains("dynamic"));
     }
@@ -314,6 +386,36 @@ mod tests {
             let error = schema.validate(&nested(127, json!(1), |inner| json!({"next": inner}))).unwrap_err();
             assert!(error.to_string().contains("nests deeper"), "{error}");
         });
+    }
+
+    #[test]
+    fn sch_10_large_patterns_and_many_of_them_are_refused() {
+        let large = (1..2_000).map(|n| (format!("p{n}"), json!({"pattern": format!("^\\p{{L}}{{{n}}}$")})));
+        let large = large.collect::<serde_json::Map<_, _>>();
+        assert!(too_complex(&json!({"properties": large})).contains("its patterns are too large"));
+        let named = (0..4).map(|n| (format!("a{{{n}}}[bc]{{15000}}"), json!({}))).collect::<serde_json::Map<_, _>>();
+        assert!(too_complex(&json!({"patternProperties": named})).contains("its patterns are too large"));
+        let form = json!({"properties": {"x": {"pattern": "^[a-z]{2500}$"}}});
+        assert!(Schema::compile_promptly(&form).is_err());
+        assert!(Schema::compile(&form).is_ok());
+    }
+
+    #[test]
+    fn sch_10_checks_of_each_part_of_a_large_value_are_costly_or_refused() {
+        let many: Vec<_> = (0..2_000).map(|n| json!({"minimum": -n})).collect();
+        let schema = Schema::compile(&json!({"items": {"allOf": many}})).unwrap();
+        assert!(schema.is_costly(10_000) && !schema.is_costly(1_000));
+        assert_eq!(schema.validate(&json!([0, 1])), Ok(()));
+        let started = Instant::now();
+        let error = schema.validate(&json!(vec![0; 2_000_000])).unwrap_err().to_string();
+        assert!(error.contains("too large"), "{error}");
+        assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+        // Members have one value each.
+        let wide: serde_json::Map<_, _> = (0..1_000).map(|n| (format!("m{n}"), json!({"type": "integer"}))).collect();
+        assert!(!Schema::compile(&json!({"properties": wide})).unwrap().is_costly(1 << 20));
+        let recursive = json!({"properties": {"next": {"$ref": "#"}, "a": {"items": {"type": "integer"}}}});
+        let recursive = Schema::compile(&recursive).unwrap();
+        assert!(recursive.is_costly(16 << 20) && !recursive.is_costly(1 << 20));
     }
 
     #[test]

@@ -31,6 +31,11 @@ impl Invalid {
     }
 
     #[cfg(feature = "schema-validation")]
+    pub(super) fn too_large() -> Self {
+        Self::one("the value is too large for the many checks of its schema")
+    }
+
+    #[cfg(feature = "schema-validation")]
     pub(super) fn too_long() -> Self {
         Self::one("the patterns of the schema would take too long to match: shorten the strings")
     }

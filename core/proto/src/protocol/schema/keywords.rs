@@ -10,6 +10,8 @@ pub(super) enum Scope {
     Same,
     /// A part of that value.
     Part,
+    /// Any number of its parts.
+    Parts,
     /// Nothing, until something refers to it.
     Definition,
 }
@@ -25,15 +27,15 @@ enum Holds {
 #[rustfmt::skip]
 const APPLICATORS: &[(&str, Scope, Holds)] = &[
     ("properties",            Scope::Part,       Holds::Named),
-    ("patternProperties",     Scope::Part,       Holds::Named),
-    ("additionalProperties",  Scope::Part,       Holds::Schemas),
-    ("unevaluatedProperties", Scope::Part,       Holds::Schemas),
-    ("propertyNames",         Scope::Part,       Holds::Schemas),
-    ("items",                 Scope::Part,       Holds::Schemas),
+    ("patternProperties",     Scope::Parts,      Holds::Named),
+    ("additionalProperties",  Scope::Parts,      Holds::Schemas),
+    ("unevaluatedProperties", Scope::Parts,      Holds::Schemas),
+    ("propertyNames",         Scope::Parts,      Holds::Schemas),
+    ("items",                 Scope::Parts,      Holds::Schemas),
     ("prefixItems",           Scope::Part,       Holds::Schemas),
-    ("additionalItems",       Scope::Part,       Holds::Schemas),
-    ("unevaluatedItems",      Scope::Part,       Holds::Schemas),
-    ("contains",              Scope::Part,       Holds::Schemas),
+    ("additionalItems",       Scope::Parts,      Holds::Schemas),
+    ("unevaluatedItems",      Scope::Parts,      Holds::Schemas),
+    ("contains",              Scope::Parts,      Holds::Schemas),
     ("contentSchema",         Scope::Part,       Holds::Schemas),
     ("allOf",                 Scope::Same,       Holds::Schemas),
     ("anyOf",                 Scope::Same,       Holds::Schemas),

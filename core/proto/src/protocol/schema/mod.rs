@@ -26,7 +26,7 @@ pub use header_parameters::{HeaderParameter, HeaderParameterError, HeaderType, h
 pub use texts::{SchemaMember, TextMember, TextReader, is_union_of_objects, members};
 
 #[cfg(feature = "schema-validation")]
-use bounds::ValidationCost;
+use bounds::{Limits, ValidationCost};
 #[cfg(feature = "schema-validation")]
 use jsonschema::error::ValidationErrorKind;
 #[cfg(feature = "schema-validation")]
@@ -81,16 +81,34 @@ impl Schema {
     /// The dialect is unknown, a reference leads nowhere, the schema breaks its dialect, or it is
     /// too complex to be safe.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
-        let bounds = ValidationCost::check(schema)?;
-        let patterns = Patterns::of(schema);
+        Self::compile_within(&Limits::USUAL, schema)
+    }
+
+    /// Compiles a schema that takes some milliseconds at most, and so do its checks.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::compile`], with lower bounds.
+    pub fn compile_promptly(schema: &Value) -> Result<Self, SchemaError> {
+        Self::compile_within(&Limits::PROMPT, schema)
+    }
+
+    fn compile_within(limits: &'static Limits, schema: &Value) -> Result<Self, SchemaError> {
+        let bounds = ValidationCost::check(limits, schema)?;
+        let patterns = Patterns::of(limits, schema)?;
         let validator = Box::new(patterns.build(schema)?);
         Ok(Self { validator, patterns, bounds })
+    }
+
+    /// Returns whether compiling a schema may take so long that others should not wait for it.
+    pub fn is_costly_to_compile(schema: &Value) -> bool {
+        bounds::is_costly_to_compile(schema)
     }
 
     /// Returns whether checking a value of so many bytes may take so long that others should not
     /// wait for it.
     pub fn is_costly(&self, bytes: usize) -> bool {
-        self.patterns.are_costly(bytes)
+        self.bounds.is_costly(bytes) || self.patterns.are_costly(bytes)
     }
 
     /// Checks a value.
@@ -99,9 +117,7 @@ impl Schema {
     ///
     /// The value does not match; the error names the first few places where.
     pub fn validate(&self, value: &Value) -> Result<(), Invalid> {
-        if !self.bounds.allow(value) {
-            return Err(Invalid::too_deep());
-        }
+        self.bounds.check_value(value)?;
         let by_names = self.patterns.for_names_of(value)?;
         let validator = by_names.as_ref().unwrap_or(&self.validator);
         let is_valid = validator.is_valid(value);

@@ -11,37 +11,38 @@ use std::{
     cell::Cell,
     collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
 };
 
-/// Steps that the patterns of a schema may take in one value: about a second.
-const MAX_STEPS: u64 = 50_000_000;
-/// States of patterns times bytes of text that the linear engine gets in one value.
-pub(super) const MAX_LINEAR: u64 = 50_000_000;
 /// Instructions of one pattern.
 const MAX_INSTRUCTIONS: usize = 20_000;
+/// Size of a pattern whose syntax only the linear engine may know.
+const UNKNOWN: usize = 1_000;
+/// Ranges of characters that are as large as an instruction.
+const RANGES: usize = 16;
 /// Groups inside groups.
 const MAX_GROUPS: usize = 100;
 /// Bits of what is remembered of one text.
 const MAX_REMEMBERED: usize = 1 << 26;
 
 thread_local! {
-    static BUDGET: Cell<Budget> = const { Cell::new(Budget::FULL) };
+    static BUDGET: Cell<Budget> = const { Cell::new(Budget { steps: 0, linear: 0, is_exhausted: false }) };
 }
 
 /// The work that is left for the patterns of one value, on the thread that checks it.
 #[derive(Clone, Copy)]
 pub(super) struct Budget {
+    /// Of the matching here.
     steps: u64,
+    /// Of the linear engine: states of patterns times bytes of text.
     linear: u64,
     is_exhausted: bool,
 }
 
 impl Budget {
-    const FULL: Self = Self { steps: MAX_STEPS, linear: MAX_LINEAR, is_exhausted: false };
-
-    /// Begins the next value.
-    pub(super) fn renew() {
-        BUDGET.set(Self::FULL);
+    /// Begins the next value, which may take so many steps.
+    pub(super) fn renew(steps: u64) {
+        BUDGET.set(Self { steps, linear: steps, is_exhausted: false });
     }
 
     /// Returns whether a match was given up.
@@ -58,13 +59,21 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// Compiles a pattern.
+    /// Compiles a pattern, which takes its size from `room`.
     ///
     /// # Errors
-    /// The pattern is malformed; the text says why.
-    pub(super) fn compile(pattern: &str) -> Result<Self, &'static str> {
+    /// The pattern is malformed, or there is no room for it; the text says which.
+    pub(super) fn compile(pattern: &str, room: &mut usize) -> Result<Self, &'static str> {
+        *room = room.checked_sub(pattern.len()).ok_or(NO_ROOM)?;
+        let program = Program::compile(pattern);
+        let size = match &program {
+            Ok(program) => program.size(),
+            Err(TOO_LARGE) => MAX_INSTRUCTIONS,
+            Err(_) => UNKNOWN,
+        };
+        *room = room.checked_sub(size).ok_or(NO_ROOM)?;
         let translated = jsonschema_regex::to_rust_regex(pattern).map_err(|()| "not a regular expression")?;
-        let (linear, program) = (Regex::new(&translated).ok(), Program::compile(pattern));
+        let linear = Regex::new(&translated).ok();
         match program {
             Err(problem) if linear.is_none() => Err(problem),
             program => Ok(Self { linear, program: program.ok() }),
@@ -110,12 +119,12 @@ impl Pattern {
 struct CharSet {
     /// A bit for each character of ASCII.
     ascii: u128,
-    ranges: Box<[(char, char)]>,
+    ranges: Arc<[(char, char)]>,
 }
 
 impl CharSet {
     fn new(ranges: impl IntoIterator<Item = (char, char)>) -> Self {
-        let ranges: Box<[_]> = ranges.into_iter().collect();
+        let ranges: Arc<[_]> = ranges.into_iter().collect();
         let has = |code: &u8| ranges.iter().any(|(first, last)| (*first..=*last).contains(&(*code as char)));
         Self { ascii: (0..128).filter(has).fold(0, |bits, code| bits | 1 << code), ranges }
     }
@@ -412,6 +421,8 @@ impl<'a> Parser<'a> {
 }
 
 const TOO_LARGE: &str = "it is too large";
+/// The refusal of a pattern that is too large beside the others.
+pub(super) const NO_ROOM: &str = "its patterns are too large";
 
 /// One step of a program.
 enum Instruction {
@@ -468,6 +479,15 @@ impl Program {
 
     fn remembers(&self) -> bool {
         self.slots == 0
+    }
+
+    /// Rough number of instructions that the pattern takes in any engine.
+    fn size(&self) -> usize {
+        let size = |instruction: &Instruction| match instruction {
+            Instruction::Class { set, .. } => 1 + set.ranges.len() / RANGES,
+            _ => 1,
+        };
+        self.code.iter().map(size).sum()
     }
 
     fn push(&mut self, instruction: Instruction) -> Parsed<usize> {
@@ -776,6 +796,8 @@ mod tests {
     use super::*;
     use std::time::{Duration, Instant};
 
+    const STEPS: u64 = 50_000_000;
+
     /// Matches with this module alone, even if the linear engine could do it.
     fn matches(pattern: &str, text: &str) -> bool {
         Program::compile(pattern).unwrap().is_match(text, &mut 1_000_000).unwrap()
@@ -848,8 +870,8 @@ mod tests {
     fn sch_10_what_nothing_can_be_remembered_of_is_given_up() {
         let started = Instant::now();
         for pattern in [r"(?=(a+))\1b", r"^(a*)*\1b", r"^(?:(a)|\1)+$"] {
-            Budget::renew();
-            let pattern = Pattern::compile(pattern).unwrap();
+            Budget::renew(STEPS);
+            let pattern = Pattern::compile(pattern, &mut 100_000).unwrap();
             assert_eq!(pattern.weight(), None);
             let mut steps = 100_000;
             let program = pattern.program.as_ref().unwrap();
@@ -860,8 +882,8 @@ mod tests {
 
     #[test]
     fn sch_10_large_patterns_of_long_texts_leave_the_linear_engine() {
-        let pattern = Pattern::compile("^[ab]{1,5000}$").unwrap();
-        Budget::renew();
+        let pattern = Pattern::compile("^[ab]{1,5000}$", &mut 100_000).unwrap();
+        Budget::renew(STEPS);
         assert!(pattern.is_linear() && pattern.is_match(&"a".repeat(5_000)));
         assert!(!pattern.is_match(&"a".repeat(5_001)));
         assert!(!Budget::is_exhausted());

@@ -2,7 +2,8 @@
 
 use super::{
     Invalid, NeverFetch, SchemaError,
-    pattern::{Budget, MAX_LINEAR, Pattern},
+    bounds::Limits,
+    pattern::{Budget, NO_ROOM, Pattern},
 };
 use jsonschema::{Keyword, PatternOptions, ValidationError, Validator};
 use serde_json::{Map, Value};
@@ -17,7 +18,6 @@ const PROMPT: u64 = 1_000_000;
 const MAX_NAMES: usize = 1_000;
 
 /// The patterns of a schema.
-#[derive(Default)]
 pub(super) struct Patterns {
     /// The schema, if it has patterns.
     schema: Option<Value>,
@@ -26,48 +26,72 @@ pub(super) struct Patterns {
     weight: Option<u64>,
     /// The part of those for names of members.
     of_names: u64,
+    /// Steps of all of them in one value.
+    steps: u64,
     /// Those for names that the linear engine does not know: the validator has only that one.
     beyond: Vec<String>,
 }
 
 impl Patterns {
-    pub(super) fn of(schema: &Value) -> Self {
-        let (mut found, mut compiled) = (Self { weight: Some(0), ..Self::default() }, HashMap::new());
-        found.collect(schema, &mut compiled);
+    /// Compiles the patterns of a schema.
+    ///
+    /// # Errors
+    /// They are too large.
+    pub(super) fn of(limits: &Limits, schema: &Value) -> Result<Self, SchemaError> {
+        let (compiled, beyond) = (Arc::default(), Vec::new());
+        let mut found = Self { schema: None, compiled, weight: Some(0), of_names: 0, steps: limits.steps, beyond };
+        let (mut compiled, mut room) = (HashMap::new(), limits.patterns);
+        found.collect(schema, &mut compiled, &mut room)?;
         found.schema = (!compiled.is_empty()).then(|| schema.clone());
         found.compiled = Arc::new(compiled);
-        found
+        Ok(found)
     }
 
     /// Finds them wherever they may stand. A pattern that does not compile is left to the validator
     /// to report: it may be a value that only looks like a schema.
-    fn collect(&mut self, part: &Value, compiled: &mut HashMap<String, Arc<Pattern>>) {
+    fn collect(
+        &mut self,
+        part: &Value,
+        compiled: &mut HashMap<String, Arc<Pattern>>,
+        room: &mut usize,
+    ) -> Result<(), SchemaError> {
         let members = match part {
-            Value::Array(items) => return items.iter().for_each(|item| self.collect(item, compiled)),
+            Value::Array(items) => return items.iter().try_for_each(|item| self.collect(item, compiled, room)),
             Value::Object(members) => members,
-            _ => return,
-        };
-        let mut add = |pattern: &String| {
-            if !compiled.contains_key(pattern) {
-                compiled.insert(pattern.clone(), Arc::new(Pattern::compile(pattern).ok()?));
-            }
-            let weight = compiled[pattern].weight();
-            self.weight = self.weight.zip(weight).map(|(all, weight)| all.saturating_add(weight));
-            Some((weight.unwrap_or(u64::MAX), compiled[pattern].is_linear()))
+            _ => return Ok(()),
         };
         if let Some(Value::String(pattern)) = members.get("pattern") {
-            add(pattern);
+            self.add(pattern, compiled, room)?;
         }
         if let Some(Value::Object(named)) = members.get("patternProperties") {
             for pattern in named.keys() {
-                match add(pattern) {
+                match self.add(pattern, compiled, room)? {
                     Some((weight, true)) => self.of_names = self.of_names.saturating_add(weight),
                     Some((_, false)) => self.beyond.push(pattern.clone()),
                     None => {}
                 }
             }
         }
-        members.values().for_each(|member| self.collect(member, compiled));
+        members.values().try_for_each(|member| self.collect(member, compiled, room))
+    }
+
+    /// Adds a pattern: its weight, and whether the linear engine knows it.
+    fn add(
+        &mut self,
+        pattern: &String,
+        compiled: &mut HashMap<String, Arc<Pattern>>,
+        room: &mut usize,
+    ) -> Result<Option<(u64, bool)>, SchemaError> {
+        if !compiled.contains_key(pattern) {
+            match Pattern::compile(pattern, room) {
+                Ok(new) => drop(compiled.insert(pattern.clone(), Arc::new(new))),
+                Err(problem) if problem == NO_ROOM => return Err(SchemaError::TooComplex(NO_ROOM)),
+                Err(_) => return Ok(None),
+            }
+        }
+        let weight = compiled[pattern].weight();
+        self.weight = self.weight.zip(weight).map(|(all, weight)| all.saturating_add(weight));
+        Ok(Some((weight.unwrap_or(u64::MAX), compiled[pattern].is_linear())))
     }
 
     /// The schema, if it has patterns.
@@ -103,10 +127,10 @@ impl Patterns {
             let compiled = Arc::clone(&self.compiled);
             options = options.with_keyword("pattern", move |_, given, _| {
                 let text = given.as_str().unwrap_or_default();
-                match compiled
-                    .get(text)
-                    .map_or_else(|| Pattern::compile(text).map(Arc::new), |known| Ok(Arc::clone(known)))
-                {
+                match compiled.get(text).map_or_else(
+                    || Pattern::compile(text, &mut { usize::MAX }).map(Arc::new),
+                    |known| Ok(Arc::clone(known)),
+                ) {
                     Ok(pattern) => Ok(Box::new(PatternKeyword { text: text.to_owned(), pattern })),
                     Err(problem) => Err(ValidationError::schema(format!("the pattern {given}: {problem}"))),
                 }
@@ -119,13 +143,13 @@ impl Patterns {
     /// match patterns beyond the linear engine.
     pub(super) fn for_names_of(&self, value: &Value) -> Result<Option<Validator>, Invalid> {
         let Some(schema) = &self.schema else { return Ok(None) };
-        Budget::renew();
+        Budget::renew(self.steps);
         if self.of_names == 0 && self.beyond.is_empty() {
             return Ok(None);
         }
         let mut names = BTreeSet::new();
         let bytes = names_of(value, &mut names);
-        if self.of_names.saturating_mul(bytes) > MAX_LINEAR {
+        if self.of_names.saturating_mul(bytes) > self.steps {
             return Err(Invalid::too_long());
         }
         let mut matching = HashMap::new();
