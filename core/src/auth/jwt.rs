@@ -269,7 +269,7 @@ impl Policy {
                 KeyLookup::Fetch => return TokenStep::Wait { issuer: index, state, fetch: true },
                 KeyLookup::Wait => return TokenStep::Wait { issuer: index, state, fetch: false },
                 KeyLookup::Unavailable => {
-                    let text = format!("the keys of {} are not to be had", issuer.name);
+                    let text = format!("could not fetch the keys of {}", issuer.name);
                     return TokenStep::Answer(Err(Refusal::Unavailable(text)));
                 }
             }
@@ -300,7 +300,7 @@ impl Policy {
             let late = || Err(FetchError("no answer in time".into()));
             let found = within(&*clock, DEADLINE, Box::pin(finding)).await.unwrap_or_else(late);
             if let Err(error) = &found {
-                tracing::warn!(target: "trunkline::auth::jwt", issuer = issuer.name, %error, "the keys of an issuer are not to be had");
+                tracing::warn!(target: "trunkline::auth::jwt", issuer = issuer.name, %error, "could not fetch the keys of an issuer");
             }
             let waiting = {
                 let mut state = issuer.state.lock();
