@@ -92,7 +92,7 @@ fn files(workspace: &Workspace) -> Result<Vec<File>> {
     let printed = templates::value(printed);
     let mut files = typescript::render(workspace, &printed, &surface)?;
     files.extend(python::render(workspace, &printed, &surface)?);
-    files.extend(c::render(&surface)?);
+    files.extend(c::render(workspace, &printed, &surface)?);
     files.extend(docs::render(workspace, &surface)?);
     files.extend(measured::render(workspace)?);
     build::python::install_tools(workspace)?;
