@@ -14,16 +14,21 @@ type Constant = (&'static str, &'static str);
 
 const HTTP: &str = "core/src/transport/http_server";
 const NAMES: &str = "core/src/server/session/names.rs";
+const BOUNDS: &str = "core/proto/src/protocol/schema/bounds.rs";
 const PATTERN: &str = "core/proto/src/protocol/schema/pattern.rs";
 const PAGES: &str = "core/src/client/pages.rs";
 const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
 
 /// The rows of the table, with the constants of their figures, in the order of these. A file
 /// without a folder is one of [`HTTP`].
-const ROWS: [(&str, &[Constant]); 29] = [
-    ("values checked against costly patterns concurrently", &[]),
-    ("the patterns of a schema, per value", &[(PATTERN, "MAX_STEPS")]),
-    ("one pattern", &[(PATTERN, "MAX_INSTRUCTIONS"), (PATTERN, "MAX_GROUPS")]),
+const ROWS: [(&str, &[Constant]); 33] = [
+    ("costly checks of values, and compilations of schemas, concurrently", &[]),
+    ("waiting costly checks of one caller", &[("core/src/turns.rs", "MAX_WAITING")]),
+    ("a schema", &[(BOUNDS, "MAX_VALUES"), (BOUNDS, "MAX_NESTING"), (BOUNDS, "MAX_REACHED")]),
+    ("the patterns of a schema", &[(BOUNDS, "MAX_PATTERNS"), (PATTERN, "MAX_INSTRUCTIONS"), (PATTERN, "MAX_GROUPS")]),
+    ("the patterns of a schema, per value", &[(BOUNDS, "MAX_STEPS")]),
+    ("the schemas for items and members, per value", &[(BOUNDS, "MAX_CHECKS")]),
+    ("a form of elicitation", &[(BOUNDS, "FORM_VALUES"), (BOUNDS, "FORM_PATTERNS"), (BOUNDS, "FORM_STEPS")]),
     ("a complete list fetched by a client", &[(PAGES, "MAX_ITEMS"), (PAGES, "MAX_PAGES"), (PAGES, "MAX_BYTES")]),
     ("the head of a request", &[("listener.rs", "HEAD_BYTES")]),
     ("concurrent requests on an HTTP/2 connection", &[("listener.rs", "MAX_STREAMS")]),

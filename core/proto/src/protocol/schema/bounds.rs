@@ -12,6 +12,20 @@ use std::collections::HashMap;
 
 /// Nesting of the schema's JSON.
 const MAX_NESTING: usize = 128;
+/// JSON values in the schema.
+const MAX_VALUES: usize = 200_000;
+/// Schemas applied to one value and its parts, each counted as often as it is reached.
+const MAX_REACHED: u64 = 100_000;
+/// Size of all patterns, in instructions of their programs.
+const MAX_PATTERNS: usize = 50_000;
+/// Steps of the patterns in one value: about a second.
+const MAX_STEPS: u64 = 50_000_000;
+/// JSON values in a form.
+const FORM_VALUES: usize = 5_000;
+/// Size of its patterns.
+const FORM_PATTERNS: usize = 2_000;
+/// Steps of those in one value: some milliseconds.
+const FORM_STEPS: u64 = 500_000;
 /// Checks of a value that take some milliseconds.
 const PROMPT_CHECKS: u64 = 4_000_000;
 /// Checks of a value, at most: the schemas that may apply to each part, times the parts.
@@ -30,34 +44,30 @@ const MAX_SEARCH: u64 = 20_000;
 
 /// Bounds of a schema, and of the work of its patterns.
 pub(super) struct Limits {
-    /// JSON values in it.
     values: usize,
     too_many_values: &'static str,
-    /// Schemas applied to one value and its parts, each counted as often as it is reached.
     reached: u64,
     too_many_reached: &'static str,
-    /// The size of all patterns.
     pub(super) patterns: usize,
-    /// Steps of the patterns in one value.
     pub(super) steps: u64,
 }
 
 impl Limits {
     pub(super) const USUAL: Self = Self {
-        values: 200_000,
+        values: MAX_VALUES,
         too_many_values: "it has more than 200,000 JSON values",
-        reached: 100_000,
+        reached: MAX_REACHED,
         too_many_reached: "its references multiply to more than 100,000 checks",
-        patterns: 50_000,
-        steps: 50_000_000,
+        patterns: MAX_PATTERNS,
+        steps: MAX_STEPS,
     };
     pub(super) const PROMPT: Self = Self {
-        values: 5_000,
+        values: FORM_VALUES,
         too_many_values: "it has more than 5,000 JSON values",
         reached: 5_000,
         too_many_reached: "its references multiply to more than 5,000 checks",
-        patterns: 2_000,
-        steps: 500_000,
+        patterns: FORM_PATTERNS,
+        steps: FORM_STEPS,
     };
 }
 
@@ -346,7 +356,7 @@ mod tests {
         let chained: serde_json::Map<_, _> =
             (0..5_000).map(|n| (format!("d{n}"), json!({"$ref": format!("#/$defs/d{}", n + 1)}))).collect();
         assert!(too_complex(&json!({"$defs": chained, "$ref": "#/$defs/d0"})).contains("levels deep"));
-        assert!(too_complex(&json!({"enum": vec![0; 200_000]})).contains("200,000"));
+        assert!(too_complex(&json!({"enum": vec![0; MAX_VALUES]})).contains("200,000"));
         let dynamic = json!({"$dynamicAnchor": "a", "anyOf": vec![json!({"$dynamicRef": "#a"}); 17]});
         assert!(too_complex(&dynamic).contains("dynamic"));
     }
