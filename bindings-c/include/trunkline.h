@@ -519,7 +519,7 @@ typedef void (*trunkline_destructor)(void *user_data);
 typedef void (*trunkline_call_callback)(trunkline_call *call, void *user_data);
 
 /**
- * A store of a program's own, which keeps texts by key, and logs. Each function gets the arguments
+ * A custom store, which keeps texts by key, and logs. Each function gets the arguments
  * below as JSON and answers with an object by `trunkline_call_return_result`, then or later, on
  * any thread. Several calls are under way at a time, and several processes may use the store;
  * `put_if` and `append` are atomic among all of them. No key names both a text and a log. Keys are
@@ -708,7 +708,8 @@ extern "C" {
  */
 
 /**
- * Makes a server. It starts nothing. `server` is yours: `trunkline_server_free`.
+ * Creates a server. It starts nothing. The caller owns `server`; free it with
+ * `trunkline_server_free`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -719,8 +720,8 @@ trunkline_result trunkline_server_new(trunkline_str name,
                                       trunkline_error **error);
 
 /**
- * Makes a server with options (NULL: none). The options are copied. `server` is yours:
- * `trunkline_server_free`.
+ * Creates a server with options (NULL: none). The options are copied. The caller owns `server`;
+ * free it with `trunkline_server_free`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -732,13 +733,14 @@ trunkline_result trunkline_server_new_with(trunkline_str name,
                                            trunkline_error **error);
 
 /**
- * Sets the callbacks that open what the calls of the server need, such as a database, and close it
- * again: `open` runs before the first call, inside the function that begins to listen or connects
- * in memory, which fails with `TRUNKLINE_TRANSPORT` if it returns false; `close` runs when the
- * last listener and the last client in memory have ended, whichever way, and by
- * `trunkline_server_free` at the latest. Both run as callbacks do, in turns as often as the server
- * is served, with the same `user_data`; either may be NULL. A server that is mounted is opened and
- * closed with the one that shows it. `TRUNKLINE_INVALID_ARGUMENT` while the server is served.
+ * Sets the lifespan callbacks, which open something that calls need, such as a database, and close
+ * it again. `open` runs before the first call, inside the function that starts to listen or
+ * connects in memory, which fails with `TRUNKLINE_TRANSPORT` if it returns false. `close` runs
+ * when the last listener and the last in-memory client have ended, however they end, and by
+ * `trunkline_server_free` at the latest. Both run like callbacks, alternately, each time the
+ * server is served, with the same `user_data`; either may be NULL. The lifespan of a mounted
+ * server opens and closes with the server it is mounted on. `TRUNKLINE_INVALID_ARGUMENT` while the
+ * server is being served.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -751,11 +753,11 @@ trunkline_result trunkline_server_set_lifespan(trunkline_server *server,
                                                trunkline_error **error);
 
 /**
- * Checks that the store of a server, such as one of your own, keeps its contract
- * (`trunkline_store`). `findings` has a line for each finding, and is empty if there is none; it
- * is yours: `trunkline_text_free`. Blocks for some seconds and runs callbacks;
- * `TRUNKLINE_BLOCKING` inside a callback of the same port. The check uses keys of its own below
- * `check/` and removes them afterwards. `TRUNKLINE_INVALID_ARGUMENT` if the server has no store.
+ * Checks that a server's store, such as a custom one, fulfils its contract (`trunkline_store`).
+ * `findings` has one line per finding, and is empty if there are none. The caller owns it; free it
+ * with `trunkline_text_free`. Blocks for several seconds and runs callbacks; `TRUNKLINE_BLOCKING`
+ * inside a callback of the same port. The check uses keys below `check/` and removes them
+ * afterwards. `TRUNKLINE_INVALID_ARGUMENT` if the server has no store.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY,
@@ -773,10 +775,10 @@ trunkline_result trunkline_server_check_store(trunkline_server *server,
 trunkline_port *trunkline_server_port(const trunkline_server *server);
 
 /**
- * Frees a server: closes its listeners without waiting and removes what it offers. Also inside
- * callbacks: the function that runs them ends. Not while another thread uses the server. Calls
- * that were kept with `trunkline_call_retain` stay valid, and their answers give `TRUNKLINE_DONE`.
- * NULL is allowed.
+ * Frees a server: closes its listeners without waiting and removes its features. Allowed inside
+ * callbacks: the function that runs them returns. Not while another thread uses the server. Calls
+ * kept with `trunkline_call_retain` stay valid, and completing them returns `TRUNKLINE_DONE`. NULL
+ * is allowed.
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
@@ -818,11 +820,12 @@ trunkline_result trunkline_server_options_set_limit(trunkline_server_options *op
                                                     uint64_t value);
 
 /**
- * Keeps the server's state in a store of the program's own, in the place of a URL
- * (`trunkline_server_options_set_store`). All functions must be there; they are copied, and run
- * where callbacks run. So a program that blocks elsewhere keeps calls waiting for its store: they
- * are refused as busy after `TRUNKLINE_LIMIT_STORE_DEADLINE_MS`. `destructor` fires exactly once,
- * when neither the options nor a server uses `user_data` any more; also if this function fails.
+ * Keeps the server's state in a custom store instead of a URL
+ * (`trunkline_server_options_set_store`). All functions are required; they are copied, and run
+ * where callbacks run. A program that blocks elsewhere therefore delays calls that need its store,
+ * which are refused as busy after `TRUNKLINE_LIMIT_STORE_DEADLINE_MS`. `destructor` is called
+ * exactly once, when neither the options nor a server uses `user_data`; also if this function
+ * fails.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -1103,8 +1106,8 @@ trunkline_result trunkline_tool_options_set_restart_task(trunkline_tool_options 
                                                          bool restart_task);
 
 /**
- * Sets the scopes that the access token of a call must grant beside those of the endpoint. Lists
- * leave out what the caller lacks scopes for. A JSON array.
+ * Sets the additional scopes, beyond those of the endpoint, that the access token of a call must
+ * grant. Lists leave out what the caller lacks scopes for. A JSON array.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -1507,8 +1510,8 @@ int64_t trunkline_call_int64(const trunkline_call *call, trunkline_str pointer, 
 bool trunkline_call_bool(const trunkline_call *call, trunkline_str pointer, bool otherwise);
 
 /**
- * Answers with JSON that becomes a result as `shape` says.
- * `TRUNKLINE_INVALID_ARGUMENT` if `json` is not what the shape says: the call is still open then.
+ * Completes a call with JSON that becomes a result according to `shape`.
+ * `TRUNKLINE_INVALID_ARGUMENT` if `json` does not match the shape; the call is still open then.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
@@ -1540,9 +1543,9 @@ trunkline_result trunkline_call_return_result(trunkline_call *call,
                                               trunkline_error **error);
 
 /**
- * Answers with the failure that something else ended in, as `trunkline_answer_callback` gets it: a
- * JSON-RPC error as it came, anything else as `trunkline_call_fail` does. Does no harm after
- * `TRUNKLINE_SUSPENDED`.
+ * Fails a call with the failure of another operation, as received by `trunkline_answer_callback`:
+ * a JSON-RPC error is passed on unchanged, anything else like `trunkline_call_fail`. Has no effect
+ * after `TRUNKLINE_SUSPENDED`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
@@ -1851,10 +1854,10 @@ trunkline_result trunkline_request_options_new(trunkline_request_options **optio
 void trunkline_request_options_free(trunkline_request_options *options);
 
 /**
- * Sets data that follows the request to the handlers of a server in memory, which read it with
- * `trunkline_call_exchange_data`: the user for whom a program calls its own server, say. Servers
- * of other processes get nothing of it. `destructor` fires when neither the options nor a request
- * nor a call uses the data any more; also if the function fails.
+ * Sets data that follows the request to the handlers of an in-memory server, which read it with
+ * `trunkline_call_exchange_data`: for example, the user for whom a program calls its own server.
+ * Servers in other processes do not receive it. `destructor` is called when neither the options
+ * nor a request nor a call uses the data; also if the function fails.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2052,13 +2055,13 @@ trunkline_result trunkline_call_next(trunkline_call *call,
  */
 
 /**
- * Serves stdin and stdout until stdin ends or `trunkline_server_stop`. Blocks and runs callbacks.
- * A process can do this once: on Unix, descriptor 1 points at stderr and descriptor 0 at the null
- * device from now on, so that stray prints cannot touch the protocol; on Windows they stay as they
- * are, so print to stderr only. Calls in flight get a second when stdin ends, and the drain
- * deadline after `trunkline_server_stop`. A callback that still blocks two seconds after the end
- * cannot keep the process alive: it exits with status 1. On Unix, SIGINT and SIGTERM act as
- * `trunkline_server_stop` where the program has left them to the system, and a second one ends the
+ * Serves stdin and stdout until stdin ends or `trunkline_server_stop` is called. Blocks and runs
+ * callbacks. A process can do this only once: on Unix, descriptor 1 then points to stderr and
+ * descriptor 0 to the null device, so that stray output cannot corrupt the protocol; on Windows
+ * they are unchanged, so print to stderr only. Calls in flight get a second when stdin ends, and
+ * the drain deadline after `trunkline_server_stop`. A callback that still blocks two seconds after
+ * the end cannot keep the process alive: it exits with status 1. On Unix, SIGINT and SIGTERM act
+ * like `trunkline_server_stop` if the program does not handle them, and a second signal ends the
  * process at once.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
@@ -2069,9 +2072,9 @@ trunkline_result trunkline_server_run_stdio(trunkline_server *server, trunkline_
 
 /**
  * Blocks and runs callbacks until `trunkline_server_stop`; then closes the server's listeners
- * within the drain deadline. On Unix, SIGINT and SIGTERM act as `trunkline_server_stop` where the
- * program has left them to the system, and a second one ends the process at once.
- * `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ * within the drain deadline. On Unix, SIGINT and SIGTERM act like `trunkline_server_stop` if the
+ * program does not handle them, and a second signal ends the process at once. `TRUNKLINE_BLOCKING`
+ * inside a callback of the same port.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
@@ -2089,9 +2092,10 @@ trunkline_result trunkline_server_run(trunkline_server *server, trunkline_error 
 trunkline_result trunkline_server_stop(trunkline_server *server);
 
 /**
- * Opens stdin and stdout without running: for programs with a loop of their own. Blocks until they
- * are open; `TRUNKLINE_BLOCKING` inside a callback of the same port. `listener` is yours:
- * `trunkline_listener_free`. Ends when stdin ends: `trunkline_listener_closed`.
+ * Opens stdin and stdout without running callbacks: for programs with their own loop. Blocks until
+ * they are open; `TRUNKLINE_BLOCKING` inside a callback of the same port. The caller owns
+ * `listener`; free it with `trunkline_listener_free`. Ends when stdin ends:
+ * `trunkline_listener_closed`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
@@ -2102,13 +2106,13 @@ trunkline_result trunkline_server_listen_stdio(trunkline_server *server,
                                                trunkline_error **error);
 
 /**
- * Serves descriptors of the program's own, one JSON message a line as on stdin and stdout: a
- * socket (the same descriptor twice), two pipes, a serial line. They stay yours: the library uses
- * duplicates, which it makes blocking, and with them the descriptors themselves. Blocks until they
- * are open; `TRUNKLINE_BLOCKING` inside a callback of the same port. Ends when the input ends:
- * `trunkline_listener_closed`. `listener` is yours: `trunkline_listener_free`.
+ * Serves file descriptors, with one JSON message per line as on stdin and stdout: a socket (the
+ * same descriptor twice), two pipes, a serial line. You keep ownership: the library uses
+ * duplicates, and makes them, and with them the originals, blocking. Blocks until they are open;
+ * `TRUNKLINE_BLOCKING` inside a callback of the same port. Ends when the input ends:
+ * `trunkline_listener_closed`. The caller owns `listener`; free it with `trunkline_listener_free`.
  * `TRUNKLINE_INVALID_ARGUMENT` if a descriptor is not open, and on Windows, which has no such
- * descriptors. A client has `trunkline_client_connect_channel`.
+ * descriptors. For clients, use `trunkline_client_connect_channel`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
@@ -2121,9 +2125,9 @@ trunkline_result trunkline_server_listen_fd(trunkline_server *server,
                                             trunkline_error **error);
 
 /**
- * Listens for HTTP (options may be NULL). Blocks until the address is taken; `TRUNKLINE_BLOCKING`
+ * Listens for HTTP (options may be NULL). Blocks until the address is bound; `TRUNKLINE_BLOCKING`
  * inside a callback of the same port. Calls run inside `trunkline_server_run` or
- * `trunkline_dispatch`. `listener` is yours: `trunkline_listener_free`.
+ * `trunkline_dispatch`. The caller owns `listener`; free it with `trunkline_listener_free`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
@@ -2152,7 +2156,7 @@ void trunkline_http_options_free(trunkline_http_options *options);
 
 /**
  * Sets where clients of HTTP+SSE (2024-11-05) open their stream and where they post. Default
- * "/sse" and "/messages"; an empty `stream`: they are not served.
+ * "/sse" and "/messages"; an empty `stream` disables HTTP+SSE.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2162,14 +2166,13 @@ trunkline_result trunkline_http_options_set_sse(trunkline_http_options *options,
                                                 trunkline_str messages);
 
 /**
- * Lets in only who has an access token: a JSON object such as `{"resource":
- * "https://mcp.example/mcp", "issuer": "https://auth.example", "requiredScopes": ["mcp"]}`.
- * `resource` is the public URL of the endpoint, which tokens must be for. The others:
- * `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `strictType`, `scopes`,
- * `implies`, `dpop` ("off", "optional", "required"), `dpopAlgorithms`, `dpopNonce`, `dpopProofs`,
- * `publicUrl`, `metadata`, and `verifier`: the registration of what judges tokens in the place of
- * the built-in check of JWTs (`trunkline_server_add`). Calls have the identity at "/auth"
- * (`trunkline_call_fact`).
+ * Requires an access token: a JSON object such as `{"resource": "https://mcp.example/mcp",
+ * "issuer": "https://auth.example", "requiredScopes": ["mcp"]}`. `resource` is the public URL of
+ * the endpoint, for which tokens must be issued. The other members: `authorizationServers`,
+ * `audience`, `jwks`, `jwksUri`, `algorithms`, `strictType`, `scopes`, `implies`, `dpop` ("off",
+ * "optional", "required"), `dpopAlgorithms`, `dpopNonce`, `dpopProofs`, `publicUrl`, `metadata`,
+ * and `verifier`: the registration of a verifier that replaces the built-in check of JWTs
+ * (`trunkline_server_add`). Calls have the identity at "/auth" (`trunkline_call_fact`).
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2458,13 +2461,13 @@ trunkline_str trunkline_listener_url(const trunkline_listener *listener);
 void trunkline_listener_free(trunkline_listener *listener);
 
 /**
- * Mounts the server in a web server of the program's own: no socket is opened, requests come with
- * `trunkline_http_request`. Options may be NULL; they have no host and no port here, and without a
- * path every path is served. Only requests that name this machine in their Host header are
- * answered unless others are allowed (`trunkline_http_options_allow_host`; "*" allows all). Calls
- * run as with `trunkline_server_listen_http`. Blocks until the lifespan of the server is open;
- * `TRUNKLINE_BLOCKING` inside a callback of the same port. `listener` is yours:
- * `trunkline_listener_free`.
+ * Mounts the server in your own web server: no socket is opened; pass requests to it with
+ * `trunkline_http_request`. Options may be NULL; host and port have no effect, and without a path
+ * every path is served. Only requests that name this machine in their Host header are accepted
+ * unless others are allowed (`trunkline_http_options_allow_host`; "*" allows all). Calls run as
+ * with `trunkline_server_listen_http`. Blocks until the lifespan of the server is open;
+ * `TRUNKLINE_BLOCKING` inside a callback of the same port. The caller owns `listener`; free it
+ * with `trunkline_listener_free`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
@@ -2555,7 +2558,8 @@ trunkline_result trunkline_http_cancel(trunkline_http_exchange *exchange);
  */
 
 /**
- * Makes a port to share. `port` is yours: `trunkline_port_free`. Starts nothing.
+ * Creates a port to share. The caller owns `port`; free it with `trunkline_port_free`. It starts
+ * nothing.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL.
@@ -2563,9 +2567,9 @@ trunkline_result trunkline_http_cancel(trunkline_http_exchange *exchange);
 trunkline_result trunkline_port_new(trunkline_port **port, trunkline_error **error);
 
 /**
- * Runs the callbacks that are due; if there are none, waits for the first up to `timeout_ms` (0:
- * does not wait; `TRUNKLINE_NO_TIMEOUT`: as long as it takes). Returns also when a listener or
- * connection ends, and when a destructor has run. `count` may be NULL; otherwise it gets the
+ * Runs pending callbacks; if there are none, waits up to `timeout_ms` for the first one (0: does
+ * not wait; `TRUNKLINE_NO_TIMEOUT`: waits indefinitely). Also returns when a listener or
+ * connection ends, and when a destructor has run. `count` may be NULL; otherwise it receives the
  * number of callbacks that ran. `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
@@ -2577,17 +2581,17 @@ trunkline_result trunkline_dispatch(trunkline_port *port,
                                     trunkline_error **error);
 
 /**
- * The object that an event loop can wait on: on Unix a file descriptor that is readable, on
- * Windows an event handle that is signalled, when `trunkline_dispatch` has something to do. Owned
- * by the port: do not read, reset or close it. -1 for NULL.
+ * An object for event loops to wait on: on Unix a file descriptor that is readable, on Windows an
+ * event handle that is signalled, when `trunkline_dispatch` has something to do. Owned by the
+ * port: do not read, reset or close it. -1 for NULL.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
 ptrdiff_t trunkline_port_descriptor(const trunkline_port *port);
 
 /**
- * Ends the `trunkline_dispatch` that is waiting, or the next one. May be called on any thread, and
- * on Unix inside a signal handler.
+ * Ends the waiting `trunkline_dispatch`, or the next one. May be called on any thread, and on Unix
+ * inside a signal handler.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: yes, on Unix. Fails with:
  * TRUNKLINE_NULL.
@@ -2596,7 +2600,7 @@ trunkline_result trunkline_port_wake(trunkline_port *port);
 
 /**
  * Sends log records to `callback` instead of writing errors and warnings to stderr. A NULL
- * callback restores that.
+ * callback restores the default.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -2607,7 +2611,7 @@ trunkline_result trunkline_port_on_log(trunkline_port *port,
                                        trunkline_destructor destructor);
 
 /**
- * Writes an error to the library's log, such as that of a callback that answers no call.
+ * Writes an error to the library's log, such as one from a callback that does not complete a call.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2615,13 +2619,13 @@ trunkline_result trunkline_port_on_log(trunkline_port *port,
 trunkline_result trunkline_log_error(trunkline_str message);
 
 /**
- * Reports the requests and sessions of all servers and clients of the port, for spans and
- * measurements by the semantic conventions of OpenTelemetry for MCP. Set it once, before clients
- * connect: servers of the port report from then on, clients that are connected later. The option
- * `telemetry` leaves a server or a client out. `begin` and `end` must be given, `scope` may be
- * NULL. They run on the thread that sends the request, or dispatches the port, or drops the last
- * handle; spans of requests that are sent may begin on several threads at once.
- * `TRUNKLINE_INVALID_ARGUMENT` if it was set already.
+ * Reports the requests and sessions of all servers and clients of the port, for spans and metrics
+ * that follow the OpenTelemetry semantic conventions for MCP. Set it once, before clients connect:
+ * servers of the port report from then on, and clients that connect later. The option `telemetry`
+ * excludes a server or a client. `begin` and `end` are required, `scope` may be NULL. They run on
+ * the thread that sends the request, dispatches the port, or drops the last handle; spans of
+ * outgoing requests may begin on several threads at once. `TRUNKLINE_INVALID_ARGUMENT` if it was
+ * already set.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -2634,11 +2638,11 @@ trunkline_result trunkline_port_on_telemetry(trunkline_port *port,
                                              trunkline_destructor destructor);
 
 /**
- * The load of the servers of the port that report (`trunkline_port_on_telemetry`): sessions, calls
- * that run and that wait, and failures of the store. For the callbacks of observable instruments,
- * which run when the program collects measurements. `json` is an object whose member
- * `measurements` is an array of `name`, `description`, `unit`, `monotonic` (`true` of a counter,
- * `false` of an up-down counter) and `value`, an integer. It is yours: `trunkline_text_free`.
+ * The load of the port's reporting servers (`trunkline_port_on_telemetry`): sessions, running and
+ * queued calls, and failures of the store. For the callbacks of observable instruments, which run
+ * when the program collects metrics. `json` is an object whose member `measurements` is an array
+ * of `name`, `description`, `unit`, `monotonic` (`true` for a counter, `false` for an up-down
+ * counter) and `value`, an integer. The caller owns it; free it with `trunkline_text_free`.
  * `TRUNKLINE_NOT_FOUND` if no server reports.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
@@ -2650,7 +2654,7 @@ trunkline_result trunkline_port_measurements(trunkline_port *port,
 
 /**
  * Sets a member of the trace context of a request: `key` is "traceparent", "tracestate" or
- * "baggage", others are left out. For `trunkline_span_begin_callback`.
+ * "baggage"; others are ignored. For `trunkline_span_begin_callback`.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2660,8 +2664,8 @@ trunkline_result trunkline_trace_context_set(trunkline_trace_context *context,
                                              trunkline_str value);
 
 /**
- * Lets go of a port that `trunkline_port_new` made. It lives on while a server or client uses it.
- * NULL is allowed.
+ * Releases a port created with `trunkline_port_new`. It stays alive while a server or client uses
+ * it. NULL is allowed.
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
@@ -2876,9 +2880,9 @@ trunkline_result trunkline_client_options_new(trunkline_client_options **options
 void trunkline_client_options_free(trunkline_client_options *options);
 
 /**
- * Authorizes the client over HTTP by OAuth 2.1: `auth` is a JSON object of OAuthOptions, `{}` to
- * ask the server and open the browser, or `{"token": ...}` for a token that you have. Functions
- * belong to it: `trunkline_client_options_on_authorize` and the like.
+ * Authorizes the client over HTTP with OAuth 2.1: `auth` is a JSON object of OAuthOptions, `{}` to
+ * ask the server and open the browser, or `{"token": ...}` for a token that you already have. Its
+ * functions are set with `trunkline_client_options_on_authorize` and its siblings.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2887,7 +2891,7 @@ trunkline_result trunkline_client_options_set_auth(trunkline_client_options *opt
                                                    trunkline_str auth);
 
 /**
- * Sets what the client calls itself.
+ * Sets the name and version of the client.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2897,9 +2901,9 @@ trunkline_result trunkline_client_options_set_info(trunkline_client_options *opt
                                                    trunkline_str version);
 
 /**
- * Makes `trunkline_client_connect_*` return at once, for programs with a loop of their own.
- * Requests wait for the connection; if it cannot be made, they fail, and `trunkline_client_closed`
- * says so.
+ * Makes `trunkline_client_connect_*` return immediately, for programs with their own loop.
+ * Requests wait for the connection; if connecting fails, they fail, and `trunkline_client_closed`
+ * reports it.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3909,9 +3913,8 @@ trunkline_result trunkline_client_list_tools(trunkline_client *client,
                                              trunkline_error **error);
 
 /**
- * Calls a tool. A failure of the tool itself is a result that says so. Blocks until the result
- * is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same
- * port.
+ * Calls a tool. If the tool itself fails, the result says so. Blocks until the result is there
+ * and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
  * - `name`: The name of the tool.
  * - `arguments`: Its arguments, as its input schema says. JSON, or empty for none.
@@ -4042,8 +4045,8 @@ trunkline_result trunkline_client_get_prompt(trunkline_client *client,
  * port.
  *
  * - `reference`: The prompt or resource template that has the argument. JSON.
- * - `argument`: The argument with what was typed so far. JSON.
- * - `context`: Values that are known already, such as those of other arguments (2025-06-18 and
+ * - `argument`: The argument with the text typed so far. JSON.
+ * - `context`: Values that are already known, such as those of other arguments (2025-06-18 and
  *   later). JSON, or empty for none.
  *
  * `options` may be NULL. `result` is the CompleteResult as JSON; it is yours:
@@ -4125,8 +4128,8 @@ trunkline_result trunkline_client_list_tasks(trunkline_client *client,
                                              trunkline_error **error);
 
 /**
- * Gets a task as it is now (2025-11-25 and later). Blocks until the result is there and runs
- * callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ * Gets the current state of a task (2025-11-25 and later). Blocks until the result is there and
+ * runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
  * - `task_id`: The id of the task.
  *
@@ -4145,9 +4148,9 @@ trunkline_result trunkline_client_get_task(trunkline_client *client,
                                            trunkline_error **error);
 
 /**
- * Cancels a task (2025-11-25 and later). The server refuses if it is over, or does not say so.
- * Blocks until the answer is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a
- * callback of the same port.
+ * Cancels a task (2025-11-25 and later). The server may refuse, or ignore this, if the task has
+ * ended. Blocks until the answer is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING`
+ * inside a callback of the same port.
  *
  * - `task_id`: The id of the task.
  *
@@ -4165,7 +4168,7 @@ trunkline_result trunkline_client_cancel_task(trunkline_client *client,
                                               trunkline_error **error);
 
 /**
- * Asks whether the server is alive. Blocks until the answer is there and runs callbacks
+ * Checks that the server is alive. Blocks until the answer is there and runs callbacks
  * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
  * `options` may be NULL.
@@ -4370,7 +4373,7 @@ trunkline_result trunkline_client_subscribe(trunkline_client *client,
  */
 
 /**
- * Copies a text. The copy is yours: `trunkline_text_free`.
+ * Copies a string. The caller owns the copy; free it with `trunkline_text_free`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -4378,7 +4381,7 @@ trunkline_result trunkline_client_subscribe(trunkline_client *client,
 trunkline_result trunkline_text_copy(trunkline_str from, trunkline_text **text);
 
 /**
- * Frees a text. NULL is allowed.
+ * Frees a string. NULL is allowed.
  *
  * Blocks: no. In callbacks: yes. Threads: the last to use it. In signal handlers: no.
  */
@@ -4622,14 +4625,14 @@ trunkline_result trunkline_json_next(trunkline_str json,
 trunkline_result trunkline_json_get_bool(trunkline_str json, trunkline_str pointer, bool *value);
 
 /**
- * The text of a NUL-terminated string, without copying it. NULL gives the empty text.
+ * Wraps a NUL-terminated string without copying it. NULL gives the empty string.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
 trunkline_str trunkline_str_of(const char *string);
 
 /**
- * Borrows the text; valid until the text is freed. Empty for NULL.
+ * Borrows the string; valid until the text is freed. Empty for NULL.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
@@ -4690,16 +4693,16 @@ const trunkline_error *trunkline_last_error(void);
  */
 
 /**
- * The bytes of a text that a callback or an output argument got, and their number. `len` may be
- * NULL. Borrowed for as long as the text. "" for NULL.
+ * The bytes of a string passed to a callback or an output argument, and their number. `len` may be
+ * NULL. Borrowed: valid as long as the string. "" for NULL.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
 const char *trunkline_plain_str(const trunkline_str *text, size_t *len);
 
 /**
- * The bytes of a text that the library made, and their number. `len` may be NULL. Borrowed: valid
- * until the text is freed. "" for NULL.
+ * The bytes of a string created by the library, and their number. `len` may be NULL. Borrowed:
+ * valid until the string is freed. "" for NULL.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
@@ -4713,8 +4716,8 @@ const char *trunkline_plain_text(const trunkline_text *text, size_t *len);
 const char *trunkline_plain_version(void);
 
 /**
- * Makes a server, as `trunkline_server_new_with`. `options` may be NULL. `server` is yours:
- * `trunkline_server_free`.
+ * Creates a server; see `trunkline_server_new_with`. `options` may be NULL. The caller owns
+ * `server`; free it with `trunkline_server_free`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -4726,7 +4729,7 @@ trunkline_result trunkline_plain_server_new(const char *name,
                                             trunkline_error **error);
 
 /**
- * Adds a feature or a hook, as `trunkline_server_add`, which lists the entries.
+ * Adds a feature or a hook; see `trunkline_server_add`, which lists the entries.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -4741,21 +4744,21 @@ trunkline_result trunkline_plain_server_add(trunkline_server *server,
                                             trunkline_error **error);
 
 /**
- * The URL of an HTTP listener, as `trunkline_listener_url`.
+ * The URL of an HTTP listener; see `trunkline_listener_url`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
 const char *trunkline_plain_listener_url(const trunkline_listener *listener);
 
 /**
- * The arguments of a call as JSON, as `trunkline_call_arguments`. `len` may be NULL.
+ * The arguments of a call as JSON; see `trunkline_call_arguments`. `len` may be NULL.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
 const char *trunkline_plain_call_arguments(const trunkline_call *call, size_t *len);
 
 /**
- * The text at a JSON pointer in the arguments, as `trunkline_call_text`. `len` may be NULL.
+ * The string at a JSON pointer in the arguments; see `trunkline_call_text`. `len` may be NULL.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
@@ -4765,7 +4768,7 @@ const char *trunkline_plain_call_text(const trunkline_call *call,
                                       size_t *len);
 
 /**
- * Reports the progress of a call, as `trunkline_call_progress`.
+ * Reports the progress of a call; see `trunkline_call_progress`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
@@ -4776,7 +4779,7 @@ trunkline_result trunkline_plain_call_progress(trunkline_call *call,
                                                const char *message);
 
 /**
- * Sends a log message to the client of a call, as `trunkline_call_log`.
+ * Sends a log message to the client of a call; see `trunkline_call_log`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
@@ -4786,7 +4789,7 @@ trunkline_result trunkline_plain_call_log(trunkline_call *call,
                                           const char *message);
 
 /**
- * Answers a call with JSON or, with `TRUNKLINE_SHAPE_TEXT`, with text, as
+ * Completes a call with JSON or, with `TRUNKLINE_SHAPE_TEXT`, with text; see
  * `trunkline_call_return_json`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
@@ -4798,7 +4801,7 @@ trunkline_result trunkline_plain_call_return(trunkline_call *call,
                                              trunkline_error **error);
 
 /**
- * Fails a call of a tool with a message for the model, as `trunkline_call_fail_tool`.
+ * Fails a tool call with a message for the model; see `trunkline_call_fail_tool`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
@@ -4806,9 +4809,9 @@ trunkline_result trunkline_plain_call_return(trunkline_call *call,
 trunkline_result trunkline_plain_call_fail_tool(trunkline_call *call, const char *message);
 
 /**
- * Connects to a program or a URL by its entry of `mcpServers`, as
- * `trunkline_client_connect_config`. Blocks until connected. `options` may be NULL. `client` is
- * yours: `trunkline_client_free`.
+ * Connects to a command or a URL given as an entry of `mcpServers`; see
+ * `trunkline_client_connect_config`. Blocks until connected. `options` may be NULL. The caller
+ * owns `client`; free it with `trunkline_client_free`.
  *
  * Blocks: yes, and runs callbacks; no with `trunkline_client_options_set_background`. In
  * callbacks: only with that option. Threads: any. In signal handlers: no. Fails with:
@@ -4822,8 +4825,8 @@ trunkline_result trunkline_plain_client_connect(const char *server,
                                                 trunkline_error **error);
 
 /**
- * Makes any request, as `trunkline_client_request`. Blocks until the result is there; `result` is
- * yours: `trunkline_text_free`.
+ * Sends any request; see `trunkline_client_request`. Blocks until the result arrives. The caller
+ * owns `result`; free it with `trunkline_text_free`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -4839,7 +4842,7 @@ trunkline_result trunkline_plain_client_request(trunkline_client *client,
                                                 trunkline_error **error);
 
 /**
- * Starts any request, as `trunkline_client_start`.
+ * Starts any request; see `trunkline_client_start`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.

@@ -19,7 +19,7 @@ pub struct trunkline_server_options {
     /// The members of the registration beside these.
     pub(crate) registration: SetMembers,
     pub(crate) given: SetMembers,
-    /// The functions of a store of the program's own.
+    /// The functions of a custom store.
     pub(crate) store: Option<ServerRequestHandlers>,
     pub(crate) wrong: Option<Failure>,
 }

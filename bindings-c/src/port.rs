@@ -44,7 +44,7 @@ fn enter(port: &Arc<Port>) {
     ports.push((port.core.number(), Arc::downgrade(port)));
 }
 
-/// The surroundings of a call, if something of the host has caused it.
+/// The context of a call, if something of the host has caused it.
 pub(crate) fn surroundings_of(port: &Port, call: &Event) -> Option<Arc<CallSurroundings>> {
     if call.cause == 0 {
         return None;
@@ -74,7 +74,7 @@ pub(crate) trait EventReceiver: Send + Sync {
         0
     }
 
-    /// The surroundings of the calls that it causes, of a kind that the core says to be `Freed`.
+    /// The context of the calls that it causes, of a kind that the core says to be `Freed`.
     fn surroundings(&self) -> Option<Arc<CallSurroundings>> {
         None
     }
@@ -295,7 +295,7 @@ impl Port {
         Ok(self.state.lock().receivers.get(&number).is_some_and(|receiver| receiver.owner() == owner))
     }
 
-    /// The surroundings of the calls that an exchange or a request of this port causes.
+    /// The context of the calls that an exchange or a request of this port causes.
     pub(crate) fn surroundings_of(&self, cause: u64) -> Option<Arc<CallSurroundings>> {
         self.state.lock().causes.get(cause)
     }

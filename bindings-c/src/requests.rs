@@ -91,7 +91,7 @@ impl PreparedRequest<'_> {
         self.options.and_then(|options| options.progress.clone())
     }
 
-    /// The surroundings of the calls that it causes.
+    /// The context of the calls that it causes.
     fn surroundings(&self) -> Option<Arc<CallSurroundings>> {
         self.options.and_then(|options| options.user_data.clone()).map(CallSurroundings::with_data)
     }
@@ -207,7 +207,7 @@ impl ReplyArguments {
     }
 }
 
-/// A request that a thread waits for; it has the surroundings of the calls that it causes.
+/// A request that a thread waits for; it has the context of the calls that it causes.
 struct WaitingRequest {
     owner: u64,
     surroundings: Arc<CallSurroundings>,

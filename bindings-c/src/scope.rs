@@ -1,4 +1,4 @@
-//! The surroundings of a call: the data of the request that brought it, and the values of that
+//! The context of a call: the data of the request that brought it, and the values of that
 //! request. They are kept until nothing comes of the request any more.
 
 use std::collections::{BTreeMap, HashMap};
@@ -9,7 +9,7 @@ use trunkline::bridge_support::Mutex;
 
 use crate::edge::user_data::UserData;
 
-/// The surroundings of the calls that an exchange, a request in memory or `next` of a middleware
+/// The context of the calls that an exchange, a request in memory or `next` of a middleware
 /// causes. Middleware shares them with the handlers behind it.
 #[derive(Default)]
 pub(crate) struct CallSurroundings {
@@ -50,7 +50,7 @@ impl CallSurroundings {
     }
 }
 
-/// Surroundings by the tickets of exchanges and requests, with the owner of each.
+/// Call contexts by the tickets of exchanges and requests, with the owner of each.
 #[derive(Default)]
 pub(crate) struct Causes(HashMap<u64, (u64, Arc<CallSurroundings>)>);
 

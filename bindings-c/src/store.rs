@@ -1,4 +1,4 @@
-//! Stores of a program's own: six functions that keep the state of a server.
+//! Custom stores: six functions that keep the state of a server.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::edge::user_data::UserData;
 use crate::port::{EventReceiver, Port};
 use crate::server_requests::ServerRequestHandlers;
 
-/// A store of a program's own, which keeps texts by key, and logs. Each function gets the arguments
+/// A custom store, which keeps texts by key, and logs. Each function gets the arguments
 /// below as JSON and answers with an object by `trunkline_call_return_result`, then or later, on
 /// any thread. Several calls are under way at a time, and several processes may use the store;
 /// `put_if` and `append` are atomic among all of them. No key names both a text and a log. Keys are

@@ -19,7 +19,7 @@ export class PresentedToken extends TokenFacts implements AccessToken {
   readonly resource: string;
   readonly #describe: () => VerificationDescription;
 
-  /** A token and the function that describes its request. A test gives one of its own. */
+  /** A token and the function that describes its request. Tests can supply one. */
   constructor({ token, scheme, method, url, resource }: AccessToken, describe: () => VerificationDescription) {
     super();
     this.token = token;

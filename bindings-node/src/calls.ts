@@ -64,7 +64,7 @@ export class Calls {
     }
   }
 
-  /** Runs a handler within the surroundings of its call, and within its span. */
+  /** Runs a handler within the context of its call, and within its span. */
   #within(ticket: number, scope: CallScope | undefined, run: () => unknown): unknown {
     // Calls that middleware causes are within its span already.
     const observed = this.telemetry && !scope?.vars ? (): unknown => this.telemetry?.aroundCall(ticket, run) : run;

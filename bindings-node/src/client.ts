@@ -97,7 +97,7 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
   }
 
   /**
-   * Adds handlers in the place of those of the same name. Servers of revisions before 2026-07-28
+   * Adds handlers, replacing those of the same name. Servers of revisions before 2026-07-28
    * take only handlers for which a handler of that capability was there when they were connected
    * to.
    *

@@ -35,7 +35,7 @@ export let describedBy: (context: Context) => unknown;
 /** Runs the rest of a request, for middleware. */
 export let proceed: (context: Context, params?: JsonObject) => Promise<unknown>;
 
-/** Logs an error that the caller is not told of, and hands it to the hook of the server. */
+/** Logs an error that is hidden from the caller, and hands it to the hook of the server. */
 export let report: (context: Context, error: unknown, described: string) => true;
 
 /**

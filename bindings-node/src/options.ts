@@ -18,7 +18,7 @@ export interface ServerOptions extends Omit<generated.ServerOptions, "store"> {
   /**
    * Keeps tasks, the sessions of older revisions, and used request states and DPoP proofs in a
    * store, so that they outlive the process, and several processes share them: a URL (`memory:`,
-   * `sqlite:PATH`, `redis://…` or `rediss://…`), or a store of the program's own.
+   * `sqlite:PATH`, `redis://…` or `rediss://…`), or a custom store.
    */
   store?: string | Store | undefined;
   /** Instructions for the model. */

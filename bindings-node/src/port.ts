@@ -53,7 +53,7 @@ export class Port {
   readonly #port: NativePort;
   readonly #callables = new Map<number, Callable>();
   readonly #servers = new Map<number, Owner>();
-  /** The functions of stores of the program's own, by server. They stay until `Freed`. */
+  /** The functions of custom stores, by server. They stay until `Freed`. */
   readonly #stores = new Map<number, StoreCallables>();
   readonly #calls: Calls;
   readonly #owners = new Map<number, HandleOwner>();

@@ -85,7 +85,7 @@ export interface ClientRequestOptions extends RequestOptions {
 
 /** The request of a server that a handler answers. */
 export interface ServerRequestContext {
-  /** Aborted when the answer is no longer wanted, and when the connection ends. */
+  /** Aborted when the reply is no longer needed, and when the connection ends. */
   readonly signal: AbortSignal;
 }
 

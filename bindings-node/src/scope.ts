@@ -1,8 +1,8 @@
-// The surroundings of calls that come of something that this thread does.
+// The context of calls that come of something that this thread does.
 import { AsyncLocalStorage } from "node:async_hooks";
 
 /**
- * The surroundings of the calls that an exchange, a request in memory or `next` of a middleware
+ * The context of the calls that an exchange, a request in memory or `next` of a middleware
  * causes.
  */
 export class CallScope {

@@ -15,7 +15,7 @@ export class Handlers {
   readonly #callables = new Map<string, Callable>();
   readonly #listeners = new Map<string, { name: string; listener: (params: unknown) => void }>();
 
-  /** Adds handlers in the place of those of the same name. */
+  /** Adds handlers, replacing those of the same name. */
   add(handlers: ServerHandlers): void {
     for (const [name, handler] of given(handlers, operations)) {
       const run = (request: never, { signal }: ServerRequestContext): unknown => handler(request, { signal });

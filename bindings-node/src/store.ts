@@ -1,4 +1,4 @@
-// Stores of a program's own: their functions for the core, and their errors.
+// Custom stores: their functions for the core, and their errors.
 import { invalid } from "./errors.js";
 import type { Callable } from "./features/feature.js";
 import { ProtocolError } from "./generated/errors.js";

@@ -126,8 +126,8 @@ export class ClientTask extends Stream<Task> {
 
   /**
    * The result of the call, once the task is over: within `timeout`, or else the `maxTimeout` of
-   * the client. The task goes on, and can be waited for again. `onProgress` gets the progress of a
-   * task that `startTask` started, where the revision has it for tasks.
+   * the client. The task keeps running, and can be waited for again. `onProgress` gets the progress
+   * of a task that `startTask` started, where the revision has it for tasks.
    *
    * @throws {@link ProtocolError} with which the task failed, or if the server does not know it any
    *   more.

@@ -1,4 +1,4 @@
-//! Options of servers, HTTP listeners and clients that are set together or are C's own;
+//! Options of servers, HTTP listeners and clients that are set together or exist only in C;
 //! `generated/options.rs` has the others.
 
 use std::ffi::c_void;
@@ -28,11 +28,12 @@ pub unsafe extern "C" fn trunkline_server_options_set_limit(
     })
 }
 
-/// Keeps the server's state in a store of the program's own, in the place of a URL
-/// (`trunkline_server_options_set_store`). All functions must be there; they are copied, and run
-/// where callbacks run. So a program that blocks elsewhere keeps calls waiting for its store: they
-/// are refused as busy after `TRUNKLINE_LIMIT_STORE_DEADLINE_MS`. `destructor` fires exactly once,
-/// when neither the options nor a server uses `user_data` any more; also if this function fails.
+/// Keeps the server's state in a custom store instead of a URL
+/// (`trunkline_server_options_set_store`). All functions are required; they are copied, and run
+/// where callbacks run. A program that blocks elsewhere therefore delays calls that need its store,
+/// which are refused as busy after `TRUNKLINE_LIMIT_STORE_DEADLINE_MS`. `destructor` is called
+/// exactly once, when neither the options nor a server uses `user_data`; also if this function
+/// fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_set_own_store(
     options: *mut trunkline_server_options,
@@ -45,7 +46,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_own_store(
 }
 
 /// Sets where clients of HTTP+SSE (2024-11-05) open their stream and where they post. Default
-/// "/sse" and "/messages"; an empty `stream`: they are not served.
+/// "/sse" and "/messages"; an empty `stream` disables HTTP+SSE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_sse(
     options: *mut trunkline_http_options,
@@ -63,14 +64,13 @@ pub unsafe extern "C" fn trunkline_http_options_set_sse(
     })
 }
 
-/// Lets in only who has an access token: a JSON object such as `{"resource":
-/// "https://mcp.example/mcp", "issuer": "https://auth.example", "requiredScopes": ["mcp"]}`.
-/// `resource` is the public URL of the endpoint, which tokens must be for. The others:
-/// `authorizationServers`, `audience`, `jwks`, `jwksUri`, `algorithms`, `strictType`, `scopes`,
-/// `implies`, `dpop` ("off", "optional", "required"), `dpopAlgorithms`, `dpopNonce`, `dpopProofs`,
-/// `publicUrl`, `metadata`, and `verifier`: the registration of what judges tokens in the place of
-/// the built-in check of JWTs (`trunkline_server_add`). Calls have the identity at "/auth"
-/// (`trunkline_call_fact`).
+/// Requires an access token: a JSON object such as `{"resource": "https://mcp.example/mcp",
+/// "issuer": "https://auth.example", "requiredScopes": ["mcp"]}`. `resource` is the public URL of
+/// the endpoint, for which tokens must be issued. The other members: `authorizationServers`,
+/// `audience`, `jwks`, `jwksUri`, `algorithms`, `strictType`, `scopes`, `implies`, `dpop` ("off",
+/// "optional", "required"), `dpopAlgorithms`, `dpopNonce`, `dpopProofs`, `publicUrl`, `metadata`,
+/// and `verifier`: the registration of a verifier that replaces the built-in check of JWTs
+/// (`trunkline_server_add`). Calls have the identity at "/auth" (`trunkline_call_fact`).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_auth(
     options: *mut trunkline_http_options,
@@ -79,9 +79,9 @@ pub unsafe extern "C" fn trunkline_http_options_set_auth(
     set!(options, options.given.put("auth", parsed("auth", text!(auth))?))
 }
 
-/// Authorizes the client over HTTP by OAuth 2.1: `auth` is a JSON object of OAuthOptions, `{}` to
-/// ask the server and open the browser, or `{"token": …}` for a token that you have. Functions
-/// belong to it: `trunkline_client_options_on_authorize` and the like.
+/// Authorizes the client over HTTP with OAuth 2.1: `auth` is a JSON object of OAuthOptions, `{}` to
+/// ask the server and open the browser, or `{"token": …}` for a token that you already have. Its
+/// functions are set with `trunkline_client_options_on_authorize` and its siblings.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_auth(
     options: *mut trunkline_client_options,
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_auth(
     set!(options, options.auth = Some(parsed("auth", text!(auth))?))
 }
 
-/// Sets what the client calls itself.
+/// Sets the name and version of the client.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_info(
     options: *mut trunkline_client_options,
@@ -103,9 +103,9 @@ pub unsafe extern "C" fn trunkline_client_options_set_info(
     })
 }
 
-/// Makes `trunkline_client_connect_*` return at once, for programs with a loop of their own.
-/// Requests wait for the connection; if it cannot be made, they fail, and `trunkline_client_closed`
-/// says so.
+/// Makes `trunkline_client_connect_*` return immediately, for programs with their own loop.
+/// Requests wait for the connection; if connecting fails, they fail, and `trunkline_client_closed`
+/// reports it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_background(
     options: *mut trunkline_client_options,
@@ -114,10 +114,10 @@ pub unsafe extern "C" fn trunkline_client_options_set_background(
     set!(options, options.background = background)
 }
 
-/// Sets data that follows the request to the handlers of a server in memory, which read it with
-/// `trunkline_call_exchange_data`: the user for whom a program calls its own server, say. Servers
-/// of other processes get nothing of it. `destructor` fires when neither the options nor a request
-/// nor a call uses the data any more; also if the function fails.
+/// Sets data that follows the request to the handlers of an in-memory server, which read it with
+/// `trunkline_call_exchange_data`: for example, the user for whom a program calls its own server.
+/// Servers in other processes do not receive it. `destructor` is called when neither the options
+/// nor a request nor a call uses the data; also if the function fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_request_options_set_user_data(
     options: *mut trunkline_request_options,

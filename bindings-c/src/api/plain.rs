@@ -1,5 +1,5 @@
 //! Functions without `trunkline_str` by value: what a server and a client need from a language
-//! whose foreign functions pass no structs.
+//! whose FFI cannot pass structs.
 
 use std::ffi::{c_char, c_void};
 
@@ -20,15 +20,15 @@ use crate::options::{trunkline_client_options, trunkline_server_options};
 use crate::requests::{trunkline_reply_callback, trunkline_request_options};
 use crate::server::trunkline_server;
 
-/// The bytes of a text that a callback or an output argument got, and their number. `len` may be
-/// NULL. Borrowed for as long as the text. "" for NULL.
+/// The bytes of a string passed to a callback or an output argument, and their number. `len` may be
+/// NULL. Borrowed: valid as long as the string. "" for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_plain_str(text: *const trunkline_str, len: *mut usize) -> *const c_char {
     lend(value_or(trunkline_str::empty(), || Ok(*handle!(text))), len)
 }
 
-/// The bytes of a text that the library made, and their number. `len` may be NULL. Borrowed: valid
-/// until the text is freed. "" for NULL.
+/// The bytes of a string created by the library, and their number. `len` may be NULL. Borrowed:
+/// valid until the string is freed. "" for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_plain_text(text: *const trunkline_text, len: *mut usize) -> *const c_char {
     // SAFETY: the same arguments under the same conventions, here and below.
@@ -41,14 +41,14 @@ pub extern "C" fn trunkline_plain_version() -> *const c_char {
     trunkline_version().data
 }
 
-/// The URL of an HTTP listener, as `trunkline_listener_url`.
+/// The URL of an HTTP listener; see `trunkline_listener_url`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_plain_listener_url(listener: *const trunkline_listener) -> *const c_char {
     unsafe { trunkline_listener_url(listener) }.data
 }
 
-/// Makes a server, as `trunkline_server_new_with`. `options` may be NULL. `server` is yours:
-/// `trunkline_server_free`.
+/// Creates a server; see `trunkline_server_new_with`. `options` may be NULL. The caller owns
+/// `server`; free it with `trunkline_server_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_plain_server_new(
     name: *const c_char,
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn trunkline_plain_server_new(
     unsafe { trunkline_server_new_with(trunkline_str_of(name), trunkline_str_of(version), options, server, error) }
 }
 
-/// Adds a feature or a hook, as `trunkline_server_add`, which lists the entries.
+/// Adds a feature or a hook; see `trunkline_server_add`, which lists the entries.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_plain_server_add(
     server: *mut trunkline_server,
@@ -76,13 +76,13 @@ pub unsafe extern "C" fn trunkline_plain_server_add(
     unsafe { trunkline_server_add(server, kind, entry, callback, user_data, destructor, registration, error) }
 }
 
-/// The arguments of a call as JSON, as `trunkline_call_arguments`. `len` may be NULL.
+/// The arguments of a call as JSON; see `trunkline_call_arguments`. `len` may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_plain_call_arguments(call: *const trunkline_call, len: *mut usize) -> *const c_char {
     lend(unsafe { trunkline_call_arguments(call) }, len)
 }
 
-/// The text at a JSON pointer in the arguments, as `trunkline_call_text`. `len` may be NULL.
+/// The string at a JSON pointer in the arguments; see `trunkline_call_text`. `len` may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_plain_call_text(
     call: *const trunkline_call,
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn trunkline_plain_call_text(
     lend(unsafe { trunkline_call_text(call, trunkline_str_of(pointer), trunkline_str_of(otherwise)) }, len)
 }
 
-/// Answers a call with JSON or, with `TRUNKLINE_SHAPE_TEXT`, with text, as
+/// Completes a call with JSON or, with `TRUNKLINE_SHAPE_TEXT`, with text; see
 /// `trunkline_call_return_json`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_plain_call_return(
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn trunkline_plain_call_return(
     unsafe { trunkline_call_return_json(call, shape, trunkline_str_of(json), error) }
 }
 
-/// Fails a call of a tool with a message for the model, as `trunkline_call_fail_tool`.
+/// Fails a tool call with a message for the model; see `trunkline_call_fail_tool`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_plain_call_fail_tool(
     call: *mut trunkline_call,
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn trunkline_plain_call_fail_tool(
     unsafe { trunkline_call_fail_tool(call, trunkline_str_of(message)) }
 }
 
-/// Reports the progress of a call, as `trunkline_call_progress`.
+/// Reports the progress of a call; see `trunkline_call_progress`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_plain_call_progress(
     call: *mut trunkline_call,
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn trunkline_plain_call_progress(
     unsafe { trunkline_call_progress(call, progress, total, trunkline_str_of(message)) }
 }
 
-/// Sends a log message to the client of a call, as `trunkline_call_log`.
+/// Sends a log message to the client of a call; see `trunkline_call_log`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_plain_call_log(
     call: *mut trunkline_call,
@@ -135,9 +135,9 @@ pub unsafe extern "C" fn trunkline_plain_call_log(
     unsafe { trunkline_call_log(call, trunkline_str_of(level), trunkline_str_of(message)) }
 }
 
-/// Connects to a program or a URL by its entry of `mcpServers`, as
-/// `trunkline_client_connect_config`. Blocks until connected. `options` may be NULL. `client` is
-/// yours: `trunkline_client_free`.
+/// Connects to a command or a URL given as an entry of `mcpServers`; see
+/// `trunkline_client_connect_config`. Blocks until connected. `options` may be NULL. The caller
+/// owns `client`; free it with `trunkline_client_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_plain_client_connect(
     server: *const c_char,
@@ -148,8 +148,8 @@ pub unsafe extern "C" fn trunkline_plain_client_connect(
     unsafe { trunkline_client_connect_config(trunkline_str_of(server), options, client, error) }
 }
 
-/// Makes any request, as `trunkline_client_request`. Blocks until the result is there; `result` is
-/// yours: `trunkline_text_free`.
+/// Sends any request; see `trunkline_client_request`. Blocks until the result arrives. The caller
+/// owns `result`; free it with `trunkline_text_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_plain_client_request(
     client: *mut trunkline_client,
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn trunkline_plain_client_request(
     unsafe { trunkline_client_request(client, method, params, options, result, error) }
 }
 
-/// Starts any request, as `trunkline_client_start`.
+/// Starts any request; see `trunkline_client_start`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_plain_client_start(
     client: *mut trunkline_client,

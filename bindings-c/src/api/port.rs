@@ -6,7 +6,8 @@ use crate::edge::prelude::*;
 use crate::log::{LogCallback, trunkline_log_callback};
 use crate::port::{Port, deadline_after, trunkline_port};
 
-/// Makes a port to share. `port` is yours: `trunkline_port_free`. Starts nothing.
+/// Creates a port to share. The caller owns `port`; free it with `trunkline_port_free`. It starts
+/// nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_port_new(
     port: *mut *mut trunkline_port,
@@ -18,9 +19,9 @@ pub unsafe extern "C" fn trunkline_port_new(
     })
 }
 
-/// Runs the callbacks that are due; if there are none, waits for the first up to `timeout_ms` (0:
-/// does not wait; `TRUNKLINE_NO_TIMEOUT`: as long as it takes). Returns also when a listener or
-/// connection ends, and when a destructor has run. `count` may be NULL; otherwise it gets the
+/// Runs pending callbacks; if there are none, waits up to `timeout_ms` for the first one (0: does
+/// not wait; `TRUNKLINE_NO_TIMEOUT`: waits indefinitely). Also returns when a listener or
+/// connection ends, and when a destructor has run. `count` may be NULL; otherwise it receives the
 /// number of callbacks that ran. `TRUNKLINE_BLOCKING` inside a callback of the same port.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_dispatch(
@@ -30,7 +31,7 @@ pub unsafe extern "C" fn trunkline_dispatch(
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
-        // A callback may free the port, and the server or client that it belongs to.
+        // A callback may free the port, and the server or client it belongs to.
         let port = handle!(port).port.clone();
         let ran = port.dispatch(deadline_after(timeout_ms))?;
         out_or_null!(count)(ran);
@@ -38,8 +39,8 @@ pub unsafe extern "C" fn trunkline_dispatch(
     })
 }
 
-/// Ends the `trunkline_dispatch` that is waiting, or the next one. May be called on any thread, and
-/// on Unix inside a signal handler.
+/// Ends the waiting `trunkline_dispatch`, or the next one. May be called on any thread, and on Unix
+/// inside a signal handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_port_wake(port: *mut trunkline_port) -> trunkline_result {
     guard_result(|| {
@@ -48,16 +49,16 @@ pub unsafe extern "C" fn trunkline_port_wake(port: *mut trunkline_port) -> trunk
     })
 }
 
-/// The object that an event loop can wait on: on Unix a file descriptor that is readable, on
-/// Windows an event handle that is signalled, when `trunkline_dispatch` has something to do. Owned
-/// by the port: do not read, reset or close it. -1 for NULL.
+/// An object for event loops to wait on: on Unix a file descriptor that is readable, on Windows an
+/// event handle that is signalled, when `trunkline_dispatch` has something to do. Owned by the
+/// port: do not read, reset or close it. -1 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_port_descriptor(port: *const trunkline_port) -> isize {
     value_or(-1, || Ok(handle!(port).port.descriptor()))
 }
 
 /// Sends log records to `callback` instead of writing errors and warnings to stderr. A NULL
-/// callback restores that.
+/// callback restores the default.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_port_on_log(
     port: *mut trunkline_port,
@@ -69,7 +70,7 @@ pub unsafe extern "C" fn trunkline_port_on_log(
     guard_result(|| handle!(port).port.attach_log(LogCallback::new(callback, user_data)))
 }
 
-/// Writes an error to the library's log, such as that of a callback that answers no call.
+/// Writes an error to the library's log, such as one from a callback that does not complete a call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_log_error(message: trunkline_str) -> trunkline_result {
     guard_result(|| {
@@ -78,8 +79,8 @@ pub unsafe extern "C" fn trunkline_log_error(message: trunkline_str) -> trunklin
     })
 }
 
-/// Lets go of a port that `trunkline_port_new` made. It lives on while a server or client uses it.
-/// NULL is allowed.
+/// Releases a port created with `trunkline_port_new`. It stays alive while a server or client uses
+/// it. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_port_free(port: *mut trunkline_port) {
     free!(port)

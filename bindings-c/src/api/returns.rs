@@ -1,4 +1,4 @@
-//! Answers of calls; `generated/returns.rs` has those by shape and the failures by kind.
+//! Completion of calls; `generated/returns.rs` has those by shape and the failures by kind.
 
 use trunkline_bridge::Shape;
 
@@ -8,8 +8,8 @@ use crate::edge::prelude::*;
 /// A `trunkline_shape` as C may pass it: any number.
 pub type trunkline_shape_number = u32;
 
-/// Answers with JSON that becomes a result as `shape` says.
-/// `TRUNKLINE_INVALID_ARGUMENT` if `json` is not what the shape says: the call is still open then.
+/// Completes a call with JSON that becomes a result according to `shape`.
+/// `TRUNKLINE_INVALID_ARGUMENT` if `json` does not match the shape; the call is still open then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_return_json(
     call: *mut trunkline_call,
@@ -25,9 +25,9 @@ pub unsafe extern "C" fn trunkline_call_return_json(
     })
 }
 
-/// Answers with the failure that something else ended in, as `trunkline_answer_callback` gets it: a
-/// JSON-RPC error as it came, anything else as `trunkline_call_fail` does. Does no harm after
-/// `TRUNKLINE_SUSPENDED`.
+/// Fails a call with the failure of another operation, as received by `trunkline_answer_callback`:
+/// a JSON-RPC error is passed on unchanged, anything else like `trunkline_call_fail`. Has no effect
+/// after `TRUNKLINE_SUSPENDED`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_fail_with(
     call: *mut trunkline_call,

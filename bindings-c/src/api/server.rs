@@ -11,7 +11,8 @@ use crate::options::{trunkline_http_options, trunkline_server_options};
 use crate::port::trunkline_port;
 use crate::server::trunkline_server;
 
-/// Makes a server. It starts nothing. `server` is yours: `trunkline_server_free`.
+/// Creates a server. It starts nothing. The caller owns `server`; free it with
+/// `trunkline_server_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_new(
     name: trunkline_str,
@@ -23,8 +24,8 @@ pub unsafe extern "C" fn trunkline_server_new(
     unsafe { trunkline_server_new_with(name, version, std::ptr::null(), server, error) }
 }
 
-/// Makes a server with options (NULL: none). The options are copied. `server` is yours:
-/// `trunkline_server_free`.
+/// Creates a server with options (NULL: none). The options are copied. The caller owns `server`;
+/// free it with `trunkline_server_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_new_with(
     name: trunkline_str,
@@ -41,11 +42,11 @@ pub unsafe extern "C" fn trunkline_server_new_with(
     })
 }
 
-/// Checks that the store of a server, such as one of your own, keeps its contract
-/// (`trunkline_store`). `findings` has a line for each finding, and is empty if there is none; it
-/// is yours: `trunkline_text_free`. Blocks for some seconds and runs callbacks;
-/// `TRUNKLINE_BLOCKING` inside a callback of the same port. The check uses keys of its own below
-/// `check/` and removes them afterwards. `TRUNKLINE_INVALID_ARGUMENT` if the server has no store.
+/// Checks that a server's store, such as a custom one, fulfils its contract (`trunkline_store`).
+/// `findings` has one line per finding, and is empty if there are none. The caller owns it; free it
+/// with `trunkline_text_free`. Blocks for several seconds and runs callbacks; `TRUNKLINE_BLOCKING`
+/// inside a callback of the same port. The check uses keys below `check/` and removes them
+/// afterwards. `TRUNKLINE_INVALID_ARGUMENT` if the server has no store.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_check_store(
     server: *mut trunkline_server,
@@ -58,13 +59,13 @@ pub unsafe extern "C" fn trunkline_server_check_store(
     })
 }
 
-/// Serves stdin and stdout until stdin ends or `trunkline_server_stop`. Blocks and runs callbacks.
-/// A process can do this once: on Unix, descriptor 1 points at stderr and descriptor 0 at the null
-/// device from now on, so that stray prints cannot touch the protocol; on Windows they stay as they
-/// are, so print to stderr only. Calls in flight get a second when stdin ends, and the drain
-/// deadline after `trunkline_server_stop`. A callback that still blocks two seconds after the end
-/// cannot keep the process alive: it exits with status 1. On Unix, SIGINT and SIGTERM act as
-/// `trunkline_server_stop` where the program has left them to the system, and a second one ends the
+/// Serves stdin and stdout until stdin ends or `trunkline_server_stop` is called. Blocks and runs
+/// callbacks. A process can do this only once: on Unix, descriptor 1 then points to stderr and
+/// descriptor 0 to the null device, so that stray output cannot corrupt the protocol; on Windows
+/// they are unchanged, so print to stderr only. Calls in flight get a second when stdin ends, and
+/// the drain deadline after `trunkline_server_stop`. A callback that still blocks two seconds after
+/// the end cannot keep the process alive: it exits with status 1. On Unix, SIGINT and SIGTERM act
+/// like `trunkline_server_stop` if the program does not handle them, and a second signal ends the
 /// process at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_run_stdio(
@@ -74,9 +75,10 @@ pub unsafe extern "C" fn trunkline_server_run_stdio(
     guard(error, || handle!(server).inner.clone().run_stdio())
 }
 
-/// Opens stdin and stdout without running: for programs with a loop of their own. Blocks until they
-/// are open; `TRUNKLINE_BLOCKING` inside a callback of the same port. `listener` is yours:
-/// `trunkline_listener_free`. Ends when stdin ends: `trunkline_listener_closed`.
+/// Opens stdin and stdout without running callbacks: for programs with their own loop. Blocks until
+/// they are open; `TRUNKLINE_BLOCKING` inside a callback of the same port. The caller owns
+/// `listener`; free it with `trunkline_listener_free`. Ends when stdin ends:
+/// `trunkline_listener_closed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_listen_stdio(
     server: *mut trunkline_server,
@@ -86,13 +88,13 @@ pub unsafe extern "C" fn trunkline_server_listen_stdio(
     guard(error, || handle!(server).inner.clone().open_stdio(out!(listener)))
 }
 
-/// Serves descriptors of the program's own, one JSON message a line as on stdin and stdout: a
-/// socket (the same descriptor twice), two pipes, a serial line. They stay yours: the library uses
-/// duplicates, which it makes blocking, and with them the descriptors themselves. Blocks until they
-/// are open; `TRUNKLINE_BLOCKING` inside a callback of the same port. Ends when the input ends:
-/// `trunkline_listener_closed`. `listener` is yours: `trunkline_listener_free`.
+/// Serves file descriptors, with one JSON message per line as on stdin and stdout: a socket (the
+/// same descriptor twice), two pipes, a serial line. You keep ownership: the library uses
+/// duplicates, and makes them, and with them the originals, blocking. Blocks until they are open;
+/// `TRUNKLINE_BLOCKING` inside a callback of the same port. Ends when the input ends:
+/// `trunkline_listener_closed`. The caller owns `listener`; free it with `trunkline_listener_free`.
 /// `TRUNKLINE_INVALID_ARGUMENT` if a descriptor is not open, and on Windows, which has no such
-/// descriptors. A client has `trunkline_client_connect_channel`.
+/// descriptors. For clients, use `trunkline_client_connect_channel`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_listen_fd(
     server: *mut trunkline_server,
@@ -108,8 +110,8 @@ pub unsafe extern "C" fn trunkline_server_listen_fd(
             if input < 0 || output < 0 {
                 return Err(Failure::invalid(format!("the descriptors {input} and {output} are not open")));
             }
-            // SAFETY: the numbers are not negative, and only duplicated during this function: one
-            // that is not open is refused by the system.
+            // SAFETY: the numbers are not negative, and only duplicated during this function: the
+            // system refuses one that is not open.
             let (input, output) = unsafe { (BorrowedFd::borrow_raw(input), BorrowedFd::borrow_raw(output)) };
             listener.finish(give(trunkline_listener { inner: server.listen_fd(&input, &output)? }))
         }
@@ -121,9 +123,9 @@ pub unsafe extern "C" fn trunkline_server_listen_fd(
     })
 }
 
-/// Listens for HTTP (options may be NULL). Blocks until the address is taken; `TRUNKLINE_BLOCKING`
+/// Listens for HTTP (options may be NULL). Blocks until the address is bound; `TRUNKLINE_BLOCKING`
 /// inside a callback of the same port. Calls run inside `trunkline_server_run` or
-/// `trunkline_dispatch`. `listener` is yours: `trunkline_listener_free`.
+/// `trunkline_dispatch`. The caller owns `listener`; free it with `trunkline_listener_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_listen_http(
     server: *mut trunkline_server,
@@ -137,13 +139,13 @@ pub unsafe extern "C" fn trunkline_server_listen_http(
     })
 }
 
-/// Mounts the server in a web server of the program's own: no socket is opened, requests come with
-/// `trunkline_http_request`. Options may be NULL; they have no host and no port here, and without a
-/// path every path is served. Only requests that name this machine in their Host header are
-/// answered unless others are allowed (`trunkline_http_options_allow_host`; "*" allows all). Calls
-/// run as with `trunkline_server_listen_http`. Blocks until the lifespan of the server is open;
-/// `TRUNKLINE_BLOCKING` inside a callback of the same port. `listener` is yours:
-/// `trunkline_listener_free`.
+/// Mounts the server in your own web server: no socket is opened; pass requests to it with
+/// `trunkline_http_request`. Options may be NULL; host and port have no effect, and without a path
+/// every path is served. Only requests that name this machine in their Host header are accepted
+/// unless others are allowed (`trunkline_http_options_allow_host`; "*" allows all). Calls run as
+/// with `trunkline_server_listen_http`. Blocks until the lifespan of the server is open;
+/// `TRUNKLINE_BLOCKING` inside a callback of the same port. The caller owns `listener`; free it
+/// with `trunkline_listener_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_mount_http(
     server: *mut trunkline_server,
@@ -158,9 +160,9 @@ pub unsafe extern "C" fn trunkline_server_mount_http(
 }
 
 /// Blocks and runs callbacks until `trunkline_server_stop`; then closes the server's listeners
-/// within the drain deadline. On Unix, SIGINT and SIGTERM act as `trunkline_server_stop` where the
-/// program has left them to the system, and a second one ends the process at once.
-/// `TRUNKLINE_BLOCKING` inside a callback of the same port.
+/// within the drain deadline. On Unix, SIGINT and SIGTERM act like `trunkline_server_stop` if the
+/// program does not handle them, and a second signal ends the process at once. `TRUNKLINE_BLOCKING`
+/// inside a callback of the same port.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_run(
     server: *mut trunkline_server,
@@ -179,13 +181,14 @@ pub unsafe extern "C" fn trunkline_server_stop(server: *mut trunkline_server) ->
     })
 }
 
-/// Sets the callbacks that open what the calls of the server need, such as a database, and close it
-/// again: `open` runs before the first call, inside the function that begins to listen or connects
-/// in memory, which fails with `TRUNKLINE_TRANSPORT` if it returns false; `close` runs when the
-/// last listener and the last client in memory have ended, whichever way, and by
-/// `trunkline_server_free` at the latest. Both run as callbacks do, in turns as often as the server
-/// is served, with the same `user_data`; either may be NULL. A server that is mounted is opened and
-/// closed with the one that shows it. `TRUNKLINE_INVALID_ARGUMENT` while the server is served.
+/// Sets the lifespan callbacks, which open something that calls need, such as a database, and close
+/// it again. `open` runs before the first call, inside the function that starts to listen or
+/// connects in memory, which fails with `TRUNKLINE_TRANSPORT` if it returns false. `close` runs
+/// when the last listener and the last in-memory client have ended, however they end, and by
+/// `trunkline_server_free` at the latest. Both run like callbacks, alternately, each time the
+/// server is served, with the same `user_data`; either may be NULL. The lifespan of a mounted
+/// server opens and closes with the server it is mounted on. `TRUNKLINE_INVALID_ARGUMENT` while the
+/// server is being served.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_set_lifespan(
     server: *mut trunkline_server,
@@ -205,10 +208,10 @@ pub unsafe extern "C" fn trunkline_server_port(server: *const trunkline_server) 
     value_or(std::ptr::null_mut(), || Ok(std::ptr::from_ref(&handle!(server).port).cast_mut()))
 }
 
-/// Frees a server: closes its listeners without waiting and removes what it offers. Also inside
-/// callbacks: the function that runs them ends. Not while another thread uses the server. Calls
-/// that were kept with `trunkline_call_retain` stay valid, and their answers give `TRUNKLINE_DONE`.
-/// NULL is allowed.
+/// Frees a server: closes its listeners without waiting and removes its features. Allowed inside
+/// callbacks: the function that runs them returns. Not while another thread uses the server. Calls
+/// kept with `trunkline_call_retain` stay valid, and completing them returns `TRUNKLINE_DONE`. NULL
+/// is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_free(server: *mut trunkline_server) {
     free!(server)

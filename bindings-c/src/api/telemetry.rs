@@ -9,13 +9,13 @@ use crate::telemetry::{
     trunkline_trace_context,
 };
 
-/// Reports the requests and sessions of all servers and clients of the port, for spans and
-/// measurements by the semantic conventions of OpenTelemetry for MCP. Set it once, before clients
-/// connect: servers of the port report from then on, clients that are connected later. The option
-/// `telemetry` leaves a server or a client out. `begin` and `end` must be given, `scope` may be
-/// NULL. They run on the thread that sends the request, or dispatches the port, or drops the last
-/// handle; spans of requests that are sent may begin on several threads at once.
-/// `TRUNKLINE_INVALID_ARGUMENT` if it was set already.
+/// Reports the requests and sessions of all servers and clients of the port, for spans and metrics
+/// that follow the OpenTelemetry semantic conventions for MCP. Set it once, before clients connect:
+/// servers of the port report from then on, and clients that connect later. The option `telemetry`
+/// excludes a server or a client. `begin` and `end` are required, `scope` may be NULL. They run on
+/// the thread that sends the request, dispatches the port, or drops the last handle; spans of
+/// outgoing requests may begin on several threads at once. `TRUNKLINE_INVALID_ARGUMENT` if it was
+/// already set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_port_on_telemetry(
     port: *mut trunkline_port,
@@ -34,11 +34,11 @@ pub unsafe extern "C" fn trunkline_port_on_telemetry(
     })
 }
 
-/// The load of the servers of the port that report (`trunkline_port_on_telemetry`): sessions, calls
-/// that run and that wait, and failures of the store. For the callbacks of observable instruments,
-/// which run when the program collects measurements. `json` is an object whose member
-/// `measurements` is an array of `name`, `description`, `unit`, `monotonic` (`true` of a counter,
-/// `false` of an up-down counter) and `value`, an integer. It is yours: `trunkline_text_free`.
+/// The load of the port's reporting servers (`trunkline_port_on_telemetry`): sessions, running and
+/// queued calls, and failures of the store. For the callbacks of observable instruments, which run
+/// when the program collects metrics. `json` is an object whose member `measurements` is an array
+/// of `name`, `description`, `unit`, `monotonic` (`true` for a counter, `false` for an up-down
+/// counter) and `value`, an integer. The caller owns it; free it with `trunkline_text_free`.
 /// `TRUNKLINE_NOT_FOUND` if no server reports.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_port_measurements(
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn trunkline_port_measurements(
 }
 
 /// Sets a member of the trace context of a request: `key` is "traceparent", "tracestate" or
-/// "baggage", others are left out. For `trunkline_span_begin_callback`.
+/// "baggage"; others are ignored. For `trunkline_span_begin_callback`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_trace_context_set(
     context: *mut trunkline_trace_context,

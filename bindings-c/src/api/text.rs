@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char};
 
 use crate::edge::prelude::*;
 
-/// The text of a NUL-terminated string, without copying it. NULL gives the empty text.
+/// Wraps a NUL-terminated string without copying it. NULL gives the empty string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_str_of(string: *const c_char) -> trunkline_str {
     contain(trunkline_str::empty(), || {
@@ -16,13 +16,13 @@ pub unsafe extern "C" fn trunkline_str_of(string: *const c_char) -> trunkline_st
     })
 }
 
-/// Borrows the text; valid until the text is freed. Empty for NULL.
+/// Borrows the string; valid until the text is freed. Empty for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_text_str(text: *const trunkline_text) -> trunkline_str {
     value_or(trunkline_str::empty(), || Ok(handle!(text).0.lend()))
 }
 
-/// Copies a text. The copy is yours: `trunkline_text_free`.
+/// Copies a string. The caller owns the copy; free it with `trunkline_text_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_text_copy(from: trunkline_str, text: *mut *mut trunkline_text) -> trunkline_result {
     guard_result(|| {
@@ -31,7 +31,7 @@ pub unsafe extern "C" fn trunkline_text_copy(from: trunkline_str, text: *mut *mu
     })
 }
 
-/// Frees a text. NULL is allowed.
+/// Frees a string. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_text_free(text: *mut trunkline_text) {
     free!(text)

@@ -29,9 +29,8 @@ pub unsafe extern "C" fn trunkline_client_list_tools(
     })
 }
 
-/// Calls a tool. A failure of the tool itself is a result that says so. Blocks until the result
-/// is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same
-/// port.
+/// Calls a tool. If the tool itself fails, the result says so. Blocks until the result is there
+/// and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
 ///
 /// - `name`: The name of the tool.
 /// - `arguments`: Its arguments, as its input schema says. JSON, or empty for none.
@@ -171,8 +170,8 @@ pub unsafe extern "C" fn trunkline_client_get_prompt(
 /// port.
 ///
 /// - `reference`: The prompt or resource template that has the argument. JSON.
-/// - `argument`: The argument with what was typed so far. JSON.
-/// - `context`: Values that are known already, such as those of other arguments (2025-06-18 and
+/// - `argument`: The argument with the text typed so far. JSON.
+/// - `context`: Values that are already known, such as those of other arguments (2025-06-18 and
 ///   later). JSON, or empty for none.
 ///
 /// `options` may be NULL. `result` is the CompleteResult as JSON; it is yours:
@@ -261,8 +260,8 @@ pub unsafe extern "C" fn trunkline_client_list_tasks(
     })
 }
 
-/// Gets a task as it is now (2025-11-25 and later). Blocks until the result is there and runs
-/// callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+/// Gets the current state of a task (2025-11-25 and later). Blocks until the result is there and
+/// runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
 ///
 /// - `task_id`: The id of the task.
 ///
@@ -283,9 +282,9 @@ pub unsafe extern "C" fn trunkline_client_get_task(
     })
 }
 
-/// Cancels a task (2025-11-25 and later). The server refuses if it is over, or does not say so.
-/// Blocks until the answer is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a
-/// callback of the same port.
+/// Cancels a task (2025-11-25 and later). The server may refuse, or ignore this, if the task has
+/// ended. Blocks until the answer is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING`
+/// inside a callback of the same port.
 ///
 /// - `task_id`: The id of the task.
 ///
@@ -305,7 +304,7 @@ pub unsafe extern "C" fn trunkline_client_cancel_task(
     })
 }
 
-/// Asks whether the server is alive. Blocks until the answer is there and runs callbacks
+/// Checks that the server is alive. Blocks until the answer is there and runs callbacks
 /// meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
 ///
 /// `options` may be NULL.

@@ -384,8 +384,8 @@ pub unsafe extern "C" fn trunkline_tool_options_set_restart_task(
     set!(options, options.given.put("restartTask", restart_task))
 }
 
-/// Sets the scopes that the access token of a call must grant beside those of the endpoint. Lists
-/// leave out what the caller lacks scopes for. A JSON array.
+/// Sets the additional scopes, beyond those of the endpoint, that the access token of a call must
+/// grant. Lists leave out what the caller lacks scopes for. A JSON array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_tool_options_set_scopes(
     options: *mut trunkline_tool_options,

@@ -75,7 +75,7 @@ export interface Registration {
 
 /**
  * A registered tool, resource, resource template or prompt. Connected clients are notified of its
- * changes; calls that run go on as they began.
+ * changes; running calls are unaffected.
  */
 export interface ChangeableRegistration<C> extends Registration {
   /**

@@ -163,7 +163,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   }
 
   /**
-   * Calls a tool. A failure of the tool itself is a result that says so.
+   * Calls a tool. If the tool itself fails, the result says so.
    *
    * @param name The name of the tool.
    * @param args Its arguments, as its input schema says.
@@ -259,8 +259,8 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * Suggests values for an argument of a prompt or of a resource template.
    *
    * @param ref The prompt or resource template that has the argument.
-   * @param argument The argument with what was typed so far.
-   * @param context Values that are known already, such as those of other arguments (2025-06-18 and
+   * @param argument The argument with the text typed so far.
+   * @param context Values that are already known, such as those of other arguments (2025-06-18 and
    * later).
    * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
@@ -319,7 +319,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   }
 
   /**
-   * Gets a task as it is now (2025-11-25 and later).
+   * Gets the current state of a task (2025-11-25 and later).
    *
    * @param taskId The id of the task.
    * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
@@ -329,7 +329,8 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   }
 
   /**
-   * Cancels a task (2025-11-25 and later). The server refuses if it is over, or does not say so.
+   * Cancels a task (2025-11-25 and later). The server may refuse, or ignore this, if the task has
+   * ended.
    *
    * @param taskId The id of the task.
    * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
@@ -339,7 +340,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   }
 
   /**
-   * Asks whether the server is alive.
+   * Checks that the server is alive.
    *
    * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */

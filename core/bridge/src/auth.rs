@@ -12,7 +12,7 @@ trunkline::bridge_support::options! {
     /// Access tokens that requests to an endpoint need: `transport.auth` of a listener.
     #[derive(Debug, Clone)]
     pub struct AuthConfig {
-        /// The handle of a registered verifier that judges tokens in the place of the built-in one
+        /// The handle of a registered verifier that judges tokens instead of the built-in one
         /// for JWTs. Then only the authorization servers are needed beside the resource.
         verifier: Option<u64> => "verifier" = None,
         ;

@@ -87,7 +87,7 @@ event_kinds! {
     /// knows it, if that is another one: a server that is mounted in another one may have a port of
     /// its own. Answer with `complete` or `fail`, once.
     Call = 0 { ticket: Integer, handle: Integer, name: String, body: Json, cause: Integer, cause_port: Integer }
-    /// The call is no longer wanted; it is already done for the core. The body is the reason as
+    /// The call was cancelled; it is already done for the core. The body is the reason as
     /// text, and may be empty.
     Cancel = 1 { ticket: Integer, body: String }
     /// The result of a request or an open, or an error object.

@@ -141,8 +141,8 @@ message! {
         /// minute, up to three runs in all. Two runs at once must do no harm. Not with tasks that
         /// begin as calls.
         restart_task: bool = "restartTask",
-        /// Scopes that the access token of a call must grant beside those of the endpoint. Lists
-        /// leave out what the caller lacks scopes for.
+        /// Additional scopes, beyond those of the endpoint, that the access token of a call must
+        /// grant. Lists leave out what the caller lacks scopes for.
         scopes: Vec<String> = "scopes",
         /// The longest time of one run of its handler. Then the call fails and the handler is
         /// cancelled.
@@ -172,8 +172,8 @@ message! {
         ttl: Option<Time> = "ttlMs",
         /// The callers that may share cached contents.
         cache_scope: CacheScope = "cacheScope",
-        /// Scopes that the access token of a call must grant beside those of the endpoint. Lists
-        /// leave out what the caller lacks scopes for.
+        /// Additional scopes, beyond those of the endpoint, that the access token of a call must
+        /// grant. Lists leave out what the caller lacks scopes for.
         scopes: Vec<String> = "scopes",
         /// The longest time of one run of its handler. Then the call fails and the handler is
         /// cancelled.
@@ -207,8 +207,8 @@ message! {
         /// is not found if a value, decoded, has a segment `..` or a NUL, or begins like an
         /// absolute path.
         unsafe_paths: bool = "unsafePaths",
-        /// Scopes that the access token of a call must grant beside those of the endpoint. Lists
-        /// leave out what the caller lacks scopes for.
+        /// Additional scopes, beyond those of the endpoint, that the access token of a call must
+        /// grant. Lists leave out what the caller lacks scopes for.
         scopes: Vec<String> = "scopes",
         /// The longest time of one run of its handler. Then the call fails and the handler is
         /// cancelled.
@@ -235,8 +235,8 @@ message! {
         ;
         /// The drainer that takes its calls.
         lane: Lane = "lane",
-        /// Scopes that the access token of a call must grant beside those of the endpoint. Lists
-        /// leave out what the caller lacks scopes for.
+        /// Additional scopes, beyond those of the endpoint, that the access token of a call must
+        /// grant. Lists leave out what the caller lacks scopes for.
         scopes: Vec<String> = "scopes",
         /// The longest time of one run of its handler. Then the call fails and the handler is
         /// cancelled.
@@ -383,7 +383,8 @@ message! {
         lane: Lane = "lane",
         /// The JSON Schema of the params without their `_meta`; others are refused with -32602.
         params_schema: Option<Value> = "paramsSchema",
-        /// Scopes that the access token of a request must grant beside those of the endpoint.
+        /// Additional scopes, beyond those of the endpoint, that the access token of a request must
+        /// grant.
         scopes: Vec<String> = "scopes",
         /// The longest time of one run of its handler. Then the request fails and the handler is
         /// cancelled.
@@ -406,7 +407,7 @@ message! {
 }
 
 message! {
-    /// A judge of access tokens: registered as `verifier`. Its `Call` has the body
+    /// A verifier of access tokens: registered as `verifier`. Its `Call` has the body
     /// `{"token", "scheme", "method", "url", "resource"}`, and is completed with an identity, or
     /// with `null` for an unknown token.
     pub struct RegisterVerifier {

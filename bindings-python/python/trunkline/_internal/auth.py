@@ -16,8 +16,8 @@ from .options import Unpack, encoded
 
 
 class PresentedToken(AccessToken, VerificationDescription):
-    """An access token to verify, with the facts of the HTTP request that presents it. They are
-    fetched when they are asked for, until the verifier has answered.
+    """An access token to verify, with details of the HTTP request that presents it. They are
+    fetched lazily, and only until the verifier has returned.
     """
 
     __slots__ = ("_describe", "_request")
@@ -27,7 +27,7 @@ class PresentedToken(AccessToken, VerificationDescription):
 
     @classmethod
     def presented(cls, json: Mapping[str, Any], describe: Callable[[], Mapping[str, Any]]) -> PresentedToken:
-        """A token whose request is described by a function. A test gives one of its own."""
+        """A token whose request is described by a function, which tests can supply."""
         given = AccessToken.from_json(json)
         token = cls(given.token, given.scheme, given.method, given.url, given.resource)
         token._describe = describe
@@ -44,22 +44,21 @@ class PresentedToken(AccessToken, VerificationDescription):
 
 
 Verify: TypeAlias = Callable[[PresentedToken], Awaitable[Identity | None] | Identity | None]
-"""A verifier of access tokens: it returns the identity of the caller, or None for a token that is
-not valid. `async def` runs on the event loop, `def` on a thread of the pool. It may raise
-`InvalidToken` or `InsufficientScope`, with the reason for the caller.
+"""A verifier of access tokens: it returns the identity of the caller, or None for an invalid token.
+`async def` runs on the event loop, `def` on a thread of the pool. It may raise `InvalidToken` or
+`InsufficientScope`, with the reason for the caller.
 """
 
 
 class Auth:
-    """The `auth` of `Server.serve` and `Server.asgi`. The verified identity of the caller is `auth`
-    in the context.
+    """The `auth` of `Server.serve` and `Server.asgi`. The context has the caller's verified
+    identity as `auth`.
 
-    Requests without a good token are refused with a challenge, and clients are told where to get
-    one.
+    Requests without a valid token are refused with a challenge that tells clients where to get one.
 
     Args:
         resource: the public URL of the endpoint, which tokens must be issued for.
-        verifier: judges tokens in the place of the built-in verifier of JWTs; `def` runs on a
+        verifier: judges tokens instead of the built-in verifier of JWTs; `def` runs on a
             thread of the pool. It must refuse tokens that are not for the resource.
         options: see `AuthOptions`.
     """
@@ -81,12 +80,12 @@ class Auth:
 
 
 class InvalidToken(Exception):
-    """Raised by a verifier: the token is not valid. The caller gets 401 and this text."""
+    """Raised by a verifier: the token is invalid. The caller gets 401 and this message."""
 
 
 class InsufficientScope(Exception):
-    """Raised by a verifier: the token is good, but does not grant these scopes. The caller gets 403
-    and them.
+    """Raised by a verifier: the token is valid, but does not grant these scopes. The caller gets
+    403 and the scopes.
     """
 
     def __init__(self, scopes: Sequence[str]) -> None:

@@ -51,7 +51,7 @@ class Call(CallDescription):
 
     @property
     def cancelled(self) -> bool:
-        """True if the result is no longer wanted."""
+        """True if the result is no longer needed."""
         try:
             return self._port.native.cancelled(self._ticket)
         except _native.NativeError as error:

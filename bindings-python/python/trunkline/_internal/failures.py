@@ -61,7 +61,7 @@ def is_told(error: BaseException) -> bool:
 
 
 def report(context: Call, error: BaseException, subject: str, otherwise: str) -> None:
-    """Logs an error that the caller is not told of, and hands it to the hooks of the server. The
+    """Logs an error that is hidden from the caller, and hands it to the hooks of the server. The
     call is named by its method and name, or `otherwise`.
     """
     log = logger(f"{_PACKAGE}.{subject}")

@@ -1,4 +1,4 @@
-"""Stores of a program's own: their functions for the core, and their errors."""
+"""Custom stores: their functions for the core, and their errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StoreError(Exception):
-    """Raised by a store of one's own. `kind` says why: `unavailable` (it cannot be reached; any
+    """Raised by a custom store. `kind` says why: `unavailable` (it cannot be reached; any
     other exception says so, too), `full` (there is no room in it), or `corrupt` (it holds
     something that cannot be read).
     """

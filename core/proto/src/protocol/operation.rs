@@ -99,7 +99,7 @@ macro_rules! client_operations {
         $with! {
             /// The tools that the server offers.
             list list_tools list_tools_with list_tools_page list_tools_page_with = TOOLS_LIST() -> ListToolsResult of tools: Tool;
-            /// Calls a tool. A failure of the tool itself is a result that says so.
+            /// Calls a tool. If the tool itself fails, the result says so.
             call call_tool call_tool_with = TOOLS_CALL(
                 /// The name of the tool.
                 required name "name": str,
@@ -130,9 +130,9 @@ macro_rules! client_operations {
             call complete complete_with = COMPLETION_COMPLETE(
                 /// The prompt or resource template that has the argument.
                 required reference "ref": CompletionReference,
-                /// The argument with what was typed so far.
+                /// The argument with the text typed so far.
                 required argument "argument": CompleteArgument,
-                /// Values that are known already, such as those of other arguments (2025-06-18 and
+                /// Values that are already known, such as those of other arguments (2025-06-18 and
                 /// later).
                 optional context "context": CompleteContext,
             ) -> CompleteResult;
@@ -146,18 +146,18 @@ macro_rules! client_operations {
             ) -> GetSkillResult;
             /// The tasks of this client that the server keeps (2025-11-25).
             list list_tasks list_tasks_with list_tasks_page list_tasks_page_with = TASKS_LIST() -> ListTasksResult of tasks: Task;
-            /// Gets a task as it is now (2025-11-25 and later).
+            /// Gets the current state of a task (2025-11-25 and later).
             call get_task get_task_with = TASKS_GET(
                 /// The id of the task.
                 required task_id "taskId": str,
             ) -> Task;
-            /// Cancels a task (2025-11-25 and later). The server refuses if it is over, or does not
-            /// say so.
+            /// Cancels a task (2025-11-25 and later). The server may refuse, or ignore this, if the
+            /// task has ended.
             liveness cancel_task = TASKS_CANCEL(
                 /// The id of the task.
                 required task_id "taskId": str,
             );
-            /// Asks whether the server is alive.
+            /// Checks that the server is alive.
             liveness ping = PING() or DISCOVER;
         }
     };

@@ -844,8 +844,8 @@ class PromptOptions(TypedDict, total=False):
     """Metadata, by reverse-domain name. Default: none."""
 
     scopes: Sequence[str] | None
-    """Scopes that the access token of a call must grant beside those of the endpoint. Lists
-    leave out what the caller lacks scopes for. Default: none.
+    """Additional scopes, beyond those of the endpoint, that the access token of a call must
+    grant. Lists leave out what the caller lacks scopes for. Default: none.
     """
 
     timeout: float | None
@@ -900,8 +900,8 @@ class ResourceOptions(TypedDict, total=False):
     """The callers that may share cached contents. Default: that of the server."""
 
     scopes: Sequence[str] | None
-    """Scopes that the access token of a call must grant beside those of the endpoint. Lists
-    leave out what the caller lacks scopes for. Default: none.
+    """Additional scopes, beyond those of the endpoint, that the access token of a call must
+    grant. Lists leave out what the caller lacks scopes for. Default: none.
     """
 
     timeout: float | None
@@ -975,8 +975,8 @@ class ToolOptions(TypedDict, total=False):
     """
 
     scopes: Sequence[str] | None
-    """Scopes that the access token of a call must grant beside those of the endpoint. Lists
-    leave out what the caller lacks scopes for. Default: none.
+    """Additional scopes, beyond those of the endpoint, that the access token of a call must
+    grant. Lists leave out what the caller lacks scopes for. Default: none.
     """
 
     timeout: float | None

@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 class Client(AsyncOperations, Connected):
     """A connection to a server: `async with Client("http://localhost:8000/mcp") as client: ...`.
 
-    It belongs to the event loop on which it was connected. Times are in seconds. Functions that
-    answer requests of the server are registered by decorators, such as `@client.on_elicit`: `async
-    def` functions run on that loop, `def` functions on threads.
+    It belongs to the event loop on which it was connected. Times are in seconds. Handlers for the
+    server's requests are registered with decorators, such as `@client.on_elicit`: `async def`
+    functions run on that loop, `def` functions on threads.
 
     Callbacks for notifications and progress run on that loop, too, in the order of arrival, and
-    those of a call before it returns. An `async def` callback is a task, which the next event does
-    not wait for. An exception of a callback is logged (`trunkline.client`), and costs nothing else.
+    those of a call run before it returns. An `async def` callback runs as a task, which the next
+    event does not wait for. Exceptions in callbacks are logged (`trunkline.client`) and have no
+    other effect.
 
     Args:
         target: The URL of an endpoint, the command of a server to start (a list), a `Server` of
@@ -90,8 +91,8 @@ class Client(AsyncOperations, Connected):
             raise
 
     async def close(self, deadline: float | None = None) -> None:
-        """Ends the connection; `async with` does it for you. Requests in flight fail with
-        ClosedError, and so does `connect` if it is not done.
+        """Closes the connection; `async with` does it for you. Requests in flight fail with
+        ClosedError, and so does an unfinished `connect`.
 
         Args:
             deadline: the time in which a server that was started may exit by itself, before it is

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 from .._generated.options import ChildOptions, ClientOptions, EndpointOptions, OAuth
 
 OnNotification: TypeAlias = Callable[[str, Any], Awaitable[None] | None]
-"""Called with the method and the params of a notification, in the order of arrival. An exception is
-logged, and costs nothing else.
+"""Called with the method and the params of a notification, in the order of arrival. Exceptions are
+logged and have no other effect.
 """
 OnToolsChanged: TypeAlias = Callable[[], Awaitable[None] | None]
 """Called when the server's list of tools has changed. An exception is logged."""
@@ -19,16 +19,15 @@ class ConnectOptions(ClientOptions, ChildOptions, EndpointOptions, total=False):
     """Options of `Client` and `SyncClient`. Times are in seconds."""
 
     name: str
-    """Name with which the client introduces itself, together with `version`. Default:
-    `"trunkline-python"`.
+    """The client's name, sent to servers together with `version`. Default: `"trunkline-python"`.
     """
 
     version: str
     """The version of the program that uses the client. Default: that of this package."""
 
     auth: str | OAuth
-    """An access token, or how to get one: `OAuth()` asks the server and opens the browser.
-    Default: none.
+    """An access token, or how to get one: `OAuth()` asks the server and opens the browser. Default:
+    none.
     """
 
     on_notification: OnNotification
@@ -38,6 +37,6 @@ class ConnectOptions(ClientOptions, ChildOptions, EndpointOptions, total=False):
     """Called when the server's list of tools has changed. Default: none."""
 
     raise_exceptions: bool
-    """For tests, of a `Server` of this process: a request raises the exception that a handler
-    raised, where its caller is otherwise told of an internal error. Default: False.
+    """For tests with a `Server` in this process: a request raises the handler's exception, instead
+    of an internal error. Default: False.
     """

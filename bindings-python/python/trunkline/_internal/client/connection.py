@@ -162,7 +162,7 @@ class Connection:
             raise
 
     def scope(self) -> CallScope | None:
-        """The surroundings of the calls that a request causes, where the server is in
+        """The context of the calls that a request causes, where the server is in
         this process.
         """
         return None if self.server is None else CallScope()

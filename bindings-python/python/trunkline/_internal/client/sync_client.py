@@ -49,10 +49,10 @@ class SyncClient(SyncOperations, Connected):
     """A connection to a server for blocking code: `with SyncClient(["python", "weather.py"]) as
     client: ...`.
 
-    Any thread may use it. It has no thread of its own: notifications and progress are handed over
-    on the calling thread, while one of its methods runs, in the order of arrival. An exception of
-    a callback is logged (`trunkline.client`), and costs nothing else. Arguments: those of `Client`;
-    callbacks are ordinary functions.
+    Any thread may use it. It has no background thread: callbacks for notifications and progress run
+    on the calling thread, while one of its methods runs, in the order of arrival. Exceptions in
+    callbacks are logged (`trunkline.client`) and have no other effect. Arguments: those of
+    `Client`; callbacks are ordinary functions.
     """
 
     def __init__(self, target: Target, **options: Unpack[trunkline.ConnectOptions]) -> None:
@@ -100,8 +100,8 @@ class SyncClient(SyncOperations, Connected):
             raise
 
     def close(self, deadline: float | None = None) -> None:
-        """Ends the connection; `with` does it for you. Requests in flight fail with ClosedError,
-        and so does a `connect` on another thread if it is not done.
+        """Closes the connection; `with` does it for you. Requests in flight fail with ClosedError,
+        and so does an unfinished `connect` on another thread.
 
         Args:
             deadline: the time in which a server that was started may exit by itself, before it is

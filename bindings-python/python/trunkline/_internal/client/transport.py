@@ -1,4 +1,4 @@
-"""Transports of a program's own, as the core calls them."""
+"""Custom transports, as the core calls them."""
 
 from __future__ import annotations
 

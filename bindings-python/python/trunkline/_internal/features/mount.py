@@ -58,7 +58,7 @@ class Mount:
         return f"Mount({self._prefix!r})"
 
     def remove(self) -> None:
-        """Takes the server away. Calls that run go on.
+        """Takes the server away. Running calls continue.
 
         Raises:
             InvalidArgumentError: if it was removed before.
@@ -110,7 +110,7 @@ class Mounts(Registry):
             client: a connected client or client group.
             prefix: tools and prompts are `prefix__name`, resources `prefix+uri`; without one names
                 and URIs stay as they are, for one server.
-            max_connections: most connections to a server for callers of their own (default: 64).
+            max_connections: maximum connections to a server for separate callers (default: 64).
 
         Returns:
             The handle that removes it.

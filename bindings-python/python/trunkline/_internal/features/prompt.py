@@ -78,7 +78,7 @@ class Prompts(Registry):
         return self._found("prompt", name)
 
     def remove_prompt(self, name: str) -> None:
-        """Takes a prompt away; clients that are connected are told.
+        """Takes a prompt away; connected clients are notified.
 
         Raises:
             InvalidArgumentError: if there is no such prompt.

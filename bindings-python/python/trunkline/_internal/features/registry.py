@@ -59,7 +59,7 @@ class Registry:
             if not isinstance(mark, Depends):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise InvalidArgumentError(f"dependencies are made by Depends(function), not {mark!r}")
         self._dependencies = dependencies
-        # The functions of a store of the program's own.
+        # The functions of a custom store.
         self._store = store
         self._overrides: dict[Hashable, Callable[[bool], Dependency]] = {}
         # In the order of registration, which is that of lists, of middleware, and of looking for a
@@ -130,7 +130,7 @@ class Registry:
                 self._overrides[key] = before
 
     def _add(self, handler: Handler, what: str) -> Key:
-        """Registers a feature; clients that are connected are told. `what` is for the error if it
+        """Registers a feature; connected clients are notified. `what` is for the error if it
         is there already.
         """
         key = (handler.kind, handler.key)
@@ -208,7 +208,7 @@ class Registry:
         return handler
 
     def _remove(self, kind: str, key: Hashable, what: str) -> None:
-        """Takes a feature away; clients that are connected are told. `what` is for the error if
+        """Takes a feature away; connected clients are notified. `what` is for the error if
         there is none.
         """
         with self._lock:
@@ -504,7 +504,7 @@ class Registration:
     """A registered tool, resource, resource template or prompt: changes it, shows or hides it, and
     takes it away.
 
-    Clients that are connected are notified; calls that run go on as they began.
+    Clients that are connected are notified; running calls are unaffected.
     """
 
     __slots__ = ("_key", "_registry")

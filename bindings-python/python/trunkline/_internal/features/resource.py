@@ -94,7 +94,7 @@ class Resources(Registry):
         return self._found("resourceTemplate" if "{" in uri else "resource", uri)
 
     def remove_resource(self, uri: str) -> None:
-        """Takes a resource or a template away; clients that are connected are told.
+        """Takes a resource or a template away; connected clients are notified.
 
         Raises:
             InvalidArgumentError: if there is none with this URI.

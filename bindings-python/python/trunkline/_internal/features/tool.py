@@ -132,7 +132,7 @@ class Tools(Registry):
         return self._found("tool", name)
 
     def remove_tool(self, name: str) -> None:
-        """Takes a tool away; clients that are connected are told.
+        """Takes a tool away; connected clients are notified.
 
         Raises:
             InvalidArgumentError: if there is no such tool.

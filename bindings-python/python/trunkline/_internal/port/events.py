@@ -92,7 +92,7 @@ class Events:
         # any thread.
         self._listeners: dict[int, tuple[AbstractEventLoop | None, Receive]] = {}
         self._exchanges: dict[int, Exchange] = {}
-        # Exchange or request -> the surroundings of the calls that it causes, which may begin after
+        # Exchange or request -> the context of the calls that it causes, which may begin after
         # its response: those of tasks do.
         self._scopes: dict[int, CallScope] = {}
         self._tasks: dict[int, Task[None]] = {}
@@ -252,7 +252,7 @@ class Events:
         return NO_SPAN if self.telemetry is None else self.telemetry.sending(self.native, target, json) or NO_SPAN
 
     def scope(self, cause: int, port: int) -> CallScope | None:
-        """The surroundings of the calls that an exchange or a request causes, on the port of that
+        """The context of the calls that an exchange or a request causes, on the port of that
         number or on this one; None if it has none.
         """
         if not cause:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
             ...
 
         def scope(self, cause: int, port: int) -> CallScope | None:
-            """The surroundings of the calls that an exchange or a request causes, on the port of
+            """The context of the calls that an exchange or a request causes, on the port of
             that number or on this one.
             """
             ...

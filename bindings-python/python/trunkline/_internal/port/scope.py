@@ -1,4 +1,4 @@
-"""The surroundings of calls that this program causes, and of requests that it sends."""
+"""The context of calls that this program causes, and of requests that it sends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class CallScope:
-    """The surroundings of the calls that an exchange, a request in memory or `next` of a middleware
+    """The context of the calls that an exchange, a request in memory or `next` of a middleware
     causes: its context variables, the values of the request that it belongs to, and the exception
     that ended the call.
     """

@@ -65,7 +65,7 @@ class Serving(Registry):
         **options: Unpack[trunkline.HttpOptions],
     ) -> None:
         """As `run`, on the running event loop. On the main thread Ctrl-C and SIGTERM end it in good
-        order; a second signal acts as if nobody handled it. Arguments: those of `run`.
+        order; a second signal has its default effect. Arguments: those of `run`.
         """
         from .foreground import run_until_signal
 

@@ -1,4 +1,4 @@
-"""The check of a store of a program's own."""
+"""The check of a custom store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .server import Server
 async def check_store(store: trunkline.Store | str | os.PathLike[str]) -> list[str]:
     """Checks that a store keeps the contract of `trunkline.Store`: the findings; none if it does.
 
-    It uses keys of its own below `check/`, removes them afterwards, and takes some seconds. A call
+    It uses keys below `check/`, removes them afterwards, and takes some seconds. A call
     of the store has ten seconds.
 
     Raises:

@@ -26,13 +26,13 @@ class AsyncRequester(AsyncStreamClient):
         input_responses: Mapping[str, Any] | None = None,
         request_state: str | None = None,
     ) -> Any:
-        """A request of the protocol that has no method of its own. Returns the result as JSON.
+        """Sends a protocol request that has no method here. Returns the result as JSON.
 
         Args:
             method: The method.
             params: Its parameters.
-            timeout: Seconds for the answer; progress renews it (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            timeout: Timeout in seconds; progress restarts it (default: the client's).
+            max_timeout: Maximum seconds in total, regardless of progress.
             on_progress: Called with (progress, total, message).
             manual_input: Raise an InputRequiredError where the server needs input (2026-07-28), in
                 the place of running handlers.
@@ -40,9 +40,9 @@ class AsyncRequester(AsyncStreamClient):
             request_state: The `request_state` of that error.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         given = None if params is None else dict(params)
         json = request_json(method, given, timeout, max_timeout, progress=on_progress is not None)
@@ -58,7 +58,7 @@ class AsyncRequester(AsyncStreamClient):
         raise NotImplementedError
 
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
-        """Sends a notification to the server, for what has no method of its own."""
+        """Sends a notification that has no method here to the server."""
         self._note({"method": method, "params": jsonable(params or {})})
 
     async def start_task(
@@ -71,8 +71,8 @@ class AsyncRequester(AsyncStreamClient):
         timeout: float | None = None,
         max_timeout: float | None = None,
     ) -> AsyncClientTask:
-        """Calls a tool as a task, on every revision that has tasks. Where the server makes none of
-        the call, the task has no id, and its result at once.
+        """Calls a tool as a task, on every revision that supports tasks. If the server does not
+        create a task, the task has no id, and its result is available at once.
 
         Args:
             name: The name of the tool.
@@ -81,13 +81,13 @@ class AsyncRequester(AsyncStreamClient):
                 likes).
             manual_input: Answer its requests for input by `respond`, in the place of running
                 handlers (2026-07-28).
-            timeout: Seconds for the start (default: the client's).
-            max_timeout: The most seconds for the start, however often the timeout is renewed.
+            timeout: Timeout in seconds for starting it (default: the client's).
+            max_timeout: Maximum seconds in total for starting it, regardless of progress.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params = params_of({"name": name, "arguments": arguments, **camel_case(**in_ms(ttl=ttl))})
         json = request_json("startTask", params, timeout, max_timeout)
@@ -98,17 +98,17 @@ class AsyncRequester(AsyncStreamClient):
     async def resume_task(
         self, task_id: str, *, manual_input: bool = False, timeout: float | None = None
     ) -> AsyncClientTask:
-        """Takes up a task by its id, for example one that was started before this program was.
+        """Resumes a task by its id, for example one started before this program.
 
         Args:
             task_id: The id of the task.
             manual_input: As for `start_task`.
-            timeout: Seconds for the answer (default: the client's).
+            timeout: Timeout in seconds (default: the client's).
 
         Raises:
-            ProtocolError: The server does not know the task, or not any more.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server does not know the task, or has deleted it.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         json = request_json("startTask", {"taskId": task_id}, timeout)
         if manual_input:

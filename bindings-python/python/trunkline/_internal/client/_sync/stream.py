@@ -33,7 +33,7 @@ class SyncStreamClient:
 
 
 class SyncStream(Generic[T]):
-    """Items of a server, as they come. It ends with the client or with `close`."""
+    """Items from a server, in order of arrival. Ends with the client or with `close`."""
 
     __slots__ = ("_client", "_over", "_read", "_ticket")
 
@@ -77,11 +77,10 @@ class SyncStream(Generic[T]):
 
 
 class SyncSubscription(SyncStream[Change]):
-    """The changes at a server, as they come: `with client.subscribe("notes://today") as
-    changes: ...`.
+    """The changes at a server, in order of arrival: `with client.subscribe("notes://today")
+    as changes: ...`.
 
-    Iterate over it. It goes on when the connection is made anew, and ends with the client or with
-    `close`.
+    Iterate over it. It survives a reconnect, and ends with the client or with `close`.
     """
 
     __slots__ = ("_filter", "honoured")
@@ -109,10 +108,10 @@ class SyncSubscription(SyncStream[Change]):
 
 
 class SyncClientTask(SyncStream[Task]):
-    """A call of a tool as a task. Iterate over it for its states; states that follow fast on one
-    another may be passed over.
+    """A tool call as a task. Iterate over it for its states; states in quick succession may be
+    skipped.
 
-    `close` ends the polling and leaves the task alone: `resume_task` takes it up again by its id.
+    `close` stops polling and leaves the task alone: `resume_task` resumes it by its id.
     """
 
     __slots__ = ("state",)
@@ -124,7 +123,7 @@ class SyncClientTask(SyncStream[Task]):
 
     @property
     def id(self) -> str | None:
-        """The id of the task; None if the server made no task of the call."""
+        """The id of the task; None if the server did not create a task."""
         return None if self.state is None else self.state.task_id
 
     def __next__(self) -> Task:
@@ -159,7 +158,7 @@ class SyncClientTask(SyncStream[Task]):
         result: Any = None,
         raise_on_error: bool = False,
     ) -> Any:
-        """The result of the call, once the task is over.
+        """The result of the call, once the task has ended.
 
         Args:
             timeout: Seconds to wait (default: the `max_timeout` of the client). The task goes on,
@@ -171,40 +170,40 @@ class SyncClientTask(SyncStream[Task]):
             raise_on_error: Raise a ToolError where the tool says that it failed.
 
         Raises:
-            ProtocolError: The task failed with this error, or the server does not know it any more.
+            ProtocolError: The task failed with this error, or the server does not know it.
             CancelledError: The task was cancelled.
-            TimeoutError: The task is not over, or the server keeps it no longer.
+            TimeoutError: The task has not ended in time, or the server has deleted it.
             ClosedError: The stream or the connection was closed.
         """
         json = expect(request_json("result", None, timeout, progress=on_progress is not None), result)
         return read_tool_result(result, raise_on_error, (self._client._ask(self._ticket, json, on_progress))[1])
 
     def respond(self, responses: Mapping[str, Any], *, timeout: float | None = None) -> None:
-        """Answers the `input_requests` of the state, where the caller does so itself
-        (`manual_input`; 2026-07-28).
+        """Answers the `input_requests` of the state, if you answer them yourself (`manual_input`;
+        2026-07-28).
 
         Args:
             responses: The answers by the keys of the requests.
-            timeout: Seconds for the answer (default: the client's).
+            timeout: Timeout in seconds (default: the client's).
 
         Raises:
             InvalidArgumentError: The task asks for no input by its state.
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         self._client._ask(self._ticket, request_json("respond", jsonable(responses), timeout))
 
     def cancel(self, *, timeout: float | None = None) -> None:
-        """Cancels the task; of one that is over, nothing changes. The server may let it come to
-        another end.
+        """Cancels the task; has no effect once it has ended. The server may still end it
+        differently.
 
         Args:
-            timeout: Seconds for the answer (default: the client's).
+            timeout: Timeout in seconds (default: the client's).
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         self._client._ask(self._ticket, request_json("cancel", None, timeout))

@@ -74,8 +74,8 @@ class Context(AsyncClientRequests):
 
         Raises:
             ProtocolError: on other revisions, with the code -32601.
-            TimeoutError: if no answer came in time.
-            ClosedError: if the client is gone, or the call is answered already.
+            TimeoutError: if no reply arrived in time.
+            ClosedError: if the client has disconnected, or the call is already completed.
         """
         await self._request(request_json(methods.PING, None, timeout))
 

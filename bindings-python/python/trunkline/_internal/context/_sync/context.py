@@ -75,8 +75,8 @@ class SyncContext(SyncClientRequests):
 
         Raises:
             ProtocolError: on other revisions, with the code -32601.
-            TimeoutError: if no answer came in time.
-            ClosedError: if the client is gone, or the call is answered already.
+            TimeoutError: if no reply arrived in time.
+            ClosedError: if the client has disconnected, or the call is already completed.
         """
         self._request(request_json(methods.PING, None, timeout))
 

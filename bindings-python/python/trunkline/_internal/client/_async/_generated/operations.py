@@ -179,7 +179,7 @@ class AsyncOperations(AsyncRequester):
         result: Any = None,
         raise_on_error: bool = False,
     ) -> Any:
-        """Calls a tool. A failure of the tool itself is a result that says so.
+        """Calls a tool. If the tool itself fails, the result says so.
 
         Args:
             name: The name of the tool.
@@ -521,8 +521,8 @@ class AsyncOperations(AsyncRequester):
 
         Args:
             reference: The prompt or resource template that has the argument.
-            argument: The argument with what was typed so far.
-            context: Values that are known already, such as those of other arguments (2025-06-18
+            argument: The argument with the text typed so far.
+            context: Values that are already known, such as those of other arguments (2025-06-18
                 and later).
             timeout: Seconds for the answer (default: the client's).
             max_timeout: The most seconds for the answer, however often the timeout is renewed.
@@ -697,7 +697,7 @@ class AsyncOperations(AsyncRequester):
         max_timeout: float | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> Task:
-        """Gets a task as it is now (2025-11-25 and later).
+        """Gets the current state of a task (2025-11-25 and later).
 
         Args:
             task_id: The id of the task.
@@ -724,8 +724,8 @@ class AsyncOperations(AsyncRequester):
         max_timeout: float | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> None:
-        """Cancels a task (2025-11-25 and later). The server refuses if it is over, or does not
-        say so.
+        """Cancels a task (2025-11-25 and later). The server may refuse, or ignore this, if the
+        task has ended.
 
         Args:
             task_id: The id of the task.
@@ -747,7 +747,7 @@ class AsyncOperations(AsyncRequester):
     async def ping(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
     ) -> None:
-        """Asks whether the server is alive.
+        """Checks that the server is alive.
 
         Args:
             timeout: Seconds for the answer (default: the client's).
