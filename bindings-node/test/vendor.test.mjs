@@ -74,6 +74,8 @@ for (const revision of ["2025-06-18", "2025-11-25", "2026-07-28"]) {
       await ctx.progress(1, 2);
       return { sum: terms.reduce((sum, term) => sum + term, 0), revision: ctx.revision };
     });
+    const coerced = z.object({ n: z.coerce.number(), unit: z.preprocess((unit) => unit ?? "m", z.string()) });
+    server.registerRequestHandler("com.acme/coerced", { paramsSchema: coerced }, (params) => params);
     const echo = server.registerRequestHandler("com.acme/echo", {}, (params) => params);
     server.registerRequestHandler("com.acme/nothing", { timeout: 60_000, scopes: ["none.are.verified"] }, () => undefined);
     server.registerRequestHandler("com.acme/number", {}, () => 7);
@@ -91,6 +93,8 @@ for (const revision of ["2025-06-18", "2025-11-25", "2026-07-28"]) {
     for (const wrong of [{ terms: ["x"] }, {}]) {
       await assert.rejects(client.request("com.acme/sum", wrong), { kind: "protocol", code: -32602, message: /com\.acme\/sum.*terms/s });
     }
+    const { n, unit } = await client.request("com.acme/coerced", { n: "5" });
+    assert.deepEqual([n, unit], [5, "m"]);
     assert.deepEqual((await client.request("com.acme/echo", { a: { b: null } })).a, { b: null });
     const nothing = Object.keys(await client.request("com.acme/nothing"));
     assert.deepEqual(nothing.filter((name) => !["_meta", "resultType"].includes(name)), []);

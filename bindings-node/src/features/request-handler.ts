@@ -32,10 +32,12 @@ export function requestHandlerFeature(method: string, config: RequestHandlerOpti
   const quoted = JSON.stringify(method);
   checkHandler(handler, `the method ${quoted}`);
   const params = paramsSchema === undefined ? undefined : convert(paramsSchema, "input", `the paramsSchema of ${quoted}`);
+  // No list shows the schema, so a library alone judges, which may convert first (`z.coerce`).
+  const checkedByCore = params?.validate ? undefined : params?.json;
   return {
     kind: "requestHandler",
     name: `the handler of ${quoted}`,
-    description: { method, paramsSchema: params?.json, ...accessOf({ scopes, timeout }).beside },
+    description: { method, paramsSchema: checkedByCore, ...accessOf({ scopes, timeout }).beside },
     callable: {
       run: (given, context) => validated(params?.validate, given, (given) => handler(given, context), `${method}: `),
       answer: valueOf,
