@@ -1,4 +1,6 @@
 // The lifespan of a server: opened before its first call and closed after its last.
+import { thrownBy } from "./errors.js";
+import { log } from "./log.js";
 import type { Owner } from "./scope.js";
 import { nextTurn } from "./times.js";
 
@@ -6,28 +8,37 @@ import { nextTurn } from "./times.js";
 export type OpenLifespan = () => unknown;
 
 export class Lifespan {
-  readonly #open: OpenLifespan;
+  readonly #open: OpenLifespan | undefined;
   readonly #owner: Owner;
-  #users = 0;
+  /** Those of mounted servers. */
+  readonly #mounted = new Set<Lifespan>();
+  /** The ends of the listeners and connections that use it. */
+  readonly #uses = new Set<Promise<unknown>>();
   #opened: Promise<unknown> | undefined;
   #closed: Promise<void> = Promise.resolve();
 
-  /** `owner` gets the value. */
-  constructor(open: OpenLifespan, owner: Owner) {
+  /** `owner` gets the value, if there is something to open. */
+  constructor(open: OpenLifespan | undefined, owner: Owner) {
     this.#open = open;
     this.#owner = owner;
   }
 
   /** Opens it for one more listener or connection, which uses it until `end`. */
   async enter(end: Promise<unknown>): Promise<void> {
-    this.#users++;
+    this.#uses.add(end);
     void end.then(() => {
-      if (--this.#users === 0) this.#closed = this.#close();
+      this.#uses.delete(end);
+      if (this.#uses.size === 0) this.#closed = this.#close();
       // The error is for the caller of `close`.
       this.#closed.catch(() => undefined);
     });
+    if (this.#open !== undefined) await this.#enterOwn(this.#open);
+    for (const mounted of this.#mounted) await mounted.enter(end);
+  }
+
+  async #enterOwn(open: OpenLifespan): Promise<void> {
     // The life before may be closing still.
-    this.#opened ??= this.#closed.then(this.#open, this.#open);
+    this.#opened ??= this.#closed.then(open, open);
     const opened = this.#opened;
     try {
       this.#owner.lifespan = await opened;
@@ -37,11 +48,27 @@ export class Lifespan {
     }
   }
 
+  /** Opens the one of a mounted server whenever this one is, and now if it is. */
+  mount(mounted: Lifespan): void {
+    this.#mounted.add(mounted);
+    for (const end of this.#uses) {
+      mounted.enter(end).catch((error: unknown) => {
+        log([{ level: "error", target: "trunkline", message: `the lifespan of a mounted server was not opened: ${thrownBy(error).message}` }]);
+      });
+    }
+  }
+
+  /** Those that use the one of a server use it until their end. */
+  unmount(mounted: Lifespan): void {
+    this.#mounted.delete(mounted);
+  }
+
   /** Fulfilled when what was opened is closed; rejected with the error of that. */
   async closed(): Promise<void> {
     // The ends of what was just closed are told in the next microtasks.
     await new Promise(nextTurn);
     await this.#closed;
+    for (const mounted of this.#mounted) await mounted.#closed;
   }
 
   async #close(): Promise<void> {

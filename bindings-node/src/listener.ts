@@ -15,7 +15,7 @@ export interface Address {
 export class Listener {
   readonly #handle: OpenHandle;
   readonly #deadlineMs: number;
-  readonly #lifespan: Lifespan | undefined;
+  readonly #lifespan: Lifespan;
   /** The URL of the endpoint. Empty on descriptors. */
   readonly url: string;
   /** Empty on a Unix socket and on descriptors. */
@@ -24,7 +24,7 @@ export class Listener {
   readonly port: number;
 
   /** @internal */
-  constructor(handle: OpenHandle, address: Address, deadlineMs: number, lifespan: Lifespan | undefined) {
+  constructor(handle: OpenHandle, address: Address, deadlineMs: number, lifespan: Lifespan) {
     this.#handle = handle;
     this.#deadlineMs = deadlineMs;
     this.#lifespan = lifespan;
@@ -42,7 +42,7 @@ export class Listener {
    */
   async close(options: { deadline?: number | undefined } = {}): Promise<void> {
     await this.#handle.close(deadlineOf(options) ?? this.#deadlineMs);
-    await this.#lifespan?.closed();
+    await this.#lifespan.closed();
   }
 
   /**
@@ -61,7 +61,7 @@ export class Listener {
       return this.#handle.end;
     };
     await endedBySignals(serve, () => this.#handle.close(this.#deadlineMs));
-    await this.#lifespan?.closed();
+    await this.#lifespan.closed();
   }
 
   /** Keeps the event loop alive while listening, which is the default. */

@@ -80,7 +80,7 @@ export class Server {
   readonly #closed = new Promise<void>((resolve) => {
     this.#resolveClosed = resolve;
   });
-  readonly #lifespan: Lifespan | undefined;
+  readonly #lifespan: Lifespan;
   readonly #telemetry: boolean | undefined;
 
   static {
@@ -88,7 +88,7 @@ export class Server {
       const handle = server.#handleToOpen();
       server.#memoryConnections.add(connection);
       void connection.end.then(() => server.#memoryConnections.delete(connection));
-      await server.#lifespan?.enter(connection.end);
+      await server.#lifespan.enter(connection.end);
       return handle;
     };
     storeFindings = async (server) => {
@@ -105,7 +105,7 @@ export class Server {
     if (onError !== undefined) checkFunction(onError, "onError");
     if (lifespan !== undefined) checkFunction(lifespan, "lifespan");
     const owner: Owner = { onError, lifespan: undefined };
-    this.#lifespan = lifespan && new Lifespan(lifespan, owner);
+    this.#lifespan = new Lifespan(lifespan, owner);
     this.#telemetry = options.telemetry;
     const store = typeof options.store === "object" ? storeCallables(options.store) : undefined;
     this.#handle = this.#port.registerServer(describeServer(info, options, store), owner, store);
@@ -220,7 +220,14 @@ export class Server {
    */
   mount(prefix: string, other: Server): Registration {
     if (!(other instanceof Server)) throw invalid("mount needs a Server; for a client there is proxy");
-    return this.#register(mountFeature(prefix, other.#known()));
+    const registration = this.#register(mountFeature(prefix, other.#known()));
+    this.#lifespan.mount(other.#lifespan);
+    return {
+      remove: () => {
+        registration.remove();
+        this.#lifespan.unmount(other.#lifespan);
+      },
+    };
   }
 
   /**
@@ -290,7 +297,7 @@ export class Server {
       return opened.close(this.#port.closeDeadlineMs(this.#known()));
     };
     const error = await endedBySignals(serve, close);
-    await this.#lifespan?.closed();
+    await this.#lifespan.closed();
     exitUnlessSettled();
     if (error) throw error;
   }
@@ -355,7 +362,7 @@ export class Server {
     const connections = [...this.#memoryConnections].map((connection) => connection.closeWithin(deadlineMs));
     await Promise.all([...opened, ...connections]);
     try {
-      await this.#lifespan?.closed();
+      await this.#lifespan.closed();
     } finally {
       const handle = this.#handle;
       this.#handle = undefined;
@@ -478,7 +485,7 @@ export class Server {
     this.#open.add(opened);
     void opened.end.then(() => this.#open.delete(opened));
     try {
-      await this.#lifespan?.enter(opened.end);
+      await this.#lifespan.enter(opened.end);
     } catch (error) {
       opened.closed();
       throw error;

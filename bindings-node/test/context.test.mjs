@@ -284,6 +284,28 @@ test("a lifespan is open from the first call to the last", async () => {
   }
 });
 
+test("the lifespan of a mounted server is open while the server around it is", async () => {
+  const log = [];
+  const inner = new Server({ name: "inner", version: "1" }, { lifespan: async () => (await sleep(5), new Pool(log, 5)) });
+  inner.registerTool("use", {}, (_, { lifespan }) => String(log.push("call") && lifespan instanceof Pool));
+  const outer = new Server({ name: "outer", version: "1" });
+  outer.mount("inner", inner);
+  let client = await Client.connect(outer);
+  assert.equal((await client.callTool("inner__use")).text, "true");
+  await outer.close();
+  assert.deepEqual(log, ["open", "call", "close"]);
+  // One that is mounted while clients are connected, and one that is not mounted any more.
+  const late = new Server({ name: "late", version: "1" });
+  client = await Client.connect(late);
+  const shown = late.mount("inner", inner);
+  while (log.length < 4) await sleep(1);
+  assert.equal((await client.callTool("inner__use")).text, "true");
+  shown.remove();
+  await late.close();
+  while (log.length < 6) await sleep(1);
+  assert.deepEqual(log.slice(3), ["open", "call", "close"]);
+});
+
 test("a lifespan and what it starts are of no request", async () => {
   const seen = [];
   const note = () => seen.push(storage.getStore());
