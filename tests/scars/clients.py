@@ -111,17 +111,17 @@ async def slowest_end(language: Language, ending: str) -> float:
     return max(await asyncio.gather(*[one() for _ in range(RUNS)]))
 
 
-@row("a client is closed with work in flight: its server's family is gone", 5, "s")
+@row("a client is closed with work in flight: its server's family is gone", 5, "s", waits=True)
 async def client_closed(language: Language) -> float:
     return await slowest_end(language, "close")
 
 
-@row("a client's program exits with work in flight: its server's family is gone", 5, "s")
+@row("a client's program exits with work in flight: its server's family is gone", 5, "s", waits=True)
 async def client_exits(language: Language) -> float:
     return await slowest_end(language, "exit")
 
 
-@row("a client is killed with work in flight: its server's family is gone", 5, "s")
+@row("a client is killed with work in flight: its server's family is gone", 5, "s", waits=True)
 async def client_killed(language: Language) -> float:
     return await slowest_end(language, "kill")
 

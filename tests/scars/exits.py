@@ -18,7 +18,7 @@ INTERRUPTED = b'"reason":"interrupted"'  # of the error with which a call ends t
 FAILING = 1000  # calls whose records are more than a pipe holds
 
 
-@row("SIGTERM, stdio: calls in flight are answered", DRAIN, "s")
+@row("SIGTERM, stdio: calls in flight are answered", DRAIN, "s", waits=True)
 async def signal_over_stdio(language: Language) -> float:
     async with pipe(language) as server:
         server.send(*[call(number, "slow", {"ms": 500}) for number in (1, 2, 3)], call(4, "echo", {"message": "first"}))
@@ -33,7 +33,7 @@ async def signal_over_stdio(language: Language) -> float:
         return time.perf_counter() - start
 
 
-@row("Ctrl-C, HTTP: calls in flight are answered, streams end", DRAIN, "s")
+@row("Ctrl-C, HTTP: calls in flight are answered, streams end", DRAIN, "s", waits=True)
 async def signal_over_http(language: Language) -> float:
     async with endpoint(language) as server:
         streams = await open_streams(server)
@@ -48,7 +48,7 @@ async def signal_over_http(language: Language) -> float:
         return time.perf_counter() - start
 
 
-@row("SIGTERM, HTTP: a call that never ends", DRAIN, "s")
+@row("SIGTERM, HTTP: a call that never ends", DRAIN, "s", waits=True)
 async def endless_call(language: Language) -> float:
     async with endpoint(language) as server:
         call = asyncio.ensure_future(server.modern(1, "slow", {"ms": LONG_CALL}))
@@ -75,17 +75,17 @@ async def end_of_endless_call(language: Language, end: Callable[[Pipe], None]) -
         return time.perf_counter() - start
 
 
-@row("stdin ends while a call never ends", DRAIN, "s")
+@row("stdin ends while a call never ends", DRAIN, "s", waits=True)
 async def endless_call_over_stdio(language: Language) -> float:
     return await end_of_endless_call(language, Pipe.end_input)
 
 
-@row("SIGTERM, stdio: a call that never ends", DRAIN, "s")
+@row("SIGTERM, stdio: a call that never ends", DRAIN, "s", waits=True)
 async def signal_and_endless_call(language: Language) -> float:
     return await end_of_endless_call(language, lambda server: server.signal(SIGTERM))
 
 
-@row("a second signal", 1, "s")
+@row("a second signal", 1, "s", waits=True)
 async def second_signal(language: Language) -> float:
     async with pipe(language) as server:
         server.send(call(1, "slow", {"ms": LONG_CALL}), call(2, "echo", {"message": "started"}))
@@ -98,7 +98,7 @@ async def second_signal(language: Language) -> float:
         return time.perf_counter() - start
 
 
-@row("stdin ends while a handler blocks", DRAIN, "s")
+@row("stdin ends while a handler blocks", DRAIN, "s", waits=True)
 async def end_of_input(language: Language) -> float:
     async with pipe(language) as server:
         server.send(call(1, "echo", {"message": "first"}), call(2, "block", {"ms": LONG_CALL}))
@@ -110,7 +110,7 @@ async def end_of_input(language: Language) -> float:
         return time.perf_counter() - start
 
 
-@row("stdin ends while a synchronous tool goes on", DRAIN, "s", languages=("python",))
+@row("stdin ends while a synchronous tool goes on", DRAIN, "s", languages=("python",), waits=True)
 async def end_of_input_beside_a_synchronous_tool(language: Language) -> float:
     async with pipe(language) as server:
         server.send(call(1, "work", {"ms": LONG_CALL}), call(2, "echo", {"message": "started"}))
@@ -121,7 +121,7 @@ async def end_of_input_beside_a_synchronous_tool(language: Language) -> float:
         return time.perf_counter() - start
 
 
-@row("SIGTERM while handlers block everything", DRAIN, "s")
+@row("SIGTERM while handlers block everything", DRAIN, "s", waits=True)
 async def signal_while_blocked(language: Language) -> float:
     async with endpoint(language) as server:
         calls = [asyncio.ensure_future(server.modern(one, "block", {"ms": LONG_CALL})) for one in range(BLOCKERS)]
@@ -133,7 +133,7 @@ async def signal_while_blocked(language: Language) -> float:
         return time.perf_counter() - start
 
 
-@row("a second signal while a handler blocks", 1, "s")
+@row("a second signal while a handler blocks", 1, "s", waits=True)
 async def second_signal_while_blocked(language: Language) -> float:
     async with pipe(language) as server:
         server.send(call(1, "echo", {"message": "first"}), call(2, "block", {"ms": LONG_CALL}))

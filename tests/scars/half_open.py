@@ -33,7 +33,7 @@ async def own_network() -> list[str]:
     return []
 
 
-@row("clients vanish, idle, within heads, calls and streams: until their descriptors are free", 10, "s")
+@row("clients vanish, idle, within heads, calls and streams: until their descriptors are free", 10, "s", waits=True)
 async def clients_vanish(language: Language) -> float:
     network = await own_network()
     program = [sys.executable, str(Path(__file__).with_name("vanishing.py"))]
@@ -91,7 +91,7 @@ async def relay(host: str, port: int) -> AsyncGenerator[Relay]:
         one.abort()
 
 
-@row("a server vanishes: its calls fail in their time, and the next one is answered", 10, "s")
+@row("a server vanishes: its calls fail in their time, and the next one is answered", 10, "s", waits=True)
 async def server_vanishes(language: Language) -> float:
     async with endpoint(language) as server, relay(server.host, server.port) as way:
         variables = {"TIMEOUT_MS": str(int(TIMEOUT * 1000))}

@@ -23,7 +23,7 @@ async def framework(language: Language) -> AsyncGenerator[Endpoint]:
         yield server
 
 
-@row("SIGTERM, mounted: calls are answered, streams end", DRAIN, "s", mounted=True)
+@row("SIGTERM, mounted: calls are answered, streams end", DRAIN, "s", mounted=True, waits=True)
 async def signal_to_frameworks(language: Language) -> float:
     async with framework(language) as server:
         streams = await open_streams(server)
@@ -38,7 +38,7 @@ async def signal_to_frameworks(language: Language) -> float:
         return time.perf_counter() - start
 
 
-@row("SIGTERM, mounted: a call that never ends", DRAIN, "s", mounted=True)
+@row("SIGTERM, mounted: a call that never ends", DRAIN, "s", mounted=True, waits=True)
 async def endless_call(language: Language) -> float:
     async with framework(language) as server:
         call = asyncio.ensure_future(server.modern(1, "slow", {"ms": LONG_CALL}))
@@ -52,7 +52,7 @@ async def endless_call(language: Language) -> float:
         return seconds
 
 
-@row("a second signal, mounted", TURN, "s", mounted=True)
+@row("a second signal, mounted", TURN, "s", mounted=True, waits=True)
 async def second_signal(language: Language) -> float:
     async with framework(language) as server:
         call = asyncio.ensure_future(server.modern(1, "slow", {"ms": LONG_CALL}))

@@ -31,6 +31,8 @@ class Row:
     mounted: bool = False
     # So much for this process alone that languages are measured one after the other.
     alone: bool = False
+    # For a deadline, mostly: other rows may wait beside it.
+    waits: bool = False
 
     def chosen(self, languages: list[Language]) -> list[Language]:
         """Those to measure."""
@@ -50,11 +52,12 @@ def row(
     languages: tuple[str, ...] = LANGUAGES,
     mounted: bool = False,
     alone: bool = False,
+    waits: bool = False,
 ) -> Callable[[Measure], Measure]:
     """Adds a row; the function measures one language, and raises if the trouble did harm."""
 
     def add(measure: Measure) -> Measure:
-        ROWS.append(Row(trouble, bar, unit, measure, languages, mounted, alone))
+        ROWS.append(Row(trouble, bar, unit, measure, languages, mounted, alone, waits))
         return measure
 
     return add

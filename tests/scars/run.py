@@ -47,15 +47,15 @@ async def measured(one: Row, language: Language) -> float:
 
 
 async def measure(languages: list[Language]) -> list[dict[str, Any]]:
-    """Rows that mostly wait at once, and then the others, which would disturb each other."""
+    """Rows that wait at once, and then the others, which would disturb each other."""
     places = asyncio.Semaphore(ROWS_AT_ONCE)
 
     async def placed(one: Row) -> dict[str, Any]:
         async with places:
             return await measured_row(one, languages)
 
-    report = await asyncio.gather(*[placed(one) for one in row.ROWS if not one.alone])
-    return report + [await measured_row(one, languages) for one in row.ROWS if one.alone]
+    report = await asyncio.gather(*[placed(one) for one in row.ROWS if one.waits])
+    return report + [await measured_row(one, languages) for one in row.ROWS if not one.waits]
 
 
 async def measured_row(one: Row, languages: list[Language]) -> dict[str, Any]:

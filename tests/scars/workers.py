@@ -350,7 +350,7 @@ async def redis_restarted(language: Language) -> float:
         return slowest
 
 
-@row("a Redis that is not there: seconds until a client is refused", AT_ONCE, "s")
+@row("a Redis that is not there: seconds until a client is refused", AT_ONCE, "s", waits=True)
 async def redis_missing(language: Language) -> float:
     async with crew(language, f"redis://user:secret@127.0.0.1:{stores.free_port()}", 1) as workers:
         slowest = 0.0
@@ -378,7 +378,7 @@ async def redis_full(language: Language) -> float:
         return slowest
 
 
-@row("Redis does not answer: seconds until a client is refused", STORE_DEADLINE + AT_ONCE, "s")
+@row("Redis does not answer: seconds until a client is refused", STORE_DEADLINE + AT_ONCE, "s", waits=True)
 async def redis_silent(language: Language) -> float:
     async with stores.redis() as redis, crew(language, redis.url, 2) as workers:
         await workers.task_becomes(await workers.task(1))
