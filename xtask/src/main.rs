@@ -53,9 +53,7 @@ cargo xtask COMMAND
   scars [--long] [--only WORD]
                         troubles of servers, each with a bar and the figure of every language (see tests/scars)
   bench [--build-only] [--rounds N] [--work A,B]
-                        measures our servers and clients beside other implementations (see benches/README.md)
-
-Languages: rust, python, node, c. Reports are written to target/reports/.";
+                        measures our servers and clients beside other implementations (see benches/README.md)";
 
 fn main() {
     process::stop_children_when_interrupted();
@@ -89,7 +87,8 @@ fn run(arguments: &[String]) -> Result<bool> {
         "test" => test::run(Workspace::find()?, options),
         "bench" => bench::run(&Workspace::find()?, options),
         "help" | "--help" | "-h" => {
-            println!("{HELP}");
+            let languages = Language::ALL.map(|language| language.name).join(", ");
+            println!("{HELP}\n\nLanguages: {languages}. Reports are written to target/reports/.");
             Ok(true)
         }
         other => bail!("there is no command {other:?}\n\n{HELP}"),

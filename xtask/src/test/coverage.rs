@@ -1,5 +1,5 @@
-//! Counts the features that each language has: the rows of `docs/coverage.md`. A cell is code that
-//! must stand in the program of its row, in a file that the tests run.
+//! Only this project knows its table of features by language, so no tool checks it: each cell of
+//! `docs/coverage.md` is code that must be in the program of its row, in a file that the tests run.
 
 use anyhow::{Context, Result, ensure};
 

@@ -1,6 +1,6 @@
-//! The files of `examples/deployment`: containers are not built here, but their files have the
-//! form that the pages promise, and what they run is run without a container: the server, its
-//! health check, and its end by SIGTERM.
+//! Linters of container files don't start servers, and containers aren't built here: this checks
+//! the form of the files in `examples/deployment`, and runs what they run without a container: the
+//! server, its health check, and its end by SIGTERM.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};

@@ -1,5 +1,5 @@
-//! Checks that the crate `trunkline` compiles without a warning with the combinations of its cargo
-//! features that make sense.
+//! cargo-hack tries every subset of features, or each alone: this compiles the crate `trunkline`
+//! without a warning with the combinations of its cargo features that make sense.
 //!
 //! The combinations without `tokio` prove layers, too: `server`, `client` and `auth` alone have no
 //! runtime to import, and not each other. The list stands here, and not in a tool that tries every

@@ -1,4 +1,5 @@
-//! Proves that the table of fixed bounds in the documentation has the figures of the code.
+//! No tool compares documentation with constants: the table of fixed bounds has the figures of the
+//! code.
 
 use anyhow::{Context, Result};
 

@@ -1,4 +1,5 @@
-//! Proves that no binding spells a method of the protocol by hand: generated files have the names.
+//! A linter has no list of the protocol's methods: bindings don't spell them by hand, because
+//! generated files have the names.
 //!
 //! The `Cargo.toml` files, the cargo features and `clippy.toml` prove the layers of the core
 //! (`docs/architecture.md`).

@@ -1,5 +1,6 @@
-//! Proves that figures of options in the prose of pages are the defaults. Pages state them beside
-//! the option: "`drain_deadline` (5 s)", "`max_running`, 128" or "128 calls (`max_running`)".
+//! No tool compares prose with defaults: figures of options on pages are the defaults. Pages state
+//! them beside the option: "`drain_deadline` (5 s)", "`max_running`, 128" or "128 calls
+//! (`max_running`)".
 
 use std::collections::HashMap;
 

@@ -1,6 +1,6 @@
-//! Proves that promises of the security policy and of the page on deployment have tests that try to
-//! break them: `tests/promises.json` names both. A promise that is reworded, or a test that is
-//! renamed, is named there anew.
+//! No tool ties prose to tests: promises of the security policy and of the page on deployment have
+//! tests that try to break them. `tests/promises.json` names both; if you reword a promise or
+//! rename a test, change it there too.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,7 @@
-//! The rooms of the bindings: `docs/bindings.md` lists each concept with its file or folder in
-//! every language. Each one exists, and bears the room's name. Each folder of the Python package is
-//! a package: without `__init__.py`, wheels would lack it.
+//! The rooms of the bindings are a convention of this project, so no linter knows them:
+//! `docs/bindings.md` lists each concept with its file or folder in every language. Each one
+//! exists, and bears the room's name. Each folder of the Python package is a package: without
+//! `__init__.py`, wheels would lack it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

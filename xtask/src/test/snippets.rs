@@ -1,5 +1,6 @@
-//! The code in the README and on the pages is code that runs: every block names its file and stands
-//! there word for word, and the files are run (examples.rs, programs.rs).
+//! No tool knows which file a block of code shows: the code in the README and on the pages is code
+//! that runs. Every block names its file and has its text, and the files are run (examples.rs,
+//! programs.rs).
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! Every message that crossed in the tests goes through the closed-world checker (tests/wire).
+//! The schemas of the protocol are open; the checker of this project is closed-world (tests/wire).
+//! Every message that crossed in the tests goes through it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
