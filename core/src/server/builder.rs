@@ -3,17 +3,17 @@
 #[cfg(feature = "directories")]
 use super::DirectoryDefinition;
 use super::{
-    AsyncHandler, CallError, CompletionDefinition, CompletionTarget, Context, HandlerArguments, IntoCompletionResult,
-    IntoDefinition, IntoPromptResult, IntoRequestResult, IntoResourceResult, IntoToolResult, MiddlewareDefinition,
-    Next, Prompt, PromptDefinition, Provider, ProviderDefinition, RegisterError, RequestHandlerDefinition, Resource,
-    ResourceDefinition, ResourceTemplate, ResourceTemplateDefinition, Server, ServerOptions, Tool, ToolDefinition,
-    ToolError,
+    AsyncHandler, CallError, CallInfo, CompletionDefinition, CompletionTarget, Context, HandlerArguments,
+    IntoCompletionResult, IntoDefinition, IntoPromptResult, IntoRequestResult, IntoResourceResult, IntoToolResult,
+    MiddlewareDefinition, Next, Prompt, PromptDefinition, Provider, ProviderDefinition, RegisterError,
+    RequestHandlerDefinition, Resource, ResourceDefinition, ResourceTemplate, ResourceTemplateDefinition, Server,
+    ServerOptions, Tool, ToolDefinition, ToolError,
     lifespan::LifespanFunctions,
     server_hooks::{HooksDraft, ServerHooks},
     typed,
 };
 use crate::{
-    protocol::{model::Implementation, option_names::OptionNames},
+    protocol::{RawJson, model::Implementation, option_names::OptionNames},
     telemetry,
 };
 use std::{future::Future, sync::Arc};
@@ -327,6 +327,9 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     ///     .build();
     /// ```
     pub fn on_error(mut self, hook: impl Fn(&ToolError, &Context) + Send + Sync + 'static) -> Self {
+        let hook = move |error: &ToolError, call: &CallInfo, input: &RawJson| {
+            hook(error, &Context::new(call.clone(), input.clone()));
+        };
         self.hooks.on_error.push(Box::new(hook));
         self
     }

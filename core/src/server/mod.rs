@@ -3,7 +3,6 @@
 mod builder;
 #[cfg(feature = "directories")]
 mod directory;
-mod facade;
 mod feature_handle;
 mod handlers;
 mod lifespan;
@@ -14,6 +13,8 @@ mod registry;
 mod request;
 mod result;
 mod scopes;
+#[expect(clippy::module_inception, reason = "the server itself, beside the parts that it is made of")]
+mod server;
 mod server_hooks;
 mod session;
 pub(crate) mod typed;
@@ -25,7 +26,6 @@ pub use crate::engine::RequestInfo;
 pub use builder::ServerBuilder;
 #[cfg(feature = "directories")]
 pub use directory::DirectoryDefinition;
-pub use facade::Server;
 pub use feature_handle::FeatureHandle;
 pub use handlers::{
     Call, CallError, CallInfo, ClientRequestError, Handler, InputRequest, InputRequired, Outcome, PendingClientRequest,
@@ -43,6 +43,7 @@ pub use registry::{
 pub use registry::{SkillDefinition, SkillFile};
 pub use request::StateKey;
 pub use result::{CacheHints, CacheScope};
+pub use server::Server;
 pub use session::{ErrorInfo, HandlerFailure, Outbound, OutgoingMessage};
 pub use typed::{
     AsyncHandler, Context, Elicited, FromContext, FromRef, HandlerArguments, IntoCompletionResult, IntoDecision,
@@ -51,10 +52,10 @@ pub use typed::{
     ResourceRequest, ResourceTemplate, State, Tool, ToolRequest,
 };
 
-pub(crate) use facade::WeakServer;
 pub(crate) use handlers::Arrival;
 pub(crate) use lifespan::LifespanUse;
 pub(crate) use registry::{ListSet, MountSource, Offers, RemoteServer, ToolTasks};
+pub(crate) use server::WeakServer;
 pub(crate) use session::{
     Announce, Announcement, Announcer, Arriving, Connection, ConversationStart, Origin, PendingNotifications,
     Rehearsal, SessionChange, SharedState,

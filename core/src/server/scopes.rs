@@ -1,8 +1,8 @@
 //! Which scopes a message needs, known before it is served (AUS-10).
 
 use super::{
-    facade::Server,
     registry::{Category, CompletionTarget},
+    server::Server,
 };
 use crate::protocol::{
     envelope::{Frame, Message, Request},

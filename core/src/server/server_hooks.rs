@@ -1,14 +1,14 @@
 //! The hooks of a server that are set before it is built.
 
 use super::{
-    handlers::ToolError,
+    handlers::{CallInfo, ToolError},
     lifespan::{LifespanFunctions, ServerLifespan},
-    typed::Context,
 };
+use crate::protocol::RawJson;
 use std::sync::Arc;
 
-/// A function that gets the failures of handlers.
-type ErrorHook = Box<dyn Fn(&ToolError, &Context) + Send + Sync>;
+/// A function that gets the failures of handlers, each with its call and the input of the call.
+type ErrorHook = Box<dyn Fn(&ToolError, &CallInfo, &RawJson) + Send + Sync>;
 
 /// The hooks that are being collected for a server.
 #[derive(Default)]

@@ -20,7 +20,6 @@ use crate::{
         },
         lifespan::LifespanValue,
         options::ServerOptions,
-        typed::Context,
     },
     sync::Mutex,
     telemetry::{OperationStart, RunningOperation},
@@ -89,9 +88,9 @@ impl PendingCall {
             rehearsal.note(self.mapper.name(), &error);
         }
         if let Some(hooks) = hooks {
-            let context = Context::new(CallInfo::new(Arc::clone(self) as _), input.clone());
+            let call = CallInfo::new(Arc::clone(self) as _);
             for hook in hooks {
-                if catch_unwind(AssertUnwindSafe(|| hook(&error, &context))).is_err() {
+                if catch_unwind(AssertUnwindSafe(|| hook(&error, &call, input))).is_err() {
                     tracing::error!(target: "trunkline::server::request", "a function of on_error panicked");
                 }
             }
