@@ -2,7 +2,10 @@
 //! the whole, and back.
 
 use super::names;
-use crate::protocol::{RawJson, RpcError, meta, method};
+use crate::protocol::{
+    RawJson, RpcError, meta,
+    method::{self, Method, ResultUris},
+};
 use indexmap::IndexMap;
 use memchr::memmem;
 use serde::Serialize;
@@ -58,12 +61,7 @@ pub(crate) fn descriptor(
     prefix: &str,
     mut item: ObjectMembers,
 ) -> Result<(ObjectMembers, Option<(String, String)>), RewriteError> {
-    let member = match method {
-        method::RESOURCES_LIST | method::SKILLS_LIST => URI,
-        method::RESOURCES_TEMPLATES_LIST => "uriTemplate",
-        method::TASKS_LIST => TASK_ID,
-        _ => NAME,
-    };
+    let member = Method::item_key(method).unwrap_or(NAME);
     let own = text(&item, member).ok_or_else(|| RewriteError::Nameless((method.to_owned(), member)))?;
     if member == TASK_ID {
         set(&mut item, member, &names::public_task(prefix, &own))?;
@@ -71,7 +69,7 @@ pub(crate) fn descriptor(
     }
     if member != NAME {
         set(&mut item, member, &names::public_uri(prefix, &own))?;
-        if method == method::SKILLS_LIST {
+        if Method::result_uris(method) == Some(ResultUris::Skill) {
             let _ = in_skill(&mut item, prefix);
         }
         return Ok((item, None));
@@ -115,20 +113,19 @@ pub(crate) fn result(method: &str, prefix: &str, result: RawJson) -> RawJson {
     if memmem::find(result.as_bytes(), br#""uri""#).is_none() {
         return result;
     }
-    let rewritten = match method {
-        method::TOOLS_CALL => in_list(&result, "content", |block| in_block(block, prefix)),
-        method::PROMPTS_GET => in_list(&result, "messages", |message| {
+    let rewritten = match Method::result_uris(method) {
+        Some(ResultUris::Content) => in_list(&result, "content", |block| in_block(block, prefix)),
+        Some(ResultUris::Messages) => in_list(&result, "messages", |message| {
             let mut block: ObjectMembers = serde_json::from_str(message.get("content")?.get()).ok()?;
             in_block(&mut block, prefix)?;
             set(message, "content", &block).ok()
         }),
-        method::RESOURCES_READ => in_list(&result, "contents", |contents| in_contents(contents, prefix)),
-        method::RESOURCES_DIRECTORY_READ => in_list(&result, "resources", |resource| in_contents(resource, prefix)),
-        method::SKILLS_GET => in_member(&result, "skill", |skill| {
+        Some(ResultUris::Items(list)) => in_list(&result, list, |item| in_contents(item, prefix)),
+        Some(ResultUris::Skill) => in_member(&result, "skill", |skill| {
             in_contents(skill, prefix)?;
             in_skill(skill, prefix)
         }),
-        _ => None,
+        None => None,
     };
     rewritten.unwrap_or(result)
 }

@@ -2,7 +2,10 @@
 
 use super::attributes::{Attribute, key};
 use crate::{
-    protocol::{RawJson, RequestId, Revision, TraceContext, method},
+    protocol::{
+        RawJson, RequestId, Revision, TraceContext,
+        method::{Method, Target},
+    },
     wire_log::Transport,
 };
 use serde::Deserialize;
@@ -142,13 +145,14 @@ impl OperationStart {
     ) -> Self {
         let method = method.into();
         let mut name = method.to_string();
-        let target = target(&method, params);
+        let kind_of_target = Method::target(&method);
+        let target = kind_of_target.zip(params).and_then(|(kind, params)| target(kind, params));
         if let Some(Attribute { key: key::TOOL | key::PROMPT, value: super::AttributeValue::Text(target) }) = &target {
             name = format!("{method} {target}");
         }
         let mut attributes = vec![Attribute::new(key::METHOD, method.clone())];
         attributes.extend(target);
-        if method == method::TOOLS_CALL {
+        if kind_of_target == Some(Target::Tool) {
             attributes.push(Attribute::new(key::OPERATION, "execute_tool"));
         }
         attributes.extend(id.map(request_id));
@@ -179,9 +183,9 @@ pub(super) fn request_id(id: &RequestId) -> Attribute {
 }
 
 /// The tool, prompt or resource that a request is about.
-fn target(method: &str, params: Option<&RawJson>) -> Option<Attribute> {
+fn target(kind: Target, params: &RawJson) -> Option<Attribute> {
     #[derive(Deserialize)]
-    struct Target {
+    struct TargetParams {
         name: Option<String>,
         uri: Option<String>,
         #[serde(rename = "ref")]
@@ -191,21 +195,20 @@ fn target(method: &str, params: Option<&RawJson>) -> Option<Attribute> {
     struct Reference {
         name: Option<String>,
     }
-    let (key, of): (_, fn(Target) -> Option<String>) = match method {
-        method::TOOLS_CALL => (key::TOOL, |target| target.name),
-        method::PROMPTS_GET => (key::PROMPT, |target| target.name),
-        method::COMPLETION_COMPLETE => (key::PROMPT, |target| target.reference?.name),
-        method::RESOURCES_READ | method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE => {
-            (key::RESOURCE, |target| target.uri)
-        }
-        _ => return None,
+    let (key, of): (_, fn(TargetParams) -> Option<String>) = match kind {
+        Target::Tool => (key::TOOL, |params| params.name),
+        Target::Prompt => (key::PROMPT, |params| params.name),
+        Target::Completion => (key::PROMPT, |params| params.reference?.name),
+        Target::Resource | Target::Subscription => (key::RESOURCE, |params| params.uri),
+        Target::Task => return None,
     };
-    Some(Attribute::new(key, of(params?.parse().ok()?)?))
+    Some(Attribute::new(key, of(params.parse().ok()?)?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::method;
     use serde_json::json;
 
     #[test]

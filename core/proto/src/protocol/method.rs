@@ -2,7 +2,9 @@
 
 use super::extension::{self, Extension};
 use super::revision::Revision;
+use ResultUris::*;
 use Revision::*;
+use Target::*;
 
 /// The sender of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -11,6 +13,48 @@ pub enum Sender {
     Client,
     /// The side that offers.
     Server,
+}
+
+/// The feature that a request is about. A parameter names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// A tool.
+    Tool,
+    /// A prompt.
+    Prompt,
+    /// A resource, registered or of a template.
+    Resource,
+    /// A resource that its caller has subscribed to.
+    Subscription,
+    /// A prompt or a resource template with the argument to complete.
+    Completion,
+    /// A task.
+    Task,
+}
+
+impl Target {
+    /// The parameter that names it.
+    pub const fn parameter(self) -> &'static str {
+        match self {
+            Self::Tool | Self::Prompt => "name",
+            Self::Resource | Self::Subscription => "uri",
+            Self::Completion => "ref",
+            Self::Task => "taskId",
+        }
+    }
+}
+
+/// The URIs of resources in a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResultUris {
+    /// In the blocks of `content`.
+    Content,
+    /// In the block of each of the `messages`.
+    Messages,
+    /// In each item of a list of this name.
+    Items(&'static str),
+    /// Of a `skill` and of its files.
+    Skill,
 }
 
 /// A row of the method table.
@@ -24,6 +68,8 @@ pub struct Method {
     pub senders: &'static [Sender],
     /// The first and last revision that has it.
     pub span: (Revision, Revision),
+    /// The feature that it is about; `None` for lists, and for what is about the whole connection.
+    pub target: Option<Target>,
     /// The parameter that HTTP mirrors in `Mcp-Name`.
     pub name_parameter: Option<&'static str>,
     /// The extension that brings it; `None` for the methods of the specification itself.
@@ -35,6 +81,10 @@ pub struct Method {
     /// The member of its result that holds a page of a list; `None` for what does not come in
     /// pages.
     pub list_member: Option<&'static str>,
+    /// The member by which the items of that list are known.
+    pub item_key: Option<&'static str>,
+    /// The URIs of resources in its result.
+    pub result_uris: Option<ResultUris>,
 }
 
 /// Request or notification.
@@ -64,7 +114,7 @@ impl Method {
     /// Returns whether the protocol has a method of this name: any revision, either side. Other
     /// names are of extensions and vendors.
     pub fn is_of_protocol(name: &str) -> bool {
-        METHODS.iter().any(|method| method.name == name)
+        Self::rows(name).next().is_some()
     }
 
     /// Returns whether methods of the protocol begin with this and a slash, or are called so.
@@ -78,32 +128,60 @@ impl Method {
         request(name, CLIENT, ALL)
     }
 
+    fn rows(name: &str) -> impl Iterator<Item = &'static Self> {
+        METHODS.iter().filter(move |method| method.name == name)
+    }
+
+    /// The feature that a request of this method is about.
+    pub fn target(name: &str) -> Option<Target> {
+        Self::rows(name).find_map(|method| method.target)
+    }
+
+    /// The member by which the items of the list of this method are known.
+    pub fn item_key(name: &str) -> Option<&'static str> {
+        Self::rows(name).find_map(|method| method.item_key)
+    }
+
+    /// The URIs of resources in the result of this method.
+    pub fn result_uris(name: &str) -> Option<ResultUris> {
+        Self::rows(name).find_map(|method| method.result_uris)
+    }
+
+    /// The requests that clients send, in any revision, for tests that walk them.
+    #[doc(hidden)]
+    pub fn of_clients() -> impl Iterator<Item = &'static Method> {
+        let is_request = |method: &&Method| method.kind == MessageKind::Request;
+        METHODS.iter().filter(is_request).filter(|method| method.senders.contains(&Sender::Client))
+    }
+
     /// The parameter that `Mcp-Name` mirrors for a method, if any. Only revisions with that header
     /// have such methods.
     pub fn name_parameter(name: &str) -> Option<&'static str> {
-        METHODS.iter().find_map(|method| method.name_parameter.filter(|_| method.name == name))
+        Self::rows(name).find_map(|method| method.name_parameter)
     }
 
     /// The revisions that have a request which `sender` may send: the first and the last of each
     /// row.
     pub fn spans(name: &str, sender: Sender) -> impl Iterator<Item = (Revision, Revision)> {
-        let rows = METHODS.iter().filter(move |method| method.name == name && method.senders.contains(&sender));
-        rows.filter(|method| method.kind == MessageKind::Request).map(|method| method.span)
+        Self::rows(name)
+            .filter(move |method| method.senders.contains(&sender))
+            .filter(|method| method.kind == MessageKind::Request)
+            .map(|method| method.span)
     }
 
     /// Returns whether a request of this method may be answered by requests for input.
     pub fn may_need_input(name: &str) -> bool {
-        METHODS.iter().any(|method| method.name == name && method.takes_input)
+        Self::rows(name).any(|method| method.takes_input)
     }
 
     /// Returns whether the result of this method may be kept.
     pub fn is_cacheable(name: &str) -> bool {
-        METHODS.iter().any(|method| method.name == name && method.cacheable)
+        Self::rows(name).any(|method| method.cacheable)
     }
 
     /// The member that holds a page of the list that a method gives, if it gives one.
     pub fn list_member(name: &str) -> Option<&'static str> {
-        METHODS.iter().find_map(|method| method.list_member.filter(|_| method.name == name))
+        Self::rows(name).find_map(|method| method.list_member)
     }
 }
 
@@ -173,11 +251,14 @@ const fn row(name: &'static str, kind: MessageKind, senders: &'static [Sender], 
         kind,
         senders,
         span,
+        target: None,
         name_parameter: None,
         extension: None,
         cacheable: false,
         takes_input: false,
         list_member: None,
+        item_key: None,
+        result_uris: None,
     }
 }
 const fn request(name: &'static str, senders: &'static [Sender], span: (Revision, Revision)) -> Method {
@@ -188,14 +269,21 @@ const fn notification(name: &'static str, senders: &'static [Sender], span: (Rev
 }
 
 impl Method {
-    const fn named(self, parameter: &'static str) -> Self {
-        Self { name_parameter: Some(parameter), ..self }
+    const fn about(self, target: Target) -> Self {
+        Self { target: Some(target), ..self }
+    }
+    /// About a feature whose name HTTP mirrors.
+    const fn named(self, target: Target) -> Self {
+        Self { name_parameter: Some(target.parameter()), ..self.about(target) }
     }
     const fn cacheable(self) -> Self {
         Self { cacheable: true, ..self }
     }
-    const fn listing(self, member: &'static str) -> Self {
-        Self { list_member: Some(member), ..self }
+    const fn listing(self, member: &'static str, item_key: &'static str) -> Self {
+        Self { list_member: Some(member), item_key: Some(item_key), ..self }
+    }
+    const fn with_uris(self, uris: ResultUris) -> Self {
+        Self { result_uris: Some(uris), ..self }
     }
     const fn taking_input(self) -> Self {
         Self { takes_input: true, ..self }
@@ -206,8 +294,8 @@ impl Method {
 }
 
 static METHODS: &[Method] = &[
-    request(TOOLS_CALL, CLIENT, ALL).named("name").taking_input(),
-    request(TOOLS_LIST, CLIENT, ALL).cacheable().listing("tools"),
+    request(TOOLS_CALL, CLIENT, ALL).named(Tool).taking_input().with_uris(Content),
+    request(TOOLS_LIST, CLIENT, ALL).cacheable().listing("tools", "name"),
     notification(PROGRESS, BOTH, LEGACY),
     notification(PROGRESS, SERVER, MODERN),
     notification(CANCELLED, BOTH, ALL),
@@ -218,17 +306,17 @@ static METHODS: &[Method] = &[
     request(SUBSCRIPTIONS_LISTEN, CLIENT, MODERN),
     notification(SUBSCRIPTIONS_ACKNOWLEDGED, SERVER, MODERN),
     notification(TOOLS_LIST_CHANGED, SERVER, ALL),
-    request(RESOURCES_LIST, CLIENT, ALL).cacheable().listing("resources"),
-    request(RESOURCES_TEMPLATES_LIST, CLIENT, ALL).cacheable().listing("resourceTemplates"),
-    request(RESOURCES_READ, CLIENT, ALL).named("uri").cacheable().taking_input(),
-    request(RESOURCES_SUBSCRIBE, CLIENT, LEGACY),
-    request(RESOURCES_UNSUBSCRIBE, CLIENT, LEGACY),
+    request(RESOURCES_LIST, CLIENT, ALL).cacheable().listing("resources", "uri"),
+    request(RESOURCES_TEMPLATES_LIST, CLIENT, ALL).cacheable().listing("resourceTemplates", "uriTemplate"),
+    request(RESOURCES_READ, CLIENT, ALL).named(Resource).cacheable().taking_input().with_uris(Items("contents")),
+    request(RESOURCES_SUBSCRIBE, CLIENT, LEGACY).about(Resource),
+    request(RESOURCES_UNSUBSCRIBE, CLIENT, LEGACY).about(Subscription),
     notification(RESOURCES_UPDATED, SERVER, ALL),
     notification(RESOURCES_LIST_CHANGED, SERVER, ALL),
-    request(PROMPTS_LIST, CLIENT, ALL).cacheable().listing("prompts"),
-    request(PROMPTS_GET, CLIENT, ALL).named("name").taking_input(),
+    request(PROMPTS_LIST, CLIENT, ALL).cacheable().listing("prompts", "name"),
+    request(PROMPTS_GET, CLIENT, ALL).named(Prompt).taking_input().with_uris(Messages),
     notification(PROMPTS_LIST_CHANGED, SERVER, ALL),
-    request(COMPLETION_COMPLETE, CLIENT, ALL),
+    request(COMPLETION_COMPLETE, CLIENT, ALL).about(Completion),
     request(LOGGING_SET_LEVEL, CLIENT, LEGACY),
     notification(LOG_MESSAGE, SERVER, ALL),
     request(ROOTS_LIST, SERVER, LEGACY),
@@ -236,18 +324,21 @@ static METHODS: &[Method] = &[
     request(SAMPLING_CREATE_MESSAGE, SERVER, LEGACY),
     request(ELICITATION_CREATE, SERVER, (V2025_06_18, Revision::LATEST_LEGACY)),
     notification(ELICITATION_COMPLETE, SERVER, (V2025_11_25, V2025_11_25)),
-    request(TASKS_GET, BOTH, CORE_TASKS),
-    request(TASKS_RESULT, BOTH, CORE_TASKS),
-    request(TASKS_CANCEL, BOTH, CORE_TASKS),
-    request(TASKS_LIST, BOTH, CORE_TASKS).listing("tasks"),
+    request(TASKS_GET, BOTH, CORE_TASKS).about(Task),
+    request(TASKS_RESULT, BOTH, CORE_TASKS).about(Task),
+    request(TASKS_CANCEL, BOTH, CORE_TASKS).about(Task),
+    request(TASKS_LIST, BOTH, CORE_TASKS).listing("tasks", "taskId"),
     notification(TASKS_STATUS, BOTH, CORE_TASKS),
-    request(TASKS_GET, CLIENT, MODERN).named("taskId").of(&extension::TASKS),
-    request(TASKS_UPDATE, CLIENT, MODERN).named("taskId").of(&extension::TASKS),
-    request(TASKS_CANCEL, CLIENT, MODERN).named("taskId").of(&extension::TASKS),
+    request(TASKS_GET, CLIENT, MODERN).named(Task).of(&extension::TASKS),
+    request(TASKS_UPDATE, CLIENT, MODERN).named(Task).of(&extension::TASKS),
+    request(TASKS_CANCEL, CLIENT, MODERN).named(Task).of(&extension::TASKS),
     notification(TASKS_CHANGED, SERVER, MODERN).of(&extension::TASKS),
-    request(SKILLS_LIST, CLIENT, MODERN).cacheable().of(&extension::SKILLS).listing("skills"),
-    request(SKILLS_GET, CLIENT, MODERN).cacheable().of(&extension::SKILLS),
-    request(RESOURCES_DIRECTORY_READ, CLIENT, MODERN).of(&extension::SKILLS).listing("resources"),
+    request(SKILLS_LIST, CLIENT, MODERN).cacheable().of(&extension::SKILLS).listing("skills", "uri").with_uris(Skill),
+    request(SKILLS_GET, CLIENT, MODERN).cacheable().of(&extension::SKILLS).with_uris(Skill),
+    request(RESOURCES_DIRECTORY_READ, CLIENT, MODERN)
+        .of(&extension::SKILLS)
+        .listing("resources", "uri")
+        .with_uris(Items("resources")),
 ];
 
 #[cfg(test)]
@@ -307,6 +398,16 @@ mod tests {
         }
         assert_eq!(Method::name_parameter(RESOURCES_READ), Some("uri"));
         assert_eq!(Method::name_parameter(SKILLS_GET), None);
+    }
+
+    #[test]
+    fn each_request_of_clients_is_about_something_or_about_the_whole() {
+        let whole = [PING, DISCOVER, INITIALIZE, SUBSCRIPTIONS_LISTEN, LOGGING_SET_LEVEL, TASKS_LIST, SKILLS_GET];
+        for method in Method::of_clients() {
+            let known = [method.target.is_some(), method.list_member.is_some(), whole.contains(&method.name)];
+            assert!(known.contains(&true), "{} needs `about` or `listing`", method.name);
+            assert!(!method.takes_input || method.target.is_some(), "{}", method.name);
+        }
     }
 
     #[test]

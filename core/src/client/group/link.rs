@@ -8,7 +8,7 @@ use crate::{
     protocol::{
         RawJson, RequestId, Revision, RpcError,
         envelope::{Frame, FrameBounds, Message, Request, encode_error, encode_notification, encode_result},
-        method,
+        method::{self, MessageKind, Method, Sender, Target},
         model::Implementation,
     },
     race::unless,
@@ -148,58 +148,56 @@ impl GroupLink {
         // The token is the group's: each server gets one of its own.
         let token = rewriting::take_progress_token(&mut params)?;
         let progress = token.map(|token| (token, Arc::clone(&self.inbox)));
-        match &*method {
-            method::INITIALIZE => RawJson::from_value(&description()).map_err(read),
-            method::PING => Ok(RawJson::empty_object()),
-            method::TOOLS_LIST
-            | method::PROMPTS_LIST
-            | method::RESOURCES_LIST
-            | method::RESOURCES_TEMPLATES_LIST
-            | method::TASKS_LIST => self.members.list(&method).await,
-            method::TASKS_GET | method::TASKS_RESULT | method::TASKS_CANCEL => {
+        let of_legacy = Method::find(&method, MessageKind::Request, Sender::Client, Revision::LATEST_LEGACY);
+        match (&*method, of_legacy.and_then(|row| row.target)) {
+            (method::INITIALIZE, _) => RawJson::from_value(&description()).map_err(read),
+            (method::PING, _) => Ok(RawJson::empty_object()),
+            (method::LOGGING_SET_LEVEL, _) => {
+                let level = params.get("level").and_then(|level| serde_json::from_str(level.get()).ok());
+                let unknown = || ClientError::Invalid("logging/setLevel needs a known \"level\"".to_owned());
+                self.members.set_log_level(level.ok_or_else(unknown)?).await;
+                Ok(RawJson::empty_object())
+            }
+            (_, Some(Target::Task)) => {
                 let id = rewriting::text(&params, "taskId").unwrap_or_default();
                 let owner = self.members.owner_of_task(&id)?;
                 let options = request_options(None);
                 self.tasks.ask(&method, &params, owner, self.members.changes(), &options).await
             }
-            method::TOOLS_CALL | method::PROMPTS_GET => {
-                let list = if &*method == method::TOOLS_CALL { method::TOOLS_LIST } else { method::PROMPTS_LIST };
+            (_, Some(target @ (Target::Tool | Target::Prompt))) => {
+                let is_tool = target == Target::Tool;
+                let list = if is_tool { method::TOOLS_LIST } else { method::PROMPTS_LIST };
                 let name = rewriting::text(&params, "name").unwrap_or_default();
                 let (member, own) = self.members.owner_of_name(&name, list).await?;
                 rewriting::set(&mut params, "name", &own)?;
-                if &*method == method::TOOLS_CALL && params.contains_key("task") {
+                if is_tool && params.contains_key("task") {
                     let _in_flight = member.in_flight(id);
                     let client = member.client(self.members.changes()).await?;
                     return self.tasks.start(&member, &client, &params, request_options(progress)).await;
                 }
                 self.forward(&member, id, &method, &params, progress).await
             }
-            method::RESOURCES_READ => {
-                let (member, own) = self.of_uri(&params)?;
-                rewriting::set(&mut params, "uri", &own)?;
-                self.forward(&member, id, &method, &params, progress).await
-            }
-            method::RESOURCES_SUBSCRIBE => {
+            (method::RESOURCES_SUBSCRIBE, _) => {
                 let (member, own) = self.of_uri(&params)?;
                 member.subscribe(&own, self.members.changes()).await?;
                 Ok(RawJson::empty_object())
             }
-            method::RESOURCES_UNSUBSCRIBE => {
+            (_, Some(Target::Resource)) => {
+                let (member, own) = self.of_uri(&params)?;
+                rewriting::set(&mut params, "uri", &own)?;
+                self.forward(&member, id, &method, &params, progress).await
+            }
+            (_, Some(Target::Subscription)) => {
                 let (member, own) = self.of_uri(&params)?;
                 member.unsubscribe(&own);
                 Ok(RawJson::empty_object())
             }
-            method::COMPLETION_COMPLETE => {
+            (_, Some(Target::Completion)) => {
                 let member = self.of_reference(&mut params).await?;
                 self.forward(&member, id, &method, &params, progress).await
             }
-            method::LOGGING_SET_LEVEL => {
-                let level = params.get("level").and_then(|level| serde_json::from_str(level.get()).ok());
-                let unknown = || ClientError::Invalid("logging/setLevel needs a known \"level\"".to_owned());
-                self.members.set_log_level(level.ok_or_else(unknown)?).await;
-                Ok(RawJson::empty_object())
-            }
-            _ => Err(ClientError::Invalid(format!(
+            (_, None) if of_legacy.is_some_and(|row| row.list_member.is_some()) => self.members.list(&method).await,
+            (_, None) => Err(ClientError::Invalid(format!(
                 "A group does not pass on {method} (request {id}): use a client of the one server that it is for"
             ))),
         }

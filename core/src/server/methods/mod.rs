@@ -44,3 +44,19 @@ pub(super) fn route(method: &str) -> Route {
         _ => requests::serve,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::method::Method;
+
+    #[test]
+    fn each_request_of_clients_has_a_function() {
+        // The engine answers these.
+        let of_engine = [method::INITIALIZE, method::PING, method::SUBSCRIPTIONS_LISTEN];
+        for method in Method::of_clients().filter(|method| !of_engine.contains(&method.name)) {
+            let is_served = !std::ptr::fn_addr_eq(route(method.name), requests::serve as Route);
+            assert!(is_served, "{} is missing in the table of server/methods/mod.rs", method.name);
+        }
+    }
+}
