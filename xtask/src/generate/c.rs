@@ -459,86 +459,84 @@ fn is_one_by_one(field: &Field) -> bool {
 /// The setter of an option: its name behind that of its object, its comment, arguments and effect.
 fn setter(source: &Source, field: &Field) -> Json {
     let Source { place, note, .. } = source;
-    let Field { json, doc, .. } = field;
-    let typed = place.starts_with(TYPED);
-    let member = match json.as_str() {
+    let member = match field.json.as_str() {
         // A macro of stdio.h.
         "stderr" => "destination".to_owned(),
         // A keyword since C++20.
         "requires" => "capabilities".to_owned(),
-        _ => snake(json),
+        json => snake(json),
     };
-    let function = setter_name(field);
-    let singular = singular_of(&member);
-    let (doc, arguments, change) = match &field.ty {
-        Type::Duration if typed => {
-            let doc = with_default(field, &sets(doc));
-            let change = format!("{} = Some(Time::from_millis({member}).0)", field.name);
-            (doc, format!("{member}: u64,"), change)
-        }
-        Type::String if typed => {
-            let change = format!("{} = Some(text!({member}).into())", field.name);
-            (sets(doc), format!("{member}: trunkline_str,"), change)
-        }
-        Type::Json if typed => {
-            let change = format!("{} = Some(parsed(\"{member}\", text!({member}))?)", field.name);
-            (format!("{} JSON.", sets(doc)), format!("{member}: trunkline_str,"), change)
-        }
-        Type::Map(_) if typed => {
-            let change = format!("{} = Some(object(\"{member}\", text!({member}))?)", field.name);
-            let doc = format!("{} A JSON object.", sets(doc));
-            (doc, format!("{member}: trunkline_str,"), change)
-        }
-        Type::Boolean => {
-            let stated = ["Whether ", "`true` if "].iter().find_map(|start| doc.strip_prefix(start));
-            let sentence = match stated {
-                Some(rest) => rest.to_owned(),
-                None if doc.starts_with("The ") || doc.starts_with("On ") => lowered(doc),
-                None => format!("to {}", lowered(doc)),
-            };
-            let doc = with_default(field, &format!("Sets whether {sentence}"));
-            let change =
-                if typed { format!("{} = {member}", field.name) } else { format!("put(\"{json}\", {member})") };
-            (doc, format!("{member}: bool,"), change)
-        }
-        Type::Integer | Type::Duration => {
-            let doc = with_default(field, &sets(doc));
-            (doc, format!("{member}: u64,"), format!("put(\"{json}\", {member})"))
-        }
-        Type::List(_) if is_one_by_one(field) => {
-            let change = format!("push(\"{json}\", text!({singular}))?");
-            (adds(doc), format!("{singular}: trunkline_str,"), change)
-        }
-        // Settings by name.
-        Type::Map(_) | Type::Object if is_by_name(field) => {
-            let (value, text) = match &field.ty {
-                Type::Map(values) if **values == Type::String => ("value", "text!(value)".to_owned()),
-                _ => ("settings", "parsed(\"settings\", text!(settings))?".to_owned()),
-            };
-            let more = if value == "settings" { " The settings are a JSON object." } else { "" };
-            let doc = format!("{}{more}", adds(doc));
-            let change = format!("put_in(\"{json}\", text!(name), {text})?");
-            (doc, format!("name: trunkline_str,\n{value}: trunkline_str,"), change)
-        }
-        Type::String | Type::Values(_) => {
-            let doc = with_default(field, &sets(doc));
-            let change = format!("put(\"{json}\", text!({member}))");
-            (doc, format!("{member}: trunkline_str,"), change)
-        }
-        Type::Model(_) if is_text_model(field) => {
-            let doc = with_default(field, &sets(doc));
-            let change = format!("put(\"{json}\", text!({member}))");
-            (doc, format!("{member}: trunkline_str,"), change)
-        }
-        _ => {
-            let form = if matches!(field.ty, Type::List(_)) { "A JSON array." } else { "JSON." };
-            let doc = format!("{} {form}", sets(doc));
-            let change = format!("put(\"{json}\", parsed(\"{member}\", text!({member}))?)");
-            (doc, format!("{member}: trunkline_str,"), change)
-        }
+    let (doc, arguments, change) = match place.starts_with(TYPED) {
+        true => typed_setter(field, &member),
+        false => json_setter(field, &member),
     };
     let change = format!("options.{place}.{change}");
-    json!({ "function": function, "doc": doc + note, "arguments": arguments, "change": change })
+    json!({ "function": setter_name(field), "doc": doc + note, "arguments": arguments, "change": change })
+}
+
+/// The comment, the arguments and the effect on a typed member of a message.
+fn typed_setter(field: &Field, member: &str) -> (String, String, String) {
+    let (doc, ty, value) = match &field.ty {
+        Type::Boolean => (sets_whether(field), "bool", member.to_owned()),
+        Type::Duration => {
+            (with_default(field, &sets(&field.doc)), "u64", format!("Some(Time::from_millis({member}).0)"))
+        }
+        Type::Json => {
+            let value = format!("Some(parsed(\"{member}\", text!({member}))?)");
+            (format!("{} JSON.", sets(&field.doc)), "trunkline_str", value)
+        }
+        Type::Map(_) => {
+            let value = format!("Some(object(\"{member}\", text!({member}))?)");
+            (format!("{} A JSON object.", sets(&field.doc)), "trunkline_str", value)
+        }
+        _ => (sets(&field.doc), "trunkline_str", format!("Some(text!({member}).into())")),
+    };
+    (doc, format!("{member}: {ty},"), format!("{} = {value}", field.name))
+}
+
+/// The comment, the arguments and the effect on an object of JSON.
+fn json_setter(field: &Field, member: &str) -> (String, String, String) {
+    let Field { json, doc, ty, .. } = field;
+    let put = |ty: &str, value: &str| (format!("{member}: {ty},"), format!("put(\"{json}\", {value})"));
+    let (doc, (arguments, change)) = match ty {
+        Type::Boolean => (sets_whether(field), put("bool", member)),
+        Type::Integer | Type::Duration => (with_default(field, &sets(doc)), put("u64", member)),
+        Type::List(_) if is_one_by_one(field) => {
+            let singular = singular_of(member);
+            let change = format!("push(\"{json}\", text!({singular}))?");
+            (adds(doc), (format!("{singular}: trunkline_str,"), change))
+        }
+        // Settings by name.
+        Type::Map(values) if **values == Type::String => {
+            let change = format!("put_in(\"{json}\", text!(name), text!(value))?");
+            (adds(doc), ("name: trunkline_str, value: trunkline_str,".to_owned(), change))
+        }
+        Type::Map(_) | Type::Object if is_by_name(field) => {
+            let change = format!("put_in(\"{json}\", text!(name), parsed(\"settings\", text!(settings))?)?");
+            let doc = format!("{} The settings are a JSON object.", adds(doc));
+            (doc, ("name: trunkline_str, settings: trunkline_str,".to_owned(), change))
+        }
+        ty if matches!(ty, Type::String | Type::Values(_)) || is_text_model(field) => {
+            (with_default(field, &sets(doc)), put("trunkline_str", &format!("text!({member})")))
+        }
+        ty => {
+            let form = if matches!(ty, Type::List(_)) { "A JSON array." } else { "JSON." };
+            let value = format!("parsed(\"{member}\", text!({member}))?");
+            (format!("{} {form}", sets(doc)), put("trunkline_str", &value))
+        }
+    };
+    (doc, arguments, change)
+}
+
+/// The comment on a switch.
+fn sets_whether(field: &Field) -> String {
+    let doc = &field.doc;
+    let sentence = match ["Whether ", "`true` if "].iter().find_map(|start| doc.strip_prefix(start)) {
+        Some(rest) => rest.to_owned(),
+        None if doc.starts_with("The ") || doc.starts_with("On ") => lowered(doc),
+        None => format!("to {}", lowered(doc)),
+    };
+    with_default(field, &format!("Sets whether {sentence}"))
 }
 
 /// The setter of options that are set together. Empty texts leave the default.

@@ -1,7 +1,5 @@
 //! The declaration of the surface as the program `surface` prints it.
-//!
-//! Not every renderer needs every member.
-#![allow(dead_code)]
+//! These are the parts that Rust reads; templates get the whole.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,30 +7,18 @@ use serde_json::{Map, Value};
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Surface {
-    /// Every revision of the protocol, oldest first.
-    pub(crate) revisions: Vec<String>,
     pub(crate) errors: Vec<ErrorKind>,
     pub(crate) error_codes: Vec<ProtocolErrorCode>,
-    pub(crate) codes: ErrorCodes,
     pub(crate) shapes: Vec<Shape>,
     pub(crate) options: Vec<Record>,
     pub(crate) messages: Vec<Record>,
     /// Behind the models that they need themselves.
     pub(crate) models: Vec<Model>,
     pub(crate) operations: Vec<Operation>,
-    /// Methods of requests that the waist alone knows.
-    pub(crate) waist_methods: Vec<String>,
     /// The requests of servers that a host answers.
     pub(crate) host: Vec<HostOperation>,
-    /// The functions of a transport of the host's own.
-    pub(crate) channel: Vec<ChannelFunction>,
     /// The functions of a store of the host's own.
     pub(crate) store: Vec<ChannelFunction>,
-    /// The operations of a group.
-    pub(crate) group: Vec<GroupOperation>,
-    /// The facts about a call, a connection and a token to verify.
-    pub(crate) facts: Vec<Record>,
-    pub(crate) notifications: Vec<Notification>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -62,16 +48,6 @@ pub(crate) struct ProtocolErrorCode {
     pub(crate) number: i64,
     pub(crate) doc: String,
     pub(crate) remedy: String,
-}
-
-/// The JSON-RPC codes that packages put into errors of their own.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ErrorCodes {
-    /// Of errors that a handler makes without a code.
-    pub(crate) internal_error: i64,
-    /// Of answers of clients that do not fit.
-    pub(crate) invalid_request: i64,
 }
 
 /// A way from the bytes of an answer to a result.
@@ -131,11 +107,6 @@ impl ObjectModel {
 }
 
 impl Surface {
-    /// The events of the waist with their numbers.
-    pub(crate) fn events(&self) -> impl Iterator<Item = (&Record, u8)> {
-        self.messages.iter().filter_map(|message| Some((message, message.number?)))
-    }
-
     /// The object of that name.
     pub(crate) fn object(&self, name: &str) -> Option<&ObjectModel> {
         self.models.iter().find_map(|model| match model {
@@ -161,20 +132,6 @@ pub(crate) struct ValuesModel {
 #[derive(Debug, Deserialize)]
 pub(crate) struct UnionModel {
     pub(crate) name: String,
-    pub(crate) doc: String,
-    /// The member that tells the variants apart; `None`: each has a member of its own name that the
-    /// others lack.
-    pub(crate) tag: Option<String>,
-    pub(crate) variants: Vec<Variant>,
-    /// `true` if objects of other kinds may come.
-    pub(crate) open: bool,
-}
-
-#[derive(Debug, Deserialize)]
-pub(crate) struct Variant {
-    pub(crate) tag: String,
-    #[serde(rename = "type")]
-    pub(crate) model: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -189,73 +146,20 @@ pub(crate) struct Operation {
     pub(crate) fixed: Map<String, Value>,
     /// The model of the result; `None`: it says nothing.
     pub(crate) result: Option<String>,
-    /// The member of the result that holds a page of a list.
-    pub(crate) list: Option<String>,
-    /// The model of the items of that list.
-    pub(crate) item: Option<String>,
-    pub(crate) since: Option<String>,
-    pub(crate) until: Option<String>,
-    /// `true` if progress is worth asking for.
-    pub(crate) progress: bool,
-    /// `true` if a server may answer by requests for input.
-    pub(crate) input: bool,
-    /// `true` if the client may keep the result.
-    pub(crate) kept: bool,
 }
 
 /// A request of a server that the host of a client answers, or a function of the host for the
 /// authorization of the client.
 #[derive(Debug, Deserialize)]
 pub(crate) struct HostOperation {
-    /// In snake case, such as `elicit_url`; the name of its calls on the waist.
-    pub(crate) name: String,
-    pub(crate) doc: String,
-    /// Of a request of the server.
-    pub(crate) method: Option<String>,
     /// The model of the parameters.
     pub(crate) params: String,
-    /// The model of the result, if there is one.
-    pub(crate) result: Option<String>,
-}
-
-/// A request that a connection to a group answers itself.
-#[derive(Debug, Deserialize)]
-pub(crate) struct GroupOperation {
-    /// In snake case, such as `add_server`; its method on the waist.
-    pub(crate) name: String,
-    pub(crate) doc: String,
-    pub(crate) params: Vec<Field>,
-    /// The model of the result; `None`: it says nothing.
-    pub(crate) result: Option<String>,
 }
 
 /// A function of a transport or a store of the host's own.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ChannelFunction {
-    /// In snake case, such as `transport_send`; the name of its calls on the waist.
-    pub(crate) name: String,
-    pub(crate) doc: String,
     pub(crate) params: Vec<Field>,
-    /// The member of the result, if there is one.
-    pub(crate) result: Vec<Field>,
-}
-
-impl ChannelFunction {
-    /// The name of the method of a transport or a store.
-    pub(crate) fn method(&self) -> &str {
-        self.name.split_once('_').map_or(&*self.name, |(_, method)| method)
-    }
-}
-
-/// A notification that a client receives.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Notification {
-    /// In snake case, such as `tools_changed`.
-    pub(crate) name: String,
-    pub(crate) doc: String,
-    pub(crate) method: String,
-    /// The model of the parameters, if there are any.
-    pub(crate) params: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -1,5 +1,4 @@
 //! Texts that several renderers make.
-#![allow(dead_code)]
 
 /// `list_resources` as `listResources`.
 pub(crate) fn camel(snake: &str) -> String {
