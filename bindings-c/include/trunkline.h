@@ -99,7 +99,9 @@
 
 /** The progress of a request. */
 #define TRUNKLINE_NOTIFICATION_PROGRESS "notifications/progress"
-/** A log message of the server. */
+/** A log message of the server.
+ *
+ * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead. */
 #define TRUNKLINE_NOTIFICATION_LOG "notifications/message"
 /** The tools of the server have changed. */
 #define TRUNKLINE_NOTIFICATION_TOOLS_CHANGED "notifications/tools/list_changed"
@@ -1722,6 +1724,8 @@ trunkline_result trunkline_call_progress(trunkline_call *call,
  * Sends a log message to the client of the call, if it wants messages of that level: "debug",
  * "info", "notice", "warning", "error", "critical", "alert" or "emergency". Never blocks.
  *
+ * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
+ *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
  */
@@ -1732,6 +1736,8 @@ trunkline_result trunkline_call_log(trunkline_call *call,
 /**
  * Sends a log message with any JSON as data and the name of a logger, which may be empty.
  * Otherwise like `trunkline_call_log`.
+ *
+ * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
@@ -1778,6 +1784,8 @@ trunkline_result trunkline_call_elicit(trunkline_call *call,
  * `callback` gets the CreateMessageResult as JSON; when, and with which failures, as with
  * `trunkline_call_start_request`. `destructor` fires exactly once, also if this function fails.
  *
+ * @deprecated Since 2026-07-28: call the API of a model provider instead.
+ *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_SUSPENDED,
  * TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
@@ -1795,6 +1803,8 @@ trunkline_result trunkline_call_sample(trunkline_call *call,
  * answer belongs to which request; if it is empty, requests are counted by kind. `callback` gets
  * the ListRootsResult as JSON; when, and with which failures, as with
  * `trunkline_call_start_request`. `destructor` fires exactly once, also if this function fails.
+ *
+ * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_SUSPENDED,
@@ -2926,6 +2936,8 @@ trunkline_result trunkline_client_options_set_capabilities(trunkline_client_opti
  * Sets the directories and files that servers may work in: their URIs begin with `file://`.
  * Without this option, servers cannot request roots. A JSON array.
  *
+ * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
+ *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
@@ -3090,6 +3102,8 @@ trunkline_result trunkline_client_options_set_validate_results(trunkline_client_
 /**
  * Sets the minimum severity of log messages requested from servers; by default, the server
  * decides: on 2026-07-28 it sends none.
+ *
+ * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3333,6 +3347,8 @@ trunkline_result trunkline_client_options_on_elicit_url(trunkline_client_options
  * `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
  * exactly once, when neither the options nor a client uses `user_data` any more.
  *
+ * @deprecated Since 2026-07-28: call the API of a model provider instead.
+ *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
  */
@@ -3347,6 +3363,8 @@ trunkline_result trunkline_client_options_on_sample(trunkline_client_options *op
  * CreateMessageResult by `trunkline_call_return_result`. The capability is declared to servers.
  * `destructor` fires exactly once, when neither the options nor a client uses `user_data` any
  * more.
+ *
+ * @deprecated Since 2026-07-28: call the API of a model provider instead.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3599,6 +3617,8 @@ trunkline_result trunkline_client_on_sample_with_tools(trunkline_client *client,
 /**
  * Changes the roots: `roots` is a JSON array of the specification's Root objects, whose URIs begin
  * with `file://`. A server of 2025-11-25 or older is notified; others ask again.
+ *
+ * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -4780,6 +4800,8 @@ trunkline_result trunkline_plain_call_progress(trunkline_call *call,
 
 /**
  * Sends a log message to the client of a call; see `trunkline_call_log`.
+ *
+ * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.

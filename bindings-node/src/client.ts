@@ -114,6 +114,7 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
    * Changes the roots. A server of a revision before 2026-07-28 is notified; others ask again.
    *
    * @throws {@link ClosedError} if the connection has ended.
+   * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
    */
   setRoots(roots: readonly Root[]): void {
     this.#connection.notify({ roots });

@@ -153,6 +153,7 @@ export class Context extends ClientRequests {
    * `logger` names a part of the server.
    *
    * @throws {@link InvalidArgumentError} if `data` has no JSON form.
+   * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
   log(level: LoggingLevel, data: unknown, logger?: string): void {
     this.#notify({ log: { level, data, logger } });
@@ -162,6 +163,7 @@ export class Context extends ClientRequests {
    * Logs on the level `debug`, as {@link log} does.
    *
    * @throws {@link InvalidArgumentError} if `data` has no JSON form.
+   * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
   debug(data: unknown, logger?: string): void {
     this.log("debug", data, logger);
@@ -171,6 +173,7 @@ export class Context extends ClientRequests {
    * Logs on the level `info`, as {@link log} does.
    *
    * @throws {@link InvalidArgumentError} if `data` has no JSON form.
+   * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
   info(data: unknown, logger?: string): void {
     this.log("info", data, logger);
@@ -180,6 +183,7 @@ export class Context extends ClientRequests {
    * Logs on the level `warning`, as {@link log} does.
    *
    * @throws {@link InvalidArgumentError} if `data` has no JSON form.
+   * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
   warning(data: unknown, logger?: string): void {
     this.log("warning", data, logger);
@@ -189,6 +193,7 @@ export class Context extends ClientRequests {
    * Logs on the level `error`, as {@link log} does.
    *
    * @throws {@link InvalidArgumentError} if `data` has no JSON form.
+   * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
   error(data: unknown, logger?: string): void {
     this.log("error", data, logger);

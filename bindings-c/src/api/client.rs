@@ -159,6 +159,8 @@ pub unsafe extern "C" fn trunkline_client_notify(
 
 /// Changes the roots: `roots` is a JSON array of the specification's Root objects, whose URIs begin
 /// with `file://`. A server of 2025-11-25 or older is notified; others ask again.
+///
+/// @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_set_roots(
     client: *mut trunkline_client,

@@ -30,6 +30,8 @@ pub unsafe extern "C" fn trunkline_call_progress(
 
 /// Sends a log message to the client of the call, if it wants messages of that level: "debug",
 /// "info", "notice", "warning", "error", "critical", "alert" or "emergency". Never blocks.
+///
+/// @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_log(
     call: *mut trunkline_call,
@@ -44,6 +46,8 @@ pub unsafe extern "C" fn trunkline_call_log(
 
 /// Sends a log message with any JSON as data and the name of a logger, which may be empty.
 /// Otherwise like `trunkline_call_log`.
+///
+/// @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_log_json(
     call: *mut trunkline_call,

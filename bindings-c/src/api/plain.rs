@@ -126,6 +126,8 @@ pub unsafe extern "C" fn trunkline_plain_call_progress(
 }
 
 /// Sends a log message to the client of a call; see `trunkline_call_log`.
+///
+/// @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_plain_call_log(
     call: *mut trunkline_call,

@@ -64,6 +64,8 @@ pub unsafe extern "C" fn trunkline_call_elicit(
 /// which answer belongs to which request; if it is empty, requests are counted by kind.
 /// `callback` gets the CreateMessageResult as JSON; when, and with which failures, as with
 /// `trunkline_call_start_request`. `destructor` fires exactly once, also if this function fails.
+///
+/// @deprecated Since 2026-07-28: call the API of a model provider instead.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_sample(
     call: *mut trunkline_call,
@@ -85,6 +87,8 @@ pub unsafe extern "C" fn trunkline_call_sample(
 /// answer belongs to which request; if it is empty, requests are counted by kind. `callback` gets
 /// the ListRootsResult as JSON; when, and with which failures, as with
 /// `trunkline_call_start_request`. `destructor` fires exactly once, also if this function fails.
+///
+/// @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_list_roots(
     call: *mut trunkline_call,

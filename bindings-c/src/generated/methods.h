@@ -34,7 +34,9 @@
 
 /** The progress of a request. */
 #define TRUNKLINE_NOTIFICATION_PROGRESS "notifications/progress"
-/** A log message of the server. */
+/** A log message of the server.
+ *
+ * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead. */
 #define TRUNKLINE_NOTIFICATION_LOG "notifications/message"
 /** The tools of the server have changed. */
 #define TRUNKLINE_NOTIFICATION_TOOLS_CHANGED "notifications/tools/list_changed"

@@ -719,6 +719,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_capabilities(
 
 /// Sets the directories and files that servers may work in: their URIs begin with `file://`.
 /// Without this option, servers cannot request roots. A JSON array.
+///
+/// @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_roots(
     options: *mut trunkline_client_options,
@@ -884,6 +886,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_validate_results(
 
 /// Sets the minimum severity of log messages requested from servers; by default, the server
 /// decides: on 2026-07-28 it sends none.
+///
+/// @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_log_level(
     options: *mut trunkline_client_options,

@@ -83,6 +83,8 @@ pub unsafe extern "C" fn trunkline_client_on_elicit_url(
 /// request, of a group with the `serverName`, as JSON, and answers with CreateMessageResult by
 /// `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
 /// exactly once, when neither the options nor a client uses `user_data` any more.
+///
+/// @deprecated Since 2026-07-28: call the API of a model provider instead.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_on_sample(
     options: *mut trunkline_client_options,
@@ -117,6 +119,8 @@ pub unsafe extern "C" fn trunkline_client_on_sample(
 /// CreateMessageResult by `trunkline_call_return_result`. The capability is declared to servers.
 /// `destructor` fires exactly once, when neither the options nor a client uses `user_data` any
 /// more.
+///
+/// @deprecated Since 2026-07-28: call the API of a model provider instead.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_on_sample_with_tools(
     options: *mut trunkline_client_options,

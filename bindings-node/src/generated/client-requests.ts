@@ -31,6 +31,8 @@ export function elicitUrl(message: string, url: string | URL, { elicitationId }:
  * Asks the client's model to continue a conversation. The response is a {@link
  * CreateMessageResult}.
  *
+ * @deprecated Since 2026-07-28: call the API of a model provider instead.
+ *
  * @param messages The conversation so far. A string is a message of the user.
  */
 export function sample(messages: string | SamplingMessage | readonly SamplingMessage[], params: SampleParams): InputRequest {
@@ -40,6 +42,8 @@ export function sample(messages: string | SamplingMessage | readonly SamplingMes
 /**
  * Asks for the directories and files that the client lets the server work in. The response is a
  * `ListRootsResult`.
+ *
+ * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
  */
 export function listRoots(): InputRequest {
   return { method: methods.listRoots };
@@ -195,6 +199,8 @@ export abstract class ClientRequests {
    * client that lacks the capability, or cannot be reached from this call, is a {@link
    * ProtocolError} at once.
    *
+   * @deprecated Since 2026-07-28: call the API of a model provider instead.
+   *
    * @param messages The conversation so far. A string is a message of the user.
    * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */
@@ -210,6 +216,8 @@ export abstract class ClientRequests {
    * again from the top and gets the response here. Side effects before it belong in `once`. A
    * client that lacks the capability, or cannot be reached from this call, is a {@link
    * ProtocolError} at once.
+   *
+   * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
    *
    * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
    */

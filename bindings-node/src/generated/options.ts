@@ -303,6 +303,8 @@ export interface ClientOptions {
   /**
    * The directories and files that servers may work in: their URIs begin with `file://`. Without
    * this option, servers cannot request roots.
+   *
+   * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
    */
   roots?: readonly Root[] | undefined;
   /**
@@ -373,6 +375,8 @@ export interface ClientOptions {
   /**
    * The minimum severity of log messages requested from servers; by default, the server decides: on
    * 2026-07-28 it sends none.
+   *
+   * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
   logLevel?: LoggingLevel | undefined;
   /** Maximum time to open the connection, for all attempts together. Default: 30,000 (30 s). */

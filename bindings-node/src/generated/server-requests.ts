@@ -9,9 +9,17 @@ export interface RequestHandlers {
   onElicit?: ((request: ElicitRequest, context: ServerRequestContext) => ElicitResult | Promise<ElicitResult>) | undefined;
   /** A server asks the user to open a page; nobody may open it without the user's consent. */
   onElicitUrl?: ((request: ElicitUrlRequest, context: ServerRequestContext) => ElicitUrlResult | Promise<ElicitUrlResult>) | undefined;
-  /** A server asks the model to continue a conversation. */
+  /**
+   * A server asks the model to continue a conversation.
+   *
+   * @deprecated Since 2026-07-28: call the API of a model provider instead.
+   */
   onSample?: ((request: SampleRequest, context: ServerRequestContext) => CreateMessageResult | Promise<CreateMessageResult>) | undefined;
-  /** A server asks the model to continue a conversation in which it may use tools. */
+  /**
+   * A server asks the model to continue a conversation in which it may use tools.
+   *
+   * @deprecated Since 2026-07-28: call the API of a model provider instead.
+   */
   onSampleWithTools?: ((request: SampleRequest, context: ServerRequestContext) => CreateMessageResult | Promise<CreateMessageResult>) | undefined;
   /**
    * Lets the user visit a page, on which the client is authorized, and gives the redirect that
@@ -54,7 +62,11 @@ export interface RequestHandlers {
 
 /** Handlers for the notifications of a server. */
 export interface NotificationHandlers {
-  /** A log message of the server. */
+  /**
+   * A log message of the server.
+   *
+   * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
+   */
   onLog?: ((params: LogMessage) => void) | undefined;
   /**
    * The tools of the server have changed. On revision 2026-07-28 and later this subscribes to

@@ -96,6 +96,8 @@ impl ClientBuilder {
 
     /// The directories and files that servers may work in; connecting fails if a URI does not begin
     /// with `file://`.
+    ///
+    /// Deprecated in 2026-07-28: use tool arguments, resource URIs or configuration instead.
     pub fn roots(self, roots: impl IntoIterator<Item = Root>) -> Self {
         let roots: Vec<_> = roots.into_iter().collect();
         Self { options: self.options.with_roots(roots), ..self }

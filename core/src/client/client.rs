@@ -189,6 +189,8 @@ impl Client {
     /// Changes the roots. Servers of the legacy era are notified; others see the new roots when
     /// they ask.
     ///
+    /// Deprecated in 2026-07-28: use tool arguments, resource URIs or configuration instead.
+    ///
     /// # Errors
     /// A URI that does not begin with `file://`, or that contains `..`; otherwise see
     /// [`Client::set_handlers`].

@@ -99,6 +99,8 @@ impl ClientHandlers {
     }
 
     /// Lets servers ask the model to continue a conversation.
+    ///
+    /// Deprecated in 2026-07-28: call the API of a model provider instead.
     pub fn on_sample<F, R, E>(self, handler: F) -> Self
     where
         F: Fn(SampleRequest) -> R + Send + Sync + 'static,
@@ -110,6 +112,8 @@ impl ClientHandlers {
 
     /// Lets servers ask the model to continue a conversation, with tools (2025-11-25 and later) or
     /// without.
+    ///
+    /// Deprecated in 2026-07-28: call the API of a model provider instead.
     pub fn on_sample_with_tools<F, R, E>(self, handler: F) -> Self
     where
         F: Fn(SampleRequest) -> R + Send + Sync + 'static,
@@ -120,6 +124,8 @@ impl ClientHandlers {
     }
 
     /// Receives log messages from servers. Must not block.
+    ///
+    /// Deprecated in 2026-07-28: log to standard error or through OpenTelemetry instead.
     pub fn on_log(self, handler: impl Fn(LogMessage) + Send + Sync + 'static) -> Self {
         self.on_notification(move |method, params| {
             if method == method::LOG_MESSAGE

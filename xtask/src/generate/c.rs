@@ -10,11 +10,14 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::surface::{ErrorKind, Field, Model, Operation, Presence, Surface, Type, Unit};
-use super::text::{prefixed, snake, wrapped};
+use super::text::{marked, prefixed, snake, wrapped};
 use super::{File, MARK, templates};
 use crate::workspace::Workspace;
 
 const FOLDER: &str = "bindings-c/src";
+
+/// The tag of documentation on what a revision deprecates.
+const DEPRECATED: &str = "@deprecated Since 2026-07-28: ";
 
 /// The width of a comment's text.
 const WIDTH: usize = 94;
@@ -49,6 +52,8 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) 
 fn environment(workspace: &Workspace) -> Result<Environment<'static>> {
     let mut environment = templates::environment(&workspace.path("xtask/src/generate/c"))?;
     environment.add_filter("comment", |text: String, indent: usize| comment(&text, indent));
+    let lines = |doc: &str| wrapped(&marked(doc, DEPRECATED), WIDTH).join("\n * ").replace(" \n", "\n");
+    environment.add_filter("lines", move |doc: String| lines(&doc));
     environment.add_filter("sets", |doc: String| sets(&doc));
     environment.add_filter("lowered", |doc: String| lowered(&doc));
     environment.add_filter("lists", |doc: String| lists(&doc));
@@ -69,7 +74,7 @@ struct Params {
 /// A comment of Rust, which becomes one of C. Items of lists begin with a hyphen.
 fn comment(text: &str, indent: usize) -> String {
     let mut lines = Vec::new();
-    for line in text.split('\n') {
+    for line in marked(text, DEPRECATED).split('\n') {
         let item = line.starts_with("- ");
         for (index, line) in wrapped(line, WIDTH - indent).into_iter().enumerate() {
             lines.push(if item && index > 0 { format!("  {line}") } else { line });

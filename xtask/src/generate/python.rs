@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::surface::{Caller, Field, Model, ObjectModel, Operation, Presence, Surface, Type, Unit};
-use super::text::{pascal, snake, wrapped};
+use super::text::{marked, pascal, snake, wrapped};
 use super::{File, MARK, templates};
 use crate::workspace::Workspace;
 
@@ -246,10 +246,22 @@ fn has_class(name: &str) -> bool {
         && BY_HAND.iter().all(|(by_hand, _)| *by_hand != name)
 }
 
+/// The directive of documentation on what a revision deprecates; its further lines are indented.
+const DEPRECATED: &str = ".. deprecated:: 2026-07-28 ";
+
 /// Lines between the quotes of a docstring, without the last ones.
 fn open_docstring(indent: usize, text: &str) -> String {
-    let lines = wrapped(&text.replace('\\', "\\\\"), PROSE - indent);
-    format!("{0}\"\"\"{1}", " ".repeat(indent), lines.join(&format!("\n{}", " ".repeat(indent))))
+    let text = marked(&text.replace('\\', "\\\\"), DEPRECATED);
+    let (text, directive) = text.split_at(text.find(DEPRECATED).unwrap_or(text.len()));
+    let mut lines = wrapped(text.trim_end(), PROSE - indent);
+    for line in wrapped(directive, PROSE - indent - 4).into_iter().filter(|line| !line.is_empty()) {
+        let is_first = line.starts_with(DEPRECATED);
+        lines.extend(is_first.then(String::new));
+        lines.push(if is_first { line } else { format!("    {line}") });
+    }
+    let margin = format!("\n{}", " ".repeat(indent));
+    let joined = lines.join(&margin).replace(&format!("{margin}\n"), "\n\n");
+    format!("{}\"\"\"{joined}", " ".repeat(indent))
 }
 
 fn docstring(indent: usize, text: &str) -> String {

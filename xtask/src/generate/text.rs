@@ -54,6 +54,19 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// The beginning of the sentence with which the declaration deprecates something.
+const DEPRECATED: &str = "Deprecated in 2026-07-28: ";
+
+/// Documentation whose first paragraph may hold a sentence that deprecates, with that sentence at its
+/// end in the form of a language: behind `mark`.
+pub(crate) fn marked(doc: &str, mark: &str) -> String {
+    let paragraph = doc.find("\n\n").unwrap_or(doc.len());
+    let Some(start) = doc[..paragraph].find(DEPRECATED) else { return doc.to_owned() };
+    let end = doc[start..paragraph].find(". ").map_or(paragraph, |length| start + length + 1);
+    let replacement = &doc[start + DEPRECATED.len()..end];
+    format!("{}{}\n\n{mark}{replacement}", doc[..start].trim_end(), &doc[end..])
+}
+
 /// Each line behind a prefix, without blanks at the ends of lines.
 pub(crate) fn prefixed(lines: &[String], prefix: &str) -> String {
     lines.iter().map(|line| format!("{}\n", format!("{prefix}{line}").trim_end())).collect()
@@ -70,6 +83,14 @@ mod tests {
             ("listResources".into(), "ListResources".into())
         );
         assert_eq!(snake("listResources"), "list_resources");
+    }
+
+    #[test]
+    fn deprecations_have_the_form_of_the_language() {
+        let doc = "Lists the roots. Deprecated in 2026-07-28: use arguments. Blocks.\n\n- `a`: A.";
+        let expected = "Lists the roots. Blocks.\n\n- `a`: A.\n\n@deprecated use arguments.";
+        assert_eq!(marked(doc, "@deprecated "), expected);
+        assert_eq!(marked("Lists.\n\n- Deprecated in 2026-07-28: b.", "@"), "Lists.\n\n- Deprecated in 2026-07-28: b.");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use minijinja::{Environment, context};
 use serde_json::json;
 
 use super::surface::{Caller, Field, Model, Operation, Presence, Record, Surface, Type, Unit, ValuesModel};
-use super::text::{camel, pascal, wrapped};
+use super::text::{camel, marked, pascal, wrapped};
 use super::{File, MARK, templates};
 use crate::workspace::Workspace;
 
@@ -330,6 +330,7 @@ fn tagged(indent: usize, docs: &[String]) -> String {
         if index == 1 {
             lines.push(String::new());
         }
+        let doc = marked(doc, "@deprecated Since 2026-07-28: ");
         lines.extend(wrapped(&doc.replace("*/", "*\\/"), width));
     }
     if let [line] = &lines[..]

@@ -199,6 +199,12 @@ macro_rules! described_operations {
 
 client_operations!(described_operations);
 
+/// Sentences of the documentation that deprecate something. Renderers of other languages write them in
+/// that language's form, such as `@deprecated`.
+const SAMPLING_DEPRECATED: &str = " Deprecated in 2026-07-28: call the API of a model provider instead.";
+const ROOTS_DEPRECATED: &str = " Deprecated in 2026-07-28: use tool arguments, resource URIs or configuration instead.";
+const LOGGING_DEPRECATED: &str = " Deprecated in 2026-07-28: log to standard error or through OpenTelemetry instead.";
+
 /// A notification that a client receives.
 #[derive(Debug)]
 pub struct ServerNotification {
@@ -222,7 +228,7 @@ pub static NOTIFICATIONS: &[ServerNotification] = &[
     },
     ServerNotification {
         name: "log",
-        doc: &[" A log message of the server."],
+        doc: &[" A log message of the server.", LOGGING_DEPRECATED],
         method: method::LOG_MESSAGE,
         params: Some(LogMessage::TYPE),
     },
@@ -281,13 +287,13 @@ pub static HANDLER: &[Operation] = &[
     },
     Operation {
         name: "sample",
-        doc: &[" Asks the client's model to continue a conversation."],
+        doc: &[" Asks the client's model to continue a conversation.", SAMPLING_DEPRECATED],
         params: OperationParams::Of(CreateMessageParams::TYPE),
         ..client_request(method::SAMPLING_CREATE_MESSAGE, CreateMessageResult::TYPE)
     },
     Operation {
         name: "list_roots",
-        doc: &[" Asks for the directories and files that the client lets the server work in."],
+        doc: &[" Asks for the directories and files that the client lets the server work in.", ROOTS_DEPRECATED],
         ..client_request(method::ROOTS_LIST, ListRootsResult::TYPE)
     },
 ];
@@ -329,7 +335,7 @@ pub static HOST: &[HostOperation] = &[
     HostOperation {
         operation: Operation {
             name: "sample",
-            doc: &[" A server asks the model to continue a conversation."],
+            doc: &[" A server asks the model to continue a conversation.", SAMPLING_DEPRECATED],
             params: OperationParams::Of(CreateMessageParams::TYPE),
             ..client_request(method::SAMPLING_CREATE_MESSAGE, CreateMessageResult::TYPE)
         },
@@ -339,7 +345,10 @@ pub static HOST: &[HostOperation] = &[
     HostOperation {
         operation: Operation {
             name: "sample_with_tools",
-            doc: &[" A server asks the model to continue a conversation in which it may use tools."],
+            doc: &[
+                " A server asks the model to continue a conversation in which it may use tools.",
+                SAMPLING_DEPRECATED,
+            ],
             params: OperationParams::Of(CreateMessageParams::TYPE),
             ..client_request(method::SAMPLING_CREATE_MESSAGE, CreateMessageResult::TYPE)
         },

@@ -142,11 +142,15 @@ impl Context {
     }
 
     /// Sends a log message to the client, if it wants messages of that level.
+    ///
+    /// Deprecated in 2026-07-28: log to standard error or through OpenTelemetry instead.
     pub fn log(&self, level: LoggingLevel, data: impl Into<Value>) {
         self.call.log(level, None, &data.into());
     }
 
     /// Sends a log message with the name of a part of the server as its logger.
+    ///
+    /// Deprecated in 2026-07-28: log to standard error or through OpenTelemetry instead.
     pub fn log_with_logger(&self, logger: &str, level: LoggingLevel, data: impl Into<Value>) {
         self.call.log(level, Some(logger), &data.into());
     }
@@ -270,6 +274,8 @@ impl Context {
 
     /// Asks the client's model; see [`Self::elicit`].
     ///
+    /// Deprecated in 2026-07-28: call the API of a model provider instead.
+    ///
     /// # Errors
     /// See [`ClientRequestError`].
     pub async fn sample(&self, params: CreateMessageParams) -> Result<CreateMessageResult, ClientRequestError> {
@@ -289,6 +295,8 @@ impl Context {
     }
 
     /// Asks for the client's roots; see [`Self::elicit`].
+    ///
+    /// Deprecated in 2026-07-28: use tool arguments, resource URIs or configuration instead.
     ///
     /// # Errors
     /// See [`ClientRequestError`].

@@ -151,6 +151,8 @@ class ClientOptions(TypedDict, total=False):
     roots: Sequence[Root] | None
     """The directories and files that servers may work in: their URIs begin with `file://`.
     Without this option, servers cannot request roots.
+
+    .. deprecated:: 2026-07-28 use tool arguments, resource URIs or configuration instead.
     """
 
     variables: Mapping[str, str] | None
@@ -225,6 +227,8 @@ class ClientOptions(TypedDict, total=False):
     log_level: LoggingLevel | None
     """The minimum severity of log messages requested from servers; by default, the server
     decides: on 2026-07-28 it sends none.
+
+    .. deprecated:: 2026-07-28 log to standard error or through OpenTelemetry instead.
     """
 
     connect_timeout: float | None

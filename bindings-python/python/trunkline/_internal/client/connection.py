@@ -301,6 +301,9 @@ class Connected(HostHandlers, ConnectionDescription):
         Raises:
             InvalidArgumentError: if a URI does not begin with `file://`, or if the client connected
                 without roots to a server of an older revision.
+
+        .. deprecated:: 2026-07-28
+            Use tool arguments, resource URIs or configuration instead.
         """
         self._note({"roots": jsonable(roots)})
 

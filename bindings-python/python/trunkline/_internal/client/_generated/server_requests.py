@@ -561,6 +561,8 @@ class HostHandlers:
     def on_sample(self, function: _Sample) -> _Sample:
         """A server asks the model to continue a conversation. Registered before connecting or
         after; a new handler takes the place of the one before.
+
+        .. deprecated:: 2026-07-28 call the API of a model provider instead.
         """
         self._answer("sample", function, SampleRequest.from_json)
         return function
@@ -569,6 +571,8 @@ class HostHandlers:
         """A server asks the model to continue a conversation in which it may use tools.
         Registered before connecting or after; a new handler takes the place of the one
         before.
+
+        .. deprecated:: 2026-07-28 call the API of a model provider instead.
         """
         self._answer("sample_with_tools", function, SampleRequest.from_json)
         return function
@@ -644,6 +648,8 @@ class HostHandlers:
     def on_log(self, function: _Log) -> _Log:
         """A log message of the server. Registered before connecting or after; a new handler
         takes the place of the one before.
+
+        .. deprecated:: 2026-07-28 log to standard error or through OpenTelemetry instead.
         """
         self._listen("notifications/message", function, LogMessage.from_json)
         return function

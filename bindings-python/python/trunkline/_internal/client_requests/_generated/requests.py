@@ -62,6 +62,8 @@ def sample(
 ) -> InputRequest[CreateMessageResult]:
     """Asks the client's model to continue a conversation.
 
+    .. deprecated:: 2026-07-28 call the API of a model provider instead.
+
     Args:
         messages: The conversation so far. A text is a message of the user.
         max_tokens: The most tokens to generate.
@@ -75,5 +77,8 @@ def sample(
 
 
 def list_roots() -> InputRequest[list[Root]]:
-    """Asks for the directories and files that the client lets the server work in."""
+    """Asks for the directories and files that the client lets the server work in.
+
+    .. deprecated:: 2026-07-28 use tool arguments, resource URIs or configuration instead.
+    """
     return InputRequest(methods.LIST_ROOTS, params_of({}), lambda answer: ListRootsResult.from_json(answer).roots)

@@ -32,23 +32,42 @@ class Context(AsyncClientRequests):
             level: how bad it is.
             data: any JSON value, such as a text.
             logger: the name of the part of the server that speaks.
+
+        .. deprecated:: 2026-07-28
+            Log to standard error or through OpenTelemetry instead.
         """
         await self._log(level, data, logger)
 
     async def debug(self, data: Any, logger: str | None = None) -> None:
-        """`log` with the level debug."""
+        """`log` with the level debug.
+
+        .. deprecated:: 2026-07-28
+            Log to standard error or through OpenTelemetry instead.
+        """
         await self._log("debug", data, logger)
 
     async def info(self, data: Any, logger: str | None = None) -> None:
-        """`log` with the level info."""
+        """`log` with the level info.
+
+        .. deprecated:: 2026-07-28
+            Log to standard error or through OpenTelemetry instead.
+        """
         await self._log("info", data, logger)
 
     async def warning(self, data: Any, logger: str | None = None) -> None:
-        """`log` with the level warning."""
+        """`log` with the level warning.
+
+        .. deprecated:: 2026-07-28
+            Log to standard error or through OpenTelemetry instead.
+        """
         await self._log("warning", data, logger)
 
     async def error(self, data: Any, logger: str | None = None) -> None:
-        """`log` with the level error."""
+        """`log` with the level error.
+
+        .. deprecated:: 2026-07-28
+            Log to standard error or through OpenTelemetry instead.
+        """
         await self._log("error", data, logger)
 
     async def once(self, name: str, function: Callable[[], Any]) -> Any:

@@ -103,6 +103,8 @@ class SyncClientRequests(SyncCall):
         the handler ends here and is called again from the top when the answer is there: an
         effect before a request belongs in `once`.
 
+        .. deprecated:: 2026-07-28 call the API of a model provider instead.
+
         Args:
             messages: The conversation so far. A text is a message of the user.
             max_tokens: The most tokens to generate.
@@ -124,6 +126,9 @@ class SyncClientRequests(SyncCall):
         The same code serves all revisions. Where the client is asked by rounds (2026-07-28),
         the handler ends here and is called again from the top when the answer is there: an
         effect before a request belongs in `once`.
+
+        .. deprecated:: 2026-07-28 use tool arguments, resource URIs or configuration
+            instead.
 
         Args:
             key: The request that the answer belongs to (default: requests of a kind are
