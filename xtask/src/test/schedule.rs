@@ -86,12 +86,17 @@ struct Gate {
 }
 
 impl Gate {
-    /// Opens after the work, also when that fails.
+    /// Opens after the work, also when that fails or panics.
     fn after<T>(&self, work: impl FnOnce() -> T) -> T {
-        let result = work();
-        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.opened.notify_all();
-        result
+        struct Opens<'a>(&'a Gate);
+        impl Drop for Opens<'_> {
+            fn drop(&mut self) {
+                *self.0.open.lock().unwrap_or_else(PoisonError::into_inner) = true;
+                self.0.opened.notify_all();
+            }
+        }
+        let _opens = Opens(self);
+        work()
     }
 
     fn wait(&self) {
