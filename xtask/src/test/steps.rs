@@ -64,7 +64,19 @@ pub(crate) mod reads {
     pub(super) const CONFORMANCE: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/conformance/"];
     pub(super) const SHOWN: &[&str] = &["core/", "bindings-", "docs/snippets/", "tests/snippets/", "examples/"];
     pub(super) const PAGES: &[&str] = &["docs/", "README.md", "SECURITY.md", "examples/", "core/"];
-    pub(super) const GENERATED: &[&str] = &["core/", "bindings-", "docs/"];
+    pub(super) const GENERATED: &[&str] = &[
+        "core/",
+        "bindings-",
+        "benches/",
+        "README.md",
+        "docs/bridge.md",
+        "docs/errors.md",
+        "docs/images/",
+        "docs/index.md",
+        "docs/matrix.md",
+        "docs/options.md",
+        "docs/performance.md",
+    ];
 }
 
 impl Step {
