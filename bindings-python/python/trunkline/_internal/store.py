@@ -15,7 +15,6 @@ from .signature.asynchronous import is_async
 
 if TYPE_CHECKING:
     from .port.port import Port
-    from .port.scope import CallScope
 
 
 class StoreError(Exception):
@@ -42,17 +41,8 @@ class StoreHandler(Handler):
         self._params = params
         self._result = result
 
-    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:  # noqa: ARG002
-        return self._answer(await self._method(*self._arguments(body)))
-
-    def run_in_thread(
-        self,
-        port: Port,  # noqa: ARG002
-        ticket: int,  # noqa: ARG002
-        body: Any,
-        scope: CallScope | None,  # noqa: ARG002
-    ) -> Answer:
-        return self._answer(self._method(*self._arguments(body)))
+    def call(self, port: Port, ticket: int, body: Any) -> Any:  # noqa: ARG002
+        return self._method(*self._arguments(body))
 
     def failure(self, error: BaseException) -> dict[str, Any]:
         told = isinstance(error, StoreError)
@@ -62,7 +52,7 @@ class StoreHandler(Handler):
     def _arguments(self, body: Mapping[str, Any]) -> list[Any]:
         return [body[name] / 1000 if name.endswith("Ms") else body.get(name) for name in self._params]
 
-    def _answer(self, value: Any) -> Answer:
+    def answered(self, value: Any) -> Answer:
         return RESULT, {} if self._result is None else {self._result: jsonable(value)}
 
 

@@ -17,7 +17,6 @@ from ..signature.asynchronous import is_async
 
 if TYPE_CHECKING:
     from ..port.port import Port
-    from ..port.scope import CallScope
     from ..telemetry import Telemetry
 
 
@@ -45,17 +44,8 @@ class ServerRequestHandler(Handler):
         self.function = function
         self.read = read
 
-    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:  # noqa: ARG002
-        return self._render(await self.function(self.read(body)))
-
-    def run_in_thread(
-        self,
-        port: Port,  # noqa: ARG002
-        ticket: int,  # noqa: ARG002
-        body: Any,
-        scope: CallScope | None,  # noqa: ARG002
-    ) -> Answer:
-        return self._render(self.function(self.read(body)))
+    def call(self, port: Port, ticket: int, body: Any) -> Any:  # noqa: ARG002
+        return self.function(self.read(body))
 
     def failure(self, error: BaseException) -> dict[str, Any]:
         if self.key not in OWN:
@@ -65,11 +55,11 @@ class ServerRequestHandler(Handler):
         keep_cause(f"{self.key} failed: {message}", error)
         return {"kind": "tool", "message": message}
 
-    def _render(self, result: Any) -> Answer:
-        if isinstance(result, ElicitResult):
-            return RESULT, result.to_json()
-        if result is None and self.key in SILENT:
+    def answered(self, value: Any) -> Answer:
+        if isinstance(value, ElicitResult):
+            return RESULT, value.to_json()
+        if value is None and self.key in SILENT:
             return RESULT, {}
-        if isinstance(result, (Model, Mapping)):
-            return RESULT, jsonable(result)
-        raise TypeError(f"the handler of on_{self.key} returned {type(result).__qualname__}, which is not a result")
+        if isinstance(value, (Model, Mapping)):
+            return RESULT, jsonable(value)
+        raise TypeError(f"the handler of on_{self.key} returned {type(value).__qualname__}, which is not a result")

@@ -47,12 +47,20 @@ class Handler:
         """Brings the registration message up to date before it is sent: whether that changed it."""
         return False
 
-    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
+    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:  # noqa: ARG002
         """Runs an `async def` handler."""
+        return self.answered(await self.call(port, ticket, body))
+
+    def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:  # noqa: ARG002
+        """Runs a `def` handler; in the context of its call, as everything else does here."""
+        return self.answered(self.call(port, ticket, body))
+
+    def call(self, port: Port, ticket: int, body: Any) -> Any:
+        """Calls the function. Returns its value, or the awaitable of an `async def` function."""
         raise NotImplementedError
 
-    def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
-        """Runs a `def` handler; in the context of its call, as everything else does here."""
+    def answered(self, value: Any) -> Answer:
+        """The answer that the value of the function becomes."""
         raise NotImplementedError
 
     def failure(self, error: BaseException) -> dict[str, Any]:

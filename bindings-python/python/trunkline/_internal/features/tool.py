@@ -61,17 +61,14 @@ class Explainer(Handler):
         super().__init__(key, {}, in_thread=in_thread)
         self._signature = signature
 
-    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:  # noqa: ARG002
-        return VALUE, self._signature.explain(body)
+    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
+        return self.run_in_thread(port, ticket, body, scope)
 
-    def run_in_thread(
-        self,
-        port: Port,  # noqa: ARG002
-        ticket: int,  # noqa: ARG002
-        body: Any,
-        scope: CallScope | None,  # noqa: ARG002
-    ) -> Answer:
-        return VALUE, self._signature.explain(body)
+    def call(self, port: Port, ticket: int, body: Any) -> Any:  # noqa: ARG002
+        return self._signature.explain(body)
+
+    def answered(self, value: Any) -> Answer:
+        return VALUE, value
 
     def _fail(
         self,

@@ -17,7 +17,6 @@ from .handler import Handler
 
 if TYPE_CHECKING:
     from ..port.port import Port
-    from ..port.scope import CallScope
 
 
 class VerifierHandler(Handler):
@@ -35,18 +34,15 @@ class VerifierHandler(Handler):
         super().__init__(key_of(function), {}, in_thread=not is_async(function))
         self.function = function
 
-    async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:  # noqa: ARG002
-        identity: Any = self.function(_presented(port, ticket, body))
-        return _render(await identity)
+    def call(self, port: Port, ticket: int, body: Any) -> Any:
+        return self.function(_presented(port, ticket, body))
 
-    def run_in_thread(
-        self,
-        port: Port,
-        ticket: int,
-        body: Any,
-        scope: CallScope | None,  # noqa: ARG002
-    ) -> Answer:
-        return _render(self.function(_presented(port, ticket, body)))
+    def answered(self, value: Any) -> Answer:
+        if value is None:
+            return VALUE, None
+        if not isinstance(value, Identity):
+            raise TypeError(f"a verifier returns an Identity or None, not {type(value).__qualname__}")
+        return OBJECT, jsonable(value.to_json())
 
     def failure(self, error: BaseException) -> dict[str, Any]:
         if isinstance(error, InvalidToken):
@@ -59,11 +55,3 @@ class VerifierHandler(Handler):
 
 def _presented(port: Port, ticket: int, body: Any) -> PresentedToken:
     return PresentedToken.presented(body, partial(port.native.describe, ticket))
-
-
-def _render(identity: Any) -> Answer:
-    if identity is None:
-        return VALUE, None
-    if not isinstance(identity, Identity):
-        raise TypeError(f"a verifier returns an Identity or None, not {type(identity).__qualname__}")
-    return OBJECT, jsonable(identity.to_json())
