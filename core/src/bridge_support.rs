@@ -12,7 +12,7 @@ pub use crate::testing::findings_of as store_findings;
 #[cfg(feature = "skills")]
 pub use crate::client::skill_file_uri;
 pub use crate::client::{
-    InFlight, observed_opening::opening_start, observed_reply::end_of, reply::ReplyTo, result_schema::ResultSchema,
+    ClientCall, call_operation::end_of, observed_opening::opening_start, reply::ReplyTo, result_schema::ResultSchema,
 };
 pub use crate::transport::{
     blocked::{BLOCKED_TIMEOUT, CUT_TIMEOUT},

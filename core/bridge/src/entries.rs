@@ -20,7 +20,7 @@ use std::{
     time::Duration,
 };
 use tokio::{sync::oneshot, task::AbortHandle};
-use trunkline::bridge_support::{BodyFeed, InFlight};
+use trunkline::bridge_support::{BodyFeed, ClientCall};
 use trunkline::{
     auth::Verification,
     client::{Client, ClientTask, Subscription},
@@ -273,7 +273,7 @@ impl HostRequest {
 /// A request on its way.
 pub(super) enum RunningRequest {
     /// Of a client.
-    ToServer(Client, InFlight),
+    ToServer(Client, Arc<ClientCall>),
     /// Of a server, to the client of a call.
     ToClient(CallInfo, PendingClientRequest),
     /// A task of the port.

@@ -123,9 +123,9 @@ fn ask_server(
     } else {
         client.start(method, params.as_ref(), &options, given.progress.into(), reply)
     };
-    let in_flight = started.map_err(BridgeError::from)?;
-    if !note_sent(state, ticket, RunningRequest::ToServer(client.clone(), in_flight.clone())) {
-        client.cancel(&in_flight, "");
+    let call = started.map_err(BridgeError::from)?;
+    if !note_sent(state, ticket, RunningRequest::ToServer(client.clone(), Arc::clone(&call))) {
+        client.cancel(&call, "");
     }
     Ok(())
 }
@@ -222,7 +222,7 @@ pub(super) fn cancel(state: &PortState, ticket: u64, reason: &str) {
     let cancelled = || Err(BridgeError::new(ErrorKind::Cancelled, "The request was cancelled"));
     match sent {
         None => streams::close(state, ticket),
-        Some(Some(RunningRequest::ToServer(client, in_flight))) => client.cancel(&in_flight, reason),
+        Some(Some(RunningRequest::ToServer(client, call))) => client.cancel(&call, reason),
         Some(Some(RunningRequest::ToClient(info, id))) => info.cancel_client_request(&id, reason),
         Some(Some(RunningRequest::Task(task))) => {
             task.abort();

@@ -1,6 +1,7 @@
 //! Opening a conversation: connect, negotiate, settle.
 
 use super::{
+    call::{Awaited, ClientCall},
     client::Client,
     era_cache::ERAS,
     error::ClientError,
@@ -10,7 +11,7 @@ use super::{
     inner::ClientInner,
     link::{Connector, LinkMessage, RequestHead},
     options::ClientOptions,
-    reply::{ReplyTo, Waiter},
+    reply::CallReceiver,
     roots::check_roots,
     server_description::ServerDescription,
 };
@@ -194,8 +195,8 @@ impl ClientInner {
     ) -> Result<(ProbeOutcome, Option<LinkFailure>), ClientError> {
         let now = self.runtime.now();
         let left = deadline.saturating_duration_since(now);
-        let waiter = Arc::new(Waiter::new(None));
-        let reply: Arc<dyn ReplyTo> = waiter.clone();
+        let call = Arc::new(ClientCall::new(CallReceiver::future(None)));
+        let awaited = Awaited::by(&call);
         let trace = self.opening.lock().as_ref().map(|opening| Arc::clone(&opening.trace));
         let (sent, method, revision) = {
             let mut conversation = self.conversation.lock();
@@ -203,11 +204,11 @@ impl ClientInner {
                 Probe::Discover(revision) => {
                     let timeout = if pipe { left.min(self.options.probe_timeout) } else { left };
                     let times = RequestTimeout { timeout, max: timeout };
-                    (conversation.discover(now, times, revision, trace, reply), method::DISCOVER, Some(revision))
+                    (conversation.discover(now, times, revision, trace, awaited), method::DISCOVER, Some(revision))
                 }
                 Probe::Initialize { revision, .. } => {
                     let times = RequestTimeout { timeout: left, max: left };
-                    (conversation.initialize(now, times, revision, trace, reply), method::INITIALIZE, None)
+                    (conversation.initialize(now, times, revision, trace, awaited), method::INITIALIZE, None)
                 }
             }
         };
@@ -231,8 +232,8 @@ impl ClientInner {
         if let Some(failure) = failure {
             self.request_failed(&sent.id, failure);
         }
-        self.arm_timer();
-        let outcome = waiter.outcome().await;
+        self.arm_timer_again();
+        let outcome = call.receiver.outcome().await;
         if let Some(opening) = &*self.opening.lock() {
             opening.answered(self.runtime.now(), method, &outcome);
         }

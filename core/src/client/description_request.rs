@@ -2,7 +2,12 @@
 //! before.
 
 use super::{
-    client::Client, error::ClientError, inner::ClientInner, options::RequestOptions, reply::ReplyTo,
+    call::ClientCall,
+    client::Client,
+    error::ClientError,
+    inner::ClientInner,
+    options::RequestOptions,
+    reply::{CallReceiver, ReplyTo},
     server_description::ServerDescription,
 };
 use crate::{
@@ -16,17 +21,14 @@ impl ClientInner {
     /// that gives none is spoken with all the same.
     pub(super) fn ask_description(self: &Arc<Self>) {
         let client = Client { inner: Arc::clone(self) };
-        let reply = Arc::new(DescriptionReply(Arc::downgrade(self)));
-        let (options, extras) = (RequestOptions::default(), RequestExtras::default());
+        let (options, mut extras) = (RequestOptions::default(), RequestExtras::default());
+        let mut call = ClientCall::new(CallReceiver::Reply(Arc::new(DescriptionReply(Arc::downgrade(self)))));
         // It is what the opening takes, where nothing was asked before.
-        let started = match self.opening.lock().take() {
-            None => client.start(method::DISCOVER, None, &options, extras, reply),
-            Some(opening) => {
-                let extras = RequestExtras { trace: Some(Arc::clone(&opening.trace)), ..extras };
-                let reply = opening.end_with_reply(self.observed_way(), method::DISCOVER, reply);
-                client.start_observed(method::DISCOVER, None, &options, extras, reply)
-            }
-        };
+        if let Some(opening) = self.opening.lock().take() {
+            extras.trace = Some(Arc::clone(&opening.trace));
+            call.operation = Some(opening.of_call(self.observed_way()));
+        }
+        let started = client.begin(call, self.parts(method::DISCOVER, None, &options), extras);
         if let Err(error) = started {
             tracing::debug!(target: "trunkline::client::connection", %error, "the server was not asked for its description");
         }
@@ -48,6 +50,4 @@ impl ReplyTo for DescriptionReply {
             (Ok(_), None) => {}
         }
     }
-
-    fn progress(&self, _: RawJson) {}
 }

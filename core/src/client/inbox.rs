@@ -1,6 +1,7 @@
 //! The receiving side of a client: what its link brings.
 
 use super::{
+    call::ServerAnswer,
     error::ClientError,
     failure::LinkFailure,
     inner::ClientInner,
@@ -68,7 +69,7 @@ impl Inbox for ClientInbox {
             client.pauses.end(now);
             client.conversation.lock().resume(now, id);
             client.events.asking(false);
-            client.arm_timer();
+            client.arm_timer_again();
         }
     }
 
@@ -153,10 +154,12 @@ impl ClientInner {
         match received {
             ClientReceived::Answered { item, method, outcome } => {
                 let outcome = outcome.map(|result| self.read(&method, revision, result));
-                item.answered(outcome.map_err(ClientError::from));
+                item.answered(self, ServerAnswer::Outcome(outcome.map_err(ClientError::from)));
             }
-            ClientReceived::InputRequired { item, result, .. } => item.input_required(result),
-            ClientReceived::TaskCreated { item, result, .. } => item.task_created(result),
+            ClientReceived::InputRequired { item, result, .. } => {
+                item.answered(self, ServerAnswer::InputRequired(result))
+            }
+            ClientReceived::TaskCreated { item, result, .. } => item.answered(self, ServerAnswer::Task(result)),
             ClientReceived::Abandoned(result) => self.abandoned(&result),
             ClientReceived::Progress { item, params } => item.progress(params),
             ClientReceived::OfSubscription { item, notification } => {
@@ -221,9 +224,6 @@ impl ClientInner {
             return;
         }
         // Still negotiating: a fresh link may follow.
-        let replies = self.conversation.lock().drain();
-        for reply in replies {
-            reply.answered(Err(ClientError::Link(failure.clone())));
-        }
+        self.fail_all(&ClientError::Link(failure));
     }
 }

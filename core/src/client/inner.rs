@@ -1,6 +1,7 @@
 //! The state that all clones of a client share, and the way of its messages to the link.
 
 use super::{
+    call::Awaited,
     error::ClientError,
     events::ClientEvents,
     failure::LinkFailure,
@@ -12,7 +13,6 @@ use super::{
     output_schemas::OutputSchemas,
     pauses::Pauses,
     reconnecting::Reconnecting,
-    reply::ReplyTo,
     response_cache::ResponseCache,
     server_description::ServerDescription,
     subscription::entry::Subscriptions,
@@ -50,7 +50,7 @@ pub(crate) struct ClientInner {
     /// The capabilities that were declared when the conversation was opened.
     pub(super) capabilities: RawJson,
     pub(super) events: Arc<dyn ClientEvents>,
-    pub(super) conversation: Mutex<ClientConversation<Arc<dyn ReplyTo>>>,
+    pub(super) conversation: Mutex<ClientConversation<Awaited>>,
     pub(super) connector: Arc<dyn Connector>,
     pub(super) link: Mutex<Option<Arc<dyn Link>>>,
     /// The start of the last frame that was not a message, for errors: a print, say.
@@ -183,7 +183,6 @@ impl ClientInner {
         let head = RequestHead { id: sent.id, method: method.into(), name, revision, parameters, trace: sent.trace };
         let caller = self.local_caller(cause);
         self.deliver(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone, caller });
-        self.arm_timer();
     }
 
     /// The caller, where the server is in this process.
@@ -204,15 +203,15 @@ impl ClientInner {
     }
 
     pub(super) fn request_failed(&self, id: &RequestId, failure: LinkFailure) {
-        let reply = self.conversation.lock().fail(id);
-        if let Some(reply) = reply {
-            reply.answered(Err(ClientError::Link(failure)));
+        let failed = self.conversation.lock().fail(id);
+        if let Some(failed) = failed {
+            failed.failed(ClientError::Link(failure));
         }
     }
 
     pub(super) fn end_request(&self, id: &RequestId, reason: &str, error: ClientError) {
         let ended = self.conversation.lock().cancel(id, reason);
-        let Some((reply, told)) = ended else { return };
+        let Some((awaited, told)) = ended else { return };
         // While a connection is made anew, requests wait here.
         if self.ready.load(Ordering::Acquire)
             && let Some(link) = self.link()
@@ -222,7 +221,7 @@ impl ClientInner {
             self.log(Direction::Sent, self.conversation.lock().revision(), "", &told);
             link.send(LinkMessage { bytes: told, request: None, alone: false, caller: None });
         }
-        reply.answered(Err(error));
+        awaited.failed(error);
     }
 
     /// Ends every request; the link is the caller's to close. `error`: why, if not by this side.
@@ -237,17 +236,28 @@ impl ClientInner {
         self.session_ended(error.as_ref());
         self.timer.end();
         self.host.stop_all();
-        let replies = self.conversation.lock().drain();
-        for reply in replies {
-            reply.answered(Err(error.clone().unwrap_or(ClientError::Closed)));
-        }
+        self.fail_all(&error.clone().unwrap_or(ClientError::Closed));
         self.subscriptions.end(error.as_ref());
         self.tasks.end(error.as_ref());
         self.events.closed(error.as_ref());
     }
 
-    pub(super) fn arm_timer(self: &Arc<Self>) {
-        let Some(next) = self.conversation.lock().next_deadline() else { return };
+    /// Ends every request in flight.
+    pub(super) fn fail_all(&self, error: &ClientError) {
+        let all = self.conversation.lock().drain();
+        for awaited in all {
+            awaited.failed(error.clone());
+        }
+    }
+
+    /// Aims the timer at the next deadline of the conversation.
+    pub(super) fn arm_timer_again(self: &Arc<Self>) {
+        let next = self.conversation.lock().next_deadline();
+        self.arm_timer(next);
+    }
+
+    pub(super) fn arm_timer(self: &Arc<Self>, next: Option<Instant>) {
+        let Some(next) = next else { return };
         let task = self.timer.aim(next, &self.runtime, || {
             let client = Arc::downgrade(self);
             move |call| match (client.upgrade(), call) {
@@ -289,7 +299,7 @@ impl ClientInner {
                 None => break,
             }
         }
-        self.arm_timer();
+        self.arm_timer_again();
     }
 
     pub(super) fn log(&self, direction: Direction, revision: Option<Revision>, method: &str, text: &[u8]) {

@@ -1,8 +1,8 @@
 //! The telemetry of a client: its requests, those of its server, and its session.
 
 use super::{
-    client::Client, error::ClientError, inner::ClientInner, observed_opening::ObservedOpening,
-    observed_reply::ObservedReply, reply::ReplyTo,
+    call::RequestParts, call_operation::CallOperation, client::Client, error::ClientError, inner::ClientInner,
+    observed_opening::ObservedOpening,
 };
 use crate::{
     engine::{IncomingRequest, RequestExtras, RevisionChoice},
@@ -10,9 +10,7 @@ use crate::{
         Era, RawJson, SentTrace, TraceContext,
         method::{self, MessageKind, Method, Sender},
     },
-    telemetry::{
-        NetworkFacts, ObservedSession, OpenOperation, OperationKind, OperationStart, RunningOperation, Telemetry,
-    },
+    telemetry::{NetworkFacts, ObservedSession, OpenOperation, OperationKind, OperationStart, RunningOperation},
     wire_log::Transport,
 };
 use std::sync::Arc;
@@ -38,27 +36,23 @@ impl ClientInner {
         }
     }
 
-    /// A request with its telemetry: the trace context that it carries, and the receiver of its
-    /// outcome, which ends the operation.
-    pub(super) fn observed(
+    /// Begins the operation of a call, whose requests carry its trace context.
+    pub(super) fn begin_operation(
         &self,
-        telemetry: &dyn Telemetry,
-        method: &str,
-        params: Option<&RawJson>,
-        extras: RequestExtras,
-        reply: Arc<dyn ReplyTo>,
-    ) -> (RequestExtras, Arc<dyn ReplyTo>) {
-        let Some(operation) = RunningOperation::begin(telemetry, &self.runtime, self.operation(method, params)) else {
-            return (extras, reply);
-        };
+        request: RequestParts<'_>,
+        extras: &mut RequestExtras,
+    ) -> Option<Box<CallOperation>> {
+        let telemetry = self.telemetry.as_deref()?;
+        let start = self.operation(request.method, request.params);
+        let operation = RunningOperation::begin(telemetry, &self.runtime, start)?;
         let mut context = operation.context();
         if extras.trace.is_some() {
             // A proxy continues the trace of its caller, without what the caller says besides.
             context.baggage = None;
         }
         let trace = Arc::new(SentTrace::new(context));
-        let extras = RequestExtras { trace: Some(Arc::clone(&trace)), ..extras };
-        (extras, Arc::new(ObservedReply::new(operation, method, trace, reply)))
+        extras.trace = Some(Arc::clone(&trace));
+        Some(Box::new(CallOperation { operation, trace, opened: None }))
     }
 
     /// The begin of the operation of a notification. `given`: that of a program which has begun a

@@ -1,9 +1,8 @@
 //! The telemetry of an opening: one operation, whichever requests it takes.
 
 use super::{
+    call_operation::{CallOperation, end_with},
     error::ClientError,
-    observed_reply::{ObservedReply, end_with},
-    reply::ReplyTo,
 };
 use crate::{
     protocol::{RawJson, SentTrace, method},
@@ -41,10 +40,10 @@ impl ObservedOpening {
         self.ends.lock().push(end_with(method, outcome));
     }
 
-    /// Lets it end with the reply of a request: where the revision is pinned, nothing was asked
+    /// The operation of a call that ends it: where the revision is pinned, nothing was asked
     /// before.
-    pub(super) fn end_with_reply(self, way: NetworkFacts, method: &str, reply: Arc<dyn ReplyTo>) -> Arc<dyn ReplyTo> {
-        Arc::new(ObservedReply::new(self.operation, method, self.trace, reply).opening(way))
+    pub(super) fn of_call(self, way: NetworkFacts) -> Box<CallOperation> {
+        Box::new(CallOperation { operation: self.operation, trace: self.trace, opened: Some(way) })
     }
 
     /// Ends it. `first`: the method of the first request, for an opening that sent none.

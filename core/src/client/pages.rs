@@ -1,18 +1,16 @@
 //! Lists from their first page to the last (PAG-04).
 
 use super::{
+    call::ClientCall,
     client::Client,
     error::ClientError,
-    flight::{Flight, InFlight},
-    options::RequestOptions,
-    reply::{ReplyTo, forwarding},
+    options::{ProgressHook, RequestOptions},
+    reply::{CallReceiver, ReplyTo},
 };
 use crate::{
     engine::later,
     protocol::{RawJson, error::code, method::Method},
     race::unless,
-    runtime::Promise,
-    sync::Mutex,
 };
 use indexmap::IndexMap;
 use serde::de::IgnoredAny;
@@ -90,18 +88,19 @@ impl Client {
         options: &RequestOptions,
         with_progress: bool,
         reply: Arc<dyn ReplyTo>,
-    ) -> Result<InFlight, ClientError> {
+    ) -> Result<Arc<ClientCall>, ClientError> {
         WholeList::of(method)?;
         self.inner.check_open()?;
-        let stop = Arc::new(Promise::default());
-        let in_flight = InFlight(Arc::new(Mutex::new(Flight::Walking(Arc::clone(&stop)))));
-        let (client, method) = (self.clone(), method.to_owned());
-        let options = options.clone().with_on_progress(with_progress.then(|| forwarding(Arc::clone(&reply))));
+        let (client, method, progress) = (self.clone(), method.to_owned(), Arc::clone(&reply));
+        let hook: ProgressHook = Arc::new(move |params: &RawJson| progress.progress(params.clone()));
+        let options = options.clone().with_on_progress(with_progress.then_some(hook));
+        let (call, stop) = ClientCall::working(CallReceiver::Reply(reply));
+        let walking = Arc::clone(&call);
         self.inner.runtime.spawn(Box::pin(async move {
             let outcome = unless(stop.kept(), client.list_all(&method, params.as_ref(), &options)).await;
-            reply.answered(outcome.unwrap_or(Err(ClientError::Cancelled)));
+            walking.finish(outcome.unwrap_or(Err(ClientError::Cancelled)));
         }));
-        Ok(in_flight)
+        Ok(call)
     }
 }
 

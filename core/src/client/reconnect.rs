@@ -62,10 +62,7 @@ impl ClientInner {
         tracing::warn!(target: "trunkline::client::connection", error = %failure, "the connection was lost, and is made anew when it is needed");
         self.host.stop_requests();
         self.cache.clear();
-        let replies = self.conversation.lock().drain();
-        for reply in replies {
-            reply.answered(Err(ClientError::Link(failure.clone())));
-        }
+        self.fail_all(&ClientError::Link(failure.clone()));
         // Dropping it ends what is left of it.
         drop(link);
     }
@@ -164,9 +161,9 @@ impl ClientInner {
             *self.failure.lock() = Some(failure.clone());
         }
         for request in waiting.into_iter().filter_map(|message| message.request) {
-            let reply = self.conversation.lock().fail(&request.id);
-            if let Some(reply) = reply {
-                reply.answered(Err(error.clone()));
+            let failed = self.conversation.lock().fail(&request.id);
+            if let Some(failed) = failed {
+                failed.failed(error.clone());
             }
         }
         if away < self.options.max_timeout {

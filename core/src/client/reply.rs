@@ -1,4 +1,4 @@
-//! Receivers of the answer of a request.
+//! Receivers of the outcome of a call.
 
 use super::{error::ClientError, options::ProgressHook};
 use crate::{
@@ -7,67 +7,63 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Takes the outcome of one request, once, and its progress before that. Called without locks held;
-/// must not block.
+/// Takes the outcome of one call, once, and its progress before that: for calls that no future
+/// waits for. Called without locks held; must not block.
 pub trait ReplyTo: Send + Sync + 'static {
     /// The outcome.
     fn answered(&self, outcome: Result<RawJson, ClientError>);
     /// Progress: the parameters of the notification.
-    fn progress(&self, params: RawJson);
+    fn progress(&self, params: RawJson) {
+        let _ = params;
+    }
     /// A notification of the subscription that the request opened; other requests get none.
     fn notification(&self, notification: Notification) {
         let _ = notification;
     }
-
-    /// The server made a task of the request. By default that is an invalid response.
-    #[doc(hidden)]
-    fn task_created(&self, _result: RawJson) {
-        self.answered(Err(ClientError::InvalidResponse("it makes a task of a request that cannot be one".to_owned())));
-    }
-
-    /// The server needs input first. By default that is an invalid response.
-    #[doc(hidden)]
-    fn input_required(&self, _result: RawJson) {
-        self.answered(Err(ClientError::InvalidResponse("it asks for input that this request cannot have".to_owned())));
-    }
 }
 
-impl std::fmt::Debug for dyn ReplyTo {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ReplyTo")
-    }
+/// The receiver of the outcome of a call.
+pub(super) enum CallReceiver {
+    /// A future that waits for it.
+    Future {
+        outcome: Promise<Result<RawJson, ClientError>>,
+        on_progress: Option<ProgressHook>,
+    },
+    Reply(Arc<dyn ReplyTo>),
 }
 
-/// A hook that hands progress on.
-pub(super) fn forwarding(reply: Arc<dyn ReplyTo>) -> ProgressHook {
-    Arc::new(move |params: &RawJson| reply.progress(params.clone()))
-}
-
-/// A reply that a future waits for.
-pub(super) struct Waiter {
-    on_progress: Option<ProgressHook>,
-    promise: Promise<Result<RawJson, ClientError>>,
-}
-
-impl Waiter {
-    pub(super) fn new(on_progress: Option<ProgressHook>) -> Self {
-        Self { on_progress, promise: Promise::default() }
+impl CallReceiver {
+    pub(super) fn future(on_progress: Option<ProgressHook>) -> Self {
+        Self::Future { outcome: Promise::default(), on_progress }
     }
 
-    /// Completes with the outcome.
+    /// Waits for the outcome, where this is the receiver of a future.
     pub(super) async fn outcome(&self) -> Result<RawJson, ClientError> {
-        self.promise.kept().await
-    }
-}
-
-impl ReplyTo for Waiter {
-    fn answered(&self, outcome: Result<RawJson, ClientError>) {
-        self.promise.keep(outcome);
+        match self {
+            Self::Future { outcome, .. } => outcome.kept().await,
+            Self::Reply(_) => std::future::pending().await,
+        }
     }
 
-    fn progress(&self, params: RawJson) {
-        if let Some(hook) = &self.on_progress {
-            hook(&params);
+    pub(super) fn answered(&self, result: Result<RawJson, ClientError>) {
+        match self {
+            Self::Future { outcome, .. } => outcome.keep(result),
+            Self::Reply(reply) => reply.answered(result),
+        }
+    }
+
+    pub(super) fn progress(&self, params: RawJson) {
+        match self {
+            Self::Future { on_progress: Some(hook), .. } => hook(&params),
+            Self::Future { .. } => {}
+            Self::Reply(reply) => reply.progress(params),
+        }
+    }
+
+    pub(super) fn notification(&self, notification: Notification) {
+        match self {
+            Self::Future { .. } => {}
+            Self::Reply(reply) => reply.notification(notification),
         }
     }
 }

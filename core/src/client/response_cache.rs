@@ -50,6 +50,12 @@ pub(super) struct AskedAt {
     context: Option<u64>,
 }
 
+/// The place of a result that is asked for.
+pub(super) struct CacheSlot {
+    pub(super) key: CacheKey,
+    pub(super) asked: AskedAt,
+}
+
 /// The hints of a result.
 #[derive(Deserialize, Default)]
 struct ResultHints {
@@ -92,9 +98,8 @@ impl ResponseCache {
     /// takes the place of older ones beyond `max_bytes`. `context`: that of now.
     pub(super) fn keep(
         &self,
-        key: CacheKey,
+        CacheSlot { key, asked }: &CacheSlot,
         result: &RawJson,
-        asked: AskedAt,
         context: Option<u64>,
         now: Instant,
         max_bytes: usize,
@@ -108,14 +113,15 @@ impl ResponseCache {
             _ if asked.context.is_none() || asked.context != context => return,
             _ => asked.context,
         };
-        let bytes = size(&key, result);
+        let bytes = size(key, result);
         let mut cached = self.0.lock();
         if ttl.is_zero() || bytes > max_bytes || cached.changes != asked.changes {
             return;
         }
-        cached.remove(&key);
+        cached.remove(key);
         cached.bytes += bytes;
-        cached.entries.insert(key, CachedResponse { result: result.clone(), fresh_until: later(now, ttl), context });
+        let fresh_until = later(now, ttl);
+        cached.entries.insert(key.clone(), CachedResponse { result: result.clone(), fresh_until, context });
         cached.make_room(max_bytes, now);
     }
 

@@ -1,13 +1,12 @@
 //! Schemas that the results of calls must match: the output schemas of tools (TOOL-14), and those
 //! that a host expects.
 
-use super::{Client, error::ClientError, link::ClientId, options::RequestOptions, reply::ReplyTo};
+use super::{error::ClientError, link::ClientId};
 use crate::{
-    engine::later,
+    engine::{RequestTimeout, later},
     holder::Holder,
     protocol::{
         RawJson,
-        envelope::Notification,
         schema::{Schema, SchemaError},
     },
     race,
@@ -117,66 +116,47 @@ impl ResultSchema {
     }
 }
 
-impl Client {
-    /// Checks the result of a request before a receiver gets it. A costly check has as long as the
-    /// server has for a sign of life, within the longest time of the request.
-    #[doc(hidden)]
-    pub fn checking(
-        &self,
-        schema: Option<Arc<ResultSchema>>,
-        options: &RequestOptions,
-        reply: Arc<dyn ReplyTo>,
-    ) -> Arc<dyn ReplyTo> {
-        let Some(schema) = schema else { return reply };
-        let (inner, timeout) = (&self.inner, self.inner.request_timeout(options));
-        let (runtime, deadline) = (Arc::clone(&inner.runtime), later(inner.runtime.now(), timeout.max));
-        Arc::new(CheckedReply { schema, runtime, client: inner.id, timeout: timeout.timeout, deadline, reply })
-    }
-}
-
-/// A receiver of a result that matches a schema, or of an error.
-struct CheckedReply {
+/// The check of the result of one request.
+#[derive(Clone)]
+pub(super) struct ResultCheck {
     schema: Arc<ResultSchema>,
-    runtime: Arc<dyn Runtime>,
-    client: ClientId,
     timeout: Duration,
     deadline: Instant,
-    reply: Arc<dyn ReplyTo>,
 }
 
-impl ReplyTo for CheckedReply {
-    fn answered(&self, outcome: Result<RawJson, ClientError>) {
-        let result = match outcome {
-            Ok(result) if self.schema.is_costly(result.as_bytes().len()) => result,
-            outcome => return self.reply.answered(outcome.and_then(|result| self.schema.checked(result))),
-        };
-        let (schema, runtime, reply) = (Arc::clone(&self.schema), Arc::clone(&self.runtime), Arc::clone(&self.reply));
+impl ResultCheck {
+    /// The check of a request that is sent now. A costly one has as long as the server has for a
+    /// sign of life, within the longest time of the request.
+    pub(super) fn new(schema: Arc<ResultSchema>, timeout: RequestTimeout, now: Instant) -> Self {
+        Self { schema, timeout: timeout.timeout, deadline: later(now, timeout.max) }
+    }
+
+    /// Returns whether the check may take long.
+    pub(super) fn is_costly(&self, result: &RawJson) -> bool {
+        self.schema.is_costly(result.as_bytes().len())
+    }
+
+    /// The result, if it matches.
+    pub(super) fn checked(&self, result: RawJson) -> Result<RawJson, ClientError> {
+        self.schema.checked(result)
+    }
+
+    /// The result, if it matches. A costly check runs in its turn.
+    pub(super) async fn checked_in_turn(
+        self,
+        runtime: Arc<dyn Runtime>,
+        client: ClientId,
+        result: RawJson,
+    ) -> Result<RawJson, ClientError> {
         let deadline = later(runtime.now(), self.timeout).min(self.deadline);
-        let checking = schema.checked_until(deadline, runtime, self.client, result);
-        self.runtime.spawn(Box::pin(async move { reply.answered(checking.await) }));
-    }
-
-    fn progress(&self, params: RawJson) {
-        self.reply.progress(params);
-    }
-
-    fn notification(&self, notification: Notification) {
-        self.reply.notification(notification);
-    }
-
-    fn task_created(&self, result: RawJson) {
-        self.reply.task_created(result);
-    }
-
-    fn input_required(&self, result: RawJson) {
-        self.reply.input_required(result);
+        self.schema.checked_until(deadline, runtime, client, result).await
     }
 }
 
 #[cfg(all(test, feature = "full"))]
 mod tests {
     use super::*;
-    use crate::{client::reply::Waiter, transport::TokioRuntime};
+    use crate::transport::TokioRuntime;
     use serde_json::json;
 
     fn raw(value: &Value) -> RawJson {
@@ -205,15 +185,11 @@ mod tests {
         let text = serde_json::value::to_raw_value(&hostile).unwrap();
         let listed = Arc::new(ResultSchema::of_tool("t", text));
         for schema in [listed, ResultSchema::expected("tools/call", &hostile).unwrap()] {
-            let reply = Arc::new(Waiter::new(None));
-            let (timeout, deadline) = (Duration::from_millis(50), Instant::now() + Duration::from_secs(60));
-            let (runtime, client) = (TokioRuntime::current(), ClientId::next());
-            let checked = CheckedReply { schema, runtime, client, timeout, deadline, reply: reply.clone() };
-            let result = json!({"content": [], "structuredContent": {"x": "a".repeat(30_000)}});
-            let started = Instant::now();
-            checked.answered(Ok(raw(&result)));
-            assert!(started.elapsed() < Duration::from_millis(50), "checked on the thread of the runtime");
-            let error = reply.outcome().await.unwrap_err();
+            let timeout = RequestTimeout { timeout: Duration::from_millis(50), max: Duration::from_secs(60) };
+            let check = ResultCheck::new(schema, timeout, Instant::now());
+            let result = raw(&json!({"content": [], "structuredContent": {"x": "a".repeat(30_000)}}));
+            assert!(check.is_costly(&result), "checked on the thread of the runtime");
+            let error = check.checked_in_turn(TokioRuntime::current(), ClientId::next(), result).await.unwrap_err();
             assert!(matches!(error, ClientError::Timeout(_) | ClientError::InvalidResponse(_)), "{error}");
         }
     }

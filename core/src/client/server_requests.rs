@@ -89,7 +89,7 @@ impl ClientInner {
             }
         }
         self.events.asking(false);
-        self.arm_timer();
+        self.arm_timer_again();
     }
 
     /// Sends the answer to a request of the server, unless the server has withdrawn it.

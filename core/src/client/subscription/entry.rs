@@ -2,7 +2,7 @@
 
 use super::changes::Changes;
 use crate::{
-    client::{error::ClientError, events::ClientEvents, flight::InFlight, tasks::form::read_task},
+    client::{call::ClientCall, error::ClientError, events::ClientEvents, tasks::form::read_task},
     protocol::{
         RawJson,
         envelope::Notification,
@@ -15,7 +15,7 @@ use crate::{
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -51,7 +51,7 @@ pub(super) enum ChangeReceiver {
 #[derive(Default)]
 pub(super) struct ListenRequest {
     pub(super) closed: bool,
-    pub(super) in_flight: Option<InFlight>,
+    pub(super) call: Weak<ClientCall>,
     /// Attempts since a stream lived for longer than the longest pause.
     pub(super) attempts: u32,
 }

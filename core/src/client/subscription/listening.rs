@@ -4,7 +4,7 @@
 use super::entry::{ChangeReceiver, SubscriptionEntry};
 use crate::{
     client::{
-        client::Client, error::ClientError, error_kinds::ErrorKind, events::ClientEvents, flight::InFlight,
+        call::ClientCall, client::Client, error::ClientError, error_kinds::ErrorKind, events::ClientEvents,
         inner::ClientInner, options::RequestOptions, reply::ReplyTo,
     },
     engine::{RequestExtras, later},
@@ -52,17 +52,17 @@ impl ClientInner {
         let method = method::SUBSCRIPTIONS_LISTEN;
         // TKX-21
         let extras = RequestExtras { task: !entry.filter.tasks().is_empty(), ..RequestExtras::default() };
-        let in_flight = client.start(method, Some(&params), &options, extras, stream.clone())?;
+        let call = client.start(method, Some(&params), &options, extras, stream.clone())?;
         // Noted at once: a subscription that is closed while it waits here cancels it.
-        if !entry.note_stream(&in_flight) {
-            client.cancel(&in_flight, "the subscription is closed");
+        if !entry.note_stream(&call) {
+            client.cancel(&call, "the subscription is closed");
         }
         let deadline = later(self.runtime.now(), within);
         let acknowledged = until(&*self.runtime, deadline, stream.acknowledged.kept()).await.unwrap_or_else(|| {
             Err(ClientError::Timeout(format!("The server did not acknowledge {method} within {within:?}")))
         });
         let honoured = acknowledged.and_then(|honoured| compared(&entry.filter, honoured));
-        honoured.inspect_err(|_| client.cancel(&in_flight, "the subscription is of no use"))
+        honoured.inspect_err(|_| client.cancel(&call, "the subscription is of no use"))
     }
 
     /// Opens the stream that `ClientOptions::listen` asks for: a change that comes after the
@@ -122,21 +122,21 @@ impl ClientInner {
 
 impl SubscriptionEntry {
     /// Keeps what is needed to cancel. `false`: the subscription is closed.
-    fn note_stream(&self, in_flight: &InFlight) -> bool {
+    fn note_stream(&self, call: &Arc<ClientCall>) -> bool {
         let mut listening = self.listening.lock();
-        listening.in_flight = Some(in_flight.clone());
+        listening.call = Arc::downgrade(call);
         !listening.closed
     }
 
     /// Closes the stream and opens none any more.
     pub(super) fn close_stream(&self, client: &Client) {
-        let in_flight = {
+        let call = {
             let mut listening = self.listening.lock();
             listening.closed = true;
-            listening.in_flight.take()
+            listening.call.upgrade()
         };
-        if let Some(in_flight) = in_flight {
-            client.cancel(&in_flight, "the subscription is closed");
+        if let Some(call) = call {
+            client.cancel(&call, "the subscription is closed");
         }
     }
 
@@ -184,8 +184,6 @@ impl ReplyTo for ListenStream {
             Err(error) => self.entry.end(Some(error)),
         }
     }
-
-    fn progress(&self, _: RawJson) {}
 
     fn notification(&self, notification: Notification) {
         if &*notification.method != method::SUBSCRIPTIONS_ACKNOWLEDGED {

@@ -130,6 +130,4 @@ impl ReplyTo for Reconciled {
             None => client.reconcile(&self.uri),
         }
     }
-
-    fn progress(&self, _: RawJson) {}
 }

@@ -7,58 +7,48 @@ use super::{
     input::TaskInput,
     other_client::OtherClient,
     state::ClientTaskState,
-    support::{Support, TaskForm, needs_task},
+    support::{Support, TaskForm},
     task::ClientTask,
 };
 use crate::{
     client::{
+        call::{Awaited, ClientCall, Flight, RequestParts, ServerAnswer},
         client::Client,
+        continuing::ContinuedCall,
         error::ClientError,
-        flight::{Flight, InFlight},
         inner::ClientInner,
-        options::{ProgressHook, RequestOptions},
-        reply::ReplyTo,
-        rounds::RepeatedCall,
+        options::RequestOptions,
     },
-    engine::RequestExtras,
-    protocol::{RawJson, RpcError, method, model::Task},
-    race::unless,
-    runtime::Promise,
+    protocol::{RawJson, RequestId, RpcError, method},
+    sync::Mutex,
 };
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::{json, value::RawValue, value::to_raw_value};
-use std::{
-    borrow::Cow,
-    sync::{Arc, Weak},
-    time::{Duration, Instant},
-};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
-/// Gets the answer of a call of a tool first, where it may be a task.
-struct TaskCall {
-    client: Weak<ClientInner>,
-    call: RepeatedCall,
-    reply: Arc<dyn ReplyTo>,
-    /// Takes the task; without it, the caller waits for the result.
-    taker: Option<Arc<Starting>>,
-    flight: InFlight,
-    began: Instant,
-    form: TaskForm,
-    as_task: bool,
+/// The part of a call that may become a task.
+pub(in crate::client) struct TaskWish {
+    pub(in crate::client) form: TaskForm,
+    /// The first request asks for a task.
+    pub(in crate::client) as_task: bool,
+    /// The caller takes the task; without it, it waits for the result.
+    pub(super) taker: Option<TaskTaker>,
 }
 
-/// The reply of a call that is started for its task.
-pub(super) struct Starting {
-    on_progress: Option<ProgressHook>,
-    other: Option<Arc<OtherClient>>,
-    started: Promise<Result<StartedTask, ClientError>>,
+/// The caller that takes a task, or the result if the server made none.
+#[derive(Default)]
+pub(super) struct TaskTaker {
+    pub(super) task: Mutex<Option<ClientTask>>,
+    /// The client for which the call is made.
+    pub(super) other: Option<Arc<OtherClient>>,
 }
 
-/// The start of a call.
-pub(super) enum StartedTask {
-    Task(ClientTask),
-    /// The server answered at once.
-    Result(RawJson),
+impl TaskWish {
+    /// Returns whether the parameters ask for a task (2025-11-25).
+    pub(in crate::client) fn asks_by_params(&self) -> bool {
+        self.as_task && self.form == TaskForm::Core
+    }
 }
 
 impl Client {
@@ -66,80 +56,18 @@ impl Client {
         self.inner.task_support.form(self.inner.server.get()?)
     }
 
-    /// Starts a call of a tool, on a connection whose calls may be tasks. Its caller waits for the
-    /// result.
-    pub(in crate::client) fn start_tool_call(
-        &self,
-        flight: &InFlight,
-        form: TaskForm,
-        call: RepeatedCall,
-        reply: Arc<dyn ReplyTo>,
-    ) -> Result<(), ClientError> {
+    /// The wish of a call whose caller waits for the result, on a connection whose calls may be
+    /// tasks.
+    pub(in crate::client) fn task_wish(&self, request: RequestParts<'_>, is_own: bool) -> Option<TaskWish> {
+        let form = self.task_form().filter(|_| request.method == method::TOOLS_CALL)?;
         // TSK-06
-        let as_task = form == TaskForm::Core && self.needs_task(call.params.as_ref());
-        self.begin_task_call(flight, form, call, (reply, None), as_task, false)
+        let as_task = form == TaskForm::Core && self.needs_task(request.params);
+        (is_own || as_task).then_some(TaskWish { form, as_task, taker: None })
     }
 
     /// Returns whether a tool can only be called as a task.
-    pub(in crate::client) fn needs_task(&self, params: Option<&RawJson>) -> bool {
+    fn needs_task(&self, params: Option<&RawJson>) -> bool {
         tool_of(params).is_some_and(|tool| self.inner.task_support.of(&tool) == Some(Support::Required))
-    }
-
-    /// Starts a call for its task.
-    pub(super) fn start_for_task(
-        &self,
-        params: RawJson,
-        options: &RequestOptions,
-        as_task: Option<TaskForm>,
-        starting: &Arc<Starting>,
-    ) -> Result<InFlight, ClientError> {
-        let flight = InFlight::default();
-        let call = RepeatedCall {
-            method: method::TOOLS_CALL.to_owned(),
-            params: Some(params),
-            options: options.clone(),
-            extras: RequestExtras {
-                on_behalf: starting.other.as_ref().map(|other| Arc::clone(&other.seen)),
-                ..options.on_progress.is_some().into()
-            },
-        };
-        let reply: Arc<dyn ReplyTo> = starting.clone();
-        match as_task {
-            Some(form) => {
-                let takers = (reply, Some(Arc::clone(starting)));
-                self.begin_task_call(&flight, form, call, takers, true, false)?;
-            }
-            None => self.start_in(&flight, call, reply, false)?,
-        }
-        Ok(flight)
-    }
-
-    fn begin_task_call(
-        &self,
-        flight: &InFlight,
-        form: TaskForm,
-        mut call: RepeatedCall,
-        (reply, taker): (Arc<dyn ReplyTo>, Option<Arc<Starting>>),
-        as_task: bool,
-        again: bool,
-    ) -> Result<(), ClientError> {
-        call.extras.task = as_task;
-        let mut sent = call.clone();
-        if as_task && form == TaskForm::Core {
-            let params = with_task(call.params.as_ref(), call.options.task_ttl);
-            sent.params = Some(params.map_err(|error| ClientError::Invalid(error.to_string()))?);
-        }
-        let task_call = TaskCall {
-            client: Arc::downgrade(&self.inner),
-            call,
-            reply,
-            taker,
-            flight: flight.clone(),
-            began: self.inner.runtime.now(),
-            form,
-            as_task,
-        };
-        self.start_in(flight, sent, Arc::new(task_call), again)
     }
 
     /// Returns whether calls of a tool may be tasks, on a server whose clients ask for them
@@ -159,100 +87,94 @@ impl Client {
     }
 }
 
-impl ReplyTo for TaskCall {
-    fn answered(&self, outcome: Result<RawJson, ClientError>) {
-        match outcome {
-            Err(ClientError::Protocol(error)) if !self.as_task && needs_task(self.form, &error) => self.again(error),
-            Ok(result) if self.as_task && self.form == TaskForm::Core => match created_task(&result) {
-                Some(task) => self.created(task),
-                None => self.reply.answered(Ok(result)),
-            },
-            outcome => self.reply.answered(outcome),
-        }
+impl ClientCall {
+    pub(in crate::client) fn task_form(&self) -> Option<TaskForm> {
+        self.task_wish().map(|task| task.form)
     }
 
-    fn progress(&self, params: RawJson) {
-        self.reply.progress(params);
+    pub(super) fn task_wish(&self) -> Option<&TaskWish> {
+        self.repeatable.as_ref()?.task.as_ref()
     }
 
-    fn input_required(&self, result: RawJson) {
-        self.reply.input_required(result);
+    /// Returns whether a result is the task that the request asked for (TSK-08).
+    pub(in crate::client) fn is_core_task(&self, call: &ContinuedCall, result: &RawJson) -> bool {
+        call.as_task && self.task_form() == Some(TaskForm::Core) && created_task(result).is_some()
     }
 
-    fn task_created(&self, result: RawJson) {
-        self.created(read_task(&result));
-    }
-}
-
-impl TaskCall {
-    /// Makes the call as a task, which alone the server takes.
-    fn again(&self, refused: RpcError) {
-        let Some(inner) = self.client.upgrade() else { return self.reply.answered(Err(ClientError::Closed)) };
-        let (client, runtime) = (Client { inner: Arc::clone(&inner) }, Arc::clone(&inner.runtime));
-        let (flight, call, form) = (self.flight.clone(), self.call.clone(), self.form);
-        let (reply, taker) = (Arc::clone(&self.reply), self.taker.clone());
-        let refused = Err(ClientError::Protocol(refused));
-        runtime.spawn(Box::pin(async move {
-            if form == TaskForm::Core {
-                let Some(tool) = tool_of(call.params.as_ref()) else { return reply.answered(refused) };
-                if !matches!(client.task_support_of(&tool).await, Ok(Support::Required)) {
-                    return reply.answered(refused);
-                }
-            }
-            let takers = (Arc::clone(&reply), taker);
-            if let Err(error) = client.begin_task_call(&flight, form, call, takers, true, true) {
-                reply.answered(Err(error));
-            }
-        }));
-    }
-
-    fn created(&self, task: Result<Task, serde_json::Error>) {
-        let Some(inner) = self.client.upgrade() else { return self.reply.answered(Err(ClientError::Closed)) };
-        let task = match task {
-            Ok(task) => task,
-            Err(error) => return self.reply.answered(Err(ClientError::InvalidResponse(format!("the task: {error}")))),
+    /// Makes the next request ask for a task, which alone the server takes. Where its tool is not
+    /// known to need one, the call ends as it was refused.
+    pub(in crate::client) async fn ask_for_task(
+        &self,
+        client: &Client,
+        call: &mut ContinuedCall,
+        refused: RpcError,
+    ) -> Result<(), ClientError> {
+        let Some(first) = self.repeatable.as_ref().map(|call| &call.request) else {
+            return Err(ClientError::Protocol(refused));
         };
-        let client = Client { inner };
-        let of_progress = self.flight.id().filter(|_| self.call.extras.progress && self.form == TaskForm::Core);
+        call.request = first.clone();
+        if self.task_form() == Some(TaskForm::Core) {
+            let Some(tool) = tool_of(first.params.as_ref()) else { return Err(ClientError::Protocol(refused)) };
+            if !matches!(self.unless_cancelled(client.task_support_of(&tool)).await?, Ok(Support::Required)) {
+                return Err(ClientError::Protocol(refused));
+            }
+            let params = with_task(first.params.as_ref(), first.options.task_ttl);
+            call.request.params = Some(params.map_err(|error| ClientError::Invalid(error.to_string()))?);
+        }
+        call.request.extras.task = true;
+        call.begin_as_task(client.inner.runtime.now());
+        Ok(())
+    }
+
+    /// Follows the task that the server made of the call: for the caller, or for the result that
+    /// the caller waits for. A task that nobody can ask for any more is cancelled.
+    pub(in crate::client) async fn follow_task(
+        self: &Arc<Self>,
+        client: Client,
+        call: &ContinuedCall,
+        result: &RawJson,
+    ) -> Result<RawJson, ClientError> {
+        let Some(wish) = self.task_wish() else { return self.outcome_of(ServerAnswer::Task(result.clone())) };
+        let task = match wish.form {
+            TaskForm::Core => created_task(result).unwrap_or_else(|| read_task(result)),
+            TaskForm::Extension => read_task(result),
+        };
+        let task = task.map_err(|error| ClientError::InvalidResponse(format!("the task: {error}")))?;
+        let id = task.task_id.clone();
+        let of_progress = self.last_request().filter(|_| call.request.extras.progress && wish.form == TaskForm::Core);
         if let Some(token) = &of_progress {
-            client.inner.conversation.lock().follow(token.clone(), Arc::clone(&self.reply));
+            client.inner.conversation.lock().follow(token.clone(), Awaited::by(self));
         }
         let state = Arc::new(ClientTaskState::new(task.clone()));
-        let input = match self.taker.as_ref().and_then(|taker| taker.other.clone()) {
+        let input = match wish.taker.as_ref().and_then(|taker| taker.other.clone()) {
             Some(other) => TaskInput::Passed(other),
-            None => TaskInput::of(&self.call.options),
+            None => TaskInput::of(&call.request.options),
         };
-        Following::start(&client, &task, &state, self.form, input, of_progress);
+        Following::start(&client, &task, &state, wish.form, input, of_progress);
         let task = ClientTask::new(&client, state);
-        let stop = Arc::new(Promise::default());
-        {
-            let mut flight = self.flight.0.lock();
-            if matches!(*flight, Flight::Cancelled) {
-                drop(flight);
-                self.reply.answered(Err(ClientError::Cancelled));
-                return client.inner.cancel_task(&task.id().unwrap_or_default());
+        let outcome = match &wish.taker {
+            Some(taker) => {
+                self.unless_cancelled(async { *taker.task.lock() = Some(task) }).await.map(|()| RawJson::empty_object())
             }
-            *flight = Flight::Walking(Arc::clone(&stop));
+            None => {
+                let spent = client.inner.runtime.now().saturating_duration_since(call.began);
+                let left = client.inner.request_timeout(&call.request.options).max.saturating_sub(spent);
+                self.unless_cancelled(task.outcome_within(left)).await.unwrap_or_else(Err)
+            }
+        };
+        if matches!(outcome, Err(ClientError::Cancelled | ClientError::Timeout(_))) && client.inner.check_open().is_ok()
+        {
+            client.inner.cancel_task(&id);
         }
-        match &self.taker {
-            Some(starting) => starting.started.keep(Ok(StartedTask::Task(task))),
-            None => self.wait(client, task, stop),
-        }
+        outcome
     }
 
-    /// Waits for the result, for the caller. A task that nobody can ask for any more is cancelled.
-    fn wait(&self, client: Client, task: ClientTask, stop: Arc<Promise<()>>) {
-        let (inner, reply) = (Arc::clone(&client.inner), Arc::clone(&self.reply));
-        let spent = inner.runtime.now().saturating_duration_since(self.began);
-        let left = inner.request_timeout(&self.call.options).max.saturating_sub(spent);
-        inner.runtime.clone().spawn(Box::pin(async move {
-            let outcome = unless(stop.kept(), task.outcome_within(left)).await.unwrap_or(Err(ClientError::Cancelled));
-            let given_up = matches!(outcome, Err(ClientError::Cancelled | ClientError::Timeout(_)));
-            reply.answered(outcome);
-            if given_up && inner.check_open().is_ok() {
-                inner.cancel_task(&task.id().unwrap_or_default());
-            }
-        }));
+    /// The id of the request that was sent last.
+    fn last_request(&self) -> Option<RequestId> {
+        match &*self.flight.lock() {
+            Flight::Sent(id) => Some(id.clone()),
+            Flight::Working(_) | Flight::Cancelled => None,
+        }
     }
 }
 
@@ -276,30 +198,11 @@ impl ClientInner {
     }
 }
 
-impl Starting {
-    pub(super) fn new(on_progress: Option<ProgressHook>, other: Option<OtherClient>) -> Arc<Self> {
-        Arc::new(Self { on_progress, other: other.map(Arc::new), started: Promise::default() })
-    }
-
-    pub(super) async fn started(&self) -> Result<StartedTask, ClientError> {
-        self.started.kept().await
-    }
-}
-
-impl ReplyTo for Starting {
-    fn answered(&self, outcome: Result<RawJson, ClientError>) {
-        self.started.keep(outcome.map(StartedTask::Result));
-    }
-
-    fn progress(&self, params: RawJson) {
-        if let Some(hook) = &self.on_progress {
-            hook(&params);
-        }
-    }
-}
-
 /// The parameters with which a call asks for a task (2025-11-25).
-fn with_task(params: Option<&RawJson>, ttl: Option<Duration>) -> Result<RawJson, serde_json::Error> {
+pub(in crate::client) fn with_task(
+    params: Option<&RawJson>,
+    ttl: Option<Duration>,
+) -> Result<RawJson, serde_json::Error> {
     let mut members: IndexMap<String, &RawValue> = params.map_or(Ok(IndexMap::new()), RawJson::parse)?;
     let ttl = ttl.map(|ttl| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
     let task = to_raw_value(&ttl.map_or_else(|| json!({}), |ttl| json!({"ttl": ttl})))?;

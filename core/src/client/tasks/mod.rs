@@ -1,7 +1,7 @@
 //! Tasks: calls of tools that outlast their requests. One API for both forms, the core one of
 //! 2025-11-25 and the extension of 2026-07-28.
 
-mod calling;
+pub(super) mod calling;
 mod following;
 pub(super) mod form;
 mod input;

@@ -1,7 +1,7 @@
 //! Starting a call of a tool as a task.
 
 use super::{
-    calling::{StartedTask, Starting},
+    calling::{TaskTaker, TaskWish},
     other_client::OtherClient,
     state::ClientTaskState,
     support::{Support, TaskForm},
@@ -9,9 +9,11 @@ use super::{
 };
 use crate::{
     client::{
-        cancel_on_drop::CancelOnDrop, client::Client, error::ClientError, options::RequestOptions, tools::call_params,
+        call::ClientCall, client::Client, error::ClientError, options::RequestOptions, reply::CallReceiver,
+        tools::call_params,
     },
-    protocol::RawJson,
+    engine::RequestExtras,
+    protocol::{RawJson, method},
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -44,7 +46,7 @@ impl Client {
         if form == Some(TaskForm::Core) && self.task_support_of(name).await? == Support::Forbidden {
             form = None;
         }
-        self.started(params, options, form, Starting::new(options.on_progress.clone(), None)).await
+        self.started(params, options, form, None).await
     }
 
     /// Calls a tool as a task for another client, which a server of the modern era sees, and which
@@ -58,8 +60,7 @@ impl Client {
         params: RawJson,
         options: &RequestOptions,
     ) -> Result<ClientTask, ClientError> {
-        let starting = Starting::new(options.on_progress.clone(), Some(other));
-        self.started(params, options, self.task_form(), starting).await
+        self.started(params, options, self.task_form(), Some(Arc::new(other))).await
     }
 
     async fn started(
@@ -67,14 +68,18 @@ impl Client {
         params: RawJson,
         options: &RequestOptions,
         form: Option<TaskForm>,
-        starting: Arc<Starting>,
+        other: Option<Arc<OtherClient>>,
     ) -> Result<ClientTask, ClientError> {
-        let guard = CancelOnDrop::new(self, self.start_for_task(params, options, form, &starting)?);
-        let started = starting.started().await;
-        guard.disarm();
-        Ok(match started? {
-            StartedTask::Task(task) => task,
-            StartedTask::Result(result) => ClientTask::new(self, Arc::new(ClientTaskState::answered(result))),
-        })
+        let on_behalf = other.as_ref().map(|other| Arc::clone(&other.seen));
+        let extras = RequestExtras { on_behalf, ..options.on_progress.is_some().into() };
+        let taker = Some(TaskTaker { other, ..TaskTaker::default() });
+        let task = form.map(|form| TaskWish { form, as_task: true, taker });
+        let request = self.inner.parts(method::TOOLS_CALL, Some(&params), options);
+        let call = ClientCall::new(CallReceiver::future(options.on_progress.clone()));
+        let call = self.send_first(call, request, extras, task)?;
+        let result = self.wait(Arc::clone(&call)).await?;
+        let taker = call.task_wish().and_then(|task| task.taker.as_ref());
+        let task = taker.and_then(|taker| taker.task.lock().take());
+        Ok(task.unwrap_or_else(|| ClientTask::new(self, Arc::new(ClientTaskState::answered(result)))))
     }
 }

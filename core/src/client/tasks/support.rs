@@ -81,7 +81,7 @@ impl ServerTaskSupport {
 
 /// Returns whether a server refuses a call because it can only be a task: by its tool (TSK-07), or
 /// because the request did not declare the extension (TKX-05).
-pub(super) fn needs_task(form: TaskForm, error: &RpcError) -> bool {
+pub(in crate::client) fn needs_task(form: TaskForm, error: &RpcError) -> bool {
     match form {
         TaskForm::Core => error.code == code::METHOD_NOT_FOUND,
         TaskForm::Extension => {
