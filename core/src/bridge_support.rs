@@ -12,7 +12,9 @@ pub use crate::testing::findings_of as store_findings;
 #[cfg(feature = "skills")]
 pub use crate::client::skill_file_uri;
 pub use crate::client::{
-    ClientCall, call_operation::end_of, observed_opening::opening_start, reply::ReplyTo, result_schema::ResultSchema,
+    ClientCall,
+    calls::{reply_to::ReplyTo, result_schema::ResultSchema},
+    telemetry::{call_operation::end_of, observed_opening::opening_start},
 };
 pub use crate::transport::{
     blocked::{BLOCKED_TIMEOUT, CUT_TIMEOUT},

@@ -2,9 +2,11 @@
 
 use super::{
     client::Client,
-    handler_error::HandlerError,
-    handlers::{ClientHandlers, ElicitRequest, ElicitUrlRequest, SampleRequest},
     options::ClientOptions,
+    server_requests::{
+        client_handlers::{ClientHandlers, ElicitRequest, ElicitUrlRequest, SampleRequest},
+        handler_error::HandlerError,
+    },
 };
 use crate::protocol::model::{CreateMessageResult, ElicitResult, ElicitationComplete, LogMessage, Root, Task};
 use std::future::Future;

@@ -3,13 +3,11 @@
 use super::{
     error::ClientError,
     events::ClientEvents,
-    handlers::ClientHandlers,
-    host::as_raw,
     inner::ClientInner,
     link::{ClientId, Connector},
+    opening::server_description::ServerDescription,
     options::ClientOptions,
-    roots::check_roots,
-    server_description::ServerDescription,
+    server_requests::{client_handlers::ClientHandlers, host::as_raw, roots::check_roots},
 };
 use crate::{
     engine::RevisionChoice,

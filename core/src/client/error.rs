@@ -1,6 +1,6 @@
 //! Errors of client calls: the same kinds in every language.
 
-use super::{error_kinds::ErrorKind, failure::LinkFailure, input_required::InputRequired};
+use super::{calls::input_required::InputRequired, error_kinds::ErrorKind, failure::LinkFailure};
 use crate::{
     composition::rewriting::RewriteError,
     engine::NegotiationError,

@@ -1,12 +1,12 @@
 //! The receiving side of a client: what its link brings.
 
 use super::{
-    call::ServerAnswer,
+    caching::response_cache::with_valid_time,
+    calls::client_call::ServerAnswer,
     error::ClientError,
     failure::LinkFailure,
     inner::ClientInner,
     link::Inbox,
-    response_cache::with_valid_time,
     tasks::form::{status_of, unified},
 };
 use crate::{

@@ -1,22 +1,18 @@
 //! The state that all clones of a client share, and the way of its messages to the link.
 
 use super::{
-    call::Awaited,
+    caching::response_cache::ResponseCache,
+    calls::{client_call::Awaited, output_schemas::OutputSchemas, tool_headers::MirroredTools},
     error::ClientError,
     events::ClientEvents,
     failure::LinkFailure,
-    host::{HandledEvents, Host},
     link::{ClientId, Connector, Link, LinkMessage, LocalCaller, RequestHead},
-    mirrored::MirroredTools,
-    observed_opening::ObservedOpening,
+    opening::{pauses::Pauses, reconnecting::Reconnecting, server_description::ServerDescription},
     options::{ClientOptions, RequestOptions},
-    output_schemas::OutputSchemas,
-    pauses::Pauses,
-    reconnecting::Reconnecting,
-    response_cache::ResponseCache,
-    server_description::ServerDescription,
+    server_requests::host::{HandledEvents, Host},
     subscription::entry::Subscriptions,
     tasks::{support::ServerTaskSupport, table::ClientTaskTable},
+    telemetry::observed_opening::ObservedOpening,
     timer::{Timer, TimerCall},
 };
 use crate::{

@@ -1,6 +1,8 @@
 //! The options of a client and of a request, with their defaults.
 
-use super::{config::ServerDefaults, handlers::ClientHandlers, input_required::InputResponses};
+use super::{
+    calls::input_required::InputResponses, config::ServerDefaults, server_requests::client_handlers::ClientHandlers,
+};
 use crate::{
     cause::Cause,
     client_auth::ClientAuth,

@@ -17,7 +17,7 @@ const HTTP: &str = "core/src/transport/http_server";
 const NAMES: &str = "core/src/server/session/names.rs";
 const BOUNDS: &str = "core/proto/src/protocol/schema/bounds.rs";
 const PATTERN: &str = "core/proto/src/protocol/schema/pattern.rs";
-const PAGES: &str = "core/src/client/pages.rs";
+const PAGES: &str = "core/src/client/calls/whole_lists.rs";
 const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
 
 /// The rows of the table, with the constants of their figures, in the order of these. A file

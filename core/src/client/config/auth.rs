@@ -2,7 +2,7 @@
 
 use super::{
     entry::{AUTH, EntryReader, OAUTH},
-    place::ConfigError,
+    entry_place::ConfigError,
 };
 use serde_json::{Map, Value, json};
 

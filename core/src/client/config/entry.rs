@@ -1,7 +1,7 @@
 //! One server of a configuration.
 
 use super::{
-    place::{ConfigError, ConfigPlace},
+    entry_place::{ConfigError, ConfigPlace},
     placeholders,
 };
 use crate::protocol::known_names::nearest;

@@ -4,20 +4,20 @@
 mod auth;
 mod defaults;
 mod entry;
-mod place;
+mod entry_place;
 mod placeholders;
 #[cfg(feature = "config-files")]
 mod relaxed;
 
 pub use defaults::ServerDefaults;
 pub use entry::ServerEntry;
-pub use place::ConfigError;
+pub use entry_place::ConfigError;
 pub(crate) use placeholders::HOME;
 #[cfg(feature = "config-files")]
 pub(crate) use relaxed::json;
 
+use entry_place::ConfigPlace;
 use indexmap::IndexMap;
-use place::ConfigPlace;
 use serde_json::Value;
 
 /// The names of the object of servers: the usual one, and that of VS Code.

@@ -1,14 +1,17 @@
 //! One server of a group: its connection, made once for all who wait for it, and again on demand.
 
 use super::{
-    changes::GroupChanges,
-    pauses::{MemberPauses, MemberRequest},
-    place::ServerPlace,
-    settings::GroupSettings,
-    subscriptions::MemberSubscriptions,
+    group_changes::GroupChanges,
+    group_settings::GroupSettings,
+    member_pauses::{MemberPauses, MemberRequest},
+    member_subscriptions::MemberSubscriptions,
+    server_place::ServerPlace,
 };
 use crate::{
-    client::{Client, ClientError, ClientEvents, ClientId, Connector, RequestOptions, observation::Observation},
+    client::{
+        Client, ClientError, ClientEvents, ClientId, Connector, RequestOptions,
+        server_requests::observation::Observation,
+    },
     composition::names,
     protocol::{Era, RawJson, RequestId, method, model::LoggingLevel},
     race::unless,

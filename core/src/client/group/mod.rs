@@ -1,19 +1,19 @@
 //! Many servers behind one client.
 
-mod changes;
-mod link;
+mod group_changes;
+mod group_link;
+mod group_members;
+mod group_settings;
+mod group_tasks;
 mod member;
-mod members;
-mod pauses;
-mod place;
+mod member_pauses;
+mod member_subscriptions;
 mod server_access;
-mod settings;
-mod subscriptions;
-mod tasks;
+mod server_place;
 mod unrecorded;
 
-use super::{Client, ClientError, ClientEvents, ClientHandlers, ClientOptions};
 use crate::{
+    client::{Client, ClientError, ClientEvents, ClientHandlers, ClientOptions},
     engine::RevisionChoice,
     protocol::{
         Revision,
@@ -21,11 +21,11 @@ use crate::{
     },
     runtime::Runtime,
 };
-use link::GroupConnector;
-use members::GroupMembers;
-pub use place::ServerPlace;
+use group_link::GroupConnector;
+use group_members::GroupMembers;
+use group_settings::GroupSettings;
 pub(crate) use server_access::GroupServerAccess;
-use settings::GroupSettings;
+pub use server_place::ServerPlace;
 use std::{ops::Deref, sync::Arc, time::Duration};
 use unrecorded::Unrecorded;
 

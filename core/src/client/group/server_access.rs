@@ -1,6 +1,6 @@
 //! A server of a group, as those see it that show the servers of the group one by one.
 
-use super::{changes::GroupChanges, member::Member};
+use super::{group_changes::GroupChanges, member::Member};
 use crate::client::{Client, ClientError};
 use std::sync::Arc;
 

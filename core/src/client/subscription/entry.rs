@@ -2,7 +2,10 @@
 
 use super::changes::Changes;
 use crate::{
-    client::{call::ClientCall, error::ClientError, events::ClientEvents, tasks::form::read_task},
+    client::{
+        calls::client_call::ClientCall, error::ClientError, events::ClientEvents, resource_uris::lies_below,
+        tasks::form::read_task,
+    },
     protocol::{
         RawJson,
         envelope::Notification,
@@ -220,24 +223,4 @@ fn updated(params: &RawJson) -> Result<Change, serde_json::Error> {
 
 fn task(params: &RawJson) -> Result<Change, serde_json::Error> {
     Ok(Change { task: Some(read_task(params)?), ..ChangeKind::Task.into() })
-}
-
-/// Returns whether a URI is another one or lies below it: a server may announce a part of what was
-/// subscribed to.
-pub(in crate::client) fn lies_below(uri: &str, above: &str) -> bool {
-    uri.strip_prefix(above)
-        .is_some_and(|rest| rest.is_empty() || above.ends_with('/') || rest.starts_with(['/', '#', '?']))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_part_of_a_resource_lies_below_it() {
-        for (uri, below) in [("a:/b", true), ("a:/b/c", true), ("a:/b#c", true), ("a:/bc", false), ("a:/", false)] {
-            assert_eq!(lies_below(uri, "a:/b"), below, "{uri}");
-        }
-        assert!(lies_below("a:/b", "a:/"));
-    }
 }

@@ -4,8 +4,13 @@
 use super::entry::{ChangeReceiver, SubscriptionEntry};
 use crate::{
     client::{
-        call::ClientCall, client::Client, error::ClientError, error_kinds::ErrorKind, events::ClientEvents,
-        inner::ClientInner, options::RequestOptions, reply::ReplyTo,
+        calls::{client_call::ClientCall, reply_to::ReplyTo},
+        client::Client,
+        error::ClientError,
+        error_kinds::ErrorKind,
+        events::ClientEvents,
+        inner::ClientInner,
+        options::RequestOptions,
     },
     engine::{RequestExtras, later},
     protocol::{

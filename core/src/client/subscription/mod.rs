@@ -5,11 +5,13 @@ pub(super) mod entry;
 mod listening;
 mod resources;
 
-use super::{client::Client, error::ClientError, inner::ClientInner};
-use crate::protocol::{
-    Era, extension,
-    method::{self, MessageKind, Method, Sender},
-    model::{Change, SubscriptionFilter},
+use crate::{
+    client::{client::Client, error::ClientError, inner::ClientInner},
+    protocol::{
+        Era, extension,
+        method::{self, MessageKind, Method, Sender},
+        model::{Change, SubscriptionFilter},
+    },
 };
 use changes::Changes;
 use entry::{ChangeReceiver, SubscriptionEntry};

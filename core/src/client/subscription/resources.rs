@@ -3,7 +3,9 @@
 
 use super::entry::SubscriptionEntry;
 use crate::{
-    client::{client::Client, error::ClientError, inner::ClientInner, options::RequestOptions, reply::ReplyTo},
+    client::{
+        calls::reply_to::ReplyTo, client::Client, error::ClientError, inner::ClientInner, options::RequestOptions,
+    },
     engine::RequestExtras,
     protocol::{RawJson, method},
     runtime::Promise,

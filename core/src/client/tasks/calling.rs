@@ -5,51 +5,31 @@ use super::{
     following::Following,
     form::{created_task, read_task},
     input::TaskInput,
-    other_client::OtherClient,
-    state::ClientTaskState,
+    state::{ClientTaskState, Handle},
     support::{Support, TaskForm},
     task::ClientTask,
+    task_wish::TaskWish,
 };
 use crate::{
     client::{
-        call::{Awaited, ClientCall, Flight, RequestParts, ServerAnswer},
+        calls::{
+            client_call::{Awaited, ClientCall, Flight, RequestParts, ServerAnswer},
+            continuing::ContinuedCall,
+        },
         client::Client,
-        continuing::ContinuedCall,
         error::ClientError,
         inner::ClientInner,
         options::RequestOptions,
     },
     protocol::{RawJson, RequestId, RpcError, method},
-    sync::Mutex,
 };
 use indexmap::IndexMap;
 use serde::Deserialize;
-use serde_json::{json, value::RawValue, value::to_raw_value};
+use serde_json::{
+    json,
+    value::{RawValue, to_raw_value},
+};
 use std::{borrow::Cow, sync::Arc, time::Duration};
-
-/// The part of a call that may become a task.
-pub(in crate::client) struct TaskWish {
-    pub(in crate::client) form: TaskForm,
-    /// The first request asks for a task.
-    pub(in crate::client) as_task: bool,
-    /// The caller takes the task; without it, it waits for the result.
-    pub(super) taker: Option<TaskTaker>,
-}
-
-/// The caller that takes a task, or the result if the server made none.
-#[derive(Default)]
-pub(super) struct TaskTaker {
-    pub(super) task: Mutex<Option<ClientTask>>,
-    /// The client for which the call is made.
-    pub(super) other: Option<Arc<OtherClient>>,
-}
-
-impl TaskWish {
-    /// Returns whether the parameters ask for a task (2025-11-25).
-    pub(in crate::client) fn asks_by_params(&self) -> bool {
-        self.as_task && self.form == TaskForm::Core
-    }
-}
 
 impl Client {
     pub(in crate::client) fn task_form(&self) -> Option<TaskForm> {
@@ -151,12 +131,13 @@ impl ClientCall {
             None => TaskInput::of(&call.request.options),
         };
         Following::start(&client, &task, &state, wish.form, input, of_progress);
-        let task = ClientTask::new(&client, state);
         let outcome = match &wish.taker {
             Some(taker) => {
-                self.unless_cancelled(async { *taker.task.lock() = Some(task) }).await.map(|()| RawJson::empty_object())
+                let handed_over = async { *taker.task.lock() = Some(Handle(state)) };
+                self.unless_cancelled(handed_over).await.map(|()| RawJson::empty_object())
             }
             None => {
+                let task = ClientTask::new(&client, Handle(state));
                 let spent = client.inner.runtime.now().saturating_duration_since(call.began);
                 let left = client.inner.request_timeout(&call.request.options).max.saturating_sub(spent);
                 self.unless_cancelled(task.outcome_within(left)).await.unwrap_or_else(Err)

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     client::{
-        client::Client, error::ClientError, error_kinds::ErrorKind, input_required::InputRequired,
+        calls::input_required::InputRequired, client::Client, error::ClientError, error_kinds::ErrorKind,
         options::RequestOptions,
     },
     engine::later,

@@ -3,11 +3,13 @@
 use super::other_client::OtherClient;
 use crate::{
     client::{
+        calls::{
+            input_required::InputRequired,
+            input_rounds::{check, no_input},
+        },
         error::ClientError,
         inner::ClientInner,
-        input_required::InputRequired,
         options::RequestOptions,
-        rounds::{check, no_input},
     },
     protocol::{RawJson, model::JsonObject},
     race::all,

@@ -11,6 +11,7 @@ mod state;
 pub(super) mod support;
 pub(super) mod table;
 mod task;
+pub(super) mod task_wish;
 
 pub(crate) use other_client::OtherClient;
 pub use task::ClientTask;

@@ -1,6 +1,6 @@
 //! Another client, for which a call is made: that of a caller of a proxy.
 
-use crate::{client::handlers::PassingHandler, engine::OnBehalf};
+use crate::{client::server_requests::client_handlers::PassingHandler, engine::OnBehalf};
 use std::sync::Arc;
 
 /// Another client, for which a call is made.

@@ -1,16 +1,18 @@
 //! Starting a call of a tool as a task.
 
 use super::{
-    calling::{TaskTaker, TaskWish},
     other_client::OtherClient,
-    state::ClientTaskState,
+    state::{ClientTaskState, Handle},
     support::{Support, TaskForm},
     task::ClientTask,
+    task_wish::{TaskTaker, TaskWish},
 };
 use crate::{
     client::{
-        call::ClientCall, client::Client, error::ClientError, options::RequestOptions, reply::CallReceiver,
-        tools::call_params,
+        calls::{client_call::ClientCall, reply_to::CallReceiver, tool_calls::call_params},
+        client::Client,
+        error::ClientError,
+        options::RequestOptions,
     },
     engine::RequestExtras,
     protocol::{RawJson, method},
@@ -80,6 +82,7 @@ impl Client {
         let result = self.wait(Arc::clone(&call)).await?;
         let taker = call.task_wish().and_then(|task| task.taker.as_ref());
         let task = taker.and_then(|taker| taker.task.lock().take());
-        Ok(task.unwrap_or_else(|| ClientTask::new(self, Arc::new(ClientTaskState::answered(result)))))
+        let handle = task.unwrap_or_else(|| Handle(Arc::new(ClientTaskState::answered(result))));
+        Ok(ClientTask::new(self, handle))
     }
 }

@@ -1,7 +1,7 @@
 //! The calls that may be tasks: the server's capabilities, and the support of each tool.
 
 use crate::{
-    client::server_description::ServerDescription,
+    client::opening::server_description::ServerDescription,
     protocol::{RawJson, RevisionFeature, RpcError, error::code, extension, model::ServerCapabilities},
     sync::Mutex,
 };

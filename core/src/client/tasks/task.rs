@@ -8,8 +8,10 @@ use super::{
 };
 use crate::{
     client::{
-        client::Client, error::ClientError, input_required::InputResponses, options::RequestOptions,
-        result_schema::ResultSchema,
+        calls::{input_required::InputResponses, result_schema::ResultSchema},
+        client::Client,
+        error::ClientError,
+        options::RequestOptions,
     },
     engine::later,
     protocol::{
@@ -87,7 +89,7 @@ impl Client {
         let task = task.map_err(|error| ClientError::InvalidResponse(format!("{}: {error}", method::TASKS_GET)))?;
         let state = Arc::new(ClientTaskState::new(task.clone()));
         Following::start(self, &task, &state, form, TaskInput::of(options), None);
-        Ok(ClientTask::new(self, state))
+        Ok(ClientTask::new(self, Handle(state)))
     }
 
     /// Cancels a task by its id, if it is not over.
@@ -109,8 +111,8 @@ impl Client {
 }
 
 impl ClientTask {
-    pub(super) fn new(client: &Client, state: Arc<ClientTaskState>) -> Self {
-        Self { client: client.clone(), handle: Handle(state), place: Mutex::default() }
+    pub(super) fn new(client: &Client, handle: Handle) -> Self {
+        Self { client: client.clone(), handle, place: Mutex::default() }
     }
 
     /// The id, with which the task can be taken up again. `None`: the server made no task of the

@@ -1,6 +1,6 @@
 //! One field of a form: its label, the line that the user writes, and its value.
 
-use super::shown::line;
+use super::printed::line;
 use crate::{
     protocol::{
         input::Form,

@@ -2,10 +2,10 @@
 
 use super::{
     field::Entry,
-    shown::{paragraph, server},
+    printed::{paragraph, server},
 };
 use crate::{
-    client::handlers::ElicitRequest,
+    client::server_requests::client_handlers::ElicitRequest,
     protocol::model::{ElicitResult, JsonObject},
     runtime::Console,
 };

@@ -3,11 +3,13 @@
 mod field;
 mod form;
 mod page;
-mod shown;
+mod printed;
 
-use super::handlers::{ClientHandlers, ServerRequest};
 use crate::{
-    client::HandlerError,
+    client::{
+        HandlerError,
+        server_requests::client_handlers::{ClientHandlers, ServerRequest},
+    },
     protocol::model::ElicitResult,
     runtime::{BoxedTask, Console, Promise, Terminal},
 };
@@ -75,7 +77,7 @@ impl Drop for StopOnDrop {
 mod tests {
     use super::*;
     use crate::{
-        client::handlers::{ElicitRequest, ElicitUrlRequest},
+        client::server_requests::client_handlers::{ElicitRequest, ElicitUrlRequest},
         protocol::model::{ElicitFormParams, ElicitUrlParams, Field, FormSchema, Implementation},
     };
     use serde_json::{Value, json};
@@ -151,7 +153,7 @@ mod tests {
         assert!(shown.contains("   2. First\n"), "{shown}");
         let (server, server_name) = (Some(Implementation::new("bank", "1")), Some("shop".to_owned()));
         let of_group = ElicitRequest { params: ElicitFormParams::default(), server, server_name, operation: None };
-        assert_eq!(shown::server(&of_group), "The server \"shop\"", "not the name that it gives itself");
+        assert_eq!(printed::server(&of_group), "The server \"shop\"", "not the name that it gives itself");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Pages: the user sees the whole URL and agrees before anything opens it (ELI-19).
 
-use super::shown::{line, paragraph, server};
+use super::printed::{line, paragraph, server};
 use crate::{
-    client::handlers::ElicitUrlRequest,
+    client::server_requests::client_handlers::ElicitUrlRequest,
     protocol::model::{ElicitAction, ElicitResult},
     runtime::Console,
 };

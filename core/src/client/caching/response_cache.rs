@@ -1,0 +1,206 @@
+//! Results that the server lets the client keep for a time (2026-07-28, page "Caching").
+
+use crate::{
+    client::resource_uris::lies_below,
+    engine::later,
+    protocol::{RawJson, envelope::Notification, method, model::ResourceUpdated},
+    sync::Mutex,
+};
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+use std::time::{Duration, Instant};
+
+/// The most results that are kept.
+const MAX_ENTRIES: usize = 1_024;
+
+/// The results of one connection that are fresh. Nothing is fetched ahead (CCH-05): one that is
+/// stale is asked for again when it is needed.
+#[derive(Default)]
+pub(in crate::client) struct ResponseCache(Mutex<CachedResponses>);
+
+#[derive(Default)]
+struct CachedResponses {
+    /// The oldest first.
+    entries: IndexMap<CacheKey, CachedResponse>,
+    bytes: usize,
+    /// Counts the changes at the server: a result that was asked for before one is not kept.
+    changes: u64,
+}
+
+/// The request of a result: only the very same one gets it (CCH-07).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(in crate::client) struct CacheKey {
+    pub(in crate::client) method: String,
+    /// The parameters as the program gave them.
+    pub(in crate::client) params: Vec<u8>,
+}
+
+struct CachedResponse {
+    result: RawJson,
+    fresh_until: Instant,
+    /// The authorization context that alone may have it. `None`: it is public.
+    context: Option<u64>,
+}
+
+/// The moment at which a result was asked for.
+#[derive(Clone, Copy)]
+pub(in crate::client) struct AskedAt {
+    changes: u64,
+    context: Option<u64>,
+}
+
+/// The place of a result that is asked for.
+pub(in crate::client) struct CacheSlot {
+    pub(in crate::client) key: CacheKey,
+    pub(in crate::client) asked: AskedAt,
+}
+
+/// The hints of a result.
+#[derive(Deserialize, Default)]
+struct ResultHints {
+    #[serde(default, rename = "ttlMs")]
+    ttl: Value,
+    #[serde(default, rename = "cacheScope")]
+    scope: Value,
+}
+
+/// A result without a `ttlMs` that is not a time: it counts as none (CCH-03).
+pub(in crate::client) fn with_valid_time(result: RawJson) -> RawJson {
+    let hints: ResultHints = result.read().unwrap_or_default();
+    if hints.ttl.is_null() || hints.ttl.is_u64() {
+        return result;
+    }
+    let Ok(mut members) = result.parse::<IndexMap<String, &RawValue>>() else { return result };
+    members.shift_remove("ttlMs");
+    RawJson::from_value(&members).unwrap_or_else(|_| result.clone())
+}
+
+impl ResponseCache {
+    /// A result that is fresh (CCH-04), and for everybody or for this context (CCH-09).
+    pub(in crate::client) fn get(&self, key: &CacheKey, context: Option<u64>, now: Instant) -> Option<RawJson> {
+        let mut cached = self.0.lock();
+        let entry = cached.entries.get(key)?;
+        if now >= entry.fresh_until {
+            cached.remove(key);
+            return None;
+        }
+        let may_have = entry.context.is_none() || entry.context == context;
+        may_have.then(|| entry.result.clone())
+    }
+
+    /// The moment of a request that is sent now.
+    pub(in crate::client) fn asked_at(&self, context: Option<u64>) -> AskedAt {
+        AskedAt { changes: self.0.lock().changes, context }
+    }
+
+    /// Keeps a result, if the server says so and nothing has changed since it was asked for. It
+    /// takes the place of older ones beyond `max_bytes`. `context`: that of now.
+    pub(in crate::client) fn keep(
+        &self,
+        CacheSlot { key, asked }: &CacheSlot,
+        result: &RawJson,
+        context: Option<u64>,
+        now: Instant,
+        max_bytes: usize,
+    ) {
+        let hints: ResultHints = result.read().unwrap_or_default();
+        // CCH-03: what is not a positive integer is stale at once.
+        let ttl = Duration::from_millis(hints.ttl.as_u64().unwrap_or(0));
+        let context = match hints.scope.as_str() {
+            Some("public") => None,
+            // The credentials are not known, or have changed meanwhile.
+            _ if asked.context.is_none() || asked.context != context => return,
+            _ => asked.context,
+        };
+        let bytes = size(key, result);
+        let mut cached = self.0.lock();
+        if ttl.is_zero() || bytes > max_bytes || cached.changes != asked.changes {
+            return;
+        }
+        cached.remove(key);
+        cached.bytes += bytes;
+        let fresh_until = later(now, ttl);
+        cached.entries.insert(key.clone(), CachedResponse { result: result.clone(), fresh_until, context });
+        cached.make_room(max_bytes, now);
+    }
+
+    /// Takes a notification: the results that it is about are stale at once (CCH-11).
+    pub(in crate::client) fn notification(&self, notification: &Notification) {
+        let methods: &[&str] = match notification.method.as_ref() {
+            method::TOOLS_LIST_CHANGED => &[method::TOOLS_LIST],
+            method::PROMPTS_LIST_CHANGED => &[method::PROMPTS_LIST],
+            method::RESOURCES_LIST_CHANGED => &[method::RESOURCES_LIST, method::RESOURCES_TEMPLATES_LIST],
+            method::RESOURCES_UPDATED => {
+                let updated = notification.params.as_ref().and_then(|params| params.read::<ResourceUpdated>().ok());
+                self.forget_where(|key| key.method == method::RESOURCES_READ && key.is_about(updated.as_ref()));
+                return;
+            }
+            _ => return,
+        };
+        self.forget_where(|key| methods.contains(&&*key.method));
+    }
+
+    /// Forgets the results of a method. `true`: there were some.
+    pub(in crate::client) fn forget(&self, method: &str) -> bool {
+        self.forget_where(|key| key.method == method)
+    }
+
+    /// Forgets everything: changes may have been missed.
+    pub(in crate::client) fn clear(&self) {
+        self.forget_where(|_| true);
+    }
+
+    fn forget_where(&self, is_stale: impl Fn(&CacheKey) -> bool) -> bool {
+        let mut cached = self.0.lock();
+        let before = cached.entries.len();
+        cached.changes += 1;
+        cached.entries.retain(|key, _| !is_stale(key));
+        cached.bytes = cached.entries.iter().map(|(key, entry)| size(key, &entry.result)).sum();
+        cached.entries.len() < before
+    }
+}
+
+impl CachedResponses {
+    fn remove(&mut self, key: &CacheKey) {
+        if let Some(entry) = self.entries.shift_remove(key) {
+            self.bytes -= size(key, &entry.result);
+        }
+    }
+
+    /// Stale entries go first, then the oldest.
+    fn make_room(&mut self, max_bytes: usize, now: Instant) {
+        let too_much = |cached: &Self| cached.bytes > max_bytes || cached.entries.len() > MAX_ENTRIES;
+        if too_much(self) {
+            self.entries.retain(|_, entry| now < entry.fresh_until);
+            self.bytes = self.entries.iter().map(|(key, entry)| size(key, &entry.result)).sum();
+        }
+        while too_much(self) {
+            let Some((key, entry)) = self.entries.shift_remove_index(0) else { return };
+            self.bytes -= size(&key, &entry.result);
+        }
+    }
+}
+
+impl CacheKey {
+    pub(in crate::client) fn new(method: &str, params: Option<&RawJson>) -> Self {
+        Self { method: method.to_owned(), params: params.map(|params| params.as_bytes().to_vec()).unwrap_or_default() }
+    }
+
+    /// Returns whether the resource that was read may be another one after this update: itself, a
+    /// part of it, or the whole that it is a part of. One that names no resource may be any.
+    fn is_about(&self, updated: Option<&ResourceUpdated>) -> bool {
+        #[derive(Deserialize)]
+        struct Read {
+            uri: String,
+        }
+        match (updated, serde_json::from_slice::<Read>(&self.params)) {
+            (Some(ResourceUpdated { uri, .. }), Ok(read)) => lies_below(uri, &read.uri) || lies_below(&read.uri, uri),
+            _ => true,
+        }
+    }
+}
+
+fn size(key: &CacheKey, result: &RawJson) -> usize {
+    key.method.len() + key.params.len() + result.as_bytes().len()
+}

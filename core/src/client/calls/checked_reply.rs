@@ -1,0 +1,56 @@
+//! Receivers of a result that matches a schema of the host.
+
+use super::{
+    reply_to::ReplyTo,
+    result_schema::{ResultCheck, ResultSchema},
+};
+use crate::{
+    client::{client::Client, error::ClientError, link::ClientId, options::RequestOptions},
+    protocol::{RawJson, envelope::Notification},
+    runtime::Runtime,
+};
+use std::sync::Arc;
+
+impl Client {
+    /// Checks the result of a request before a receiver gets it.
+    #[doc(hidden)]
+    pub fn checking(
+        &self,
+        schema: Option<Arc<ResultSchema>>,
+        options: &RequestOptions,
+        reply: Arc<dyn ReplyTo>,
+    ) -> Arc<dyn ReplyTo> {
+        let Some(schema) = schema else { return reply };
+        let (runtime, timeout) = (Arc::clone(&self.inner.runtime), self.inner.request_timeout(options));
+        let check = ResultCheck::new(schema, timeout, runtime.now());
+        Arc::new(CheckedReply { check, runtime, client: self.inner.id, reply })
+    }
+}
+
+/// A receiver of a result that matches a schema, or of an error.
+struct CheckedReply {
+    check: ResultCheck,
+    runtime: Arc<dyn Runtime>,
+    client: ClientId,
+    reply: Arc<dyn ReplyTo>,
+}
+
+impl ReplyTo for CheckedReply {
+    fn answered(&self, outcome: Result<RawJson, ClientError>) {
+        let result = match outcome {
+            Ok(result) if self.check.is_costly(&result) => result,
+            outcome => return self.reply.answered(outcome.and_then(|result| self.check.checked(result))),
+        };
+        let (reply, runtime) = (Arc::clone(&self.reply), Arc::clone(&self.runtime));
+        let checking = self.check.clone().checked_in_turn(runtime, self.client, result);
+        self.runtime.spawn(Box::pin(async move { reply.answered(checking.await) }));
+    }
+
+    fn progress(&self, params: RawJson) {
+        self.reply.progress(params);
+    }
+
+    fn notification(&self, notification: Notification) {
+        self.reply.notification(notification);
+    }
+}

@@ -1,0 +1,177 @@
+//! A call to the server: the receiver of its outcome, and the steps of its end.
+
+use super::{input_required::InputRequired, reply_to::CallReceiver, result_schema::ResultCheck};
+use crate::{
+    client::{
+        caching::response_cache::CacheSlot, error::ClientError, options::RequestOptions, tasks::task_wish::TaskWish,
+        telemetry::call_operation::CallOperation,
+    },
+    engine::RequestExtras,
+    protocol::{RawJson, RequestId, envelope::Notification, method::Method},
+    runtime::{Promise, Runtime},
+    sync::Mutex,
+};
+use std::{borrow::Cow, fmt, sync::Arc, time::Instant};
+
+/// A call to the server. It continues when its handles are dropped;
+/// [`Client::cancel`](super::Client::cancel) ends it.
+#[doc(hidden)]
+pub struct ClientCall {
+    pub(in crate::client) method: Cow<'static, str>,
+    pub(in crate::client) receiver: CallReceiver,
+    pub(in crate::client) flight: Mutex<Flight>,
+    pub(in crate::client) operation: Option<Box<CallOperation>>,
+    /// The start of the call, where debug records are wanted.
+    pub(in crate::client) logged: Option<(Instant, Arc<dyn Runtime>)>,
+    /// The place of its first result in the cache.
+    pub(in crate::client) slot: Option<Box<CacheSlot>>,
+    /// Set if one request may not be enough.
+    pub(in crate::client) repeatable: Option<Box<RepeatableCall>>,
+}
+
+/// The part of a call that can be cancelled.
+pub(in crate::client) enum Flight {
+    /// The request that was sent last.
+    Sent(RequestId),
+    /// Work between two requests; keeping the promise stops it.
+    Working(Arc<Promise<()>>),
+    /// Cancelled, or not sent yet.
+    Cancelled,
+}
+
+/// A call that may take more than one request (MRTR-17).
+pub(in crate::client) struct RepeatableCall {
+    pub(in crate::client) request: OwnedRequest,
+    pub(in crate::client) task: Option<TaskWish>,
+    pub(in crate::client) began: Instant,
+}
+
+/// The parts of a request, as the program gives them.
+#[derive(Clone, Copy)]
+pub(in crate::client) struct RequestParts<'a> {
+    pub(in crate::client) method: &'a str,
+    /// The row of the method, if the revision has it.
+    pub(in crate::client) row: Option<&'static Method>,
+    pub(in crate::client) params: Option<&'a RawJson>,
+    pub(in crate::client) options: &'a RequestOptions,
+}
+
+/// The parts of a request that may be sent again.
+#[derive(Clone)]
+pub(in crate::client) struct OwnedRequest {
+    pub(in crate::client) params: Option<RawJson>,
+    pub(in crate::client) options: RequestOptions,
+    pub(in crate::client) extras: RequestExtras,
+}
+
+/// The answer of the server to one request.
+pub(in crate::client) enum ServerAnswer {
+    Outcome(Result<RawJson, ClientError>),
+    /// It needs input first (MRTR-01).
+    InputRequired(RawJson),
+    /// It made a task of the request (TKX-03).
+    Task(RawJson),
+}
+
+/// An answer, and the check of its result.
+pub(in crate::client) type CheckableAnswer = (ServerAnswer, Option<ResultCheck>);
+
+/// A request that waits for its answer.
+#[derive(Clone)]
+pub(in crate::client) struct Awaited {
+    pub(in crate::client) call: Arc<ClientCall>,
+    pub(in crate::client) check: Option<ResultCheck>,
+    /// Set for further requests of a call: its task waits for the answer.
+    pub(in crate::client) again: Option<Arc<Promise<CheckableAnswer>>>,
+}
+
+impl Awaited {
+    /// The only request of a call.
+    pub(in crate::client) fn by(call: &Arc<ClientCall>) -> Self {
+        Self { call: Arc::clone(call), check: None, again: None }
+    }
+
+    /// Takes a failure on this side, which no other request can repair.
+    pub(in crate::client) fn failed(self, error: ClientError) {
+        match self.again {
+            Some(again) => again.keep((ServerAnswer::Outcome(Err(error)), None)),
+            None => self.call.finish(Err(error)),
+        }
+    }
+
+    pub(in crate::client) fn progress(&self, params: RawJson) {
+        match &self.call.operation {
+            Some(operation) => operation.run(|| self.call.receiver.progress(params)),
+            None => self.call.receiver.progress(params),
+        }
+    }
+
+    pub(in crate::client) fn notification(&self, notification: Notification) {
+        self.call.receiver.notification(notification);
+    }
+}
+
+impl ClientCall {
+    /// A call that takes one request, and is neither observed nor kept.
+    pub(in crate::client) fn new(receiver: CallReceiver) -> Self {
+        Self {
+            method: Cow::Borrowed(""),
+            receiver,
+            flight: Mutex::new(Flight::Cancelled),
+            operation: None,
+            logged: None,
+            slot: None,
+            repeatable: None,
+        }
+    }
+
+    /// A call that is work without a request yet, and the promise that stops it.
+    pub(in crate::client) fn working(receiver: CallReceiver) -> (Arc<Self>, Arc<Promise<()>>) {
+        let stop = Arc::new(Promise::default());
+        let flight = Mutex::new(Flight::Working(Arc::clone(&stop)));
+        (Arc::new(Self { flight, ..Self::new(receiver) }), stop)
+    }
+
+    /// Ends a call that needs no request.
+    pub(in crate::client) fn answered_here(self, result: RawJson) -> Arc<Self> {
+        self.receiver.answered(Ok(result));
+        Arc::new(self)
+    }
+
+    /// The outcome of a call that ends with this answer.
+    pub(in crate::client) fn outcome_of(&self, answer: ServerAnswer) -> Result<RawJson, ClientError> {
+        let invalid = |text: &str| Err(ClientError::InvalidResponse(text.to_owned()));
+        match answer {
+            ServerAnswer::Outcome(outcome) => outcome,
+            ServerAnswer::InputRequired(result) if self.repeatable.is_some() => {
+                let required = InputRequired::read(&result).map_err(ClientError::InvalidResponse)?;
+                Err(ClientError::InputRequired(Box::new(required)))
+            }
+            ServerAnswer::InputRequired(_) => invalid("it asks for input that this request cannot have"),
+            ServerAnswer::Task(_) => invalid("it makes a task of a request that cannot be one"),
+        }
+    }
+
+    pub(in crate::client) fn finish(&self, outcome: Result<RawJson, ClientError>) {
+        if let Some((began, runtime)) = &self.logged {
+            let milliseconds = runtime.now().saturating_duration_since(*began).as_secs_f64() * 1e3;
+            tracing::debug!(
+                target: "trunkline::client::request",
+                method = &*self.method,
+                milliseconds,
+                error = outcome.as_ref().err().map(tracing::field::display),
+                "request answered"
+            );
+        }
+        if let Some(operation) = &self.operation {
+            operation.end(&self.method, &outcome);
+        }
+        self.receiver.answered(outcome);
+    }
+}
+
+impl fmt::Debug for ClientCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientCall").field("method", &self.method).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,163 @@
+//! Client operations, generated from the rows of `client_operations!`.
+
+use crate::{
+    client::{client::Client, error::ClientError, options::RequestOptions},
+    protocol::{
+        RawJson,
+        describe::{Described, Presence, Type},
+        method,
+        model::*,
+    },
+};
+use serde::{
+    Serialize, Serializer,
+    de::{DeserializeOwned, IgnoredAny},
+};
+use serde_json::value::{RawValue, to_raw_value};
+use std::collections::BTreeMap;
+
+/// Generates the methods of the rows. Some are written by hand: the arguments of `call_tool` and
+/// `get_prompt` are any value that serializes to an object, and empty results are not parsed.
+macro_rules! client_methods {
+    ($($(#[doc = $doc:literal])* $kind:ident $name:ident $($variant:ident)* = $method:ident(
+        $($(#[doc = $param_doc:literal])* $presence:ident $param:ident $json:literal: $ty:ty,)*
+    ) $(or $instead:ident)? $(-> $result:ident $(of $member:ident: $item:ident)? $(with $progress:ident)?)?;)*) => {
+        impl Client {
+            $(client_methods! { @$kind $name $($variant)*, [$($doc)*] $method [$($presence $param $json [$ty];)*]
+                $($result $($member $item)?)? })*
+        }
+    };
+
+    (@liveness $($rest:tt)*) => {};
+    (@call call_tool $($rest:tt)*) => {};
+    (@call get_prompt $($rest:tt)*) => {};
+
+    (@list $name:ident $with:ident $page:ident $page_with:ident, [$($doc:literal)*] $method:ident [] $result:ident $member:ident $item:ident) => {
+        $(#[doc = $doc])*
+        ///
+        /// Fetches all pages, one after the other.
+        ///
+        /// # Errors
+        /// See [`Client::request`].
+        pub async fn $name(&self) -> Result<Vec<$item>, ClientError> {
+            self.$with(&RequestOptions::default()).await
+        }
+
+        $(#[doc = $doc])*
+        ///
+        /// The same with request options.
+        ///
+        /// # Errors
+        /// See [`Client::request`].
+        pub async fn $with(&self, options: &RequestOptions) -> Result<Vec<$item>, ClientError> {
+            let list = self.list_all(method::$method, None, options).await?;
+            let list: $result = read(&list)?;
+            Ok(list.$member)
+        }
+
+        $(#[doc = $doc])*
+        ///
+        /// Fetches one page: the first, or the one at a cursor.
+        ///
+        /// # Errors
+        /// See [`Client::request`].
+        pub async fn $page(&self, cursor: Option<&str>) -> Result<$result, ClientError> {
+            self.$page_with(cursor, &RequestOptions::default()).await
+        }
+
+        $(#[doc = $doc])*
+        ///
+        /// Fetches one page, with request options.
+        ///
+        /// # Errors
+        /// See [`Client::request`].
+        pub async fn $page_with(
+            &self,
+            cursor: Option<&str>,
+            options: &RequestOptions,
+        ) -> Result<$result, ClientError> {
+            let mut params = ParamsMembers::default();
+            params.add("cursor", cursor)?;
+            read(&self.request(method::$method, params.json()?.as_ref(), options).await?)
+        }
+    };
+
+    (@call $name:ident $with:ident, [$($doc:literal)*] $method:ident
+        [$($presence:ident $param:ident $json:literal [$ty:ty];)*] $result:ident) => {
+        $(#[doc = $doc])*
+        ///
+        /// # Errors
+        /// See [`Client::request`].
+        pub async fn $name(&self, $($param: client_methods!(@$presence $ty)),*) -> Result<$result, ClientError> {
+            self.$with($($param,)* &RequestOptions::default()).await
+        }
+
+        $(#[doc = $doc])*
+        ///
+        /// The same with request options.
+        ///
+        /// # Errors
+        /// See [`Client::request`].
+        pub async fn $with(
+            &self,
+            $($param: client_methods!(@$presence $ty),)*
+            options: &RequestOptions,
+        ) -> Result<$result, ClientError> {
+            let mut params = ParamsMembers::default();
+            $(params.add($json, client_methods!(@given $presence $param))?;)*
+            read(&self.request(method::$method, params.json()?.as_ref(), options).await?)
+        }
+    };
+
+    (@required $ty:ty) => { &$ty };
+    (@optional $ty:ty) => { Option<&$ty> };
+    (@given required $param:ident) => { Some($param) };
+    (@given optional $param:ident) => { $param };
+}
+
+trunkline_proto::client_operations!(client_methods);
+
+/// The members of parameters, in order.
+#[derive(Default)]
+struct ParamsMembers(Vec<(&'static str, Box<RawValue>)>);
+
+impl ParamsMembers {
+    fn add<T: Serialize + ?Sized>(&mut self, name: &'static str, value: Option<&T>) -> Result<(), ClientError> {
+        if let Some(value) = value {
+            let value = to_raw_value(value);
+            self.0
+                .push((name, value.map_err(|error| ClientError::Invalid(format!("{name} cannot be JSON: {error}")))?));
+        }
+        Ok(())
+    }
+
+    /// The parameters; `None` if there are none.
+    fn json(&self) -> Result<Option<RawJson>, ClientError> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        RawJson::from_value(self).map(Some).map_err(|error| ClientError::Invalid(error.to_string()))
+    }
+}
+
+impl Serialize for ParamsMembers {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+/// Parses a result. A list member is required, although the model treats its absence as an empty
+/// list.
+pub(in crate::client) fn read<T: DeserializeOwned + Described>(result: &RawJson) -> Result<T, ClientError> {
+    let read: T = result.read().map_err(ClientError::InvalidResponse)?;
+    if let Type::Model(object) = T::TYPE {
+        let members: BTreeMap<String, IgnoredAny> =
+            result.parse().map_err(|error| ClientError::InvalidResponse(error.to_string()))?;
+        let missing =
+            object.fields.iter().find(|field| field.presence == Presence::List && !members.contains_key(field.json));
+        if let Some(field) = missing {
+            return Err(ClientError::InvalidResponse(format!("missing field `{}`", field.json)));
+        }
+    }
+    Ok(read)
+}

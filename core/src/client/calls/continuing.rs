@@ -1,0 +1,187 @@
+//! The answers of a call: its end, or what comes before another request: a round of input, a list of
+//! tools that has to be read again, a task.
+
+use super::{
+    client_call::{Awaited, CheckableAnswer, ClientCall, Flight, OwnedRequest, RepeatableCall, ServerAnswer},
+    result_schema::ResultCheck,
+};
+use crate::{
+    client::{
+        client::Client,
+        error::ClientError,
+        inner::ClientInner,
+        options::RequestOptions,
+        tasks::{support::needs_task, task_wish::TaskWish},
+    },
+    protocol::{RawJson, error::code, method},
+    race::unless,
+    runtime::Promise,
+};
+use std::{
+    future::Future,
+    sync::{Arc, Weak},
+    time::{Duration, Instant},
+};
+
+/// A call that continues: the request that was sent last, and the past of the call.
+pub(in crate::client) struct ContinuedCall {
+    pub(in crate::client) request: OwnedRequest,
+    /// It was sent once more with the headers that were missing.
+    repeated: bool,
+    pub(in crate::client) as_task: bool,
+    /// The rounds of input so far, and the time that the server has taken for them.
+    pub(in crate::client) rounds: usize,
+    pub(in crate::client) spent: Duration,
+    /// The start of this round.
+    pub(in crate::client) began: Instant,
+}
+
+impl ContinuedCall {
+    fn of(call: &RepeatableCall) -> Self {
+        Self {
+            request: call.request.clone(),
+            repeated: false,
+            as_task: call.task.as_ref().is_some_and(|task| task.as_task),
+            rounds: 0,
+            spent: Duration::ZERO,
+            began: call.began,
+        }
+    }
+
+    /// Begins the call again, now for a task.
+    pub(in crate::client) fn begin_as_task(&mut self, now: Instant) {
+        (self.as_task, self.rounds, self.spent, self.began) = (true, 0, Duration::ZERO, now);
+    }
+}
+
+impl Awaited {
+    /// Takes the answer. A call that ends with it ends here and now; others continue in a task.
+    pub(in crate::client) fn answered(self, client: &Arc<ClientInner>, answer: ServerAnswer) {
+        let Self { call, check, again } = self;
+        if let Some(again) = again {
+            return again.keep((answer, check));
+        }
+        if call.goes_on(client, &answer, check.as_ref()) {
+            return call.go_on(client, (answer, check));
+        }
+        let outcome = call.outcome_of(answer).and_then(|result| match check {
+            Some(check) => check.checked(result),
+            None => Ok(result),
+        });
+        if let (Some(slot), Ok(result)) = (&call.slot, &outcome) {
+            client.keep_result(slot, result);
+        }
+        call.finish(outcome);
+    }
+}
+
+impl ClientCall {
+    /// Returns whether the first answer leaves something to do that takes time.
+    fn goes_on(&self, client: &ClientInner, answer: &ServerAnswer, check: Option<&ResultCheck>) -> bool {
+        let task = self.repeatable.as_ref().and_then(|repeatable| repeatable.task.as_ref());
+        match answer {
+            ServerAnswer::Outcome(Ok(result)) => {
+                check.is_some_and(|check| check.is_costly(result)) || task.is_some_and(TaskWish::asks_by_params)
+            }
+            ServerAnswer::Outcome(Err(ClientError::Protocol(error))) if self.repeatable.is_some() => {
+                (error.code == code::HEADER_MISMATCH && self.mirrors(client))
+                    || task.is_some_and(|task| !task.as_task && needs_task(task.form, error))
+            }
+            ServerAnswer::Outcome(Err(_)) => false,
+            ServerAnswer::InputRequired(_) => {
+                self.repeatable.as_ref().is_some_and(|it| !it.request.options.is_manual())
+            }
+            ServerAnswer::Task(_) => task.is_some(),
+        }
+    }
+
+    /// Returns whether headers repeat arguments of its tool.
+    fn mirrors(&self, client: &ClientInner) -> bool {
+        &*self.method == method::TOOLS_CALL && client.mirrors(client.revision())
+    }
+
+    /// Continues in a task. It holds the client only while a request is in flight: a client that
+    /// nobody else holds is not kept by a user who is thinking.
+    fn go_on(self: Arc<Self>, client: &Arc<ClientInner>, first: CheckableAnswer) {
+        let (runtime, client) = (Arc::clone(&client.runtime), Arc::downgrade(client));
+        runtime.spawn(Box::pin(async move {
+            let outcome = self.outcome_after(first, &client).await;
+            self.finish(outcome);
+        }));
+    }
+
+    /// The outcome of the call, request by request.
+    async fn outcome_after(
+        self: &Arc<Self>,
+        (mut answer, mut check): CheckableAnswer,
+        client: &Weak<ClientInner>,
+    ) -> Result<RawJson, ClientError> {
+        let mut call = self.repeatable.as_deref().map(ContinuedCall::of);
+        let mirrors = client.upgrade().is_some_and(|client| self.mirrors(&client));
+        loop {
+            (answer, check) = match (answer, &mut call) {
+                (ServerAnswer::InputRequired(result), Some(call)) => {
+                    self.answer_input(client, call, &result).await?;
+                    upgraded(client)?.send_again(self, &call.request).await?
+                }
+                (ServerAnswer::Task(task), Some(call)) => {
+                    return self.follow_task(upgraded(client)?, call, &task).await;
+                }
+                (ServerAnswer::Outcome(Err(ClientError::Protocol(error))), Some(call))
+                    if error.code == code::HEADER_MISMATCH && mirrors && !call.repeated =>
+                {
+                    let client = upgraded(client)?;
+                    call.repeated = true;
+                    if !self.list_tools_again(&client).await? {
+                        return Err(ClientError::Protocol(error));
+                    }
+                    client.send_again(self, &call.request).await?
+                }
+                (ServerAnswer::Outcome(Err(ClientError::Protocol(error))), Some(call))
+                    if !call.as_task && self.task_form().is_some_and(|form| needs_task(form, &error)) =>
+                {
+                    let client = upgraded(client)?;
+                    self.ask_for_task(&client, call, error).await?;
+                    client.send_again(self, &call.request).await?
+                }
+                (ServerAnswer::Outcome(Ok(result)), Some(call)) if self.is_core_task(call, &result) => {
+                    return self.follow_task(upgraded(client)?, call, &result).await;
+                }
+                (ServerAnswer::Outcome(Ok(result)), _) => {
+                    let Some(check) = check else { return Ok(result) };
+                    let (runtime, id) = {
+                        let client = upgraded(client)?.inner;
+                        (Arc::clone(&client.runtime), client.id)
+                    };
+                    return self.unless_cancelled(check.checked_in_turn(runtime, id, result)).await?;
+                }
+                (answer, _) => return self.outcome_of(answer),
+            };
+        }
+    }
+
+    /// Reads the list of tools again, with the headers that their calls repeat (H26-38). `false`:
+    /// there is none.
+    async fn list_tools_again(&self, client: &Client) -> Result<bool, ClientError> {
+        client.inner.cache.forget(method::TOOLS_LIST);
+        let options = RequestOptions::default();
+        Ok(self.unless_cancelled(client.list_all(method::TOOLS_LIST, None, &options)).await?.is_ok())
+    }
+
+    /// Does work between two requests, which stops when the call is cancelled.
+    pub(in crate::client) async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, ClientError> {
+        let stop = Arc::new(Promise::default());
+        {
+            let mut flight = self.flight.lock();
+            if matches!(*flight, Flight::Cancelled) {
+                return Err(ClientError::Cancelled);
+            }
+            *flight = Flight::Working(Arc::clone(&stop));
+        }
+        unless(stop.kept(), work).await.ok_or(ClientError::Cancelled)
+    }
+}
+
+pub(in crate::client) fn upgraded(client: &Weak<ClientInner>) -> Result<Client, ClientError> {
+    client.upgrade().map(|inner| Client { inner }).ok_or(ClientError::Closed)
+}

@@ -1,0 +1,196 @@
+//! Requests for input instead of a result (2026-07-28), and the answers to them.
+
+use crate::protocol::{
+    RawJson,
+    describe::{Described, Type},
+    model::Task,
+};
+use indexmap::IndexMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{
+    json,
+    value::{RawValue, to_raw_value},
+};
+use std::collections::BTreeMap;
+
+/// Maximum requests per round.
+const MAX_REQUESTS: usize = 64;
+
+/// The input that a server needs before it has a result. Turn it into the next round with
+/// [`InputRequired::answer`].
+///
+/// ```
+/// use serde_json::json;
+/// use trunkline::{
+///     Client, ClientError, RequestOptions,
+///     protocol::{RawJson, model::CallToolResult},
+/// };
+///
+/// # async fn greet(client: &Client) -> Result<CallToolResult, Box<dyn std::error::Error>> {
+/// let mut options = RequestOptions::default().with_manual_input(true);
+/// loop {
+///     match client.call_tool_with("greet", json!({}), &options).await {
+///         Err(ClientError::InputRequired(required)) => {
+///             let name = RawJson::from_value(&json!({"action": "accept", "content": {"name": "Ann"}}))?;
+///             let keys: Vec<String> = required.requests().map(|(key, _)| key.to_owned()).collect();
+///             let answers = required.answer(keys.into_iter().map(|key| (key, name.clone())));
+///             options = options.with_input_responses(answers);
+///         }
+///         result => return Ok(result?),
+///     }
+/// }
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct InputRequired {
+    pub(in crate::client) requests: IndexMap<String, InputRequest>,
+    /// The server's state, a JSON string that only the server can read.
+    state: Option<RawJson>,
+}
+
+/// One request for input.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct InputRequest {
+    /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    pub method: String,
+    /// The parameters; an empty object if there are none.
+    pub params: RawJson,
+}
+
+trunkline_proto::options! {
+    /// The answers of one round, for
+    /// [`RequestOptions::with_input_responses`](super::RequestOptions::with_input_responses).
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct InputResponses {
+        /// The answers to the requests of the previous round, by key: results of
+        /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
+        @into input_responses: Option<BTreeMap<String, RawJson>> => "inputResponses" = None,
+        /// The server's state, exactly as received with the requests.
+        @some(EchoedState) request_state: Option<EchoedState> => "requestState" = None,
+    }
+}
+
+/// A server's state (`requestState`), which is sent back exactly as received.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EchoedState(RawJson);
+
+impl From<&str> for EchoedState {
+    fn from(state: &str) -> Self {
+        Self(RawJson::trusted(json!(state).to_string().into()))
+    }
+}
+
+impl From<String> for EchoedState {
+    fn from(state: String) -> Self {
+        Self::from(&*state)
+    }
+}
+
+impl Described for EchoedState {
+    const TYPE: Type = Type::String;
+}
+
+impl Serialize for EchoedState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for EchoedState {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::from)
+    }
+}
+
+impl InputRequired {
+    /// Parses the result of a server.
+    pub(in crate::client) fn read(result: &RawJson) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Result_<'a> {
+            #[serde(borrow, default, rename = "inputRequests")]
+            requests: Option<IndexMap<String, Request<'a>>>,
+            #[serde(borrow, default, rename = "requestState")]
+            state: Option<&'a RawValue>,
+        }
+        #[derive(Deserialize)]
+        struct Request<'a> {
+            method: String,
+            #[serde(borrow, default)]
+            params: Option<&'a RawValue>,
+        }
+        let invalid = |problem: &str| format!("input_required: {problem}");
+        let read: Result_<'_> = result.read().map_err(|problem| invalid(&problem))?;
+        if read.requests.is_none() && read.state.is_none() {
+            return Err(invalid("there are neither inputRequests nor a requestState"));
+        }
+        if read.state.is_some_and(|state| !state.get().starts_with('"')) {
+            return Err(invalid("requestState must be a string"));
+        }
+        let requests = read.requests.unwrap_or_default();
+        if requests.len() > MAX_REQUESTS {
+            return Err(invalid(&format!("{} requests; {MAX_REQUESTS} are the most", requests.len())));
+        }
+        let slice = |raw| RawJson::slice_of(result.buffer(), raw);
+        let request = |Request { method, params }| InputRequest {
+            method,
+            params: params.map_or_else(RawJson::empty_object, slice),
+        };
+        let requests = requests.into_iter().map(|(key, given)| (key, request(given))).collect();
+        Ok(Self { requests, state: read.state.map(slice) })
+    }
+
+    /// The requests of a task (TKX-32).
+    pub(in crate::client) fn of_task(task: &Task) -> Result<Self, String> {
+        let requests = task.input_requests.clone().unwrap_or_default();
+        let result = RawJson::from_value(&json!({"inputRequests": requests})).map_err(|error| error.to_string())?;
+        Self::read(&result)
+    }
+
+    /// The server's state, for a caller that answers later or elsewhere
+    /// ([`InputResponses::with_request_state`]).
+    pub fn request_state(&self) -> Option<String> {
+        self.state.as_ref()?.parse().ok()
+    }
+
+    /// The requests by key, in the server's order. If there are none, repeat the call unchanged.
+    pub fn requests(&self) -> impl ExactSizeIterator<Item = (&str, &InputRequest)> {
+        self.requests.iter().map(|(key, request)| (key.as_str(), request))
+    }
+
+    /// The answers by key, with the server's state.
+    pub fn answer<K: Into<String>>(self, responses: impl IntoIterator<Item = (K, RawJson)>) -> InputResponses {
+        InputResponses { request_state: self.state.map(EchoedState), ..responses.into_iter().collect() }
+    }
+}
+
+/// Answers by key, without a server state: those for a task.
+impl<K: Into<String>> FromIterator<(K, RawJson)> for InputResponses {
+    fn from_iter<I: IntoIterator<Item = (K, RawJson)>>(responses: I) -> Self {
+        let responses = responses.into_iter().map(|(key, response)| (key.into(), response)).collect();
+        Self { input_responses: Some(responses), request_state: None }
+    }
+}
+
+impl InputResponses {
+    /// Returns whether there are answers (even an empty set) or a state.
+    pub(in crate::client) fn are_given(&self) -> bool {
+        self.input_responses.is_some() || self.request_state.is_some()
+    }
+
+    /// The parameters of the next round: the original ones, with the answers and the unchanged
+    /// state (MRTR-15, MRTR-17).
+    pub(in crate::client) fn with_params(&self, params: Option<&RawJson>) -> Result<RawJson, serde_json::Error> {
+        let mut members: IndexMap<String, &RawValue> = params.map_or(Ok(IndexMap::new()), RawJson::parse)?;
+        let responses = self.input_responses.as_ref().filter(|responses| !responses.is_empty());
+        let responses = responses.map(to_raw_value).transpose()?;
+        if let Some(responses) = &responses {
+            members.insert("inputResponses".to_owned(), responses);
+        }
+        if let Some(state) = &self.request_state {
+            members.insert("requestState".to_owned(), state.0.parse()?);
+        }
+        RawJson::from_value(&members)
+    }
+}

@@ -1,0 +1,201 @@
+//! Loading agent skills: nothing of a skill is used that does not match its entry.
+
+use crate::{
+    client::{client::Client, error::ClientError},
+    protocol::model::{ResourceContents, SkillEntry},
+    skills::{digest::digest, frontmatter},
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, fmt};
+
+/// Skills up to this size are loaded (SKL-34).
+const MAX_FILES: usize = 512;
+const MAX_BYTES: u64 = 16 << 20;
+
+/// An agent skill that was loaded: its instructions matched its entry. Its files are read one by
+/// one, when they are needed, and only those that the entry lists.
+///
+/// A skill is instructions of a stranger: let the user approve it before the model gets its text. A
+/// matching digest says that it is what the server lists, not that it is safe. Names of
+/// skills may collide: keep a skill by its server and its URI.
+///
+/// ```no_run
+/// # async fn run(client: trunkline::Client) -> Result<(), trunkline::ClientError> {
+/// for entry in client.list_skills().await? {
+///     println!("{}: {}", entry.uri, entry.frontmatter["description"]);
+/// }
+/// let entry = client.get_skill("skill://pdf-tools/SKILL.md").await?.skill;
+/// let skill = client.load_skill(entry).await?;
+/// println!("{}", skill.text());
+/// let script = skill.read("scripts/extract.py").await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct LoadedSkill {
+    client: Client,
+    entry: SkillEntry,
+    text: String,
+}
+
+impl fmt::Debug for LoadedSkill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoadedSkill").field("uri", &self.entry.uri).finish_non_exhaustive()
+    }
+}
+
+/// The files of a skill by their URIs.
+#[derive(Debug, Clone)]
+enum Files {
+    Listed(BTreeMap<String, ListedFile>),
+    /// They change all the time: there is nothing to compare with (SKL-25).
+    Dynamic,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct ListedFile {
+    uri: String,
+    size: u64,
+    digest: String,
+}
+
+impl Client {
+    /// Loads a skill: reads its `SKILL.md` and checks it against the entry, which
+    /// [`Client::list_skills`] or [`Client::get_skill`] gave.
+    ///
+    /// # Errors
+    /// [`ClientError::InvalidResponse`] if the entry cannot be loaded (its list of files is
+    /// missing, or larger than 512 files or 16 MiB), or if the file has another size, digest or
+    /// frontmatter: then the entry has to be fetched again. Otherwise as for [`Client::request`].
+    pub async fn load_skill(&self, entry: SkillEntry) -> Result<LoadedSkill, ClientError> {
+        let files = Files::of(&entry)?;
+        let bytes = self.read_listed(&files, &entry.uri).await?;
+        let text = String::from_utf8(bytes).map_err(|_| refused(&entry.uri, "it is not UTF-8"))?;
+        let found = frontmatter::read(&text).map_err(|problem| refused(&entry.uri, &problem))?;
+        if let Some(field) = difference(&entry, &found.fields) {
+            return Err(refused(&entry.uri, &format!("its frontmatter differs from its entry in {field:?}")));
+        }
+        Ok(LoadedSkill { client: self.clone(), entry, text })
+    }
+
+    /// Reads a file of a skill, by its URI or by its path relative to the `SKILL.md`.
+    ///
+    /// # Errors
+    /// [`ClientError::InvalidResponse`] if the entry does not list the file, or the file has
+    /// another size or digest. Otherwise as for [`Client::request`].
+    pub async fn read_skill_file(&self, entry: &SkillEntry, file: &str) -> Result<Vec<u8>, ClientError> {
+        let uri = skill_file_uri(entry, file).ok_or_else(|| {
+            ClientError::Invalid(format!("{file:?} must be a path inside the skill, or the URI of one of its files"))
+        })?;
+        self.read_listed(&Files::of(entry)?, &uri).await
+    }
+
+    /// Reads a file and compares it with the entry (SKL-50, SKL-51).
+    async fn read_listed(&self, files: &Files, uri: &str) -> Result<Vec<u8>, ClientError> {
+        let listed = match files {
+            Files::Listed(files) => Some(files.get(uri).ok_or_else(|| refused(uri, "its skill does not list it"))?),
+            Files::Dynamic => None,
+        };
+        let contents = self.read_resource(uri).await?.contents;
+        let bytes = contents.into_iter().find_map(|contents| match contents {
+            ResourceContents::Text(text) if text.uri == uri => Some(Ok(text.text.into_bytes())),
+            ResourceContents::Blob(blob) if blob.uri == uri => Some(STANDARD.decode(blob.blob)),
+            _ => None,
+        });
+        let bytes = bytes.ok_or_else(|| refused(uri, "the server gave something else"))?;
+        let bytes = bytes.map_err(|_| refused(uri, "its blob is not Base64"))?;
+        let Some(listed) = listed else { return Ok(bytes) };
+        if bytes.len() as u64 != listed.size {
+            return Err(refused(uri, &format!("it has {} bytes, and its entry {}", bytes.len(), listed.size)));
+        }
+        if digest(&bytes) != listed.digest {
+            return Err(refused(uri, "its digest differs from that of its entry"));
+        }
+        Ok(bytes)
+    }
+}
+
+impl LoadedSkill {
+    /// The entry of the skill, as it was when the skill was loaded.
+    pub fn entry(&self) -> &SkillEntry {
+        &self.entry
+    }
+
+    /// The text of its `SKILL.md`: the instructions for the model, behind the frontmatter.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// As [`Client::read_skill_file`].
+    pub async fn read(&self, file: &str) -> Result<Vec<u8>, ClientError> {
+        self.client.read_skill_file(&self.entry, file).await
+    }
+}
+
+/// The URI of a file of a skill, which is named by it or by its path relative to the `SKILL.md`.
+/// `None`: the file is not inside the skill.
+pub fn skill_file_uri(entry: &SkillEntry, file: &str) -> Option<String> {
+    let (folder, _) = entry.uri.rsplit_once('/')?;
+    if file.contains("://") {
+        let inside = file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        return inside.then(|| file.to_owned());
+    }
+    let mut segments = Vec::new();
+    for segment in file.split('/') {
+        match segment {
+            "." => {}
+            "" => return None,
+            ".." => drop(segments.pop()?),
+            other => segments.push(other),
+        }
+    }
+    Some(format!("{folder}/{}", segments.join("/")))
+}
+
+impl Files {
+    /// SKL-26, SKL-36
+    fn of(entry: &SkillEntry) -> Result<Self, ClientError> {
+        let files: Vec<ListedFile> = match &entry.resources {
+            Some(Value::String(text)) if text == "dynamic" => return Ok(Self::Dynamic),
+            Some(list @ Value::Array(_)) => serde_json::from_value(list.clone())
+                .map_err(|error| refused(&entry.uri, &format!("the list of its files makes no sense: {error}")))?,
+            _ => return Err(refused(&entry.uri, "its entry has no list of files")),
+        };
+        let bytes = files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.size));
+        if files.len() > MAX_FILES || bytes > MAX_BYTES {
+            let text = format!(
+                "it has {} files of {bytes} bytes; {MAX_FILES} files of {MAX_BYTES} bytes are the most",
+                files.len()
+            );
+            return Err(refused(&entry.uri, &text));
+        }
+        Ok(Self::Listed(files.into_iter().map(|file| (file.uri.clone(), file)).collect()))
+    }
+}
+
+/// A field of the frontmatter that differs (SKL-54, SKL-55).
+fn difference(entry: &SkillEntry, found: &serde_json::Map<String, Value>) -> Option<String> {
+    let names = entry.frontmatter.keys().chain(found.keys());
+    let same = |name: &&String| normal(entry.frontmatter.get(*name)) == normal(found.get(*name));
+    names.into_iter().find(|name| !same(name)).cloned()
+}
+
+/// A value in which `1` and `1.0` are the same, as they are in YAML and JSON.
+fn normal(value: Option<&Value>) -> Option<Value> {
+    Some(match value? {
+        Value::Number(number) => json!(number.as_f64()),
+        Value::Array(items) => Value::Array(items.iter().filter_map(|item| normal(Some(item))).collect()),
+        Value::Object(members) => members
+            .iter()
+            .filter_map(|(name, value)| Some((name.clone(), normal(Some(value))?)))
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+        other => other.clone(),
+    })
+}
+
+fn refused(uri: &str, problem: &str) -> ClientError {
+    ClientError::InvalidResponse(format!("{uri} of a skill is not used: {problem}"))
+}

@@ -1,0 +1,20 @@
+//! Calls to the server: requests from their start to their outcome, and notifications.
+
+mod checked_reply;
+pub(super) mod client_call;
+mod client_operations;
+mod client_requests;
+pub(super) mod continuing;
+pub(super) mod input_required;
+pub(super) mod input_rounds;
+#[cfg(feature = "skills")]
+pub(super) mod loaded_skills;
+mod notifying;
+pub(super) mod output_schemas;
+mod prompt_calls;
+pub(crate) mod reply_to;
+pub(crate) mod result_schema;
+mod sending;
+pub(super) mod tool_calls;
+pub(super) mod tool_headers;
+mod whole_lists;

@@ -1,0 +1,53 @@
+//! Notifications of a client.
+
+use crate::{
+    client::{client::Client, error::ClientError, link::LinkMessage, telemetry::call_operation::end_with},
+    protocol::RawJson,
+    telemetry::OpenOperation,
+    wire_log::Direction,
+};
+use std::sync::Arc;
+
+impl Client {
+    /// Sends a notification.
+    ///
+    /// # Errors
+    /// If the protocol has it and the revision does not, or the connection is closed.
+    pub fn notify(&self, method: &str, params: Option<&RawJson>) -> Result<(), ClientError> {
+        self.notify_within(None, method, params)
+    }
+
+    /// Sends a notification, for which the host of a binding may have begun a span.
+    ///
+    /// # Errors
+    /// As for [`Client::notify`].
+    #[doc(hidden)]
+    pub fn notify_within(
+        &self,
+        given: Option<Arc<dyn OpenOperation>>,
+        method: &str,
+        params: Option<&RawJson>,
+    ) -> Result<(), ClientError> {
+        let Some(operation) = self.inner.observed_notification(method, params, given) else {
+            return self.send_notification(method, params);
+        };
+        let context = operation.context();
+        // Params that are not an object are refused below.
+        let traced = (!context.is_empty()).then(|| context.put_into(params).ok()).flatten();
+        let sent = self.send_notification(method, traced.as_ref().or(params));
+        let outcome = sent.as_ref().map(|()| RawJson::empty_object()).map_err(Clone::clone);
+        operation.end(end_with(method, &outcome));
+        sent
+    }
+
+    fn send_notification(&self, method: &str, params: Option<&RawJson>) -> Result<(), ClientError> {
+        self.inner.check_open()?;
+        let notification = self.inner.conversation.lock().notification(method, params);
+        let notification = notification.map_err(|error| ClientError::Invalid(error.message))?;
+        self.inner.check_size(method, &notification)?;
+        let revision = self.inner.conversation.lock().revision();
+        self.inner.log(Direction::Sent, revision, "", &notification);
+        self.inner.deliver(LinkMessage { bytes: notification, request: None, alone: false, caller: None });
+        Ok(())
+    }
+}

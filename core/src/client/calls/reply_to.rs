@@ -1,0 +1,69 @@
+//! Receivers of the outcome of a call.
+
+use crate::{
+    client::{error::ClientError, options::ProgressHook},
+    protocol::{RawJson, envelope::Notification},
+    runtime::Promise,
+};
+use std::sync::Arc;
+
+/// Takes the outcome of one call, once, and its progress before that: for calls that no future
+/// waits for. Called without locks held; must not block.
+pub trait ReplyTo: Send + Sync + 'static {
+    /// The outcome.
+    fn answered(&self, outcome: Result<RawJson, ClientError>);
+    /// Progress: the parameters of the notification.
+    fn progress(&self, params: RawJson) {
+        let _ = params;
+    }
+    /// A notification of the subscription that the request opened; other requests get none.
+    fn notification(&self, notification: Notification) {
+        let _ = notification;
+    }
+}
+
+/// The receiver of the outcome of a call.
+pub(in crate::client) enum CallReceiver {
+    /// A future that waits for it.
+    Future {
+        outcome: Promise<Result<RawJson, ClientError>>,
+        on_progress: Option<ProgressHook>,
+    },
+    Reply(Arc<dyn ReplyTo>),
+}
+
+impl CallReceiver {
+    pub(in crate::client) fn future(on_progress: Option<ProgressHook>) -> Self {
+        Self::Future { outcome: Promise::default(), on_progress }
+    }
+
+    /// Waits for the outcome, where this is the receiver of a future.
+    pub(in crate::client) async fn outcome(&self) -> Result<RawJson, ClientError> {
+        match self {
+            Self::Future { outcome, .. } => outcome.kept().await,
+            Self::Reply(_) => std::future::pending().await,
+        }
+    }
+
+    pub(in crate::client) fn answered(&self, result: Result<RawJson, ClientError>) {
+        match self {
+            Self::Future { outcome, .. } => outcome.keep(result),
+            Self::Reply(reply) => reply.answered(result),
+        }
+    }
+
+    pub(in crate::client) fn progress(&self, params: RawJson) {
+        match self {
+            Self::Future { on_progress: Some(hook), .. } => hook(&params),
+            Self::Future { .. } => {}
+            Self::Reply(reply) => reply.progress(params),
+        }
+    }
+
+    pub(in crate::client) fn notification(&self, notification: Notification) {
+        match self {
+            Self::Future { .. } => {}
+            Self::Reply(reply) => reply.notification(notification),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Schemas that the results of calls must match: the output schemas of tools (TOOL-14), and those
+//! that a host expects.
+
+use crate::{
+    client::{error::ClientError, link::ClientId},
+    engine::{RequestTimeout, later},
+    holder::Holder,
+    protocol::{
+        RawJson,
+        schema::{Schema, SchemaError},
+    },
+    race,
+    runtime::{Promise, Runtime},
+    turns,
+};
+use serde_json::{Value, value::RawValue};
+use std::{
+    sync::{Arc, OnceLock},
+    time::{Duration, Instant},
+};
+
+/// A text up to this size, without patterns, is compiled in about a millisecond.
+const PROMPT_TEXT: usize = 32 << 10;
+
+/// The schema of the structured content of results.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct ResultSchema {
+    /// The result, and the schema, in errors.
+    names: (String, &'static str),
+    /// As it was listed; `null` if it was compiled at once.
+    text: Box<RawValue>,
+    /// `None`: it is invalid, so nothing is checked.
+    compiled: OnceLock<Option<Schema>>,
+}
+
+impl ResultSchema {
+    /// The schema that a host expects of the results of a method.
+    ///
+    /// # Errors
+    /// It is invalid.
+    pub fn expected(method: &str, schema: &Value) -> Result<Arc<Self>, SchemaError> {
+        let names = (format!("the result of {method}"), "the expected schema");
+        let compiled = OnceLock::from(Some(Schema::compile(schema)?));
+        Ok(Arc::new(Self { names, text: RawValue::NULL.to_owned(), compiled }))
+    }
+
+    /// The output schema of a tool, which the first result compiles.
+    pub(in crate::client) fn of_tool(tool: &str, text: Box<RawValue>) -> Self {
+        let names = (format!("the result of the tool {tool:?}"), "its output schema");
+        Self { names, text, compiled: OnceLock::new() }
+    }
+
+    pub(in crate::client) fn listed_bytes(&self) -> usize {
+        self.text.get().len()
+    }
+
+    /// Returns whether checking a result of so many bytes may take long, or has to compile first.
+    fn is_costly(&self, bytes: usize) -> bool {
+        match self.compiled.get() {
+            Some(compiled) => compiled.as_ref().is_some_and(|schema| schema.is_costly(bytes)),
+            None => self.listed_bytes() > PROMPT_TEXT || self.text.get().contains("attern"),
+        }
+    }
+
+    /// The result, if it matches. A costly check runs in its turn, until a deadline.
+    pub(in crate::client) async fn checked_until(
+        self: Arc<Self>,
+        deadline: Instant,
+        runtime: Arc<dyn Runtime>,
+        client: ClientId,
+        result: RawJson,
+    ) -> Result<RawJson, ClientError> {
+        if !self.is_costly(result.as_bytes().len()) {
+            return self.checked(result);
+        }
+        let (promise, (name, schema)) = (Arc::new(Promise::default()), self.names.clone());
+        let checked = Arc::clone(&promise);
+        turns::take(&runtime, Holder::Client(client.0), move |turn| {
+            let turn = turn.map_err(|crowded| ClientError::Busy(crowded.to_string()));
+            checked.keep(turn.and_then(|()| self.checked(result)));
+        });
+        race::until(&*runtime, deadline, promise.kept()).await.unwrap_or_else(|| {
+            Err(ClientError::Timeout(format!("{name} could not be checked against {schema} in time")))
+        })
+    }
+
+    fn checked(&self, result: RawJson) -> Result<RawJson, ClientError> {
+        let (name, schema) = &self.names;
+        match self.check(&result) {
+            Ok(()) => Ok(result),
+            Err(problem) => Err(ClientError::InvalidResponse(format!("{name} does not match {schema}: {problem}"))),
+        }
+    }
+
+    fn check(&self, result: &RawJson) -> Result<(), String> {
+        let Some(schema) = self.compiled.get_or_init(|| self.compile()) else { return Ok(()) };
+        let result: Value = result.parse().map_err(|error| error.to_string())?;
+        // A task that the server made of the call has its result later (2025-11-25).
+        let is_task = result.get("content").is_none() && result["task"].is_object();
+        if is_task || result["isError"] == true {
+            return Ok(());
+        }
+        let content = result.get("structuredContent").ok_or("it has no structuredContent")?;
+        schema.validate(content).map_err(|invalid| format!("structuredContent: {invalid}"))
+    }
+
+    fn compile(&self) -> Option<Schema> {
+        let schema: Value = serde_json::from_str(self.text.get()).ok()?;
+        Schema::compile(&schema)
+            .map_err(|error| {
+                let name = &self.names.0;
+                tracing::warn!(target: "trunkline::client::tools", %error, "{name} is not checked, for its output schema is invalid");
+            })
+            .ok()
+    }
+}
+
+/// The check of the result of one request.
+#[derive(Clone)]
+pub(in crate::client) struct ResultCheck {
+    schema: Arc<ResultSchema>,
+    timeout: Duration,
+    deadline: Instant,
+}
+
+impl ResultCheck {
+    /// The check of a request that is sent now. A costly one has as long as the server has for a
+    /// sign of life, within the longest time of the request.
+    pub(in crate::client) fn new(schema: Arc<ResultSchema>, timeout: RequestTimeout, now: Instant) -> Self {
+        Self { schema, timeout: timeout.timeout, deadline: later(now, timeout.max) }
+    }
+
+    /// Returns whether the check may take long.
+    pub(in crate::client) fn is_costly(&self, result: &RawJson) -> bool {
+        self.schema.is_costly(result.as_bytes().len())
+    }
+
+    /// The result, if it matches.
+    pub(in crate::client) fn checked(&self, result: RawJson) -> Result<RawJson, ClientError> {
+        self.schema.checked(result)
+    }
+
+    /// The result, if it matches. A costly check runs in its turn.
+    pub(in crate::client) async fn checked_in_turn(
+        self,
+        runtime: Arc<dyn Runtime>,
+        client: ClientId,
+        result: RawJson,
+    ) -> Result<RawJson, ClientError> {
+        let deadline = later(runtime.now(), self.timeout).min(self.deadline);
+        self.schema.checked_until(deadline, runtime, client, result).await
+    }
+}
+
+#[cfg(all(test, feature = "full"))]
+mod tests {
+    use super::*;
+    use crate::transport::TokioRuntime;
+    use serde_json::json;
+
+    fn raw(value: &Value) -> RawJson {
+        RawJson::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn content_fits_or_is_refused_unless_the_tool_failed() {
+        let expected = ResultSchema::expected("tools/call", &json!({"type": "object", "required": ["high"]})).unwrap();
+        let check = |result: Value| expected.checked(raw(&result));
+        assert!(check(json!({"content": [], "structuredContent": {"high": 1}})).is_ok());
+        assert!(check(json!({"content": [], "isError": true})).is_ok());
+        for (result, problem) in [
+            (json!({"content": [], "structuredContent": {"low": 1}}), "high"),
+            (json!({"content": []}), "no structuredContent"),
+        ] {
+            let error = check(result).unwrap_err().to_string();
+            assert!(error.contains("the result of tools/call does not match") && error.contains(problem), "{error}");
+        }
+        assert!(ResultSchema::expected("tools/call", &json!({"type": 5})).is_err());
+    }
+
+    #[tokio::test]
+    async fn sch_10_a_hostile_pattern_ends_with_the_deadline_of_the_call() {
+        let hostile = json!({"type": "object", "properties": {"x": {"pattern": r"(?=(a+))\1b"}}});
+        let text = serde_json::value::to_raw_value(&hostile).unwrap();
+        let listed = Arc::new(ResultSchema::of_tool("t", text));
+        for schema in [listed, ResultSchema::expected("tools/call", &hostile).unwrap()] {
+            let timeout = RequestTimeout { timeout: Duration::from_millis(50), max: Duration::from_secs(60) };
+            let check = ResultCheck::new(schema, timeout, Instant::now());
+            let result = raw(&json!({"content": [], "structuredContent": {"x": "a".repeat(30_000)}}));
+            assert!(check.is_costly(&result), "checked on the thread of the runtime");
+            let error = check.checked_in_turn(TokioRuntime::current(), ClientId::next(), result).await.unwrap_err();
+            assert!(matches!(error, ClientError::Timeout(_) | ClientError::InvalidResponse(_)), "{error}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The requests of a call, on their way to the link.
+
+use super::{
+    client_call::{Awaited, CheckableAnswer, ClientCall, Flight, OwnedRequest, RepeatableCall, RequestParts},
+    result_schema::ResultCheck,
+};
+use crate::{
+    client::{
+        client::Client,
+        error::ClientError,
+        inner::ClientInner,
+        options::RequestOptions,
+        tasks::{calling::with_task, task_wish::TaskWish},
+    },
+    engine::RequestExtras,
+    protocol::{
+        Era, RawJson, RequestId, Revision, RevisionFeature,
+        method::{self, MessageKind, Method, Sender},
+    },
+    runtime::Promise,
+};
+use serde_json::value::RawValue;
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+
+impl ClientInner {
+    pub(in crate::client) fn parts<'a>(
+        &self,
+        method: &'a str,
+        params: Option<&'a RawJson>,
+        options: &'a RequestOptions,
+    ) -> RequestParts<'a> {
+        let revision = self.revision();
+        let row = revision.and_then(|revision| Method::find(method, MessageKind::Request, Sender::Client, revision));
+        RequestParts { method, row, params, options }
+    }
+
+    /// The revision that is spoken, once the connection has been opened.
+    pub(in crate::client) fn revision(&self) -> Option<Revision> {
+        self.server.get().map(|server| server.revision)
+    }
+
+    fn takes_input(&self, request: RequestParts<'_>) -> bool {
+        request.row.is_some_and(|row| row.takes_input)
+            && self.revision().is_some_and(|revision| revision.supports(RevisionFeature::InputRequired))
+    }
+}
+
+impl Client {
+    /// Sends the first request of a call.
+    pub(in crate::client) fn send_first(
+        &self,
+        mut call: ClientCall,
+        request: RequestParts<'_>,
+        mut extras: RequestExtras,
+        task: Option<TaskWish>,
+    ) -> Result<Arc<ClientCall>, ClientError> {
+        call.method = request.row.map_or_else(|| Cow::Owned(request.method.to_owned()), |row| Cow::Borrowed(row.name));
+        let takes_input = self.inner.takes_input(request);
+        if !takes_input && task.is_none() {
+            let call = Arc::new(call);
+            self.send_noting(&call, request, extras, None)?;
+            return Ok(call);
+        }
+        let responses = &request.options.input_responses;
+        let mut params = request.params.cloned();
+        if takes_input && responses.are_given() {
+            params = Some(responses.with_params(params.as_ref()).map_err(unwritable)?);
+        }
+        extras.task |= task.as_ref().is_some_and(|task| task.as_task);
+        let asks = task.as_ref().is_some_and(TaskWish::asks_by_params);
+        call.repeatable = Some(Box::new(RepeatableCall {
+            request: OwnedRequest { params: params.clone(), options: request.options.clone(), extras: extras.clone() },
+            task,
+            began: self.inner.runtime.now(),
+        }));
+        if asks {
+            params = Some(with_task(params.as_ref(), request.options.task_ttl).map_err(unwritable)?);
+        }
+        let call = Arc::new(call);
+        self.send_noting(&call, RequestParts { params: params.as_ref(), ..request }, extras, None)?;
+        Ok(call)
+    }
+
+    /// Sends a request of a call, and notes its id, so that the call can be cancelled.
+    fn send_noting(
+        &self,
+        call: &Arc<ClientCall>,
+        request: RequestParts<'_>,
+        extras: RequestExtras,
+        again: Option<Arc<Promise<CheckableAnswer>>>,
+    ) -> Result<(), ClientError> {
+        // Held until the id is noted, so that an answer that comes at once finds it.
+        let mut flight = call.flight.lock();
+        if again.is_some() && matches!(*flight, Flight::Cancelled) {
+            return Err(ClientError::Cancelled);
+        }
+        *flight = Flight::Sent(self.send_request(call, request, extras, again)?);
+        Ok(())
+    }
+
+    /// Sends another request of a call, unless it was cancelled, and waits for its answer.
+    pub(in crate::client) async fn send_again(
+        &self,
+        call: &Arc<ClientCall>,
+        request: &OwnedRequest,
+    ) -> Result<CheckableAnswer, ClientError> {
+        let OwnedRequest { params, options, extras } = request;
+        let answered = Arc::new(Promise::default());
+        let parts = self.inner.parts(&call.method, params.as_ref(), options);
+        self.send_noting(call, parts, extras.clone(), Some(Arc::clone(&answered)))?;
+        Ok(answered.kept().await)
+    }
+
+    fn send_request(
+        &self,
+        call: &Arc<ClientCall>,
+        request: RequestParts<'_>,
+        extras: RequestExtras,
+        again: Option<Arc<Promise<CheckableAnswer>>>,
+    ) -> Result<RequestId, ClientError> {
+        let (inner, RequestParts { method, params, options, .. }) = (&self.inner, request);
+        inner.check_open()?;
+        let timeout = inner.request_timeout(options);
+        let name = subject(request)?;
+        let (parameters, check) = match method {
+            method::TOOLS_CALL => {
+                let check = inner.output_schemas.of_call(params);
+                let check = check.map(|schema| ResultCheck::new(schema, timeout, inner.runtime.now()));
+                (inner.mirrored.of_call(params)?, check)
+            }
+            _ => (Vec::new(), None),
+        };
+        let awaited = Awaited { call: Arc::clone(call), check, again };
+        let (sent, deadline, method, revision) = {
+            let mut conversation = inner.conversation.lock();
+            // With the table locked: the end comes after this request, and ends it too.
+            inner.check_open()?;
+            let revision = conversation.revision();
+            let method = spoken(method, revision);
+            if conversation.in_flight() >= inner.options.max_in_flight {
+                return Err(ClientError::Busy(format!("{} requests are in flight", conversation.in_flight())));
+            }
+            let sent = conversation.request(inner.runtime.now(), timeout, method, params, extras, awaited);
+            let sent = sent.map_err(|error| ClientError::Invalid(error.message))?;
+            (sent, conversation.next_deadline(), method, revision)
+        };
+        let id = sent.id.clone();
+        if let Err(error) = inner.check_size(method, &sent.message) {
+            inner.conversation.lock().fail(&id);
+            return Err(error);
+        }
+        inner.send_request(sent, method, revision, name, parameters, options.cause.as_ref());
+        inner.arm_timer(deadline);
+        Ok(id)
+    }
+}
+
+fn unwritable(error: serde_json::Error) -> ClientError {
+    ClientError::Invalid(error.to_string())
+}
+
+/// Discovery is the liveness check of the era that has no `ping` (docs/versions.md, 2.5).
+fn spoken(method: &str, revision: Option<Revision>) -> &str {
+    match revision {
+        Some(revision) if method == method::PING && revision.era() == Era::Modern => method::DISCOVER,
+        _ => method,
+    }
+}
+
+/// The name or URI that a request is about. Refuses arguments that are not an object: servers
+/// differ in how they treat them.
+fn subject(RequestParts { method, row, params, .. }: RequestParts<'_>) -> Result<Option<String>, ClientError> {
+    let parameter = row.and_then(|row| row.name_parameter);
+    let Some((parameter, params)) = parameter.zip(params) else { return Ok(None) };
+    // Keys may be written with escapes, so they are not borrowed. Other params are refused below.
+    let Ok(members) = params.parse::<BTreeMap<String, &RawValue>>() else { return Ok(None) };
+    let name = members.get(parameter).and_then(|name| serde_json::from_str::<String>(name.get()).ok());
+    if members.get("arguments").is_some_and(|arguments| !arguments.get().starts_with('{')) {
+        let name = name.unwrap_or_default();
+        return Err(ClientError::Invalid(format!("{method}: the arguments of {name:?} must be an object")));
+    }
+    Ok(name)
+}

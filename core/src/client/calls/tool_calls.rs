@@ -1,0 +1,79 @@
+//! Tool calls on the client side.
+
+use crate::{
+    client::{client::Client, error::ClientError, options::RequestOptions},
+    protocol::{RawJson, method, model::CallToolResult},
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::sync::Arc;
+
+impl Client {
+    /// Calls a tool. Its arguments are a JSON object (a struct, a map, `json!({…})`), or `()` for
+    /// none. If the tool itself fails, the result has `is_error` set.
+    ///
+    /// # Errors
+    /// See [`Client::request`].
+    pub async fn call_tool(&self, name: &str, arguments: impl Serialize) -> Result<CallToolResult, ClientError> {
+        self.call_tool_with(name, arguments, &RequestOptions::default()).await
+    }
+
+    /// Calls a tool with options.
+    ///
+    /// # Errors
+    /// See [`Client::request`].
+    pub async fn call_tool_with(
+        &self,
+        name: &str,
+        arguments: impl Serialize,
+        options: &RequestOptions,
+    ) -> Result<CallToolResult, ClientError> {
+        let params = call_params(name, &arguments)?;
+        read(&self.request(method::TOOLS_CALL, Some(&params), options).await?)
+    }
+}
+
+impl RequestOptions {
+    /// Requests progress notifications and receives them: the progress, the total if known, and a
+    /// message for people. Must not block.
+    #[must_use]
+    pub fn with_progress(mut self, hook: impl Fn(f64, Option<f64>, Option<&str>) + Send + Sync + 'static) -> Self {
+        #[derive(Deserialize)]
+        struct Progress {
+            progress: f64,
+            total: Option<f64>,
+            message: Option<String>,
+        }
+        self.on_progress = Some(Arc::new(move |params: &RawJson| match params.parse() {
+            Ok(Progress { progress, total, message }) => hook(progress, total, message.as_deref()),
+            Err(error) => {
+                tracing::warn!(target: "trunkline::client::tools", %error, "a report of progress makes no sense")
+            }
+        }));
+        self
+    }
+}
+
+/// The parameters of a call.
+pub(in crate::client) fn call_params(name: &str, arguments: &impl Serialize) -> Result<RawJson, ClientError> {
+    #[derive(Serialize)]
+    struct CallParams<'a> {
+        name: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        arguments: Option<&'a RawJson>,
+    }
+    let arguments = as_json(arguments)?;
+    let given = (arguments.as_bytes() != b"null").then_some(&arguments);
+    as_json(&CallParams { name, arguments: given })
+}
+
+fn as_json(value: &impl Serialize) -> Result<RawJson, ClientError> {
+    RawJson::from_value(value).map_err(invalid)
+}
+
+fn invalid(error: serde_json::Error) -> ClientError {
+    ClientError::Invalid(format!("The arguments cannot be JSON: {error}"))
+}
+
+fn read<T: DeserializeOwned>(result: &RawJson) -> Result<T, ClientError> {
+    result.read().map_err(ClientError::InvalidResponse)
+}

@@ -1,0 +1,294 @@
+//! Lists from their first page to the last (PAG-04).
+
+use super::{
+    client_call::ClientCall,
+    reply_to::{CallReceiver, ReplyTo},
+};
+use crate::{
+    client::{
+        client::Client,
+        error::ClientError,
+        options::{ProgressHook, RequestOptions},
+    },
+    engine::later,
+    protocol::{RawJson, error::code, method::Method},
+    race::unless,
+};
+use indexmap::IndexMap;
+use serde::de::IgnoredAny;
+use serde_json::value::{RawValue, to_raw_value};
+use std::{collections::HashSet, sync::Arc};
+
+/// A server that never ends its list is not followed for ever.
+const MAX_PAGES: usize = 10_000;
+/// Nor is one with more items than a model, a user or the loop of a host could take.
+const MAX_ITEMS: usize = 10_000;
+/// Nor is one whose pages fill the memory.
+const MAX_BYTES: usize = 64 << 20;
+const CURSOR: &str = "cursor";
+const NEXT_CURSOR: &str = "nextCursor";
+
+type Members<'a> = IndexMap<String, &'a RawValue>;
+
+impl Client {
+    /// A whole list as one result: the items of all pages, and what the first page says beside
+    /// them. Each page may take [`RequestOptions::timeout`], all together
+    /// [`RequestOptions::max_timeout`]. Dropping the future cancels what is in flight.
+    ///
+    /// # Errors
+    /// As for [`Client::request`]; [`ClientError::Invalid`] if the method gives no list. A list
+    /// without an end (a cursor that comes again, more than 10,000 pages or items or 64 MiB) and
+    /// a page without its items are the server's failure.
+    pub async fn list_all(
+        &self,
+        method: &str,
+        params: Option<&RawJson>,
+        options: &RequestOptions,
+    ) -> Result<RawJson, ClientError> {
+        let mut list = WholeList::of(method)?;
+        let (given, mut options) = (options, options.clone());
+        let deadline = later(self.inner.runtime.now(), self.inner.request_timeout(&options).max);
+        let (first, mut params, mut restarted) = (params, params.cloned(), false);
+        for _ in 0..MAX_PAGES {
+            let page = match self.request(method, params.as_ref(), &options).await {
+                // CCH-12: the cursor came from a page that was kept, and is not known any more.
+                Err(ClientError::Protocol(error))
+                    if !restarted
+                        && error.code == code::INVALID_PARAMS
+                        && list.has_pages()
+                        && self.inner.cache.forget(method) =>
+                {
+                    restarted = true;
+                    list = WholeList::of(method)?;
+                    params = first.cloned();
+                    continue;
+                }
+                page => page?,
+            };
+            let Some(cursor) = list.take(&page)? else { return list.finish(page) };
+            params = Some(with_cursor(params.as_ref(), &cursor)?);
+            let left = deadline.saturating_duration_since(self.inner.runtime.now());
+            if left.is_zero() {
+                let all = self.inner.request_timeout(given).max;
+                return Err(ClientError::Timeout(format!(
+                    "The list of {method} did not come to its end within {all:?}"
+                )));
+            }
+            options.timeout = Some(self.inner.request_timeout(&options).timeout.min(left));
+            options.max_timeout = Some(left);
+        }
+        Err(nonsense(method, &format!("has more than {MAX_PAGES} pages")))
+    }
+
+    /// [`Client::list_all`] as [`Client::start`]: the outcome goes to `reply`, exactly once unless
+    /// this fails.
+    #[doc(hidden)]
+    pub fn start_all(
+        &self,
+        method: &str,
+        params: Option<RawJson>,
+        options: &RequestOptions,
+        with_progress: bool,
+        reply: Arc<dyn ReplyTo>,
+    ) -> Result<Arc<ClientCall>, ClientError> {
+        WholeList::of(method)?;
+        self.inner.check_open()?;
+        let (client, method, progress) = (self.clone(), method.to_owned(), Arc::clone(&reply));
+        let hook: ProgressHook = Arc::new(move |params: &RawJson| progress.progress(params.clone()));
+        let options = options.clone().with_on_progress(with_progress.then_some(hook));
+        let (call, stop) = ClientCall::working(CallReceiver::Reply(reply));
+        let walking = Arc::clone(&call);
+        self.inner.runtime.spawn(Box::pin(async move {
+            let outcome = unless(stop.kept(), client.list_all(&method, params.as_ref(), &options)).await;
+            walking.finish(outcome.unwrap_or(Err(ClientError::Cancelled)));
+        }));
+        Ok(call)
+    }
+}
+
+/// A list while its pages come in.
+struct WholeList {
+    method: String,
+    member: &'static str,
+    /// The members of the first page beside the items, once there is more than one page.
+    first: Option<RawJson>,
+    /// The items, with commas between them.
+    items: Vec<u8>,
+    /// The cursors that were followed.
+    cursors: HashSet<String>,
+    /// Of the items and the cursors.
+    bytes: usize,
+    count: usize,
+}
+
+impl WholeList {
+    fn of(method: &str) -> Result<Self, ClientError> {
+        let member = Method::list_member(method)
+            .ok_or_else(|| ClientError::Invalid(format!("{method} gives no list whose pages could be followed")))?;
+        let (method, items) = (method.to_owned(), Vec::new());
+        Ok(Self { method, member, first: None, items, cursors: HashSet::new(), bytes: 0, count: 0 })
+    }
+
+    fn has_pages(&self) -> bool {
+        self.first.is_some()
+    }
+
+    /// Takes a page; gives the cursor of the next one.
+    fn take(&mut self, page: &RawJson) -> Result<Option<String>, ClientError> {
+        let mut members: Members<'_> = page
+            .parse()
+            .map_err(|error| nonsense(&self.method, &format!("has a page that is not an object: {error}")))?;
+        let items = members.shift_remove(self.member).map(|items| items.get());
+        let count = items.and_then(|items| serde_json::from_str::<Vec<IgnoredAny>>(items).ok());
+        self.count += count.map_or(0, |items| items.len());
+        if self.count > MAX_ITEMS {
+            let what = format!("has more than {MAX_ITEMS} {}: fetch it page by page, and stop", self.member);
+            return Err(nonsense(&self.method, &what));
+        }
+        let Some(items) = items.and_then(array_inside) else {
+            return Err(nonsense(&self.method, &format!("has a page without the array {:?}", self.member)));
+        };
+        let cursor = match members.shift_remove(NEXT_CURSOR).map(|cursor| serde_json::from_str(cursor.get())) {
+            None => None,
+            Some(Ok(cursor)) => cursor,
+            Some(Err(_)) => return Err(nonsense(&self.method, "has a cursor that is not a string")),
+        };
+        self.bytes = self.bytes.saturating_add(items.len() + cursor.as_ref().map_or(0, String::len));
+        // One page alone is bounded as every message is.
+        if self.bytes > MAX_BYTES && (self.first.is_some() || cursor.is_some()) {
+            return Err(nonsense(&self.method, &format!("has more than {} MiB", MAX_BYTES >> 20)));
+        }
+        if self.first.is_none() {
+            if cursor.is_none() {
+                return Ok(None);
+            }
+            self.first = Some(as_json(&members)?);
+        }
+        if !self.items.is_empty() && !items.is_empty() {
+            self.items.push(b',');
+        }
+        self.items.extend_from_slice(items.as_bytes());
+        match cursor {
+            Some(cursor) if !self.cursors.insert(cursor.clone()) => {
+                Err(nonsense(&self.method, "goes round: one of its cursors came twice"))
+            }
+            cursor => Ok(cursor),
+        }
+    }
+
+    /// The whole list; `last` is the page that was taken last, and the list itself if there was no
+    /// other.
+    fn finish(mut self, last: RawJson) -> Result<RawJson, ClientError> {
+        let Some(first) = self.first.take() else { return Ok(last) };
+        let text = [b"[", &*self.items, b"]"].concat();
+        let items = String::from_utf8(text).map_err(|error| error.to_string());
+        let items = items.and_then(|text| RawValue::from_string(text).map_err(|error| error.to_string()));
+        let items = items.map_err(|error| nonsense(&self.method, &format!("cannot be put together: {error}")))?;
+        let mut members: Members<'_> = first.parse().map_err(|error| ClientError::Invalid(error.to_string()))?;
+        members.insert(self.member.to_owned(), &items);
+        as_json(&members)
+    }
+}
+
+/// The text between the brackets of an array.
+fn array_inside(text: &str) -> Option<&str> {
+    Some(text.trim_ascii().strip_prefix('[')?.strip_suffix(']')?.trim_ascii())
+}
+
+fn with_cursor(params: Option<&RawJson>, cursor: &str) -> Result<RawJson, ClientError> {
+    let invalid = |error: serde_json::Error| ClientError::Invalid(error.to_string());
+    let mut members: Members<'_> = params.map_or(Ok(Members::new()), RawJson::parse).map_err(invalid)?;
+    let cursor = to_raw_value(cursor).map_err(invalid)?;
+    members.insert(CURSOR.to_owned(), &cursor);
+    as_json(&members)
+}
+
+fn as_json(members: &Members<'_>) -> Result<RawJson, ClientError> {
+    RawJson::from_value(members).map_err(|error| ClientError::Invalid(error.to_string()))
+}
+
+fn nonsense(method: &str, what: &str) -> ClientError {
+    ClientError::InvalidResponse(format!("the list of {method} {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn page(value: &Value) -> RawJson {
+        RawJson::from_value(value).unwrap()
+    }
+
+    /// PAG-01: pages of any size.
+    #[test]
+    fn pag_04_pages_become_one_list_with_what_the_first_says() {
+        let mut list = WholeList::of("tools/list").unwrap();
+        let first = page(&json!({"tools": [1, 2], "ttlMs": 5, "nextCursor": ""}));
+        assert_eq!(list.take(&first).unwrap().as_deref(), Some(""), "PAG-03: an empty cursor is one");
+        assert_eq!(list.take(&page(&json!({"tools": [], "nextCursor": "b"}))).unwrap().as_deref(), Some("b"));
+        let last = page(&json!({"tools": [3], "ttlMs": 9, "nextCursor": null}));
+        assert_eq!(list.take(&last).unwrap(), None);
+        assert_eq!(list.finish(last).unwrap().parse::<Value>().unwrap(), json!({"tools": [1, 2, 3], "ttlMs": 5}));
+    }
+
+    /// PAG-02: a cursor is sent as it came.
+    #[test]
+    fn members_beside_the_items_keep_their_order() {
+        let mut list = WholeList::of("tools/list").unwrap();
+        let first =
+            RawJson::trusted(r#"{"tools":[1],"z":{"b":1,"a":2},"nextCursor":"2","_meta":{"y":1,"x":2}}"#.into());
+        list.take(&first).unwrap();
+        let last = RawJson::trusted(r#"{"tools":[2]}"#.into());
+        list.take(&last).unwrap();
+        let text = r#"{"z":{"b":1,"a":2},"_meta":{"y":1,"x":2},"tools":[1,2]}"#;
+        assert_eq!(list.finish(last).unwrap().as_bytes(), text.as_bytes());
+        let params = RawJson::trusted(r#"{"z":1,"_meta":{"y":1,"x":2}}"#.into());
+        let text = r#"{"z":1,"_meta":{"y":1,"x":2},"cursor":"2"}"#;
+        assert_eq!(with_cursor(Some(&params), "2").unwrap().as_bytes(), text.as_bytes());
+    }
+
+    #[test]
+    fn a_list_of_one_page_is_given_as_it_came() {
+        let mut list = WholeList::of("resources/templates/list").unwrap();
+        let only = RawJson::trusted(r#"{ "resourceTemplates" : [ ] }"#.into());
+        assert_eq!(list.take(&only).unwrap(), None);
+        assert_eq!(list.finish(only.clone()).unwrap(), only);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_said() {
+        for (pages, text) in [
+            (vec![json!({"resources": []})], "\"tools\""),
+            (vec![json!({"tools": {}})], "\"tools\""),
+            (vec![json!({"tools": [], "nextCursor": 5})], "not a string"),
+            (vec![json!({"tools": [], "nextCursor": "a"}), json!({"tools": [], "nextCursor": "a"})], "twice"),
+        ] {
+            let mut list = WholeList::of("tools/list").unwrap();
+            let outcome: Result<Vec<_>, _> = pages.iter().map(|given| list.take(&page(given))).collect();
+            let error = outcome.unwrap_err();
+            assert!(error.to_string().contains(text), "{error}");
+            assert_eq!(error.kind(), crate::client::ErrorKind::Transport);
+        }
+        assert!(matches!(WholeList::of("tools/call"), Err(ClientError::Invalid(_))));
+    }
+
+    #[test]
+    fn a_list_is_bounded_in_items() {
+        let tools =
+            |count: usize| page(&json!({"tools": vec![json!({"name": "t"}); count], "nextCursor": count.to_string()}));
+        let mut list = WholeList::of("tools/list").unwrap();
+        assert!(list.take(&tools(6_000)).is_ok() && list.take(&tools(4_000)).is_ok());
+        let error = list.take(&tools(1)).unwrap_err().to_string();
+        assert!(error.contains("more than 10000 tools"), "{error}");
+    }
+
+    #[test]
+    fn a_list_is_bounded_in_bytes() {
+        let mut list = WholeList::of("tools/list").unwrap();
+        let text = "x".repeat(40 << 20);
+        let big = |cursor: &str| page(&json!({"tools": [text], "nextCursor": cursor}));
+        assert!(list.take(&big("a")).is_ok());
+        assert!(list.take(&big("b")).unwrap_err().to_string().contains("64 MiB"));
+    }
+}

@@ -1,0 +1,300 @@
+//! The link of a group: its client sends requests as to one server, and each goes to the server
+//! that it is for.
+
+use super::{group_members::GroupMembers, group_tasks::GroupTasks, member::Member};
+use crate::{
+    client::{ClientError, ClientId, Connector, Inbox, Link, LinkFailure, LinkMessage, RequestOptions},
+    composition::rewriting,
+    protocol::{
+        RawJson, RequestId, Revision, RpcError,
+        envelope::{Frame, FrameBounds, Message, Request, encode_error, encode_notification, encode_result},
+        method::{self, MessageKind, Method, Sender, Target},
+        model::Implementation,
+    },
+    race::unless,
+    runtime::{BoxedTask, Promise},
+    sync::Mutex,
+    wire_log::Transport,
+};
+use bytes::Bytes;
+use serde_json::{json, value::RawValue};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+/// Opens a group: connects to all of its servers.
+pub(super) struct GroupConnector(pub(super) Arc<GroupMembers>);
+
+impl Connector for GroupConnector {
+    fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
+        let members = Arc::clone(&self.0);
+        Box::pin(async move {
+            let opening = Opening(Some(&*members));
+            members.connect_all().await;
+            opening.done();
+            members.changes().begin(Arc::clone(&inbox));
+            let link: Arc<dyn Link> = Arc::new_cyclic(|link| GroupLink {
+                link: Weak::clone(link),
+                members,
+                inbox,
+                in_flight: Mutex::default(),
+                tasks: GroupTasks::default(),
+            });
+            Ok(link)
+        })
+    }
+
+    fn is_pipe(&self) -> bool {
+        false
+    }
+
+    fn leads_to(&self, client: ClientId) -> bool {
+        self.0.all().iter().any(|member| member.leads_to(client))
+    }
+
+    fn has_sessions(&self) -> bool {
+        false
+    }
+
+    fn transport(&self) -> Transport {
+        Transport::Memory
+    }
+}
+
+/// The opening of a group. Given up, its servers are given up too.
+struct Opening<'a>(Option<&'a GroupMembers>);
+
+impl Opening<'_> {
+    fn done(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        if let Some(members) = self.0 {
+            members.give_up();
+        }
+    }
+}
+
+struct GroupLink {
+    link: Weak<Self>,
+    members: Arc<GroupMembers>,
+    inbox: Arc<dyn Inbox>,
+    /// Requests that are with a server; keeping the promise ends one.
+    in_flight: Mutex<HashMap<RequestId, Arc<Promise<()>>>>,
+    tasks: GroupTasks,
+}
+
+impl Link for GroupLink {
+    fn send(&self, message: LinkMessage) {
+        match Frame::parse(&message.bytes, FrameBounds::NONE) {
+            Frame::Single(Ok(Message::Request(request))) => self.start(request),
+            // Servers are notified of roots when the group changes those of their connections.
+            _ => tracing::debug!(target: "trunkline::client::group", "a message that a group does not pass on"),
+        }
+    }
+
+    fn abandon(&self, id: &RequestId) -> bool {
+        if let Some(stop) = self.in_flight.lock().remove(id) {
+            stop.keep(());
+        }
+        true
+    }
+
+    fn settled(&self, _: Revision) {}
+
+    fn peer(&self) -> String {
+        "The group of servers".to_owned()
+    }
+
+    fn close(&self, deadline: Duration) -> BoxedTask {
+        let members = Arc::clone(&self.members);
+        // A task of its own: it continues if its caller stops waiting.
+        let end = Arc::new(Promise::default());
+        let ended = Arc::clone(&end);
+        self.members.runtime().spawn(Box::pin(async move {
+            members.close_all(deadline).await;
+            ended.keep(());
+        }));
+        Box::pin(async move { end.kept().await })
+    }
+}
+
+impl GroupLink {
+    fn start(&self, request: Request) {
+        let Some(link) = self.link.upgrade() else { return };
+        let stop = Arc::new(Promise::default());
+        self.in_flight.lock().insert(request.id.clone(), Arc::clone(&stop));
+        self.members.runtime().spawn(Box::pin(async move {
+            let id = request.id.clone();
+            let outcome = unless(stop.kept(), link.answer(request)).await;
+            // Abandoned requests need no answer.
+            if link.in_flight.lock().remove(&id).is_some()
+                && let Some(outcome) = outcome
+            {
+                link.give(&id, outcome);
+            }
+        }));
+    }
+
+    async fn answer(&self, Request { id, method, params }: Request) -> Result<RawJson, ClientError> {
+        let params = params.unwrap_or_else(RawJson::empty_object);
+        let read = |error: serde_json::Error| ClientError::Invalid(error.to_string());
+        let mut params: rewriting::ObjectMembers = params.parse().map_err(read)?;
+        // The token is the group's: each server gets one of its own.
+        let token = rewriting::take_progress_token(&mut params)?;
+        let progress = token.map(|token| (token, Arc::clone(&self.inbox)));
+        let of_legacy = Method::find(&method, MessageKind::Request, Sender::Client, Revision::LATEST_LEGACY);
+        match (&*method, of_legacy.and_then(|row| row.target)) {
+            (method::INITIALIZE, _) => RawJson::from_value(&description()).map_err(read),
+            (method::PING, _) => Ok(RawJson::empty_object()),
+            (method::LOGGING_SET_LEVEL, _) => {
+                let level = params.get("level").and_then(|level| serde_json::from_str(level.get()).ok());
+                let unknown = || ClientError::Invalid("logging/setLevel needs a known \"level\"".to_owned());
+                self.members.set_log_level(level.ok_or_else(unknown)?).await;
+                Ok(RawJson::empty_object())
+            }
+            (_, Some(Target::Task)) => {
+                let id = rewriting::text(&params, "taskId").unwrap_or_default();
+                let owner = self.members.owner_of_task(&id)?;
+                let options = request_options(None);
+                self.tasks.ask(&method, &params, owner, self.members.changes(), &options).await
+            }
+            (_, Some(target @ (Target::Tool | Target::Prompt))) => {
+                let is_tool = target == Target::Tool;
+                let list = if is_tool { method::TOOLS_LIST } else { method::PROMPTS_LIST };
+                let name = rewriting::text(&params, "name").unwrap_or_default();
+                let (member, own) = self.members.owner_of_name(&name, list).await?;
+                rewriting::set(&mut params, "name", &own)?;
+                if is_tool && params.contains_key("task") {
+                    let _in_flight = member.in_flight(id);
+                    let client = member.client(self.members.changes()).await?;
+                    return self.tasks.start(&member, &client, &params, request_options(progress)).await;
+                }
+                self.forward(&member, id, &method, &params, progress).await
+            }
+            (method::RESOURCES_SUBSCRIBE, _) => {
+                let (member, own) = self.of_uri(&params)?;
+                member.subscribe(&own, self.members.changes()).await?;
+                Ok(RawJson::empty_object())
+            }
+            (_, Some(Target::Resource)) => {
+                let (member, own) = self.of_uri(&params)?;
+                rewriting::set(&mut params, "uri", &own)?;
+                self.forward(&member, id, &method, &params, progress).await
+            }
+            (_, Some(Target::Subscription)) => {
+                let (member, own) = self.of_uri(&params)?;
+                member.unsubscribe(&own);
+                Ok(RawJson::empty_object())
+            }
+            (_, Some(Target::Completion)) => {
+                let member = self.of_reference(&mut params).await?;
+                self.forward(&member, id, &method, &params, progress).await
+            }
+            (_, None) if of_legacy.is_some_and(|row| row.list_member.is_some()) => self.members.list(&method).await,
+            (_, None) => Err(ClientError::Invalid(format!(
+                "A group does not pass on {method} (request {id}): use a client of the one server that it is for"
+            ))),
+        }
+    }
+
+    /// The server of the resource that a request names, and the server's own URI for it.
+    fn of_uri(&self, params: &rewriting::ObjectMembers) -> Result<(Arc<Member>, String), ClientError> {
+        self.members.owner_of_uri(&rewriting::text(params, "uri").unwrap_or_default())
+    }
+
+    async fn forward(
+        &self,
+        member: &Arc<Member>,
+        id: RequestId,
+        method: &str,
+        params: &rewriting::ObjectMembers,
+        progress: Option<GroupProgress>,
+    ) -> Result<RawJson, ClientError> {
+        let _in_flight = member.in_flight(id);
+        let client = member.client(self.members.changes()).await?;
+        let params = RawJson::from_value(params).map_err(|error| ClientError::Invalid(error.to_string()))?;
+        let result = client.request(method, Some(&params), &request_options(progress)).await;
+        match result {
+            Ok(result) => Ok(rewriting::result(method, &member.prefix, result)),
+            Err(ClientError::Protocol(error)) => Err(ClientError::Protocol(rewriting::error(&member.prefix, error))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The server that a completion is asked of; its parameters get the server's own name.
+    async fn of_reference(&self, params: &mut rewriting::ObjectMembers) -> Result<Arc<Member>, ClientError> {
+        let reference =
+            params.get("ref").and_then(|raw| serde_json::from_str::<rewriting::ObjectMembers>(raw.get()).ok());
+        let mut reference =
+            reference.ok_or_else(|| ClientError::Invalid("A completion needs the object \"ref\"".to_owned()))?;
+        let member = if let Some(uri) = rewriting::text(&reference, "uri") {
+            let (member, own) = self.members.owner_of_uri(&uri)?;
+            rewriting::set(&mut reference, "uri", &own)?;
+            member
+        } else {
+            let name = rewriting::text(&reference, "name").unwrap_or_default();
+            let (member, own) = self.members.owner_of_name(&name, method::PROMPTS_LIST).await?;
+            rewriting::set(&mut reference, "name", &own)?;
+            member
+        };
+        rewriting::set(params, "ref", &reference)?;
+        Ok(member)
+    }
+
+    fn give(&self, id: &RequestId, outcome: Result<RawJson, ClientError>) {
+        let answer: Bytes = match outcome {
+            Ok(result) => encode_result(id, result.as_bytes()),
+            Err(error) => match error.rpc() {
+                Some(error) => encode_error(Some(id), error),
+                None => match error {
+                    ClientError::Link(failure) => return self.inbox.failed(id, failure),
+                    ClientError::Closed => return self.inbox.failed(id, LinkFailure::Closed),
+                    ClientError::Busy(text) => return self.inbox.failed(id, LinkFailure::Congested(text)),
+                    ClientError::Invalid(text) => encode_error(Some(id), &RpcError::invalid_params(text)),
+                    error => return self.inbox.failed(id, LinkFailure::Broken(error.to_string())),
+                },
+            },
+        };
+        self.inbox.message(answer);
+    }
+}
+
+/// The token of a request of the group, and the receiver of its progress.
+type GroupProgress = (Box<RawValue>, Arc<dyn Inbox>);
+
+/// The options of a request to a server. Its time is the group's business.
+fn request_options(progress: Option<GroupProgress>) -> RequestOptions {
+    let mut options = RequestOptions::default().with_timeout(Duration::MAX).with_max_timeout(Duration::MAX);
+    options.on_progress = progress.map(|(token, inbox)| -> crate::client::ProgressHook {
+        Arc::new(move |params: &RawJson| {
+            let Ok(mut params) = params.parse::<rewriting::ObjectMembers>() else { return };
+            params.insert("progressToken".to_owned(), token.clone());
+            if let Ok(params) = RawJson::from_value(&params) {
+                inbox.message(encode_notification(method::PROGRESS, Some(params.as_bytes())));
+            }
+        })
+    });
+    options
+}
+
+/// A group as its client sees it: as a server that may come to have anything.
+fn description() -> serde_json::Value {
+    json!({
+        "protocolVersion": Revision::LATEST_LEGACY.as_str(),
+        "serverInfo": Implementation::new("group", env!("CARGO_PKG_VERSION")),
+        "capabilities": {
+            "tools": {"listChanged": true},
+            "prompts": {"listChanged": true},
+            "resources": {"listChanged": true, "subscribe": true},
+            "completions": {},
+            "logging": {},
+            "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}},
+        },
+    })
+}

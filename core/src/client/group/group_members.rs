@@ -1,0 +1,293 @@
+//! The servers of a group.
+
+use super::{
+    group_changes::GroupChanges,
+    group_settings::GroupSettings,
+    member::{Member, MemberPlace},
+};
+use crate::{
+    client::{Client, ClientError, RequestOptions},
+    composition::{names, rewriting},
+    protocol::{
+        RawJson, RpcError, extension,
+        method::{self, Method},
+        model::LoggingLevel,
+    },
+    runtime::{BoxedTask, Promise, Runtime},
+    sync::Mutex,
+};
+use indexmap::IndexMap;
+use serde_json::{Value, value::RawValue};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+/// Connections that are made, and lists that are fetched, at once.
+const AT_ONCE: usize = 16;
+
+/// The servers of a group, by their prefix.
+pub(super) struct GroupMembers {
+    /// `None` once the group is closed: no server is added to it any more.
+    table: Mutex<Option<IndexMap<String, Arc<Member>>>>,
+    changes: Arc<GroupChanges>,
+    settings: Arc<GroupSettings>,
+}
+
+impl GroupMembers {
+    pub(super) fn new(runtime: Arc<dyn Runtime>, settings: GroupSettings) -> Arc<Self> {
+        let table = Mutex::new(Some(IndexMap::new()));
+        Arc::new(Self { table, changes: GroupChanges::new(runtime), settings: Arc::new(settings) })
+    }
+
+    pub(super) fn settings(&self) -> &Arc<GroupSettings> {
+        &self.settings
+    }
+
+    pub(super) fn changes(&self) -> &Arc<GroupChanges> {
+        &self.changes
+    }
+
+    pub(super) fn runtime(&self) -> &Arc<dyn Runtime> {
+        &self.changes.runtime
+    }
+
+    pub(super) fn add(&self, name: String, place: MemberPlace) -> Result<Arc<Member>, ClientError> {
+        let member = Member::new(name, place, Arc::clone(&self.settings));
+        let mut table = self.table.lock();
+        let table = table.as_mut().ok_or(ClientError::Closed)?;
+        if table.contains_key(&member.prefix) {
+            return Err(ClientError::Invalid(format!("The group has a server named {:?} already", member.name)));
+        }
+        table.insert(member.prefix.clone(), Arc::clone(&member));
+        Ok(member)
+    }
+
+    /// The servers, in the order in which they were added.
+    pub(super) fn all(&self) -> Vec<Arc<Member>> {
+        self.table.lock().iter().flat_map(IndexMap::values).cloned().collect()
+    }
+
+    /// The server of a name.
+    pub(super) fn named(&self, name: &str) -> Result<Arc<Member>, ClientError> {
+        self.of_prefix(&names::prefix(name)).ok_or_else(|| self.unknown(&format!("no server named {name:?}")))
+    }
+
+    pub(super) fn take(&self, name: &str) -> Result<Arc<Member>, ClientError> {
+        let taken = self.table.lock().as_mut().and_then(|table| table.shift_remove(&names::prefix(name)));
+        taken.ok_or_else(|| self.unknown(&format!("no server named {name:?}")))
+    }
+
+    /// Connects to all servers at once; one that fails keeps its error.
+    pub(super) async fn connect_all(self: &Arc<Self>) {
+        let changes = Arc::clone(&self.changes);
+        self.each(self.all(), move |member| {
+            let changes = Arc::clone(&changes);
+            Box::pin(async move { drop(member.client(&changes).await) })
+        })
+        .await;
+    }
+
+    /// Gives all connections the handlers and roots of now.
+    pub(super) fn update_all(&self) {
+        for member in self.all() {
+            if let Some(client) = member.connected() {
+                member.update(&client);
+            }
+        }
+    }
+
+    /// Gives all connections up, without waiting.
+    pub(super) fn give_up(&self) {
+        for member in self.all() {
+            // Dropping it ends it.
+            drop(member.give_up());
+        }
+    }
+
+    /// Ends all connections.
+    pub(super) async fn close_all(self: &Arc<Self>, deadline: Duration) {
+        let members: Vec<_> = self.table.lock().take().into_iter().flat_map(IndexMap::into_values).collect();
+        self.changes.end();
+        let number = members.len();
+        // All at once: the deadline is for each of them.
+        self.each_of(members, number, move |member| Box::pin(async move { member.remove(deadline).await })).await;
+    }
+
+    /// Sets the level of the log messages of all servers that have them, and of those that come
+    /// later.
+    pub(super) async fn set_log_level(self: &Arc<Self>, level: LoggingLevel) {
+        self.settings.set_log_level(level);
+        let options = self.settings.part_options();
+        self.each(self.all(), move |member| {
+            let options = options.clone();
+            Box::pin(async move { member.set_log_level(level, &options).await })
+        })
+        .await;
+    }
+
+    /// The merged list of a method: one page, from all servers that have such a list.
+    pub(super) async fn list(self: &Arc<Self>, method: &str) -> Result<RawJson, ClientError> {
+        let list = Method::list_member(method)
+            .ok_or_else(|| ClientError::Invalid(format!("{method} gives no list that could be merged")))?;
+        let members = self.all();
+        let pages: Arc<Mutex<Vec<_>>> = Arc::new(Mutex::new(vec![Vec::new(); members.len()]));
+        let numbered: Vec<_> = members.into_iter().enumerate().collect();
+        let (collected, method) = (Arc::clone(&pages), method.to_owned());
+        let options = self.settings.part_options();
+        self.each(numbered, move |(number, member)| {
+            let (collected, method, options) = (Arc::clone(&collected), method.clone(), options.clone());
+            Box::pin(async move {
+                match list_of(&member, &method, &options).await {
+                    Ok(items) => collected.lock()[number] = items,
+                    Err(error) => tracing::warn!(
+                        target: "trunkline::client::group",
+                        server = member.name, method, %error, "a server is missing in a list of its group"
+                    ),
+                }
+            })
+        })
+        .await;
+        let items: Vec<_> = std::mem::take(&mut *pages.lock()).into_iter().flatten().collect();
+        RawJson::from_value(&IndexMap::from([(list, items)]))
+            .map_err(|error| ClientError::InvalidResponse(error.to_string()))
+    }
+
+    /// The server of a tool or prompt, and the server's own name for it. `list` is the method that
+    /// lists such names.
+    pub(super) async fn owner_of_name(
+        self: &Arc<Self>,
+        public: &str,
+        list: &str,
+    ) -> Result<(Arc<Member>, String), ClientError> {
+        let found = names::split(public).and_then(|(prefix, rest)| Some((self.of_prefix(prefix)?, rest)));
+        let (member, rest) = found.ok_or_else(|| self.unknown(&format!("nothing named {public:?}")))?;
+        if !names::is_alias(rest) {
+            return Ok((member, rest.to_owned()));
+        }
+        if member.own_name(list, rest).is_none() {
+            // Shortened in an earlier run of the program: the list has the whole name.
+            member.client(&self.changes).await?;
+            list_of(&member, list, &self.settings.part_options()).await?;
+        }
+        let own = member.own_name(list, rest);
+        let own = own.ok_or_else(|| {
+            ClientError::Invalid(format!("The server {:?} has nothing named {public:?}", member.name))
+        })?;
+        Ok((member, own))
+    }
+
+    /// The server of a resource, and the server's own URI for it.
+    pub(super) fn owner_of_uri(&self, public: &str) -> Result<(Arc<Member>, String), ClientError> {
+        let found = names::split_uri(public).and_then(|(prefix, uri)| Some((self.of_prefix(prefix)?, uri)));
+        found.map(|(member, uri)| (member, uri.into_owned())).ok_or_else(|| {
+            self.unknown(&format!("no resource {public:?}; URIs of a group begin with the prefix of the server and +"))
+        })
+    }
+
+    /// The server of a task, and the server's own id for it.
+    pub(super) fn owner_of_task(&self, public: &str) -> Result<(Arc<Member>, String), ClientError> {
+        let found = names::split(public).and_then(|(prefix, id)| Some((self.of_prefix(prefix)?, id)));
+        found.map(|(member, id)| (member, id.to_owned())).ok_or_else(|| {
+            let problem = "ids of a group begin with the name of the server and __";
+            ClientError::UnknownTask(RpcError::invalid_params(format!("Unknown task {public:?}: {problem}")))
+        })
+    }
+
+    fn of_prefix(&self, prefix: &str) -> Option<Arc<Member>> {
+        self.table.lock().as_ref()?.get(prefix).cloned()
+    }
+
+    fn unknown(&self, problem: &str) -> ClientError {
+        if self.table.lock().is_none() {
+            return ClientError::Closed;
+        }
+        let shown = |member: &Arc<Member>| match &member.prefix {
+            prefix if *prefix == member.name => prefix.clone(),
+            prefix => format!("{} (its names begin with {prefix}__)", member.name),
+        };
+        let names: Vec<_> = self.all().iter().map(shown).collect();
+        let servers = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        ClientError::Invalid(format!("The group has {problem}. Its servers: {servers}"))
+    }
+
+    async fn each<T: Send + 'static>(&self, items: Vec<T>, work: impl Fn(T) -> BoxedTask + Send + Sync + 'static) {
+        self.each_of(items, AT_ONCE, work).await;
+    }
+
+    /// Does work for each item, some of them at once, and waits for all.
+    async fn each_of<T: Send + 'static>(
+        &self,
+        items: Vec<T>,
+        at_once: usize,
+        work: impl Fn(T) -> BoxedTask + Send + Sync + 'static,
+    ) {
+        let workers = items.len().min(at_once);
+        let (queue, work) = (Arc::new(Mutex::new(VecDeque::from(items))), Arc::new(work));
+        let ends: Vec<_> = (0..workers).map(|_| Arc::new(Promise::default())).collect();
+        for end in &ends {
+            let (queue, work, end) = (Arc::clone(&queue), Arc::clone(&work), KeepOnDrop(Arc::clone(end)));
+            self.changes.runtime.spawn(Box::pin(async move {
+                loop {
+                    let Some(item) = queue.lock().pop_front() else { break };
+                    work(item).await;
+                }
+                drop(end);
+            }));
+        }
+        for end in ends {
+            end.kept().await;
+        }
+    }
+}
+
+/// Wakes the task that waits for a worker, also if that panics.
+struct KeepOnDrop(Arc<Promise<()>>);
+
+impl Drop for KeepOnDrop {
+    fn drop(&mut self) {
+        self.0.keep(());
+    }
+}
+
+/// The list of one server, under the names of the group; a server that is not connected has none.
+async fn list_of(
+    member: &Member,
+    method: &str,
+    options: &RequestOptions,
+) -> Result<Vec<rewriting::ObjectMembers>, ClientError> {
+    let Some(client) = member.connected().filter(|client| offers(client, method)) else { return Ok(Vec::new()) };
+    let list = client.list_all(method, None, options).await?;
+    let unreadable = |error: serde_json::Error| ClientError::InvalidResponse(error.to_string());
+    let mut list: IndexMap<String, &RawValue> = list.parse().map_err(unreadable)?;
+    let items = Method::list_member(method).and_then(|member| list.shift_remove(member));
+    let items: Vec<rewriting::ObjectMembers> =
+        serde_json::from_str(items.map_or("[]", RawValue::get)).map_err(unreadable)?;
+    let mut aliases = HashMap::new();
+    let decides_tasks = method == method::TOOLS_LIST && extension::TASKS.is_in(&capabilities_of(&client));
+    let renamed = items.into_iter().map(|mut item| {
+        if decides_tasks {
+            rewriting::may_be_task(&mut item)?;
+        }
+        let (item, alias) = rewriting::descriptor(method, &member.prefix, item)?;
+        aliases.extend(alias);
+        Ok(item)
+    });
+    let renamed = renamed.collect();
+    member.remember(method, aliases);
+    renamed
+}
+
+fn capabilities_of(client: &Client) -> Value {
+    client.server().capabilities.parse().unwrap_or_default()
+}
+
+/// Returns whether a server has the feature that a list is of; a server that did not say may have
+/// any.
+fn offers(client: &Client, method: &str) -> bool {
+    let server = client.server();
+    let feature = method.split('/').next().unwrap_or_default();
+    let capabilities: IndexMap<String, &RawValue> = server.capabilities.parse().unwrap_or_default();
+    capabilities.contains_key(feature) || (capabilities.is_empty() && server.info.is_none())
+}

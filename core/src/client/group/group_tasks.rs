@@ -1,0 +1,117 @@
+//! Tasks of a group: each is one of a server, under an id of the group.
+
+use super::{group_changes::GroupChanges, member::Member};
+use crate::{
+    client::{Client, ClientError, ClientTask, RequestOptions},
+    composition::rewriting::{self, ObjectMembers},
+    protocol::{RawJson, method},
+    sync::Mutex,
+};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::{sync::Arc, time::Duration};
+
+/// The most tasks that a group follows at once: handlers answer what these ask for. One that is
+/// not followed any more is taken up again when somebody asks for its result.
+const MAX_FOLLOWED: usize = 256;
+
+/// The tasks that the clients of the servers follow, by their ids in the group.
+#[derive(Default)]
+pub(super) struct GroupTasks(Mutex<IndexMap<String, Arc<ClientTask>>>);
+
+impl GroupTasks {
+    /// Calls a tool of a server as a task; `params` are those of the server. Where the server makes
+    /// none of the call, this is its result.
+    pub(super) async fn start(
+        &self,
+        member: &Arc<Member>,
+        client: &Client,
+        params: &ObjectMembers,
+        options: RequestOptions,
+    ) -> Result<RawJson, ClientError> {
+        #[derive(Deserialize, Default)]
+        struct Wanted {
+            ttl: Option<u64>,
+        }
+        #[derive(Serialize)]
+        struct Created {
+            task: ObjectMembers,
+        }
+        let wanted = params.get("task").and_then(|task| serde_json::from_str::<Wanted>(task.get()).ok());
+        let ttl = wanted.unwrap_or_default().ttl.map(Duration::from_millis);
+        let name = rewriting::text(params, "name").unwrap_or_default();
+        let arguments: Option<&RawValue> = params.get("arguments").map(|arguments| &**arguments);
+        let task = client.start_task_with(&name, arguments, &options.with_task_ttl(ttl)).await?;
+        let Some(state) = task.state() else {
+            return Ok(rewriting::result(method::TOOLS_CALL, &member.prefix, task.outcome_matching(None, None).await?));
+        };
+        let state = RawJson::from_value(&state).map_err(unreadable)?;
+        let (shown, id) = shown(&member.prefix, &state)?;
+        self.follow(id, task);
+        RawJson::from_value(&Created { task: shown }).map_err(unreadable)
+    }
+
+    /// Answers a request about a task of a server; `params` are those of the group.
+    pub(super) async fn ask(
+        &self,
+        method: &str,
+        params: &ObjectMembers,
+        (member, own): (Arc<Member>, String),
+        changes: &Arc<GroupChanges>,
+        options: &RequestOptions,
+    ) -> Result<RawJson, ClientError> {
+        let client = member.client(changes).await?;
+        if method == method::TASKS_RESULT {
+            let public = rewriting::text(params, "taskId").unwrap_or_default();
+            let task = self.followed(&client, public, &own).await?;
+            let result = task.outcome_within(Duration::MAX).await?;
+            return Ok(rewriting::result(method::TOOLS_CALL, &member.prefix, result));
+        }
+        let named = RawJson::from_value(&IndexMap::from([("taskId", &own)])).map_err(unreadable)?;
+        let mut state = client.request(method, Some(&named), options).await?;
+        // The extension only acknowledges a cancellation (TKX-17).
+        if shown(&member.prefix, &state).is_err() {
+            state = client.request(method::TASKS_GET, Some(&named), options).await?;
+        }
+        RawJson::from_value(&shown(&member.prefix, &state)?.0).map_err(unreadable)
+    }
+
+    async fn followed(&self, client: &Client, public: String, own: &str) -> Result<Arc<ClientTask>, ClientError> {
+        let known = self.0.lock().get(&public).cloned();
+        match known {
+            Some(task) => Ok(task),
+            None => Ok(self.follow(public, client.resume_task(own).await?)),
+        }
+    }
+
+    fn follow(&self, public: String, task: ClientTask) -> Arc<ClientTask> {
+        let task = Arc::new(task);
+        let unwanted: Vec<_> = {
+            let mut followed = self.0.lock();
+            let over: Vec<String> =
+                followed.iter().filter(|(_, task)| task.status().is_final()).map(|(id, _)| id.clone()).collect();
+            let mut unwanted: Vec<_> = over.iter().filter_map(|id| followed.shift_remove(id)).collect();
+            if followed.len() >= MAX_FOLLOWED {
+                unwanted.extend(followed.shift_remove_index(0).map(|(_, task)| task));
+            }
+            unwanted.extend(followed.insert(public, Arc::clone(&task)));
+            unwanted
+        };
+        // Dropped with no lock held: the end of one wakes those who wait for it.
+        drop(unwanted);
+        task
+    }
+}
+
+/// A task of a server as the group shows it, and its id there.
+fn shown(prefix: &str, state: &RawJson) -> Result<(ObjectMembers, String), ClientError> {
+    let mut state: ObjectMembers = state.parse().map_err(unreadable)?;
+    let id = rewriting::task(prefix, &mut state)
+        .ok_or_else(|| ClientError::InvalidResponse("a task has no \"taskId\"".to_owned()))?;
+    Ok((state, id))
+}
+
+fn unreadable(error: serde_json::Error) -> ClientError {
+    ClientError::InvalidResponse(error.to_string())
+}

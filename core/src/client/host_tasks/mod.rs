@@ -1,5 +1,0 @@
-//! Tasks of a host (2025-11-25): requests of a server that outlast their messages, while a handler
-//! of the program answers them.
-
-mod serving;
-pub(super) mod table;

@@ -1,0 +1,304 @@
+//! Opening a conversation: connect, negotiate, settle.
+
+use super::{era_cache::ERAS, server_description::ServerDescription};
+use crate::{
+    client::{
+        calls::{
+            client_call::{Awaited, ClientCall},
+            reply_to::CallReceiver,
+        },
+        client::Client,
+        error::ClientError,
+        events::ClientEvents,
+        failure::LinkFailure,
+        inbox::ClientInbox,
+        inner::ClientInner,
+        link::{Connector, LinkMessage, RequestHead},
+        options::ClientOptions,
+        server_requests::roots::check_roots,
+    },
+    client_auth::ClientAuth,
+    engine::{
+        Negotiated, Negotiation, NegotiationError, NegotiationStep, Probe, ProbeOutcome, RequestTimeout,
+        RevisionChoice, later,
+    },
+    protocol::{Era, method, option_names::OptionNames},
+    race::until,
+    runtime::Runtime,
+    wire_log::Direction,
+};
+use std::{
+    future::Future,
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+impl Client {
+    /// Opens a conversation with the server that `connector` reaches.
+    ///
+    /// # Errors
+    /// If the server cannot be reached, does not answer in time, or speaks no revision of ours.
+    pub async fn open(
+        runtime: Arc<dyn Runtime>,
+        connector: Arc<dyn Connector>,
+        mut options: ClientOptions,
+        events: Arc<dyn ClientEvents>,
+    ) -> Result<Self, ClientError> {
+        let opening = options.opening.take();
+        options.check().map_err(|problem| ClientError::Invalid(OptionNames::Snake.text(&problem)))?;
+        check_roots(options.roots.as_deref().unwrap_or_default())?;
+        let inner =
+            ClientInner::new(runtime, Arc::clone(&connector), declaring_auth(options, connector.auth()), events);
+        inner.begin_opening(opening);
+        let opened = inner.until_connect_deadline(inner.find_revision(&*connector)).await;
+        let opened = opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut)));
+        inner.end_opening(&opened);
+        match opened {
+            Ok(()) => {
+                inner.listen().await;
+                // A connection that ends before it is handed out was never open.
+                let failure = inner.failure.lock().clone();
+                match failure {
+                    Some(failure) => {
+                        inner.closed.store(true, Ordering::Release);
+                        Err(ClientError::Link(failure))
+                    }
+                    None => Ok(Self { inner }),
+                }
+            }
+            Err(error) => {
+                let error = match error {
+                    ClientError::Negotiation(NegotiationError::TimedOut) => ClientError::Timeout(inner.silence()),
+                    other => other,
+                };
+                inner.closed.store(true, Ordering::Release);
+                let link = inner.link.lock().take();
+                if let Some(link) = link {
+                    // For the rest of the time for connecting; then it goes on by itself.
+                    let closing = link.close(inner.options.close_timeout);
+                    until(&*inner.runtime, inner.connect_deadline(), closing).await;
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+/// The options with the credentials that the connector has for its server. XAU-03: the extension
+/// that they follow is among the capabilities.
+fn declaring_auth(mut options: ClientOptions, own: Option<Arc<dyn ClientAuth>>) -> ClientOptions {
+    options.auth = own.or(options.auth);
+    if let Some(extension) = options.auth.as_ref().and_then(|auth| auth.extension()) {
+        let extensions = options.capabilities.extensions.get_or_insert_default();
+        extensions.entry(extension).or_insert_with(|| serde_json::json!({}));
+    }
+    options
+}
+
+impl ClientInner {
+    /// The error text for a silent peer: its name, the time, and a likely reason.
+    pub(in crate::client) fn silence(&self) -> String {
+        let (who, words) = match self.link() {
+            Some(link) => (link.peer(), link.diagnostics()),
+            None => ("The server".to_owned(), String::new()),
+        };
+        let (within, stray) = (self.options.connect_timeout, self.stray_words());
+        format!("{who} did not answer within {within:?} (the option `connect_timeout`){stray}{words}")
+    }
+
+    /// The end of the time for connecting. It moves while a person is asked.
+    fn connect_deadline(&self) -> Instant {
+        let paused = self.pauses.total(self.runtime.now());
+        later(self.began, self.options.connect_timeout.saturating_add(paused))
+    }
+
+    async fn until_connect_deadline<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        let mut future = std::pin::pin!(future);
+        loop {
+            let deadline = self.connect_deadline();
+            if let Some(value) = until(&*self.runtime, deadline, future.as_mut()).await {
+                return Some(value);
+            }
+            if self.connect_deadline() <= self.runtime.now() {
+                return None;
+            }
+        }
+    }
+
+    /// Negotiates; a server that is known to be of the legacy era is not probed again.
+    async fn find_revision(self: &Arc<Self>, connector: &dyn Connector) -> Result<(), ClientError> {
+        let choice = self.options.revision.within(connector.only_era()).map_err(ClientError::Negotiation)?;
+        let server = connector.identity().filter(|_| choice == RevisionChoice::Auto);
+        let Some(server) = server else { return self.negotiate(connector, choice).await };
+        if ERAS.known(server, self.runtime.now()) == Some(Era::Legacy) {
+            if self.negotiate(connector, RevisionChoice::Legacy).await.is_ok() {
+                return Ok(());
+            }
+            ERAS.forget(server);
+        }
+        self.negotiate(connector, choice).await?;
+        let revision = self.conversation.lock().revision();
+        if let Some(revision) = revision {
+            ERAS.keep(server, revision.era(), self.runtime.now());
+        }
+        Ok(())
+    }
+
+    async fn negotiate(self: &Arc<Self>, connector: &dyn Connector, choice: RevisionChoice) -> Result<(), ClientError> {
+        self.connect(connector).await?;
+        let (mut negotiation, mut step) = Negotiation::start(choice, connector.is_pipe());
+        // Of the last probe, for the facts that its text does not have.
+        let mut failure = None;
+        loop {
+            match step {
+                NegotiationStep::Send(probe) => {
+                    if matches!(probe, Probe::Initialize { fresh: true, .. }) {
+                        self.connect(connector).await?;
+                    }
+                    let (outcome, failed) = self.probe(probe, self.connect_deadline(), connector.is_pipe()).await?;
+                    step = negotiation.next(outcome);
+                    failure = failed;
+                }
+                NegotiationStep::Done(negotiated) => return self.settle(negotiated),
+                NegotiationStep::Fail(error) => {
+                    return Err(match (error, failure) {
+                        (NegotiationError::Transport(text), Some(failure)) => ClientError::NotOpened { text, failure },
+                        (error, _) => ClientError::Negotiation(error),
+                    });
+                }
+            }
+        }
+    }
+
+    pub(in crate::client) async fn connect(self: &Arc<Self>, connector: &dyn Connector) -> Result<(), ClientError> {
+        let old = self.link.lock().take();
+        if let Some(old) = old {
+            old.close(Duration::ZERO).await;
+        }
+        let generation = self.generation.fetch_add(1, Ordering::AcqRel) + 1;
+        *self.failure.lock() = None;
+        let inbox = Arc::new(ClientInbox { client: Arc::downgrade(self), generation });
+        let link = connector.connect(inbox).await.map_err(ClientError::Link)?;
+        *self.link.lock() = Some(Arc::clone(&link));
+        if self.closed.load(Ordering::Acquire) {
+            // Closed meanwhile, by somebody who saw no link.
+            link.close(Duration::ZERO).await;
+            return Err(ClientError::Closed);
+        }
+        Ok(())
+    }
+
+    pub(in crate::client) async fn probe(
+        self: &Arc<Self>,
+        probe: Probe,
+        deadline: Instant,
+        pipe: bool,
+    ) -> Result<(ProbeOutcome, Option<LinkFailure>), ClientError> {
+        let now = self.runtime.now();
+        let left = deadline.saturating_duration_since(now);
+        let call = Arc::new(ClientCall::new(CallReceiver::future(None)));
+        let awaited = Awaited::by(&call);
+        let trace = self.opening.lock().as_ref().map(|opening| Arc::clone(&opening.trace));
+        let (sent, method, revision) = {
+            let mut conversation = self.conversation.lock();
+            match probe {
+                Probe::Discover(revision) => {
+                    let timeout = if pipe { left.min(self.options.probe_timeout) } else { left };
+                    let times = RequestTimeout { timeout, max: timeout };
+                    (conversation.discover(now, times, revision, trace, awaited), method::DISCOVER, Some(revision))
+                }
+                Probe::Initialize { revision, .. } => {
+                    let times = RequestTimeout { timeout: left, max: left };
+                    (conversation.initialize(now, times, revision, trace, awaited), method::INITIALIZE, None)
+                }
+            }
+        };
+        self.log(Direction::Sent, revision, method, &sent.message);
+        let head = RequestHead {
+            id: sent.id.clone(),
+            method: method.into(),
+            name: None,
+            revision,
+            parameters: Vec::new(),
+            trace: sent.trace,
+        };
+        match self.link() {
+            Some(link) => {
+                link.send(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone, caller: None })
+            }
+            None => return Err(ClientError::Closed),
+        }
+        // A link that ended between two probes takes nothing and tells nothing any more.
+        let failure = self.failure.lock().clone();
+        if let Some(failure) = failure {
+            self.request_failed(&sent.id, failure);
+        }
+        self.arm_timer_again();
+        let outcome = call.receiver.outcome().await;
+        if let Some(opening) = &*self.opening.lock() {
+            opening.answered(self.runtime.now(), method, &outcome);
+        }
+        let failure = match &outcome {
+            Err(ClientError::Link(failure)) => Some(failure.clone()),
+            _ => None,
+        };
+        let outcome = match outcome {
+            Ok(result) => ProbeOutcome::Result(result),
+            Err(ClientError::Protocol(error)) => ProbeOutcome::Error(error),
+            Err(ClientError::InvalidResponse(text)) => ProbeOutcome::InvalidResponse(text),
+            Err(ClientError::Timeout(_)) => ProbeOutcome::TimedOut,
+            Err(ClientError::Link(LinkFailure::Status { status, text, .. })) => ProbeOutcome::Status(status, text),
+            Err(ClientError::Link(failure @ LinkFailure::Exited(_))) => ProbeOutcome::Exited(failure.to_string()),
+            Err(ClientError::Link(failure)) => ProbeOutcome::Unreachable(failure.to_string()),
+            Err(error) => return Err(error),
+        };
+        Ok((outcome, failure))
+    }
+
+    fn settle(self: &Arc<Self>, Negotiated { revision, result }: Negotiated) -> Result<(), ClientError> {
+        let is_described = result.is_some();
+        let server = match &result {
+            Some(result) => ServerDescription::read(revision, result),
+            None => ServerDescription::pinned(revision),
+        };
+        self.conversation.lock().settle(revision);
+        let link = self.link().ok_or(ClientError::Closed)?;
+        link.settled(revision);
+        if revision.era() == Era::Legacy {
+            let initialized = self.conversation.lock().notification(method::INITIALIZED, None);
+            self.send(initialized.map_err(|error| ClientError::Invalid(error.message))?);
+        }
+        let _ = self.server.set(server);
+        self.reconnecting.lock().made(self.runtime.now());
+        self.ready.store(true, Ordering::Release);
+        self.begin_log_level();
+        // A failure from now on is noticed by itself; one noted before is reported here.
+        let failure = self.failure.lock().take();
+        if let Some(failure) = failure {
+            return Err(ClientError::Link(failure));
+        }
+        if !is_described {
+            self.ask_description();
+        }
+        Ok(())
+    }
+
+    /// Asks for the log messages that were asked for last, or that the options name, where the
+    /// server has any.
+    pub(in crate::client) fn begin_log_level(self: &Arc<Self>) {
+        let kept = self.conversation.lock().log_level();
+        let Some(level) = kept.or(self.options.log_level) else { return };
+        let client = Client { inner: Arc::clone(self) };
+        if client.revision().era() == Era::Modern {
+            return self.conversation.lock().set_log_level(Some(level));
+        }
+        if client.server_capabilities().logging.is_none() {
+            return;
+        }
+        self.runtime.spawn(Box::pin(async move {
+            if let Err(error) = client.set_log_level(level).await {
+                tracing::warn!(target: "trunkline::client::connection", %error, "the server was not asked for log messages");
+            }
+        }));
+    }
+}

@@ -1,0 +1,55 @@
+//! The request for the description of a server whose revision was pinned, and which was not asked
+//! before.
+
+use super::server_description::ServerDescription;
+use crate::{
+    client::{
+        calls::{
+            client_call::ClientCall,
+            reply_to::{CallReceiver, ReplyTo},
+        },
+        client::Client,
+        error::ClientError,
+        inner::ClientInner,
+        options::RequestOptions,
+    },
+    engine::RequestExtras,
+    protocol::{RawJson, method},
+};
+use std::sync::{Arc, Weak};
+
+impl ClientInner {
+    /// Asks the server for its description (`server/discover`). Nothing waits for it, and a server
+    /// that gives none is spoken with all the same.
+    pub(in crate::client) fn ask_description(self: &Arc<Self>) {
+        let client = Client { inner: Arc::clone(self) };
+        let (options, mut extras) = (RequestOptions::default(), RequestExtras::default());
+        let mut call = ClientCall::new(CallReceiver::Reply(Arc::new(DescriptionReply(Arc::downgrade(self)))));
+        // It is what the opening takes, where nothing was asked before.
+        if let Some(opening) = self.opening.lock().take() {
+            extras.trace = Some(Arc::clone(&opening.trace));
+            call.operation = Some(opening.of_call(self.observed_way()));
+        }
+        let started = client.begin(call, self.parts(method::DISCOVER, None, &options), extras);
+        if let Err(error) = started {
+            tracing::debug!(target: "trunkline::client::connection", %error, "the server was not asked for its description");
+        }
+    }
+}
+
+/// The reply that brings the description.
+struct DescriptionReply(Weak<ClientInner>);
+
+impl ReplyTo for DescriptionReply {
+    fn answered(&self, outcome: Result<RawJson, ClientError>) {
+        let Some(inner) = self.0.upgrade() else { return };
+        let revision = inner.conversation.lock().revision();
+        match (outcome, revision) {
+            (Ok(result), Some(revision)) => drop(inner.described.set(ServerDescription::read(revision, &result))),
+            (Err(error), _) => {
+                tracing::debug!(target: "trunkline::client::connection", %error, "the server gives no description")
+            }
+            (Ok(_), None) => {}
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The opening of a connection, and its reopening after a loss.
+
+mod connect;
+mod description_request;
+mod era_cache;
+pub(super) mod pauses;
+mod reconnect;
+pub(super) mod reconnecting;
+pub(super) mod server_description;

@@ -1,0 +1,217 @@
+//! A connection that was lost is made anew when the next message needs it.
+//!
+//! Requests in flight have failed by then, because the server may have acted on them: nothing is
+//! sent twice.
+
+use crate::{
+    client::{error::ClientError, failure::LinkFailure, inner::ClientInner, link::LinkMessage},
+    engine::{NegotiationError, Probe, ProbeOutcome, later},
+    protocol::{Era, Revision, method},
+    race::until,
+};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+/// Messages that wait for a connection before notifications are dropped. Requests have a
+/// bound of their own.
+const MAX_WAITING: usize = 1_000;
+
+impl ClientInner {
+    /// Sends a message on the connection, or when it has been made anew.
+    pub(in crate::client) fn deliver(self: &Arc<Self>, message: LinkMessage) {
+        if self.ready.load(Ordering::Acquire)
+            && let Some(link) = self.link()
+        {
+            return link.send(message);
+        }
+        let mut state = self.reconnecting.lock();
+        if self.ready.load(Ordering::Acquire)
+            && let Some(link) = self.link()
+        {
+            drop(state);
+            return link.send(message);
+        }
+        // A request that is over already: it was in flight when the connection was lost.
+        if message.request.as_ref().is_some_and(|request| !self.conversation.lock().awaits(&request.id)) {
+            return;
+        }
+        if message.request.is_none() && state.waiting.len() >= MAX_WAITING {
+            tracing::warn!(target: "trunkline::client::connection", waiting = MAX_WAITING, "a notification was not delivered: too many messages wait for a connection");
+            return;
+        }
+        state.waiting.push(message);
+        if !std::mem::replace(&mut state.running, true) {
+            let pause = state.pause();
+            drop(state);
+            let client = Arc::clone(self);
+            self.runtime.spawn(Box::pin(async move { client.reconnect(pause).await }));
+        }
+    }
+
+    /// Notes the loss of the connection. Requests in flight fail.
+    pub(in crate::client) fn lose(&self, failure: &LinkFailure) {
+        if !self.ready.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        // A link may report its end more than once.
+        self.generation.fetch_add(1, Ordering::AcqRel);
+        self.reconnecting.lock().lost(self.runtime.now());
+        let link = self.link.lock().take();
+        tracing::warn!(target: "trunkline::client::connection", error = %failure, "the connection was lost, and is made anew when it is needed");
+        self.host.stop_requests();
+        self.cache.clear();
+        self.fail_all(&ClientError::Link(failure.clone()));
+        // Dropping it ends what is left of it.
+        drop(link);
+    }
+
+    /// Makes a lost connection anew for subscriptions, which wait for changes and send nothing. On
+    /// the modern era the requests that open their streams again need the connection.
+    pub(in crate::client) fn reconnect_for_subscriptions(self: &Arc<Self>) {
+        let is_legacy = self.conversation.lock().revision().is_some_and(|revision| revision.era() == Era::Legacy);
+        if !is_legacy || self.subscriptions.is_empty() {
+            return;
+        }
+        let pause = {
+            let mut state = self.reconnecting.lock();
+            if std::mem::replace(&mut state.running, true) {
+                return;
+            }
+            state.pause()
+        };
+        let (client, runtime) = (Arc::downgrade(self), Arc::clone(&self.runtime));
+        self.runtime.spawn(Box::pin(async move {
+            if !pause.is_zero() {
+                runtime.sleep_until(later(runtime.now(), pause)).await;
+            }
+            if let Some(client) = client.upgrade() {
+                client.reconnect(Duration::ZERO).await;
+            }
+        }));
+    }
+
+    async fn reconnect(self: Arc<Self>, pause: Duration) {
+        if !pause.is_zero() {
+            self.runtime.sleep_until(later(self.runtime.now(), pause)).await;
+        }
+        if self.closed.load(Ordering::Acquire) {
+            return;
+        }
+        let deadline = later(self.runtime.now(), self.options.connect_timeout);
+        if self.conversation.lock().revision().is_some_and(|revision| revision.era() == Era::Legacy) {
+            self.begin_opening(None);
+        }
+        let made = until(&*self.runtime, deadline, self.reopen(deadline)).await;
+        let made = made.unwrap_or_else(|| Err(ClientError::Timeout(self.silence())));
+        self.end_opening(&made);
+        if let Err(error) = made {
+            return self.not_made(&error);
+        }
+        self.events.reconnected();
+        self.send_waiting();
+        // One that was lost meanwhile was not ready yet.
+        let failure = self.failure.lock().clone();
+        match failure {
+            Some(failure) => self.lose(&failure),
+            // Streams of subscriptions are opened again by those who lost them.
+            None => {
+                self.begin_log_level();
+                self.subscribe_again();
+            }
+        }
+    }
+
+    /// Sends what has waited, in its order, and then lets other messages pass.
+    fn send_waiting(&self) {
+        let link = self.link();
+        loop {
+            let waiting = {
+                let mut state = self.reconnecting.lock();
+                if state.waiting.is_empty() {
+                    state.running = false;
+                    state.made(self.runtime.now());
+                    self.ready.store(true, Ordering::Release);
+                    return;
+                }
+                std::mem::take(&mut state.waiting)
+            };
+            for message in waiting {
+                let wanted = message.request.as_ref().is_none_or(|it| self.conversation.lock().awaits(&it.id));
+                if let Some(link) = link.as_ref().filter(|_| wanted) {
+                    link.send(message);
+                }
+            }
+        }
+    }
+
+    /// Fails the requests that have waited. Subscriptions wait on, for the longest time of a
+    /// request.
+    fn not_made(self: &Arc<Self>, error: &ClientError) {
+        let (waiting, away) = {
+            let mut state = self.reconnecting.lock();
+            state.running = false;
+            state.lost(self.runtime.now());
+            (std::mem::take(&mut state.waiting), state.away(self.runtime.now()))
+        };
+        let link = self.link.lock().take();
+        drop(link);
+        if let ClientError::Link(failure) = error {
+            *self.failure.lock() = Some(failure.clone());
+        }
+        for request in waiting.into_iter().filter_map(|message| message.request) {
+            let failed = self.conversation.lock().fail(&request.id);
+            if let Some(failed) = failed {
+                failed.failed(error.clone());
+            }
+        }
+        if away < self.options.max_timeout {
+            self.reconnect_for_subscriptions();
+        } else {
+            self.subscriptions.end(Some(error));
+        }
+    }
+
+    /// Makes the connection, with the handshake where the era has one. The conversation goes on as
+    /// it was, so the server must still speak its revision.
+    async fn reopen(self: &Arc<Self>, deadline: Instant) -> Result<(), ClientError> {
+        let revision = self.conversation.lock().revision().ok_or(ClientError::Closed)?;
+        self.connect(&*self.connector).await?;
+        if revision.era() == Era::Legacy {
+            self.shake_hands(revision, deadline).await?;
+        }
+        let link = self.link().ok_or(ClientError::Closed)?;
+        link.settled(revision);
+        if revision.era() == Era::Legacy {
+            let initialized = self.conversation.lock().notification(method::INITIALIZED, None);
+            self.send(initialized.map_err(|error| ClientError::Invalid(error.message))?);
+        }
+        Ok(())
+    }
+
+    async fn shake_hands(self: &Arc<Self>, revision: Revision, deadline: Instant) -> Result<(), ClientError> {
+        let (outcome, failure) = self.probe(Probe::Initialize { revision, fresh: false }, deadline, false).await?;
+        let error = match (outcome, failure) {
+            (ProbeOutcome::Result(result), _) => match result.read::<Initialized>() {
+                Ok(found) if found.protocol_version == revision.as_str() => return Ok(()),
+                Ok(found) => NegotiationError::NoCommonRevision {
+                    server: found.protocol_version,
+                    client: revision.as_str().to_owned(),
+                },
+                Err(problem) => NegotiationError::InvalidResponse(problem),
+            },
+            (_, Some(failure)) => return Err(ClientError::Link(failure)),
+            (ProbeOutcome::Error(error), _) => NegotiationError::Refused(error),
+            (ProbeOutcome::InvalidResponse(text), _) => NegotiationError::InvalidResponse(text),
+            _ => return Err(ClientError::Timeout(self.silence())),
+        };
+        Err(ClientError::Negotiation(error))
+    }
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Initialized {
+    protocol_version: String,
+}

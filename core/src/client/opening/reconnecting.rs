@@ -1,0 +1,87 @@
+//! The state of a connection that was lost.
+
+use crate::client::link::LinkMessage;
+use std::{
+    hash::{BuildHasher, RandomState},
+    time::{Duration, Instant},
+};
+
+/// The first pause before a connection is made anew, if the last one did not last; doubled each
+/// time.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// A connection that has lasted so long was a good one: the next one is made without a pause.
+const GOOD: Duration = Duration::from_secs(10);
+
+/// A lost connection, and the messages that wait for the next one.
+#[derive(Default)]
+pub(in crate::client) struct Reconnecting {
+    /// A task makes the connection. There is one at a time.
+    pub(in crate::client) running: bool,
+    /// As many requests as the conversation may have in flight, and notifications in bounds.
+    pub(in crate::client) waiting: Vec<LinkMessage>,
+    /// Since when there is a connection, or was.
+    since: Option<Instant>,
+    /// Since when there is none.
+    lost_at: Option<Instant>,
+    /// Number of connections in a row that were not made, or did not last.
+    bad: u32,
+}
+
+impl Reconnecting {
+    /// Notes that there is a connection from now on.
+    pub(in crate::client) fn made(&mut self, now: Instant) {
+        self.since = Some(now);
+        self.lost_at = None;
+    }
+
+    /// Notes that a connection was lost, or could not be made.
+    pub(in crate::client) fn lost(&mut self, now: Instant) {
+        self.lost_at.get_or_insert(now);
+        let good = self.since.take().is_some_and(|since| now.saturating_duration_since(since) >= GOOD);
+        self.bad = if good { 0 } else { self.bad.saturating_add(1) };
+    }
+
+    /// The time for which there has been no connection.
+    pub(in crate::client) fn away(&self, now: Instant) -> Duration {
+        self.lost_at.map_or(Duration::ZERO, |at| now.saturating_duration_since(at))
+    }
+
+    /// The pause before the next attempt: none after the first loss; with jitter, so that many
+    /// clients of one server do not come back at the same moment.
+    pub(in crate::client) fn pause(&self) -> Duration {
+        let Some(doublings) = self.bad.checked_sub(2) else { return Duration::ZERO };
+        let pause = FIRST_PAUSE.saturating_mul(1 << doublings.min(16)).min(LONGEST_PAUSE);
+        // Random enough: a new one for each value (std::hash::RandomState).
+        pause.mul_f64(0.5 + f64::from(RandomState::new().hash_one(0_u8) as u16) / f64::from(u16::MAX) / 2.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_until_a_connection_lasts() {
+        let (mut state, start) = (Reconnecting::default(), Instant::now());
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut longest = Vec::new();
+        for loss in 0..12 {
+            state.made(at(loss));
+            state.lost(at(loss));
+            let pause = state.pause();
+            let full = Duration::from_millis(50 << loss).min(LONGEST_PAUSE);
+            if loss == 0 {
+                assert_eq!(pause, Duration::ZERO);
+            } else {
+                assert!((full / 2..=full).contains(&pause), "{loss}: {pause:?}");
+            }
+            longest.push(pause);
+        }
+        assert_ne!(longest[11], state.pause(), "jitter");
+        state.made(at(20));
+        state.lost(at(20) + GOOD);
+        assert_eq!(state.pause(), Duration::ZERO);
+    }
+}

@@ -1,0 +1,57 @@
+//! The facts about a server that its first answer gives.
+
+use crate::protocol::{RawJson, Revision, meta, model::ServerCapabilities};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+/// The server's description of itself.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ServerDescription {
+    /// The revision that is spoken.
+    pub revision: Revision,
+    /// The server's Implementation object, if it gave one.
+    pub info: Option<RawJson>,
+    /// Its capabilities object; `{}` as long as it is not known.
+    pub capabilities: RawJson,
+    /// Instructions for the model.
+    pub instructions: Option<String>,
+}
+
+impl ServerDescription {
+    pub(in crate::client) fn pinned(revision: Revision) -> Self {
+        Self { revision, info: None, capabilities: RawJson::empty_object(), instructions: None }
+    }
+
+    /// The capabilities; `None` if the server was not asked for them.
+    pub(crate) fn declared(&self) -> Option<ServerCapabilities> {
+        let asked = self.info.is_some() || self.capabilities.as_bytes() != b"{}";
+        asked.then(|| self.capabilities.parse().unwrap_or_default())
+    }
+
+    /// Reads the result of `initialize` or `server/discover`.
+    pub(in crate::client) fn read(revision: Revision, result: &RawJson) -> Self {
+        #[derive(Deserialize)]
+        struct Opened<'a> {
+            #[serde(borrow, default, rename = "serverInfo")]
+            info: Option<&'a RawValue>,
+            #[serde(borrow, default)]
+            capabilities: Option<&'a RawValue>,
+            #[serde(default)]
+            instructions: Option<String>,
+            #[serde(borrow, default, rename = "_meta")]
+            meta: Option<BTreeMap<String, &'a RawValue>>,
+        }
+        let Ok(opened) = result.parse::<Opened<'_>>() else { return Self::pinned(revision) };
+        let info = opened.info.or_else(|| opened.meta.as_ref().and_then(|meta| meta.get(meta::SERVER_INFO).copied()));
+        Self {
+            revision,
+            info: info.map(|raw| RawJson::slice_of(result.buffer(), raw)),
+            capabilities: opened
+                .capabilities
+                .map_or_else(RawJson::empty_object, |raw| RawJson::slice_of(result.buffer(), raw)),
+            instructions: opened.instructions,
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Requests of servers to the host: each goes to its handler, and its answer is checked before it
+//! is sent.
+
+use super::{
+    client_handlers::{PassingHandler, ServerRequest},
+    host::{Run, as_raw},
+};
+use crate::{
+    client::inner::ClientInner,
+    engine::{IncomingRequest, later},
+    protocol::{
+        RawJson, RequestId, Revision, RpcError,
+        input::complete_answer,
+        method,
+        model::{Implementation, ListRootsResult},
+    },
+    race::{guarded, unless, until},
+    runtime::BoxedTask,
+    telemetry::{OperationEnd, RunningOperation},
+};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Why a request of a server has no answer.
+#[derive(Debug, Clone)]
+pub(in crate::client) enum Unanswered {
+    /// The handler failed, or there is none.
+    Failed(RpcError),
+    /// The handler's answer cannot be sent: why.
+    Invalid(String),
+    /// The handler took too long.
+    TimedOut,
+}
+
+impl ClientInner {
+    /// Answers a request of a server of the legacy era.
+    pub(in crate::client) fn asked(self: &Arc<Self>, request: IncomingRequest) {
+        match (request.method, request.task) {
+            (method::TASKS_GET | method::TASKS_RESULT | method::TASKS_CANCEL | method::TASKS_LIST, _) => {
+                self.asked_about_host_tasks(&request);
+            }
+            // MRTR-21
+            _ if self.options.related_requests_only && self.conversation.lock().in_flight() == 0 => {
+                let text = format!("{} belongs to no request of this client", request.method);
+                self.answer(&request.id, Err(RpcError::invalid_params(text)));
+            }
+            (_, Some(task)) => self.begin_host_task(request, task),
+            (_, None) => self.ask_host(request),
+        }
+    }
+
+    fn ask_host(self: &Arc<Self>, request: IncomingRequest) {
+        let operation = self.observed_request(&request).map(Arc::new);
+        let IncomingRequest { id, method, params, .. } = request;
+        let run = Run::Request(id.clone());
+        let stop = self.host.begin(run.clone());
+        let paused = self.begin_asking();
+        let (client, answer) = (Arc::downgrade(self), self.host_answer(method, params, operation.clone()));
+        self.runtime.spawn(Box::pin(async move {
+            let outcome = unless(stop.kept(), answer).await;
+            let Some(client) = client.upgrade() else { return };
+            client.host.done(&run);
+            client.end_asking(&paused);
+            if let Some(outcome) = outcome {
+                let outcome = outcome.map_err(Unanswered::into_rpc);
+                if let Some(operation) = operation {
+                    operation.end(OperationEnd::answered(method, &outcome));
+                }
+                client.answer(&id, outcome);
+            }
+        }));
+    }
+
+    /// Stops the clocks of our requests: the message of the server does not name the one that it
+    /// belongs to.
+    pub(in crate::client) fn begin_asking(&self) -> Vec<RequestId> {
+        let paused = self.conversation.lock().pause_all(self.runtime.now());
+        self.events.asking(true);
+        paused
+    }
+
+    /// Lets the clocks run on.
+    pub(in crate::client) fn end_asking(self: &Arc<Self>, paused: &[RequestId]) {
+        {
+            let mut conversation = self.conversation.lock();
+            let now = self.runtime.now();
+            for id in paused {
+                conversation.resume(now, id);
+            }
+        }
+        self.events.asking(false);
+        self.arm_timer_again();
+    }
+
+    /// Sends the answer to a request of the server, unless the server has withdrawn it.
+    pub(in crate::client) fn answer(&self, id: &RequestId, outcome: Result<RawJson, RpcError>) {
+        let message = self.conversation.lock().answer(id, outcome);
+        if let Some(message) = message {
+            self.send(message);
+        }
+    }
+
+    /// The checked answer of the host to a request. It comes within the time that the options give
+    /// to handlers.
+    pub(in crate::client) fn host_answer(
+        &self,
+        method: &str,
+        params: RawJson,
+        operation: Option<Arc<RunningOperation>>,
+    ) -> BoxedTask<Result<RawJson, Unanswered>> {
+        let handlers = self.host.handlers();
+        let given: Value = params.parse().unwrap_or_default();
+        if let Some(passing) = handlers.passing() {
+            return self.passed_answer(method, params, passing);
+        }
+        if method == method::ROOTS_LIST {
+            let roots = self.host.roots().map(|roots| roots.into_iter().collect::<ListRootsResult>());
+            let answer = roots.ok_or_else(|| Unanswered::Failed(RpcError::internal()));
+            return Box::pin(std::future::ready(answer.map(|roots| as_raw(&roots))));
+        }
+        let Some(handler) = handlers.handler_of(method, &given) else {
+            tracing::error!(target: "trunkline::client::handlers", method, "the client declares that it answers a request, and has no handler for it");
+            return Box::pin(std::future::ready(Err(Unanswered::Failed(RpcError::internal()))));
+        };
+        let server = self.description().and_then(|server| server.info.as_ref()?.parse::<Implementation>().ok());
+        let server_name = self.events.server_name();
+        let request = ServerRequest { params, server, server_name, operation: operation.clone() };
+        let answer = async move { handler(request).await };
+        match operation {
+            None => self.checked_answer(method, given, Box::pin(answer)),
+            Some(operation) => {
+                self.checked_answer(method, given, Box::pin(async move { operation.around(answer).await }))
+            }
+        }
+    }
+
+    /// The answer to a request that is passed on.
+    pub(in crate::client) fn passed_answer(
+        &self,
+        method: &str,
+        params: RawJson,
+        passing: &PassingHandler,
+    ) -> BoxedTask<Result<RawJson, Unanswered>> {
+        let given: Value = params.parse().unwrap_or_default();
+        self.checked_answer(method, given, passing(method, params))
+    }
+
+    /// The answer of a handler, checked, within its time.
+    fn checked_answer(
+        &self,
+        method: &str,
+        given: Value,
+        answer: BoxedTask<Result<RawJson, RpcError>>,
+    ) -> BoxedTask<Result<RawJson, Unanswered>> {
+        let revision = self.conversation.lock().revision().unwrap_or(Revision::LATEST);
+        let (method, runtime) = (method.to_owned(), Arc::clone(&self.runtime));
+        let deadline = later(runtime.now(), self.options.input_timeout);
+        Box::pin(async move {
+            let answer = guarded(answer);
+            let answer = match until(&*runtime, deadline, answer).await {
+                Some(Some(answer)) => answer.map_err(Unanswered::Failed)?,
+                Some(None) => return Err(Unanswered::Invalid(format!("the handler of {method} panicked"))),
+                None => return Err(Unanswered::TimedOut),
+            };
+            let answer: Value = answer.parse().map_err(|error| Unanswered::Invalid(error.to_string()))?;
+            let complete = complete_answer(&method, &given, answer, revision);
+            complete.map(|answer| as_raw(&answer)).map_err(|error| Unanswered::Invalid(format!("{method}: {error}")))
+        })
+    }
+}
+
+impl Unanswered {
+    /// The error for a server of the legacy era. A fault on this side is for the log, not for the
+    /// server.
+    pub(in crate::client) fn into_rpc(self) -> RpcError {
+        match self {
+            Self::Failed(error) => error,
+            Self::Invalid(problem) => {
+                tracing::error!(target: "trunkline::client::handlers", error = problem, "the answer of a handler was not sent");
+                RpcError::internal()
+            }
+            Self::TimedOut => RpcError::new(RpcError::internal().code, "The host did not answer in time"),
+        }
+    }
+}

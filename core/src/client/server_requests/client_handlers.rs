@@ -1,0 +1,400 @@
+//! The host's side of a client: handlers for requests and notifications from servers.
+
+use super::handler_error::HandlerError;
+use crate::{
+    client::tasks::form::read_task,
+    protocol::{
+        RawJson, RpcError, method,
+        model::{
+            ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult,
+            ElicitUrlParams, ElicitationComplete, Implementation, LogMessage, Task as TaskOfServer,
+        },
+        operation::HostOperation,
+    },
+    runtime::BoxedTask,
+    telemetry::RunningOperation,
+};
+use indexmap::IndexMap;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{
+    Map, Value, json,
+    value::{RawValue, to_raw_value},
+};
+use std::{collections::BTreeMap, fmt, future::Future, ops::Deref, sync::Arc};
+
+/// A program's handlers for requests and notifications from servers. They determine the
+/// capabilities that a client declares.
+///
+/// ```
+/// use trunkline::{
+///     client::{ClientHandlers, ElicitRequest, HandlerError},
+///     protocol::model::ElicitResult,
+/// };
+///
+/// let handlers = ClientHandlers::default()
+///     .on_elicit(async |request: ElicitRequest| {
+///         println!("{}", request.message);
+///         Ok::<_, HandlerError>(ElicitResult::decline())
+///     })
+///     .on_log(|message| eprintln!("{}: {}", message.level, message.data));
+/// ```
+#[derive(Clone, Default)]
+#[must_use]
+pub struct ClientHandlers {
+    answering: BTreeMap<&'static str, RequestHandler>,
+    /// Handles everything that the others do not, including `roots/list`.
+    passing: Option<PassingHandler>,
+    notified: Vec<NotificationHandler>,
+}
+
+/// A server's request, for a handler.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ServerRequest<P> {
+    /// The parameters.
+    pub params: P,
+    /// The name and version of the requesting server, if sent.
+    pub server: Option<Implementation>,
+    /// The name under which the server was added to its [`ClientGroup`](super::ClientGroup).
+    pub server_name: Option<String>,
+    /// The telemetry of the request, if it is observed.
+    #[doc(hidden)]
+    pub operation: Option<Arc<RunningOperation>>,
+}
+
+/// A form for the user to fill in.
+pub type ElicitRequest = ServerRequest<ElicitFormParams>;
+/// A page for the user to open. Do not fetch or open it without the user's consent.
+pub type ElicitUrlRequest = ServerRequest<ElicitUrlParams>;
+/// A conversation for the model to continue.
+pub type SampleRequest = ServerRequest<CreateMessageParams>;
+
+/// Handles one kind of request, as JSON.
+pub type RequestHandler = Arc<dyn Fn(ServerRequest<RawJson>) -> BoxedTask<Result<RawJson, RpcError>> + Send + Sync>;
+
+/// Handles requests of any method.
+pub(crate) type PassingHandler = Arc<dyn Fn(&str, RawJson) -> BoxedTask<Result<RawJson, RpcError>> + Send + Sync>;
+
+type NotificationHandler = Arc<dyn Fn(&str, Option<&RawJson>) + Send + Sync>;
+
+impl ClientHandlers {
+    /// Lets servers ask the user to fill in forms. Fields missing from the answer get their
+    /// defaults; content that does not match the form is not sent.
+    pub fn on_elicit<F, R, E>(self, handler: F) -> Self
+    where
+        F: Fn(ElicitRequest) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<ElicitResult, E>> + Send + 'static,
+        E: Into<HandlerError>,
+    {
+        self.answer("elicit", typed(handler))
+    }
+
+    /// Lets servers ask the user to open pages (2025-11-25 and later).
+    pub fn on_elicit_url<F, R, E>(self, handler: F) -> Self
+    where
+        F: Fn(ElicitUrlRequest) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<ElicitResult, E>> + Send + 'static,
+        E: Into<HandlerError>,
+    {
+        self.answer("elicit_url", typed(handler))
+    }
+
+    /// Lets servers ask the model to continue a conversation.
+    ///
+    /// Deprecated in 2026-07-28: call the API of a model provider instead.
+    pub fn on_sample<F, R, E>(self, handler: F) -> Self
+    where
+        F: Fn(SampleRequest) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<CreateMessageResult, E>> + Send + 'static,
+        E: Into<HandlerError>,
+    {
+        self.answer("sample", typed(handler))
+    }
+
+    /// Lets servers ask the model to continue a conversation, with tools (2025-11-25 and later) or
+    /// without.
+    ///
+    /// Deprecated in 2026-07-28: call the API of a model provider instead.
+    pub fn on_sample_with_tools<F, R, E>(self, handler: F) -> Self
+    where
+        F: Fn(SampleRequest) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<CreateMessageResult, E>> + Send + 'static,
+        E: Into<HandlerError>,
+    {
+        self.answer("sample_with_tools", typed(handler))
+    }
+
+    /// Receives log messages from servers. Must not block.
+    ///
+    /// Deprecated in 2026-07-28: log to standard error or through OpenTelemetry instead.
+    pub fn on_log(self, handler: impl Fn(LogMessage) + Send + Sync + 'static) -> Self {
+        self.on_notification(move |method, params| {
+            if method == method::LOG_MESSAGE
+                && let Some(message) = read_notification(method, params)
+            {
+                handler(message);
+            }
+        })
+    }
+
+    /// Called when the server's tools have changed. Must not block.
+    pub fn on_tools_changed(self, handler: impl Fn() + Send + Sync + 'static) -> Self {
+        self.on_change(method::TOOLS_LIST_CHANGED, handler)
+    }
+
+    /// Called when the server's resources or resource templates have changed. Must not block.
+    pub fn on_resources_changed(self, handler: impl Fn() + Send + Sync + 'static) -> Self {
+        self.on_change(method::RESOURCES_LIST_CHANGED, handler)
+    }
+
+    /// Called when the server's prompts have changed. Must not block.
+    pub fn on_prompts_changed(self, handler: impl Fn() + Send + Sync + 'static) -> Self {
+        self.on_change(method::PROMPTS_LIST_CHANGED, handler)
+    }
+
+    /// Called when a URL elicitation is complete (2025-11-25). Its id may be unknown to this
+    /// client. Must not block.
+    pub fn on_elicitation_complete(self, handler: impl Fn(ElicitationComplete) + Send + Sync + 'static) -> Self {
+        self.on_notification(move |method, params| {
+            if method == method::ELICITATION_COMPLETE
+                && let Some(complete) = read_notification(method, params)
+            {
+                handler(complete);
+            }
+        })
+    }
+
+    /// Called with the task states that servers report: unprompted (2025-11-25), or for tasks that
+    /// are followed or subscribed to. Must not block.
+    pub fn on_task_status(self, handler: impl Fn(TaskOfServer) + Send + Sync + 'static) -> Self {
+        self.on_notification(move |method, params| {
+            if method != method::TASKS_STATUS {
+                return;
+            }
+            match params.map(read_task) {
+                Some(Ok(task)) => handler(task),
+                Some(Err(error)) => {
+                    tracing::warn!(target: "trunkline::client::handlers", method, %error, "a notification of the server makes no sense");
+                }
+                None => {
+                    tracing::warn!(target: "trunkline::client::handlers", method, error = "there are no params", "a notification of the server makes no sense")
+                }
+            }
+        })
+    }
+
+    fn on_change(self, wanted: &'static str, handler: impl Fn() + Send + Sync + 'static) -> Self {
+        self.on_notification(move |method, _| {
+            if method == wanted {
+                handler();
+            }
+        })
+    }
+
+    fn on_notification(mut self, handler: impl Fn(&str, Option<&RawJson>) + Send + Sync + 'static) -> Self {
+        self.notified.push(Arc::new(handler));
+        self
+    }
+
+    /// Handles the requests of one operation of [`HOST`](crate::protocol::operation::HOST), by
+    /// name.
+    #[doc(hidden)]
+    pub fn answer(mut self, operation: &'static str, handler: RequestHandler) -> Self {
+        self.answering.insert(operation, handler);
+        self
+    }
+
+    /// Forwards requests of servers. Declares no capabilities.
+    pub(crate) fn pass_on(self, handler: PassingHandler) -> Self {
+        Self { passing: Some(handler), ..self }
+    }
+
+    /// The forwarding target, if these handlers forward requests.
+    pub(in crate::client) fn passing(&self) -> Option<&PassingHandler> {
+        self.passing.as_ref()
+    }
+
+    /// The handlers for a server of a group, whose own client receives all notifications.
+    pub(in crate::client) fn of_member(self) -> Self {
+        Self { notified: Vec::new(), ..self }
+    }
+
+    /// These handlers, falling back to others for requests they do not handle.
+    pub(in crate::client) fn or(mut self, others: &Self) -> Self {
+        for (operation, handler) in &others.answering {
+            self.answering.entry(operation).or_insert_with(|| Arc::clone(handler));
+        }
+        self
+    }
+
+    /// The handler of a request.
+    pub(in crate::client) fn handler_of(&self, method: &str, params: &Value) -> Option<RequestHandler> {
+        HostOperation::answering(method, params).iter().find_map(|name| self.answering.get(name)).cloned()
+    }
+
+    /// Passes a notification to its handlers.
+    pub(in crate::client) fn notify(&self, method: &str, params: Option<&RawJson>) {
+        for handler in &self.notified {
+            handler(method, params);
+        }
+    }
+
+    /// The given capabilities plus those of the handlers, of roots and of tasks (2025-11-25).
+    pub(in crate::client) fn capabilities(
+        &self,
+        given: &ClientCapabilities,
+        has_roots: bool,
+        takes_tasks: bool,
+    ) -> Value {
+        let mut capabilities = serde_json::to_value(given).unwrap_or_default();
+        for host in self.answering.keys().filter_map(|name| HostOperation::named(name)) {
+            declare(&mut capabilities, host.capability);
+            if takes_tasks {
+                declare_tasks(&mut capabilities, host.operation.method);
+            }
+        }
+        if has_roots {
+            declare(&mut capabilities, &["roots"]);
+            capabilities["roots"]["listChanged"] = json!(true);
+        }
+        capabilities
+    }
+}
+
+impl fmt::Debug for ClientHandlers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.answering.keys().collect();
+        f.debug_struct("ClientHandlers").field("answering", &names).finish_non_exhaustive()
+    }
+}
+
+/// The member that names the server within its group, in parameters for a host in another language.
+/// Not part of any revision.
+const SERVER_NAME: &str = "serverName";
+
+impl ServerRequest<RawJson> {
+    /// The parameters, with the server's name within its group. Only this side sets the name; one
+    /// sent by a server is removed.
+    #[doc(hidden)]
+    pub fn into_named_params(self) -> RawJson {
+        let Self { params, server_name, .. } = self;
+        // Always parsed: the name of a member may contain escapes.
+        let Ok(mut members) = params.parse::<IndexMap<String, Box<RawValue>>>() else { return params };
+        members.shift_remove(SERVER_NAME);
+        if let Some(Ok(name)) = server_name.map(|name| to_raw_value(&name)) {
+            members.insert(SERVER_NAME.to_owned(), name);
+        }
+        RawJson::from_value(&members).unwrap_or(params)
+    }
+}
+
+impl<P> Deref for ServerRequest<P> {
+    type Target = P;
+
+    fn deref(&self) -> &P {
+        &self.params
+    }
+}
+
+fn declare(capabilities: &mut Value, path: &[&str]) {
+    let mut at = capabilities;
+    for name in path {
+        if !at.is_object() {
+            *at = json!({});
+        }
+        at = &mut at[*name];
+    }
+    if !at.is_object() {
+        *at = Value::Object(Map::new());
+    }
+}
+
+/// Declares that requests of this method may be tasks (TSK-01).
+fn declare_tasks(capabilities: &mut Value, method: &str) {
+    let (group, name) = method.split_once('/').unwrap_or((method, ""));
+    declare(capabilities, &["tasks", "requests", group, name]);
+    declare(capabilities, &["tasks", "list"]);
+    declare(capabilities, &["tasks", "cancel"]);
+}
+
+fn typed<P, T, F, R, E>(handler: F) -> RequestHandler
+where
+    P: DeserializeOwned,
+    T: Serialize,
+    F: Fn(ServerRequest<P>) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<T, E>> + Send + 'static,
+    E: Into<HandlerError>,
+{
+    Arc::new(move |request: ServerRequest<RawJson>| {
+        let ServerRequest { params, server, server_name, operation } = request;
+        let answer = params.read().map(|params| handler(ServerRequest { params, server, server_name, operation }));
+        Box::pin(async move {
+            let answer = answer.map_err(|problem| RpcError::invalid_params(format!("params.{problem}")))?;
+            let result = answer.await.map_err(|error| error.into().into_rpc())?;
+            RawJson::from_value(&result).map_err(|error| {
+                tracing::error!(target: "trunkline::client::handlers", %error, "the answer of a handler cannot be JSON");
+                RpcError::internal()
+            })
+        })
+    })
+}
+
+fn read_notification<T: DeserializeOwned>(method: &str, params: Option<&RawJson>) -> Option<T> {
+    let read = params.map_or_else(|| Err("there are no params".to_owned()), RawJson::read);
+    read.inspect_err(
+        |problem| tracing::warn!(target: "trunkline::client::handlers", method, error = problem, "a notification of the server makes no sense"),
+    )
+    .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+
+    fn declared(handlers: &ClientHandlers) -> Value {
+        handlers.capabilities(&ClientCapabilities::default(), false, false)
+    }
+
+    #[test]
+    fn eli_22_only_this_side_names_the_server_of_a_group() {
+        let request = |params: Value, name: Option<&str>| {
+            let params = RawJson::from_value(&params).unwrap();
+            let request = ServerRequest { params, server: None, server_name: name.map(str::to_owned), operation: None };
+            request.into_named_params().parse::<Value>().unwrap()
+        };
+        let claimed = json!({"message": "m", "serverName": "bank"});
+        assert_eq!(request(claimed.clone(), None), json!({"message": "m"}));
+        assert_eq!(request(claimed, Some("shop")), json!({"message": "m", "serverName": "shop"}));
+        assert_eq!(request(json!({}), None), json!({}));
+        let escaped =
+            RawJson::from_text(Bytes::from_static(br#"{"message": "m", "\u0073erverName": "bank"}"#)).unwrap();
+        let escaped = ServerRequest { params: escaped, server: None, server_name: None, operation: None };
+        assert_eq!(escaped.into_named_params().parse::<Value>().unwrap(), json!({"message": "m"}));
+    }
+
+    #[test]
+    fn eli_03_smp_03_capabilities_follow_from_handlers() {
+        let none = ClientHandlers::default();
+        assert_eq!(declared(&none), json!({}));
+        let form = none.clone().on_elicit(async |_| Ok::<_, HandlerError>(ElicitResult::cancel()));
+        assert_eq!(declared(&form), json!({"elicitation": {"form": {}}}));
+        let both = form.on_elicit_url(async |_| Ok::<_, HandlerError>(ElicitResult::cancel()));
+        assert_eq!(declared(&both), json!({"elicitation": {"form": {}, "url": {}}}));
+        let plain = none.clone().on_sample(async |_| Ok::<_, HandlerError>(CreateMessageResult::default()));
+        assert_eq!(declared(&plain), json!({"sampling": {}}));
+        let tools = none.clone().on_sample_with_tools(async |_| Ok::<_, HandlerError>(CreateMessageResult::default()));
+        assert_eq!(declared(&tools), json!({"sampling": {"tools": {}}}));
+        let roots = none.capabilities(&ClientCapabilities::default(), true, true);
+        assert_eq!(roots, json!({"roots": {"listChanged": true}}));
+    }
+
+    #[test]
+    fn tsk_01_what_handlers_answer_may_be_tasks() {
+        let form = ClientHandlers::default().on_elicit(async |_| Ok::<_, HandlerError>(ElicitResult::cancel()));
+        let both = form.on_sample(async |_| Ok::<_, HandlerError>(CreateMessageResult::default()));
+        let declared = both.capabilities(&ClientCapabilities::default(), false, true);
+        let requests = json!({"elicitation": {"create": {}}, "sampling": {"createMessage": {}}});
+        assert_eq!(declared["tasks"], json!({"list": {}, "cancel": {}, "requests": requests}));
+    }
+}

@@ -1,0 +1,179 @@
+//! The host of a client: the handlers that it registered, and those that run.
+
+use super::{client_handlers::ClientHandlers, host_tasks::table::HostTasks, observers::Observers};
+use crate::{
+    client::{error::ClientError, events::ClientEvents, options::ClientOptions, terminal},
+    protocol::{
+        RawJson, RequestId,
+        model::{ClientCapabilities, Root},
+    },
+    runtime::{Promise, Runtime},
+    sync::Mutex,
+};
+use serde_json::Value;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+/// The handlers of a client, and those that run.
+pub(in crate::client) struct Host {
+    capabilities: ClientCapabilities,
+    /// Those for what the program has no handler for.
+    defaults: ClientHandlers,
+    handlers: Mutex<ClientHandlers>,
+    roots: Mutex<Option<Vec<Root>>>,
+    running: Mutex<HashMap<Run, Arc<Promise<()>>>>,
+    runs: AtomicU64,
+    /// The requests of the server that have become tasks.
+    pub(in crate::client) tasks: HostTasks,
+    takes_tasks: bool,
+    pub(in crate::client) observers: Observers,
+}
+
+/// Names handlers that run together.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(in crate::client) enum Run {
+    /// For a request of the server.
+    Request(RequestId),
+    /// For a round of a call.
+    Round(u64),
+}
+
+impl Host {
+    pub(in crate::client) fn new(options: &ClientOptions, runtime: &dyn Runtime) -> Self {
+        let ClientOptions { capabilities, handlers, roots, .. } = options;
+        let terminal = if options.terminal_forms { runtime.terminal() } else { None };
+        let defaults = terminal.map(terminal::handlers).unwrap_or_default();
+        Self {
+            capabilities: capabilities.clone(),
+            handlers: Mutex::new(handlers.clone().or(&defaults)),
+            defaults,
+            roots: Mutex::new(roots.clone()),
+            running: Mutex::default(),
+            runs: AtomicU64::new(0),
+            tasks: HostTasks::default(),
+            takes_tasks: options.max_host_tasks > 0,
+            observers: Observers::default(),
+        }
+    }
+
+    pub(in crate::client) fn handlers(&self) -> ClientHandlers {
+        self.handlers.lock().clone()
+    }
+
+    pub(in crate::client) fn set_handlers(&self, handlers: ClientHandlers) {
+        *self.handlers.lock() = handlers.or(&self.defaults);
+    }
+
+    /// The roots, if there are any to list.
+    pub(in crate::client) fn roots(&self) -> Option<Vec<Root>> {
+        self.roots.lock().clone()
+    }
+
+    pub(in crate::client) fn set_roots(&self, roots: Vec<Root>) {
+        *self.roots.lock() = Some(roots);
+    }
+
+    /// The capabilities that the handlers and roots bring, and those that were given.
+    pub(in crate::client) fn capabilities(&self) -> RawJson {
+        as_raw(&self.needed(&self.handlers(), self.roots.lock().is_some()))
+    }
+
+    /// The capabilities that these handlers and roots bring, and those that were given.
+    pub(in crate::client) fn needed(&self, handlers: &ClientHandlers, has_roots: bool) -> Value {
+        handlers.clone().or(&self.defaults).capabilities(&self.capabilities, has_roots, self.takes_tasks)
+    }
+
+    /// Enters handlers that run; they stop when the promise is kept.
+    pub(in crate::client) fn begin(&self, run: Run) -> Arc<Promise<()>> {
+        let stop = Arc::new(Promise::default());
+        self.running.lock().insert(run, Arc::clone(&stop));
+        stop
+    }
+
+    pub(in crate::client) fn next_round(&self) -> Run {
+        Run::Round(self.runs.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub(in crate::client) fn done(&self, run: &Run) {
+        self.running.lock().remove(run);
+    }
+
+    /// Stops handlers whose answer is no longer wanted.
+    pub(in crate::client) fn stop(&self, run: &Run) {
+        let stop = self.running.lock().remove(run);
+        if let Some(stop) = stop {
+            stop.keep(());
+        }
+    }
+
+    /// Stops the handlers for requests of a connection that was lost: the next one may use their
+    /// ids.
+    pub(in crate::client) fn stop_requests(&self) {
+        self.tasks.stop_all();
+        let stopped: Vec<_> = {
+            let mut running = self.running.lock();
+            let requests: Vec<_> = running.keys().filter(|run| matches!(run, Run::Request(_))).cloned().collect();
+            requests.iter().filter_map(|run| running.remove(run)).collect()
+        };
+        for stop in stopped {
+            stop.keep(());
+        }
+    }
+
+    /// Stops all handlers: the connection is over.
+    pub(in crate::client) fn stop_all(&self) {
+        self.tasks.stop_all();
+        let all = std::mem::take(&mut *self.running.lock());
+        for stop in all.into_values() {
+            stop.keep(());
+        }
+    }
+}
+
+/// The events of a client: to its handlers, and to the program around it.
+pub(in crate::client) struct HandledEvents {
+    pub(in crate::client) host: Arc<Host>,
+    pub(in crate::client) events: Arc<dyn ClientEvents>,
+}
+
+impl ClientEvents for HandledEvents {
+    fn notification(&self, method: &str, params: Option<&RawJson>) {
+        self.host.handlers().notify(method, params);
+        self.events.notification(method, params);
+        self.host.observers.report(|events| events.notification(method, params));
+    }
+
+    fn reconnected(&self) {
+        self.events.reconnected();
+        self.host.observers.report(ClientEvents::reconnected);
+    }
+
+    fn asking(&self, begins: bool) {
+        self.events.asking(begins);
+        self.host.observers.report(|events| events.asking(begins));
+    }
+
+    fn server_name(&self) -> Option<String> {
+        self.events.server_name()
+    }
+
+    fn closed(&self, error: Option<&ClientError>) {
+        self.events.closed(error);
+        self.host.observers.report(|events| events.closed(error));
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.stop_all();
+    }
+}
+
+pub(in crate::client) fn as_raw(value: &impl serde::Serialize) -> RawJson {
+    RawJson::from_value(value).unwrap_or_else(|_| RawJson::empty_object())
+}

@@ -1,0 +1,5 @@
+//! Tasks of a host (2025-11-25): requests of a server that outlast their messages, while a handler
+//! of the program answers them.
+
+mod serving;
+pub(in crate::client) mod table;

@@ -1,0 +1,136 @@
+//! Requests of a server for tasks of the host, and about them.
+
+use super::table::{BegunTask, EndedTask, TaskBounds};
+use crate::{
+    client::{
+        inner::ClientInner,
+        server_requests::{
+            answering::Unanswered,
+            host::{Run, as_raw},
+        },
+    },
+    engine::{IncomingRequest, TaskMetadata, later},
+    protocol::{RawJson, RequestId, RpcError, meta, method},
+    race::unless,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+
+impl ClientInner {
+    /// Answers a request by a task, in which the handler runs (TSK-10).
+    pub(in crate::client) fn begin_host_task(self: &Arc<Self>, request: IncomingRequest, wanted: TaskMetadata) {
+        let IncomingRequest { id, method, params, .. } = request;
+        let ttl = wanted.ttl.unwrap_or(self.options.host_task_ttl).min(self.options.host_task_ttl);
+        let begun = self.host.tasks.begin(ttl, self.runtime.unix_time(), self.task_bounds());
+        let BegunTask { id: task, created, stop } = match begun {
+            Ok(begun) => begun,
+            Err(error) => return self.answer(&id, Err(error)),
+        };
+        self.answer(&id, Ok(as_raw(&created)));
+        self.expire_later(task.clone(), ttl);
+        let paused = self.begin_asking();
+        let (client, answer) = (Arc::downgrade(self), self.host_answer(method, params, None));
+        self.runtime.spawn(Box::pin(async move {
+            let outcome = unless(stop.kept(), answer).await;
+            let Some(client) = client.upgrade() else { return };
+            client.end_asking(&paused);
+            let Some(outcome) = outcome else { return };
+            let outcome = outcome.map_err(Unanswered::into_rpc);
+            let ended = client.host.tasks.finish(&task, outcome, client.runtime.unix_time(), client.task_bounds());
+            if let Some(ended) = ended {
+                client.host_task_ended(&task, ended);
+            }
+        }));
+    }
+
+    /// Answers a request about tasks. One for a result may wait (TSK-20).
+    pub(in crate::client) fn asked_about_host_tasks(self: &Arc<Self>, request: &IncomingRequest) {
+        let IncomingRequest { id, method, params, .. } = request;
+        let answer = match *method {
+            method::TASKS_LIST => page(params).and_then(|cursor| self.host.tasks.page(cursor.as_deref())),
+            method::TASKS_CANCEL => named(method, params).and_then(|task| {
+                let ended = self.host.tasks.cancel(&task, self.runtime.unix_time())?;
+                let shown = ended.shown.clone();
+                self.host_task_ended(&task, ended);
+                Ok(shown)
+            }),
+            method::TASKS_RESULT => match named(method, params).and_then(|task| {
+                let outcome = self.host.tasks.fetch(&task, id)?;
+                Ok(outcome.map(|outcome| related(&task, outcome)))
+            }) {
+                Ok(Some(outcome)) => return self.answer(id, outcome),
+                Ok(None) => return,
+                Err(error) => Err(error),
+            },
+            _ => named(method, params).and_then(|task| self.host.tasks.show(&task)),
+        };
+        self.answer(id, answer.map(|shown| as_raw(&shown)));
+    }
+
+    fn host_task_ended(&self, task: &str, EndedTask { shown, outcome, waiting }: EndedTask) {
+        let status = self.conversation.lock().notification(method::TASKS_STATUS, Some(&as_raw(&shown)));
+        if let Ok(status) = status {
+            self.send(status);
+        }
+        for request in waiting {
+            self.answer(&request, related(task, outcome.clone()));
+        }
+    }
+
+    /// The server has withdrawn a request: its handler stops, or it waits for a result no more.
+    pub(in crate::client) fn withdrawn(&self, request: RequestId) {
+        self.host.tasks.forget(&request);
+        self.host.stop(&Run::Request(request));
+    }
+
+    /// A task is kept until its time is over, and then no longer.
+    fn expire_later(self: &Arc<Self>, task: String, ttl: Duration) {
+        let (client, runtime) = (Arc::downgrade(self), Arc::clone(&self.runtime));
+        let until = later(runtime.now(), ttl);
+        self.runtime.spawn(Box::pin(async move {
+            runtime.sleep_until(until).await;
+            let Some(client) = client.upgrade() else { return };
+            for request in client.host.tasks.expire(&task) {
+                client.answer(&request, Err(RpcError::unknown_task(&task)));
+            }
+        }));
+    }
+
+    fn task_bounds(&self) -> TaskBounds {
+        TaskBounds { tasks: self.options.max_host_tasks, bytes: self.options.max_host_task_bytes }
+    }
+}
+
+/// The task that the parameters name. Other metadata does not matter (TSK-17).
+fn named(method: &str, params: &RawJson) -> Result<String, RpcError> {
+    #[derive(Deserialize)]
+    struct TaskParams {
+        #[serde(rename = "taskId")]
+        id: String,
+    }
+    let given: Result<TaskParams, _> = params.read();
+    given.map(|given| given.id).map_err(|problem| RpcError::invalid_params(format!("{method}: {problem}")))
+}
+
+/// The cursor of a list.
+fn page(params: &RawJson) -> Result<Option<String>, RpcError> {
+    #[derive(Deserialize)]
+    struct ListParams {
+        #[serde(default)]
+        cursor: Option<String>,
+    }
+    let given: Result<ListParams, _> = params.read();
+    let given = given.map_err(|problem| RpcError::invalid_params(format!("{}: {problem}", method::TASKS_LIST)))?;
+    Ok(given.cursor)
+}
+
+/// The outcome of a task, tied to it (TSK-18, TSK-21).
+fn related(task: &str, outcome: Result<RawJson, RpcError>) -> Result<RawJson, RpcError> {
+    let mut result: Value = outcome?.parse().map_err(|_| RpcError::internal())?;
+    if !result["_meta"].is_object() {
+        result["_meta"] = json!({});
+    }
+    result["_meta"][meta::RELATED_TASK] = json!({"taskId": task});
+    Ok(as_raw(&result))
+}

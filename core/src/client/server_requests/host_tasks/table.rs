@@ -1,0 +1,316 @@
+//! The tasks of the host of one connection, by id.
+
+use crate::{
+    protocol::{
+        RawJson, RequestId, Revision, RpcError,
+        model::{Task, TaskStatus},
+        project,
+    },
+    random::unguessable,
+    runtime::Promise,
+    sync::Mutex,
+    timestamp::iso_8601,
+};
+use serde_json::{Value, json};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+
+/// The most tasks whose handlers run at once.
+const MAX_RUNNING: usize = 64;
+
+/// The most requests that wait for the outcome of one task.
+const MAX_WAITING: usize = 16;
+
+/// The pause between two polls that servers are asked for. They are also notified.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Tasks in a page of a list.
+const PAGE_SIZE: usize = 50;
+
+/// The tasks of a host. Only the server of their connection knows their ids, which cannot be
+/// guessed (TSK-32, TSK-33).
+#[derive(Default)]
+pub(in crate::client) struct HostTasks(Mutex<HostTaskTable>);
+
+/// A task that has begun.
+pub(in crate::client) struct BegunTask {
+    pub(in crate::client) id: String,
+    /// The result that hands it out (TSK-10).
+    pub(in crate::client) created: Value,
+    /// Kept when its handler is to stop.
+    pub(in crate::client) stop: Arc<Promise<()>>,
+}
+
+/// The change of a task that is over.
+pub(in crate::client) struct EndedTask {
+    /// The task as the server sees it.
+    pub(in crate::client) shown: Value,
+    /// The outcome of its request, for those who wait for it.
+    pub(in crate::client) outcome: Result<RawJson, RpcError>,
+    /// The requests for the outcome that wait.
+    pub(in crate::client) waiting: Vec<RequestId>,
+}
+
+/// The bounds of the tasks that are kept (TSK-35).
+#[derive(Debug, Clone, Copy)]
+pub(in crate::client) struct TaskBounds {
+    pub(in crate::client) tasks: usize,
+    /// Of their results.
+    pub(in crate::client) bytes: usize,
+}
+
+#[derive(Default)]
+struct HostTaskTable {
+    /// Oldest first, for lists.
+    by_number: BTreeMap<u64, HostTask>,
+    numbers: HashMap<String, u64>,
+    last: u64,
+    running: usize,
+    bytes: usize,
+}
+
+struct HostTask {
+    id: String,
+    status: TaskStatus,
+    message: Option<String>,
+    /// Since 1970.
+    created: Duration,
+    updated: Duration,
+    ttl: Duration,
+    outcome: Option<Result<RawJson, RpcError>>,
+    waiting: Vec<RequestId>,
+    stop: Arc<Promise<()>>,
+}
+
+impl HostTasks {
+    /// Enters a task, unless there are too many.
+    pub(in crate::client) fn begin(
+        &self,
+        ttl: Duration,
+        now: Duration,
+        bounds: TaskBounds,
+    ) -> Result<BegunTask, RpcError> {
+        let id = unguessable().ok_or_else(RpcError::internal)?;
+        let mut table = self.0.lock();
+        if table.by_number.len() >= bounds.tasks {
+            return Err(RpcError::busy(&format!("{} tasks are kept", bounds.tasks)));
+        }
+        if table.running >= MAX_RUNNING {
+            return Err(RpcError::busy(&format!("{MAX_RUNNING} tasks wait for the host")));
+        }
+        let stop = Arc::new(Promise::default());
+        let task = HostTask {
+            id: id.clone(),
+            status: TaskStatus::Working,
+            message: None,
+            created: now,
+            updated: now,
+            ttl,
+            outcome: None,
+            waiting: Vec::new(),
+            stop: Arc::clone(&stop),
+        };
+        let created = project::created_task(task.to_json(), Revision::V2025_11_25);
+        table.last += 1;
+        table.running += 1;
+        let number = table.last;
+        table.numbers.insert(id.clone(), number);
+        table.by_number.insert(number, task);
+        Ok(BegunTask { id, created, stop })
+    }
+
+    /// Ends a task by the outcome of its handler. `None`: it is over or gone already (TSK-13). An
+    /// outcome for which there is no room becomes an error that says so.
+    pub(in crate::client) fn finish(
+        &self,
+        id: &str,
+        outcome: Result<RawJson, RpcError>,
+        now: Duration,
+        bounds: TaskBounds,
+    ) -> Option<EndedTask> {
+        let mut table = self.0.lock();
+        let size = outcome.as_ref().map_or(0, |result| result.as_bytes().len());
+        let outcome = if table.bytes.saturating_add(size) > bounds.bytes {
+            Err(RpcError::busy(&format!(
+                "the result of {size} bytes cannot be kept, for too many bytes of results are"
+            )))
+        } else {
+            outcome
+        };
+        let status = if outcome.is_ok() { TaskStatus::Completed } else { TaskStatus::Failed };
+        table.end(id, status, outcome, now)
+    }
+
+    /// Cancels a task (TSK-30).
+    ///
+    /// # Errors
+    /// It is unknown (TSK-31) or over (TSK-29).
+    pub(in crate::client) fn cancel(&self, id: &str, now: Duration) -> Result<EndedTask, RpcError> {
+        let mut table = self.0.lock();
+        let stop = Arc::clone(&table.get(id)?.stop);
+        let outcome = Err(RpcError::invalid_request("The task was cancelled"));
+        let ended = table
+            .end(id, TaskStatus::Cancelled, outcome, now)
+            .ok_or_else(|| RpcError::invalid_params(format!("The task {id} is over already")))?;
+        drop(table);
+        stop.keep(());
+        Ok(ended)
+    }
+
+    /// The task as the server sees it.
+    pub(in crate::client) fn show(&self, id: &str) -> Result<Value, RpcError> {
+        self.0.lock().get(id).map(HostTask::shown)
+    }
+
+    /// One page of a list, oldest first (TSK-27, TSK-28).
+    pub(in crate::client) fn page(&self, cursor: Option<&str>) -> Result<Value, RpcError> {
+        let after = match cursor {
+            None => 0,
+            Some(cursor) => cursor.parse::<u64>().map_err(|_| RpcError::invalid_cursor())?,
+        };
+        let table = self.0.lock();
+        let mut following = table.by_number.range(after.saturating_add(1)..);
+        let (mut tasks, mut last) = (Vec::new(), after);
+        for (number, task) in following.by_ref().take(PAGE_SIZE) {
+            tasks.push(task.shown());
+            last = *number;
+        }
+        let mut page = json!({"tasks": tasks});
+        if following.next().is_some() {
+            page["nextCursor"] = last.to_string().into();
+        }
+        Ok(page)
+    }
+
+    /// The outcome of a task; `None`: the request for it waits (TSK-20).
+    pub(in crate::client) fn fetch(
+        &self,
+        id: &str,
+        request: &RequestId,
+    ) -> Result<Option<Result<RawJson, RpcError>>, RpcError> {
+        let mut table = self.0.lock();
+        let task = table.get_mut(id)?;
+        if task.outcome.is_none() {
+            if task.waiting.len() >= MAX_WAITING {
+                return Err(RpcError::busy(&format!("{MAX_WAITING} requests wait for the result of the task {id}")));
+            }
+            task.waiting.push(request.clone());
+        }
+        Ok(task.outcome.clone())
+    }
+
+    /// Forgets a request that waits no longer.
+    pub(in crate::client) fn forget(&self, request: &RequestId) {
+        for task in self.0.lock().by_number.values_mut() {
+            task.waiting.retain(|waiting| waiting != request);
+        }
+    }
+
+    /// Removes a task whose time is over: the requests that wait for its outcome.
+    pub(in crate::client) fn expire(&self, id: &str) -> Vec<RequestId> {
+        let mut table = self.0.lock();
+        let Some(task) = table.numbers.remove(id).and_then(|number| table.by_number.remove(&number)) else {
+            return Vec::new();
+        };
+        if !task.status.is_final() {
+            table.running -= 1;
+        }
+        table.bytes -= task.size();
+        drop(table);
+        task.stop.keep(());
+        task.waiting
+    }
+
+    /// Stops all: their connection is gone, and with it the only server that knows them.
+    pub(in crate::client) fn stop_all(&self) {
+        let table = {
+            let mut table = self.0.lock();
+            let last = table.last;
+            std::mem::replace(&mut *table, HostTaskTable { last, ..HostTaskTable::default() })
+        };
+        for task in table.by_number.into_values() {
+            task.stop.keep(());
+        }
+    }
+}
+
+impl HostTaskTable {
+    fn get(&self, id: &str) -> Result<&HostTask, RpcError> {
+        let task = self.numbers.get(id).and_then(|number| self.by_number.get(number));
+        task.ok_or_else(|| RpcError::unknown_task(id))
+    }
+
+    fn get_mut(&mut self, id: &str) -> Result<&mut HostTask, RpcError> {
+        let task = self.numbers.get(id).and_then(|number| self.by_number.get_mut(number));
+        task.ok_or_else(|| RpcError::unknown_task(id))
+    }
+
+    fn end(
+        &mut self,
+        id: &str,
+        status: TaskStatus,
+        outcome: Result<RawJson, RpcError>,
+        now: Duration,
+    ) -> Option<EndedTask> {
+        let task = self.get_mut(id).ok().filter(|task| task.status.may_become(status))?;
+        task.status = status;
+        task.updated = now;
+        task.message = outcome.as_ref().err().map(|error| error.message.clone());
+        task.outcome = Some(outcome.clone());
+        let (shown, waiting, size) = (task.shown(), std::mem::take(&mut task.waiting), task.size());
+        self.running -= 1;
+        self.bytes += size;
+        Some(EndedTask { shown, outcome, waiting })
+    }
+}
+
+impl HostTask {
+    /// The room that its result takes.
+    fn size(&self) -> usize {
+        self.outcome.as_ref().and_then(|outcome| outcome.as_ref().ok()).map_or(0, |result| result.as_bytes().len())
+    }
+
+    fn to_json(&self) -> Value {
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        json!(Task {
+            task_id: self.id.clone(),
+            status: self.status,
+            status_message: self.message.clone(),
+            created_at: iso_8601(self.created),
+            last_updated_at: iso_8601(self.updated),
+            ttl_ms: Some(millis(self.ttl)),
+            poll_interval_ms: Some(millis(POLL_INTERVAL)),
+            ..Task::default()
+        })
+    }
+
+    /// The task in the words of 2025-11-25.
+    fn shown(&self) -> Value {
+        let mut shown = self.to_json();
+        project::project_task(&mut shown, Revision::V2025_11_25);
+        shown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_that_wait_for_one_task_are_bounded() {
+        let tasks = HostTasks::default();
+        let bounds = TaskBounds { tasks: 1, bytes: 1000 };
+        let task = tasks.begin(Duration::from_secs(9), Duration::ZERO, bounds).unwrap().id;
+        let fetch = |number| tasks.fetch(&task, &RequestId::Integer(number));
+        for number in 0..MAX_WAITING as i64 {
+            assert!(fetch(number).unwrap().is_none());
+        }
+        assert!(fetch(99).unwrap_err().message.contains("wait for the result"));
+        let ended = tasks.finish(&task, Ok(RawJson::empty_object()), Duration::ZERO, bounds).unwrap();
+        assert_eq!(ended.waiting.len(), MAX_WAITING);
+        assert!(fetch(100).unwrap().is_some());
+    }
+}

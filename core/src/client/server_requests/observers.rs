@@ -1,0 +1,30 @@
+//! The others that see the events of a client beside its own receiver.
+
+use crate::{client::events::ClientEvents, sync::Mutex};
+use std::sync::Arc;
+
+/// The observers of one client.
+#[derive(Default)]
+pub(in crate::client) struct Observers(Mutex<Vec<Arc<dyn ClientEvents>>>);
+
+impl Observers {
+    pub(in crate::client) fn add(&self, events: Arc<dyn ClientEvents>) {
+        self.0.lock().push(events);
+    }
+
+    pub(in crate::client) fn remove(&self, events: &Arc<dyn ClientEvents>) {
+        self.0.lock().retain(|other| !Arc::ptr_eq(other, events));
+    }
+
+    /// Reports to all of them, with no lock held.
+    pub(in crate::client) fn report(&self, report: impl Fn(&dyn ClientEvents)) {
+        let all = {
+            let all = self.0.lock();
+            if all.is_empty() {
+                return;
+            }
+            all.clone()
+        };
+        all.iter().for_each(|events| report(&**events));
+    }
+}

@@ -1,0 +1,49 @@
+//! The telemetry of a call: its operation, and the end of it.
+
+use crate::{
+    client::error::ClientError,
+    protocol::{RawJson, RpcError, SentTrace},
+    telemetry::{NetworkFacts, OperationEnd, RunningOperation},
+};
+use std::sync::Arc;
+
+/// The end of an operation with the outcome of its requests.
+pub fn end_of(method: &str, outcome: &Result<RawJson, ClientError>, trace: &SentTrace) -> OperationEnd {
+    end_with(method, outcome).with_requests(method, &trace.requests(), &[])
+}
+
+/// The end of an operation with its outcome.
+pub(in crate::client) fn end_with(method: &str, outcome: &Result<RawJson, ClientError>) -> OperationEnd {
+    let answered = |answer: &Result<RawJson, RpcError>| OperationEnd::answered(method, answer);
+    match outcome {
+        Ok(result) => answered(&Ok(result.clone())),
+        // The caller answers, and calls again.
+        Err(ClientError::InputRequired(_)) => OperationEnd::default(),
+        Err(error) => match error.rpc() {
+            Some(error) => OperationEnd::refused(error),
+            None => OperationEnd::failed(error.kind().as_str(), Some(error.to_string())),
+        },
+    }
+}
+
+/// The operation of a call.
+pub(in crate::client) struct CallOperation {
+    pub(in crate::client) operation: RunningOperation,
+    pub(in crate::client) trace: Arc<SentTrace>,
+    /// The facts of the connection, if the call is all that its opening takes.
+    pub(in crate::client) opened: Option<NetworkFacts>,
+}
+
+impl CallOperation {
+    pub(in crate::client) fn run(&self, work: impl FnOnce()) {
+        self.operation.run(work);
+    }
+
+    pub(in crate::client) fn end(&self, method: &str, outcome: &Result<RawJson, ClientError>) {
+        let end = end_of(method, outcome, &self.trace);
+        self.operation.end(match &self.opened {
+            Some(way) => end.opened_by(method, way.clone()),
+            None => end,
+        });
+    }
+}

@@ -1,0 +1,138 @@
+//! The telemetry of a client: its requests, those of its server, and its session.
+
+use super::{call_operation::CallOperation, observed_opening::ObservedOpening};
+use crate::{
+    client::{calls::client_call::RequestParts, client::Client, error::ClientError, inner::ClientInner},
+    engine::{IncomingRequest, RequestExtras, RevisionChoice},
+    protocol::{
+        Era, RawJson, SentTrace, TraceContext,
+        method::{self, MessageKind, Method, Sender},
+    },
+    telemetry::{NetworkFacts, ObservedSession, OpenOperation, OperationKind, OperationStart, RunningOperation},
+    wire_log::Transport,
+};
+use std::sync::Arc;
+
+impl Client {
+    /// The begin of the operation of a request or a notification to the server; `None`: it is not
+    /// observed.
+    #[doc(hidden)]
+    pub fn operation(&self, method: &str, params: Option<&RawJson>) -> Option<OperationStart> {
+        self.inner.telemetry.as_ref().map(|_| self.inner.operation(method, params))
+    }
+}
+
+impl ClientInner {
+    fn operation(&self, method: &str, params: Option<&RawJson>) -> OperationStart {
+        let known = self.server.get().and_then(|server| {
+            Method::find(method, MessageKind::Request, Sender::Client, server.revision).map(|row| row.name)
+        });
+        let (way, now) = (self.observed_way(), self.runtime.unix_time());
+        match known {
+            Some(name) => OperationStart::new(OperationKind::Client, name, params, None, way, now),
+            None => OperationStart::new(OperationKind::Client, method.to_owned(), params, None, way, now),
+        }
+    }
+
+    /// Begins the operation of a call, whose requests carry its trace context.
+    pub(in crate::client) fn begin_operation(
+        &self,
+        request: RequestParts<'_>,
+        extras: &mut RequestExtras,
+    ) -> Option<Box<CallOperation>> {
+        let telemetry = self.telemetry.as_deref()?;
+        let start = self.operation(request.method, request.params);
+        let operation = RunningOperation::begin(telemetry, &self.runtime, start)?;
+        let mut context = operation.context();
+        if extras.trace.is_some() {
+            // A proxy continues the trace of its caller, without what the caller says besides.
+            context.baggage = None;
+        }
+        let trace = Arc::new(SentTrace::new(context));
+        extras.trace = Some(Arc::clone(&trace));
+        Some(Box::new(CallOperation { operation, trace, opened: None }))
+    }
+
+    /// The begin of the operation of a notification. `given`: that of a program which has begun a
+    /// span for it.
+    pub(in crate::client) fn observed_notification(
+        &self,
+        method: &str,
+        params: Option<&RawJson>,
+        given: Option<Arc<dyn OpenOperation>>,
+    ) -> Option<RunningOperation> {
+        let telemetry = self.telemetry.as_deref()?;
+        match given {
+            Some(open) => Some(RunningOperation::of(open, &self.runtime)),
+            None => RunningOperation::begin(telemetry, &self.runtime, self.operation(method, params)),
+        }
+    }
+
+    /// Begins the operation of a request of the server.
+    pub(in crate::client) fn observed_request(&self, request: &IncomingRequest) -> Option<RunningOperation> {
+        let telemetry = self.telemetry.as_deref()?;
+        let (method, params, id) = (request.method, Some(&request.params), Some(&request.id));
+        let now = self.runtime.unix_time();
+        let operation = OperationStart::new(OperationKind::Server, method, params, id, self.way(), now);
+        let operation = operation.with_parent(TraceContext::of_params(params));
+        RunningOperation::begin(telemetry, &self.runtime, operation)
+    }
+
+    /// Begins the operation of an opening. `given`: that of a program which has begun a span for
+    /// it.
+    pub(in crate::client) fn begin_opening(&self, given: Option<Arc<dyn OpenOperation>>) {
+        let Some(telemetry) = self.telemetry.as_deref() else { return };
+        let operation = match given {
+            Some(open) => Some(RunningOperation::of(open, &self.runtime)),
+            None => {
+                let (way, now) = (self.observed_way(), self.runtime.unix_time());
+                let start = OperationStart::opening(self.first_method(), way, now);
+                RunningOperation::begin(telemetry, &self.runtime, start)
+            }
+        };
+        *self.opening.lock() = operation.map(ObservedOpening::new);
+    }
+
+    /// Ends it. The request that opened the connection, or that failed last, names it.
+    pub(in crate::client) fn end_opening(&self, outcome: &Result<(), ClientError>) {
+        if let Some(opening) = self.opening.lock().take() {
+            opening.end(self.first_method(), outcome, self.observed_way());
+        }
+    }
+
+    /// The method that an opening sends first.
+    fn first_method(&self) -> &'static str {
+        let settled = self.conversation.lock().revision().map(RevisionChoice::Pinned);
+        match settled.unwrap_or(self.options.revision) {
+            RevisionChoice::Legacy => method::INITIALIZE,
+            RevisionChoice::Pinned(revision) if revision.era() == Era::Legacy => method::INITIALIZE,
+            _ => method::DISCOVER,
+        }
+    }
+
+    /// Reports the end of the session, if there was one.
+    pub(in crate::client) fn session_ended(&self, error: Option<&ClientError>) {
+        let (Some(telemetry), Some(server)) = (&self.telemetry, self.server.get()) else { return };
+        if server.revision.era() == Era::Legacy {
+            let way = self.observed_way();
+            let duration = self.runtime.now().saturating_duration_since(self.began);
+            let failure = error.map(|error| error.kind().as_str());
+            telemetry.session_ended(ObservedSession::new(OperationKind::Client, way, failure, duration));
+        }
+    }
+
+    /// The facts of requests to the server.
+    pub(in crate::client) fn observed_way(&self) -> NetworkFacts {
+        NetworkFacts { server: self.connector.server_address(), ..self.way() }
+    }
+
+    fn way(&self) -> NetworkFacts {
+        let link = if self.transport == Transport::Http { self.link() } else { None };
+        NetworkFacts {
+            transport: Some(self.transport),
+            revision: self.server.get().map(|server| server.revision),
+            session_id: link.and_then(|link| link.session_id()),
+            ..NetworkFacts::default()
+        }
+    }
+}

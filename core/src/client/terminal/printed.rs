@@ -1,0 +1,34 @@
+//! Texts of servers as a terminal may show them.
+
+use crate::{client::server_requests::client_handlers::ServerRequest, printable::printable};
+
+/// Most characters of a text.
+const MOST: usize = 4_000;
+
+/// A text with its lines, each indented.
+pub(super) fn paragraph(text: &str) -> String {
+    short(&printable(text)).lines().map(|line| format!("  {line}\n")).collect()
+}
+
+/// A text on one line.
+pub(super) fn line(text: &str) -> String {
+    short(&printable(text)).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The server that asks: by its name in its group, or by the one that it gave itself.
+pub(super) fn server<P>(request: &ServerRequest<P>) -> String {
+    if let Some(name) = &request.server_name {
+        return format!("The server {:?}", line(name));
+    }
+    match &request.server {
+        Some(server) => format!("The server {:?}", line(server.title.as_deref().unwrap_or(&server.name))),
+        None => "A server".to_owned(),
+    }
+}
+
+fn short(text: &str) -> String {
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text.to_owned(),
+    }
+}
