@@ -58,5 +58,5 @@ pub(crate) use registry::{ListSet, MountSource, Offers, RemoteServer, ToolTasks}
 pub(crate) use server::WeakServer;
 pub(crate) use session::{
     Announce, Announcement, Announcer, Arriving, Connection, ConversationStart, Origin, PendingNotifications,
-    Rehearsal, SessionChange, SharedState,
+    SessionChange, SharedState, TestSession,
 };

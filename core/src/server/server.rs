@@ -12,11 +12,11 @@ use super::{
         ProviderDefinition, RegisterError, RegisteredMount, RequestHandlerDefinition, ResourceDefinition,
         ResourceTemplateDefinition, SkillDefinition, Snapshot, ToolDefinition,
     },
-    request::{self, RequestContext, Services},
+    request::{self, ActiveRequest, Services},
     server_hooks::ServerHooks,
     session::{
         Announce, Announcer, Connection, ConversationStart, Dispatch, LocalMount, Origin, Outbound,
-        PendingNotifications, ServerState,
+        PendingNotifications, Reply, ServedRequest, ServerState,
     },
     typed::IntoDefinition,
 };
@@ -24,9 +24,8 @@ use crate::{
     engine::{IncomingCall, RequestInfo},
     protocol::RpcError,
     runtime::{BoxedTask, Runtime},
-    server::handlers::Cancellation,
     store::{StoreError, StoreGuard},
-    telemetry::{RunningOperation, ServerLoad, Telemetry},
+    telemetry::{ServerLoad, Telemetry},
     wire_log::Transport,
 };
 use serde_json::Value;
@@ -407,16 +406,9 @@ impl Server {
 }
 
 impl Dispatch for ServerInner {
-    fn begin(
-        &self,
-        connection: &Arc<Connection>,
-        call: IncomingCall,
-        reply: &Arc<dyn Outbound>,
-        cancellation: Cancellation,
-        operation: Option<Arc<RunningOperation>>,
-    ) {
+    fn activate(&self, connection: &Arc<Connection>, call: IncomingCall, reply: Reply) -> Arc<dyn ServedRequest> {
         let route = methods::route(call.method.name);
-        RequestContext::begin(connection, &self.services, route, call, reply, cancellation, operation);
+        ActiveRequest::new(connection, &self.services, route, call, reply)
     }
 
     fn visible_tasks(&self, info: &RequestInfo, ids: BTreeSet<String>) -> Result<Option<BTreeSet<String>>, RpcError> {

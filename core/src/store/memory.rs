@@ -36,6 +36,15 @@ struct Kept {
     position: u64,
     bytes: usize,
     max_bytes: usize,
+    /// The entries of each group, if entries are evicted.
+    groups: Option<HashMap<String, Group>>,
+}
+
+/// The entries whose keys are equal up to the last slash.
+#[derive(Default)]
+struct Group {
+    bytes: usize,
+    ends: BTreeSet<(Instant, String)>,
 }
 
 struct KeptItem {
@@ -57,7 +66,19 @@ impl ProcessStore {
 
     /// An empty store that holds at most so many bytes, and refuses more as full.
     pub fn with_room(runtime: Arc<dyn Runtime>, max_bytes: usize) -> Self {
-        let kept = Kept { by_key: HashMap::new(), ends: BTreeSet::new(), position: 0, bytes: 0, max_bytes };
+        Self::new_with(runtime, max_bytes, None)
+    }
+
+    /// A store that evicts entries rather than being full: those of the group with the most bytes
+    /// that would end first. A group has one name up to the last slash of its keys.
+    #[cfg(feature = "server")]
+    pub(crate) fn evicting(runtime: Arc<dyn Runtime>, max_bytes: usize) -> Self {
+        Self::new_with(runtime, max_bytes, Some(HashMap::new()))
+    }
+
+    fn new_with(runtime: Arc<dyn Runtime>, max_bytes: usize, groups: Option<HashMap<String, Group>>) -> Self {
+        let (by_key, ends) = (HashMap::new(), BTreeSet::new());
+        let kept = Kept { by_key, ends, position: 0, bytes: 0, max_bytes, groups };
         Self { runtime, kept: Arc::new(Mutex::new(kept)), waiting: Arc::default() }
     }
 
@@ -148,10 +169,14 @@ impl Kept {
 
     fn put(&mut self, now: Instant, key: &str, text: &str, keep_for: Duration) -> Result<(), StoreError> {
         self.forget_old(now);
-        let held = self.by_key.get(key).map_or(0, |item| item.bytes);
         let bytes = ENTRY_BYTES + 2 * key.len() + text.len();
-        self.check_room(held, bytes)?;
-        self.remove(key);
+        let replaced = self.remove(key);
+        if let Err(error) = self.check_room(bytes) {
+            if let Some(item) = replaced {
+                self.insert(key, item);
+            }
+            return Err(error);
+        }
         let ends = later(now, keep_for);
         self.insert(key, KeptItem { value: KeptValue::Text(text.to_owned()), bytes, ends });
         Ok(())
@@ -167,7 +192,7 @@ impl Kept {
     ) -> Result<u64, StoreError> {
         self.forget_old(now);
         let bytes = ENTRY_BYTES + entry.len();
-        self.check_room(0, bytes + 2 * log.len())?;
+        self.check_room(bytes + 2 * log.len())?;
         let mut item = match self.by_key.get(log).map(|item| &item.value) {
             Some(KeptValue::Text(_)) => return Err(invalid(format!("the key {log} names an entry, not a log"))),
             _ => self.remove(log).unwrap_or_else(|| KeptItem {
@@ -201,8 +226,16 @@ impl Kept {
         }
     }
 
-    fn check_room(&self, held: usize, bytes: usize) -> Result<(), StoreError> {
-        if self.bytes - held + bytes <= self.max_bytes {
+    /// Evicts an entry. `None`: there is none, or entries are not evicted.
+    fn evict(&mut self) -> Option<KeptItem> {
+        let largest = self.groups.as_ref()?.values().max_by_key(|group| group.bytes)?;
+        let (_, key) = largest.ends.first().cloned()?;
+        self.remove(&key)
+    }
+
+    fn check_room(&mut self, bytes: usize) -> Result<(), StoreError> {
+        while bytes <= self.max_bytes && self.bytes + bytes > self.max_bytes && self.evict().is_some() {}
+        if self.bytes + bytes <= self.max_bytes {
             return Ok(());
         }
         let problem = format!("it holds {} of {} bytes, and {bytes} more are to be kept", self.bytes, self.max_bytes);
@@ -212,15 +245,34 @@ impl Kept {
     fn insert(&mut self, key: &str, item: KeptItem) {
         self.bytes += item.bytes;
         self.ends.insert((item.ends, key.to_owned()));
+        if let Some(groups) = &mut self.groups {
+            let group = groups.entry(group_of(key).to_owned()).or_default();
+            group.bytes += item.bytes;
+            group.ends.insert((item.ends, key.to_owned()));
+        }
         self.by_key.insert(key.to_owned(), item);
     }
 
     fn remove(&mut self, key: &str) -> Option<KeptItem> {
         let item = self.by_key.remove(key)?;
+        let end = (item.ends, key.to_owned());
         self.bytes -= item.bytes;
-        self.ends.remove(&(item.ends, key.to_owned()));
+        self.ends.remove(&end);
+        if let Some(groups) = &mut self.groups
+            && let Some(group) = groups.get_mut(group_of(key))
+        {
+            group.bytes -= item.bytes;
+            group.ends.remove(&end);
+            if group.ends.is_empty() {
+                groups.remove(group_of(key));
+            }
+        }
         Some(item)
     }
+}
+
+fn group_of(key: &str) -> &str {
+    key.rsplit_once('/').map_or("", |(group, _)| group)
 }
 
 const NAME: &str = "memory:";

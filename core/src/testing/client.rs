@@ -3,7 +3,7 @@
 use super::{answered::AnsweredRequest, answers::Lines};
 use crate::{
     client::Client,
-    server::{HandlerFailure, Rehearsal},
+    server::{HandlerFailure, TestSession},
     sync::Mutex,
 };
 use std::{error::Error, fmt, ops::Deref, sync::Arc};
@@ -13,7 +13,7 @@ use std::{error::Error, fmt, ops::Deref, sync::Arc};
 pub struct TestClient {
     client: Client,
     lines: Arc<Mutex<Lines>>,
-    rehearsal: Arc<Rehearsal>,
+    test_session: Arc<TestSession>,
 }
 
 /// A test that does not fit its script: see [`TestClient::finish`].
@@ -21,8 +21,8 @@ pub struct TestClient {
 pub struct UnfinishedTest(Vec<String>);
 
 impl TestClient {
-    pub(super) fn new(client: Client, lines: Arc<Mutex<Lines>>, rehearsal: Arc<Rehearsal>) -> Self {
-        Self { client, lines, rehearsal }
+    pub(super) fn new(client: Client, lines: Arc<Mutex<Lines>>, test_session: Arc<TestSession>) -> Self {
+        Self { client, lines, test_session }
     }
 
     /// The requests of the server that were answered so far, in their order.
@@ -33,7 +33,7 @@ impl TestClient {
     /// The failures of handlers since the last time, of which a client is not told: internal errors
     /// and panics.
     pub fn failures(&self) -> Vec<HandlerFailure> {
-        self.rehearsal.take_failures()
+        self.test_session.take_failures()
     }
 
     /// Closes the client at the end of a test.
@@ -43,7 +43,7 @@ impl TestClient {
     /// handler failed that [`Self::failures`] was not asked for.
     pub async fn finish(self) -> Result<(), UnfinishedTest> {
         self.client.close().await;
-        let failures = self.rehearsal.take_failures();
+        let failures = self.test_session.take_failures();
         let failures = failures.iter().map(|failure| format!("{} failed: {}", failure.name, failure.error));
         let faults: Vec<_> = failures.chain(self.lines.lock().faults()).collect();
         if faults.is_empty() { Ok(()) } else { Err(UnfinishedTest(faults)) }

@@ -8,7 +8,7 @@ use crate::{
         Revision,
         model::{CreateMessageResult, ElicitResult, Root},
     },
-    server::{Rehearsal, Server},
+    server::{Server, TestSession},
     sync::Mutex,
     transport::{MemoryConnector, Target, TokioRuntime},
 };
@@ -95,11 +95,11 @@ impl Script {
     pub async fn connect(self, server: &Server) -> Result<TestClient, ClientError> {
         let Self { lines, options } = self;
         let lines = Arc::new(Mutex::new(lines));
-        let rehearsal = Arc::new(Rehearsal::default());
-        let connector = MemoryConnector::new(server.clone(), TokioRuntime::current()).rehearsing(&rehearsal);
+        let test_session = Arc::new(TestSession::default());
+        let connector = MemoryConnector::new(server.clone(), TokioRuntime::current()).in_test_session(&test_session);
         let connector: Arc<dyn Connector> = Arc::new(connector);
         let options = options.with_handlers(Lines::handlers(&lines));
         let client = Client::connect_with(Target::from(connector), options, ()).await?;
-        Ok(TestClient::new(client, lines, rehearsal))
+        Ok(TestClient::new(client, lines, test_session))
     }
 }

@@ -5,7 +5,9 @@ use crate::{
     client::{Connector, Inbox, Link, LinkFailure, LinkMessage},
     protocol::{RequestId, Revision, envelope::Frame},
     runtime::{BoxedTask, Runtime},
-    server::{Arrival, Arriving, Connection, ConversationStart, Origin, Outbound, OutgoingMessage, Rehearsal, Server},
+    server::{
+        Arrival, Arriving, Connection, ConversationStart, Origin, Outbound, OutgoingMessage, Server, TestSession,
+    },
     wire_log::Transport,
 };
 use bytes::Bytes;
@@ -16,18 +18,18 @@ use tokio::sync::mpsc;
 pub struct MemoryConnector {
     server: Server,
     runtime: Arc<dyn Runtime>,
-    rehearsal: Option<Arc<Rehearsal>>,
+    test_session: Option<Arc<TestSession>>,
 }
 
 impl MemoryConnector {
     /// Connects to a server of this process.
     pub fn new(server: Server, runtime: Arc<dyn Runtime>) -> Self {
-        Self { server, runtime, rehearsal: None }
+        Self { server, runtime, test_session: None }
     }
 
     /// The same for a test.
-    pub(crate) fn rehearsing(self, rehearsal: &Arc<Rehearsal>) -> Self {
-        Self { rehearsal: Some(Arc::clone(rehearsal)), ..self }
+    pub(crate) fn in_test_session(self, test_session: &Arc<TestSession>) -> Self {
+        Self { test_session: Some(Arc::clone(test_session)), ..self }
     }
 }
 
@@ -46,8 +48,8 @@ impl Connector for MemoryConnector {
             ConversationStart::Session,
             Origin::Server,
         );
-        if let Some(rehearsal) = &self.rehearsal {
-            connection.rehearse(rehearsal);
+        if let Some(test_session) = &self.test_session {
+            connection.observe_in(test_session);
         }
         let lifespan = self.server.live(&self.runtime);
         let bounds = self.server.options().limits.frame();

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::protocol::{
     RawJson, RequestId, Revision, RpcError,
-    envelope::{self, Message, NoResult, Notification, Request, cancellation},
+    envelope::{self, NoResult, Notification, Request, Response, cancellation},
     meta::RequestMeta,
     method::{self, MessageKind, Method, Sender},
 };
@@ -59,6 +59,10 @@ pub enum Received<T, U> {
     Answered(U, Result<RawJson, NoResult>),
     /// The state of a task with this id, of the client, has changed (2025-11-25).
     TaskChanged(String),
+    /// A call waits for its turn.
+    Waits(RequestId),
+    /// The client has completed the handshake (`notifications/initialized`).
+    Initialized,
     /// Nothing; the text says why, for the log.
     Nothing(&'static str),
 }
@@ -107,32 +111,9 @@ impl<T, U> ServerConversation<T, U> {
         self.outgoing.begin_ids_with(prefix);
     }
 
-    /// Takes a message in. `mirror`: the HTTP headers it came with. `attached` comes back with the
-    /// call.
-    pub fn receive(&mut self, now: Instant, message: Message, mirror: Option<&Mirror>, attached: T) -> Received<T, U> {
-        self.receive_served(now, message, mirror, None, attached)
-    }
-
-    /// The same with the row of the request, where the server serves it beyond the protocol.
-    pub fn receive_served(
-        &mut self,
-        now: Instant,
-        message: Message,
-        mirror: Option<&Mirror>,
-        served: Option<&'static Method>,
-        attached: T,
-    ) -> Received<T, U> {
-        match message {
-            Message::Request(request) => self.request(request, mirror, served, attached),
-            Message::Notification(notification) => self.notification(now, &notification),
-            Message::Response(response) => match response.id.as_ref().and_then(|id| self.outgoing.finish(id)) {
-                Some(item) => Received::Answered(item, response.outcome),
-                None => Received::Nothing("a response that answers no request of ours"),
-            },
-        }
-    }
-
-    fn request(
+    /// Takes a request in. `mirror`: the HTTP headers it came with. `served`: its row, if the server
+    /// serves it beyond the protocol. `attached` comes back with the call.
+    pub fn request(
         &mut self,
         request: Request,
         mirror: Option<&Mirror>,
@@ -168,7 +149,7 @@ impl<T, U> ServerConversation<T, U> {
         let call = IncomingCall { key, id: request.id, method, params: request.params, info };
         match self.incoming.admit(key, id.clone(), demand, (call, attached)) {
             Admission::Run((call, attached)) => Received::Call(call, attached),
-            Admission::Wait => Received::Nothing("the call waits for its turn"),
+            Admission::Wait => Received::Waits(id),
             Admission::Busy => {
                 Received::Refuse(RefusedRequest { id: Some(id), error: RpcError::busy("too many calls wait") })
             }
@@ -213,7 +194,16 @@ impl<T, U> ServerConversation<T, U> {
         Ok((method, session.info(meta_object, meta.token())))
     }
 
-    fn notification(&mut self, now: Instant, notification: &Notification) -> Received<T, U> {
+    /// Takes a response in.
+    pub fn response(&mut self, response: Response) -> Received<T, U> {
+        match response.id.as_ref().and_then(|id| self.outgoing.finish(id)) {
+            Some(item) => Received::Answered(item, response.outcome),
+            None => Received::Nothing("a response that answers no request of ours"),
+        }
+    }
+
+    /// Takes a notification in.
+    pub fn notification(&mut self, now: Instant, notification: &Notification) -> Received<T, U> {
         match &*notification.method {
             method::CANCELLED => {
                 let Some(cancelled) = read::<CancelledParams>(notification) else {
@@ -239,6 +229,7 @@ impl<T, U> ServerConversation<T, U> {
                 Some(TaskStatusParams { task_id }) => Received::TaskChanged(task_id),
                 None => Received::Nothing("a task without an id"),
             },
+            method::INITIALIZED => Received::Initialized,
             _ => Received::Nothing("a notification without effect"),
         }
     }

@@ -8,7 +8,7 @@ use crate::{
     server::{
         handlers::{Handler, Outcome},
         registry::{Access, List, ListCandidate, Listed, ListedPage},
-        request::{RequestContext, Responder, ResultMapper, Routed},
+        request::{ActiveRequest, Responder, ResultMapper, Routed},
         result::{ResultWriter, error_of},
     },
 };
@@ -21,10 +21,10 @@ const ASKED_AT_ONCE: usize = 16;
 /// Takes the next step of a request when the hook of a feature has decided; at once where there is
 /// none. `next` gets `false` if the caller must not know of the feature.
 pub(super) fn decide(
-    context: &RequestContext,
+    context: &ActiveRequest,
     access: &Access,
     name: &str,
-    next: impl FnOnce(&RequestContext, bool) -> Result<Routed, RpcError> + Send + 'static,
+    next: impl FnOnce(&ActiveRequest, bool) -> Result<Routed, RpcError> + Send + 'static,
 ) -> Result<Routed, RpcError> {
     let Some(hook) = access.visible.clone() else { return next(context, true) };
     let name = name.to_owned();
@@ -38,12 +38,7 @@ pub(super) fn decide(
 
 /// AUS-10: the transport has checked the feature that the request names; middleware may have made
 /// another of it.
-pub(super) fn check_scopes(
-    context: &RequestContext,
-    what: &str,
-    name: &str,
-    scopes: &[String],
-) -> Result<(), RpcError> {
+pub(super) fn check_scopes(context: &ActiveRequest, what: &str, name: &str, scopes: &[String]) -> Result<(), RpcError> {
     if scopes.is_empty() || context.reply.grants(scopes) {
         return Ok(());
     }
@@ -54,10 +49,10 @@ pub(super) fn check_scopes(
 /// The page of a list after the item with that number, as the caller may see it; `next` makes the
 /// result of it.
 pub(super) fn page<T: Listed>(
-    context: &RequestContext,
+    context: &ActiveRequest,
     list: &List<T>,
     after: u64,
-    next: impl FnOnce(&RequestContext, ListedPage) -> Result<Routed, RpcError> + Send + 'static,
+    next: impl FnOnce(&ActiveRequest, ListedPage) -> Result<Routed, RpcError> + Send + 'static,
 ) -> Result<Routed, RpcError> {
     let (options, revision) = (context.server().options(), context.info.revision);
     if !list.is_personal() {
@@ -92,7 +87,7 @@ fn written(items: Vec<ListCandidate>, size: usize) -> ListedPage {
 }
 
 /// The first items that the caller may see.
-async fn visible(context: &Arc<RequestContext>, candidates: Vec<ListCandidate>, most: usize) -> Vec<ListCandidate> {
+async fn visible(context: &Arc<ActiveRequest>, candidates: Vec<ListCandidate>, most: usize) -> Vec<ListCandidate> {
     let (mut shown, mut rest) = (Vec::new(), candidates.into_iter());
     while shown.len() < most && context.is_wanted() {
         let some: Vec<_> = rest.by_ref().take(ASKED_AT_ONCE).collect();
@@ -108,7 +103,7 @@ async fn visible(context: &Arc<RequestContext>, candidates: Vec<ListCandidate>, 
     shown
 }
 
-fn is_visible(context: &Arc<RequestContext>, candidate: &ListCandidate) -> BoxedTask<Result<bool, Infallible>> {
+fn is_visible(context: &Arc<ActiveRequest>, candidate: &ListCandidate) -> BoxedTask<Result<bool, Infallible>> {
     let Some(hook) = candidate.access.visible.clone() else { return Box::pin(async { Ok(true) }) };
     let decision = Arc::new(Promise::default());
     let kept = Arc::clone(&decision);
@@ -118,7 +113,7 @@ fn is_visible(context: &Arc<RequestContext>, candidate: &ListCandidate) -> Boxed
 
 /// Asks a hook. A failure, which is logged, counts as no.
 fn ask(
-    context: &Arc<RequestContext>,
+    context: &Arc<ActiveRequest>,
     hook: Arc<dyn Handler>,
     name: String,
     on_decision: impl FnOnce(bool) + Send + 'static,

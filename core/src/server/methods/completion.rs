@@ -7,7 +7,7 @@ use crate::{
     server::{
         handlers::{Handler, Outcome},
         registry::{Access, Category, CompletionTarget},
-        request::{RequestContext, ResultMapper, Routed},
+        request::{ActiveRequest, ResultMapper, Routed},
         result::{ResultWriter, render_completion},
     },
 };
@@ -34,7 +34,7 @@ struct ReceivedContext {
     arguments: Option<Map<String, Value>>,
 }
 
-pub(super) fn complete(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn complete(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     // CMP-03: a server without completions says so.
     if !context.snapshot.offers().completions {
         return Err(RpcError::method_not_found(context.method));
@@ -93,7 +93,7 @@ struct CompletedFeature {
 
 impl CompletedFeature {
     /// CMP-03: what does not exist cannot be completed.
-    fn of(context: &RequestContext, reference: &CompletionTarget, argument: &str) -> Option<Self> {
+    fn of(context: &ActiveRequest, reference: &CompletionTarget, argument: &str) -> Option<Self> {
         let snapshot = &context.snapshot;
         let (registered, category) = match reference {
             CompletionTarget::Prompt(name) => {
@@ -126,7 +126,7 @@ impl CompletedFeature {
 
 /// The way of a completion for something that a mounted server with completions may have.
 fn of_mount(
-    context: &RequestContext,
+    context: &ActiveRequest,
     reference: &CompletionTarget,
     params: &RawJson,
 ) -> Option<Result<Routed, RpcError>> {

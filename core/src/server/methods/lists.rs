@@ -12,7 +12,7 @@ use crate::{
     server::{
         handlers::{Handler, Outcome},
         registry::{Category, ListedPage, RegisteredMount, RegisteredProvider, Snapshot},
-        request::{RequestContext, ResultMapper, Routed},
+        request::{ActiveRequest, ResultMapper, Routed},
         result::{CacheHints, ResultWriter, error_of},
     },
 };
@@ -21,27 +21,27 @@ use serde_json::{Value, json};
 use std::{collections::VecDeque, sync::Arc};
 
 /// `tools/list`
-pub(super) fn tools(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn tools(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     list(context, Category::Tools, params)
 }
 
 /// `resources/list`
-pub(super) fn resources(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn resources(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     list(context, Category::Resources, params)
 }
 
 /// `resources/templates/list`
-pub(super) fn resource_templates(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn resource_templates(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     list(context, Category::ResourceTemplates, params)
 }
 
 /// `prompts/list`
-pub(super) fn prompts(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn prompts(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     list(context, Category::Prompts, params)
 }
 
 /// Answers a list method.
-fn list(context: &RequestContext, category: Category, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+fn list(context: &ActiveRequest, category: Category, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     let snapshot = &context.snapshot;
     if !snapshot.offered().has(category.change()) {
         return Err(RpcError::method_not_found(context.method));
@@ -60,7 +60,7 @@ fn list(context: &RequestContext, category: Category, params: Option<&RawJson>) 
             Ok(merged(category, Vec::new(), 0, mounts, cursor).route())
         }
         Position::Registered(after) => {
-            let next = move |context: &RequestContext, page| registered(context, category, after, page);
+            let next = move |context: &ActiveRequest, page| registered(context, category, after, page);
             match category {
                 Category::Tools => access::page(context, &snapshot.tools, after, next),
                 Category::Resources => access::page(context, &snapshot.resources, after, next),
@@ -77,7 +77,7 @@ fn mounts(snapshot: &Snapshot, category: Category) -> impl Iterator<Item = Arc<R
 }
 
 /// A page of what is registered, or the first one of a provider or of mounts where nothing is.
-fn registered(context: &RequestContext, category: Category, after: u64, page: ListedPage) -> Result<Routed, RpcError> {
+fn registered(context: &ActiveRequest, category: Category, after: u64, page: ListedPage) -> Result<Routed, RpcError> {
     let snapshot = &context.snapshot;
     let provider = snapshot.providers(category).next().map(|provider| provider.number);
     if let (Some(number), 0, true) = (provider, after, page.items.is_empty()) {
@@ -103,7 +103,7 @@ fn merged(
 }
 
 fn ask_provider(
-    context: &RequestContext,
+    context: &ActiveRequest,
     category: Category,
     number: u64,
     cursor: Option<String>,

@@ -2,13 +2,13 @@
 
 use crate::{
     protocol::{RawJson, RpcError, model::LoggingLevel},
-    server::request::{RequestContext, Routed},
+    server::request::{ActiveRequest, Routed},
 };
 use serde::Deserialize;
 use serde_json::Value;
 
 /// `logging/setLevel` (LOG-03).
-pub(super) fn set_level(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn set_level(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     #[derive(Deserialize, Default)]
     struct SetLevelParams {
         level: Option<Value>,

@@ -7,7 +7,7 @@ use crate::{
     protocol::{RawJson, RpcError},
     server::{
         registry::{Category, RegisteredMount},
-        request::{RequestContext, Responder, Routed},
+        request::{ActiveRequest, Responder, Routed},
     },
 };
 use serde_json::{json, value::RawValue};
@@ -34,7 +34,7 @@ impl MergedPage {
         Routed::Deferred(Box::new(move |context, responder| self.next(context, responder)))
     }
 
-    fn next(mut self, context: &Arc<RequestContext>, responder: Responder) {
+    fn next(mut self, context: &Arc<ActiveRequest>, responder: Responder) {
         let size = context.server().options().page_size;
         let Some(mount) = self.mounts.pop_front() else { return self.finish(context, responder, None) };
         if self.number >= size {
@@ -59,7 +59,7 @@ impl MergedPage {
     /// Takes the page of one server. One that fails is missing in the list, which goes on.
     fn take(
         mut self,
-        context: &Arc<RequestContext>,
+        context: &Arc<ActiveRequest>,
         responder: Responder,
         mount: &Arc<RegisteredMount>,
         from: Option<String>,
@@ -90,7 +90,7 @@ impl MergedPage {
         }
     }
 
-    fn read(&self, context: &RequestContext, mount: &RegisteredMount, result: &RawJson) -> Result<MountedPage, String> {
+    fn read(&self, context: &ActiveRequest, mount: &RegisteredMount, result: &RawJson) -> Result<MountedPage, String> {
         let unread = |error: serde_json::Error| error.to_string();
         let mut page: ObjectMembers = result.parse().map_err(unread)?;
         let next = rewriting::text(&page, "nextCursor");
@@ -118,13 +118,13 @@ impl MergedPage {
     }
 
     /// Returns whether something of the same name is registered here, and answers in its place.
-    fn is_hidden(&self, context: &RequestContext, item: &ObjectMembers) -> bool {
+    fn is_hidden(&self, context: &ActiveRequest, item: &ObjectMembers) -> bool {
         let Some(category) = self.category else { return false };
         let name = rewriting::text(item, category.key_member()).unwrap_or_default();
         context.snapshot.has(category, &name)
     }
 
-    fn finish(self, context: &Arc<RequestContext>, responder: Responder, next: Option<Position>) {
+    fn finish(self, context: &Arc<ActiveRequest>, responder: Responder, next: Option<Position>) {
         let next = next.map(|position| cursor(self.member, &position));
         let result = page_result(context, self.member, &self.items, next.as_deref());
         context.deliver(responder, Ok(result));

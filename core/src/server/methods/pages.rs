@@ -4,7 +4,7 @@ use crate::{
     protocol::{RawJson, Revision, RpcError},
     server::{
         registry::{Category, list_members},
-        request::RequestContext,
+        request::ActiveRequest,
         result::{CacheHints, CacheScope, ResultWriter},
     },
 };
@@ -64,14 +64,14 @@ fn parse_cursor(member: &str, text: &str) -> Option<Position> {
 }
 
 /// One page of a list.
-pub(super) fn page_result(context: &RequestContext, member: &str, items: &[u8], next: Option<&str>) -> RawJson {
+pub(super) fn page_result(context: &ActiveRequest, member: &str, items: &[u8], next: Option<&str>) -> RawJson {
     let hints = Category::parse(member).map_or(*context.results().cache(), |category| hints(context, category));
     write_page(context.results(), member, items, next, &hints, context.info.revision)
 }
 
 /// CCH-13: a list of which callers see different parts is for one of them only, all of its pages
 /// (CCH-10).
-pub(super) fn hints(context: &RequestContext, category: Category) -> CacheHints {
+pub(super) fn hints(context: &ActiveRequest, category: Category) -> CacheHints {
     let hints = *context.results().cache();
     if context.snapshot.is_personal(category) { hints.with_scope(CacheScope::Private) } else { hints }
 }

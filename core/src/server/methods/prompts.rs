@@ -7,7 +7,7 @@ use crate::{
     server::{
         handlers::{Handler, Outcome},
         registry::{Category, ListSet, RegisteredPrompt, RegisteredProvider, Snapshot},
-        request::{NextStep, RequestContext, ResultMapper, Routed},
+        request::{ActiveRequest, NextStep, ResultMapper, Routed},
         result::{ResultWriter, render_prompt},
     },
 };
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
-pub(super) fn get(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     #[derive(Deserialize)]
     struct GetParams<'a> {
         #[serde(borrow)]
@@ -104,7 +104,7 @@ impl ResultMapper for ProvidedPrompt {
         render_prompt(results, &self.name, None, info.revision, outcome)
     }
 
-    fn next(&self, context: &RequestContext, input: &RawJson, outcome: &Outcome) -> Option<NextStep> {
+    fn next(&self, context: &ActiveRequest, input: &RawJson, outcome: &Outcome) -> Option<NextStep> {
         let next = outcome.is_null().then(|| Self::at(self.index + 1, &self.name, &context.snapshot))??;
         Some(Ok(Routed::Run(Arc::new(next), input.clone())))
     }

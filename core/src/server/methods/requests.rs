@@ -7,7 +7,7 @@ use crate::{
     server::{
         handlers::{Handler, Outcome},
         registry::RegisteredRequestHandler,
-        request::{RequestContext, ResultMapper, Routed},
+        request::{ActiveRequest, ResultMapper, Routed},
         result::{ResultWriter, render_object},
     },
 };
@@ -15,8 +15,8 @@ use indexmap::IndexMap;
 use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
-pub(super) fn serve(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    let unknown = |context: &RequestContext| RpcError::method_not_found(context.method);
+pub(super) fn serve(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+    let unknown = |context: &ActiveRequest| RpcError::method_not_found(context.method);
     let handler = Arc::clone(context.snapshot.request_handler(context.method).ok_or_else(|| unknown(context))?);
     let input = without_meta(context.method, params)?;
     let access = handler.access.clone();

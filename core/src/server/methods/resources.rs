@@ -7,7 +7,7 @@ use crate::{
     server::{
         handlers::{Handler, Outcome},
         registry::{Access, Category, ListSet, Listed, ReadInfo, RegisteredTemplate, Snapshot},
-        request::{NextStep, RequestContext, ResultMapper, Routed},
+        request::{ActiveRequest, NextStep, ResultMapper, Routed},
         result::{CacheHints, ReadOf, ResultWriter, render_read},
     },
 };
@@ -17,7 +17,7 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 
 /// `resources/read`: a registered resource, else the first template that matches, else what a
 /// provider knows.
-pub(super) fn read(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn read(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     let (raw, uri) = uri_of(context, params)?;
     // RES-12: a path that climbs is refused before anyone opens it.
     uri::check_traversal(&uri).map_err(|problem| RpcError::invalid_params(format!("resources/read: {problem}")))?;
@@ -42,7 +42,7 @@ pub(super) fn read(context: &RequestContext, params: Option<&RawJson>) -> Result
 
 /// Reads by the first template from a position on that matches and that the caller sees, or else by
 /// a mounted server or a provider.
-fn read_by_template(context: &RequestContext, raw: &RawJson, uri: &str, from: usize) -> Result<Routed, RpcError> {
+fn read_by_template(context: &ActiveRequest, raw: &RawJson, uri: &str, from: usize) -> Result<Routed, RpcError> {
     let matching = |(position, template): (usize, &Arc<RegisteredTemplate>)| {
         Some((position, Arc::clone(template), template.matches(uri)?))
     };
@@ -65,14 +65,14 @@ fn read_by_template(context: &RequestContext, raw: &RawJson, uri: &str, from: us
     })
 }
 
-fn run(context: &RequestContext, read: &Arc<ReadInfo>, uri: &str, input: &Value) -> Result<Routed, RpcError> {
+fn run(context: &ActiveRequest, read: &Arc<ReadInfo>, uri: &str, input: &Value) -> Result<Routed, RpcError> {
     access::check_scopes(context, "resource", uri, &read.access.scopes)?;
     let mapper = ResourceRead { uri: uri.to_owned(), read: Arc::clone(read), provider: None };
     RawJson::from_value(input).map(|input| Routed::Run(Arc::new(mapper), input)).map_err(|_| RpcError::internal())
 }
 
 /// `resources/subscribe` (RES-04).
-pub(super) fn subscribe(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn subscribe(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     context.check_session()?;
     let (_, uri) = uri_of(context, params)?;
     if !context.snapshot.may_have(&uri) {
@@ -91,7 +91,7 @@ pub(super) fn subscribe(context: &RequestContext, params: Option<&RawJson>) -> R
     })
 }
 
-fn subscribed(context: &RequestContext, uri: String) -> Result<Routed, RpcError> {
+fn subscribed(context: &ActiveRequest, uri: String) -> Result<Routed, RpcError> {
     let Some(watching) = context.snapshot.watch(&uri) else {
         context.connection.subscribe_to_resource(&uri, context.client())?;
         return Ok(Routed::Answer(RawJson::empty_object()));
@@ -112,14 +112,14 @@ fn subscribed(context: &RequestContext, uri: String) -> Result<Routed, RpcError>
 }
 
 /// `resources/unsubscribe`; of something that was not subscribed, there is nothing to do.
-pub(super) fn unsubscribe(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn unsubscribe(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     context.check_session()?;
     let (_, uri) = uri_of(context, params)?;
     context.connection.unsubscribe_from_resource(&uri);
     Ok(Routed::Answer(RawJson::empty_object()))
 }
 
-fn uri_of<'a>(context: &RequestContext, params: Option<&'a RawJson>) -> Result<(&'a RawJson, Cow<'a, str>), RpcError> {
+fn uri_of<'a>(context: &ActiveRequest, params: Option<&'a RawJson>) -> Result<(&'a RawJson, Cow<'a, str>), RpcError> {
     #[derive(Deserialize)]
     struct UriParams<'a> {
         #[serde(borrow)]
@@ -174,7 +174,7 @@ impl ResultMapper for ResourceRead {
         render_read(results, &read, info.revision, outcome)
     }
 
-    fn next(&self, context: &RequestContext, input: &RawJson, outcome: &Outcome) -> Option<NextStep> {
+    fn next(&self, context: &ActiveRequest, input: &RawJson, outcome: &Outcome) -> Option<NextStep> {
         let index = self.provider.filter(|_| outcome.is_null())? + 1;
         let next = Self::provided(index, &self.uri, &context.snapshot)?;
         Some(Ok(Routed::Run(Arc::new(next), input.clone())))

@@ -9,7 +9,7 @@ use crate::{
     protocol::{RawJson, RpcError},
     server::{
         registry::{Listed, RegisteredMount},
-        request::{RequestContext, Routed},
+        request::{ActiveRequest, Routed},
     },
 };
 use serde::Deserialize;
@@ -23,7 +23,7 @@ use std::{
 const MEMBER: &str = "skills";
 
 /// `skills/list` (SKL-38, SKL-39).
-pub(super) fn list(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn list(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     check_offered(context)?;
     let (server, revision) = (context.server(), context.info.revision);
     let mounts = context.snapshot.mounts.iter().filter(|mount| mount.offers().skills).cloned();
@@ -50,7 +50,7 @@ fn merged(items: Vec<u8>, number: usize, mounts: VecDeque<Arc<RegisteredMount>>,
 }
 
 /// `skills/get` (SKL-44 to SKL-46).
-pub(super) fn get(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     check_offered(context)?;
     let uri = uri_of(context, params)?;
     let Some(skill) = context.snapshot.skills.get(&uri) else {
@@ -66,7 +66,7 @@ pub(super) fn get(context: &RequestContext, params: Option<&RawJson>) -> Result<
 }
 
 /// `resources/directory/read` (SKL-59 to SKL-62).
-pub(super) fn read_directory(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn read_directory(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     check_offered(context)?;
     let uri = uri_of(context, params)?;
     let children = children(context, &uri);
@@ -91,7 +91,7 @@ pub(super) fn read_directory(context: &RequestContext, params: Option<&RawJson>)
 }
 
 /// The entries of a folder, by URI: files as they are, folders as `inode/directory`.
-fn children(context: &RequestContext, uri: &str) -> BTreeMap<String, Value> {
+fn children(context: &ActiveRequest, uri: &str) -> BTreeMap<String, Value> {
     let folder = format!("{uri}/");
     // SKL-62: folders are written without a slash at their end.
     let is_folder = |name: &str| !name.is_empty() && !uri.ends_with('/');
@@ -114,16 +114,16 @@ fn children(context: &RequestContext, uri: &str) -> BTreeMap<String, Value> {
 }
 
 /// The way of a request for a URI that a mounted server with skills may have.
-fn of_mount(context: &RequestContext, uri: &str, params: Option<&RawJson>) -> Option<Result<Routed, RpcError>> {
+fn of_mount(context: &ActiveRequest, uri: &str, params: Option<&RawJson>) -> Option<Result<Routed, RpcError>> {
     let (mount, _) = context.snapshot.mount_of_uri(uri)?;
     if mount.offers().skills { mounted::by_uri(&context.snapshot, uri, params?) } else { None }
 }
 
-fn check_offered(context: &RequestContext) -> Result<(), RpcError> {
+fn check_offered(context: &ActiveRequest) -> Result<(), RpcError> {
     if context.snapshot.offers().skills { Ok(()) } else { Err(RpcError::method_not_found(context.method)) }
 }
 
-fn uri_of(context: &RequestContext, params: Option<&RawJson>) -> Result<String, RpcError> {
+fn uri_of(context: &ActiveRequest, params: Option<&RawJson>) -> Result<String, RpcError> {
     #[derive(Deserialize, Default)]
     struct UriParams {
         uri: Option<Value>,

@@ -2,14 +2,14 @@
 
 use crate::{
     protocol::{RawJson, RevisionFeature, RpcError, extension, method},
-    server::request::{RequestContext, Routed, Task, TaskElsewhere, shown_at_end},
+    server::request::{ActiveRequest, Routed, Task, TaskElsewhere, shown_at_end},
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// `tasks/get`
-pub(super) fn get(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     match named(context, params)? {
         NamedTask::Here(task) => Ok(shown(context, &task)),
         NamedTask::Elsewhere(task) => Ok(task.shown()),
@@ -17,7 +17,7 @@ pub(super) fn get(context: &RequestContext, params: Option<&RawJson>) -> Result<
 }
 
 /// `tasks/result` (2025-11-25): answered when the task is over.
-pub(super) fn result(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn result(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     match named(context, params)? {
         NamedTask::Here(task) => {
             Ok(Routed::Deferred(Box::new(move |context, responder| task.fetch(context, responder))))
@@ -27,7 +27,7 @@ pub(super) fn result(context: &RequestContext, params: Option<&RawJson>) -> Resu
 }
 
 /// `tasks/cancel`
-pub(super) fn cancel(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn cancel(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     let task = match named(context, params)? {
         NamedTask::Here(task) => task,
         NamedTask::Elsewhere(task) => return Ok(task.cancelled()),
@@ -45,7 +45,7 @@ pub(super) fn cancel(context: &RequestContext, params: Option<&RawJson>) -> Resu
 }
 
 /// `tasks/update` (2026-07-28): answers to what the task asks.
-pub(super) fn update(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn update(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     #[derive(Deserialize)]
     struct UpdateParams {
         #[serde(rename = "inputResponses")]
@@ -65,7 +65,7 @@ pub(super) fn update(context: &RequestContext, params: Option<&RawJson>) -> Resu
 }
 
 /// `tasks/list` (2025-11-25)
-pub(super) fn list(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn list(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     #[derive(Deserialize, Default)]
     struct ListParams {
         cursor: Option<String>,
@@ -103,7 +103,7 @@ fn parse_cursor(text: &str) -> Option<u64> {
     (cursor(number) == text).then_some(number)
 }
 
-fn acknowledged(context: &RequestContext) -> Routed {
+fn acknowledged(context: &ActiveRequest) -> Routed {
     Routed::Answer(context.results().seal_object(json!({}), context.info.revision))
 }
 
@@ -113,12 +113,12 @@ enum NamedTask {
     Elsewhere(TaskElsewhere),
 }
 
-fn shown(context: &RequestContext, task: &Task) -> Routed {
+fn shown(context: &ActiveRequest, task: &Task) -> Routed {
     Routed::Answer(task.to_result(context.results(), context.info.revision))
 }
 
 /// The task that the parameters name, if this client may see it (TSK-31, TKX-20).
-fn named(context: &RequestContext, params: Option<&RawJson>) -> Result<NamedTask, RpcError> {
+fn named(context: &ActiveRequest, params: Option<&RawJson>) -> Result<NamedTask, RpcError> {
     #[derive(Deserialize, Default)]
     struct TaskParams {
         #[serde(rename = "taskId")]
@@ -150,7 +150,7 @@ fn named(context: &RequestContext, params: Option<&RawJson>) -> Result<NamedTask
 }
 
 /// Returns whether this client may speak of tasks at all (TKX-21, TKX-26, TKX-49).
-fn check_offered(context: &RequestContext) -> Result<(), RpcError> {
+fn check_offered(context: &ActiveRequest) -> Result<(), RpcError> {
     if !context.offers_tasks() {
         return Err(RpcError::method_not_found(context.method));
     }

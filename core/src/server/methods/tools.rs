@@ -7,7 +7,7 @@ use crate::{
     server::{
         handlers::{Handler, Outcome, lacking},
         registry::{Category, ListSet, RegisteredProvider, RegisteredTool, Snapshot, ToolTasks},
-        request::{CallParams, Mode, NextStep, RequestContext, ResultMapper, Routed, mode},
+        request::{ActiveRequest, CallParams, Mode, NextStep, ResultMapper, Routed, mode},
         result::{ResultWriter, ToolOf, invalid_arguments, render_tool, tool_error},
     },
 };
@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 
 /// `tools/call`
-pub(super) fn call(context: &RequestContext, params: Option<&RawJson>) -> Result<Routed, RpcError> {
+pub(super) fn call(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     let snapshot = &context.snapshot;
     if !snapshot.offered().has(ListSet::TOOLS) {
         return Err(RpcError::method_not_found(context.method));
@@ -53,7 +53,7 @@ pub(super) fn call(context: &RequestContext, params: Option<&RawJson>) -> Result
 }
 
 fn call_registered(
-    context: &RequestContext,
+    context: &ActiveRequest,
     tool: &Arc<RegisteredTool>,
     raw: &RawJson,
     arguments: RawJson,
@@ -67,7 +67,7 @@ fn call_registered(
 
 /// Calls a tool if the arguments fit.
 fn call_checked(
-    context: &RequestContext,
+    context: &ActiveRequest,
     tool: &Arc<RegisteredTool>,
     raw: &RawJson,
     arguments: RawJson,
@@ -87,7 +87,7 @@ fn call_checked(
 
 /// Begins a call whose arguments were accepted.
 fn begin(
-    context: &RequestContext,
+    context: &ActiveRequest,
     tool: &Arc<RegisteredTool>,
     raw: &RawJson,
     arguments: RawJson,
@@ -101,7 +101,7 @@ fn begin(
 }
 
 /// Answers a call whose arguments do not fit.
-fn refuse(context: &RequestContext, problem: &str) -> Result<Routed, RpcError> {
+fn refuse(context: &ActiveRequest, problem: &str) -> Result<Routed, RpcError> {
     let revision = context.info.revision;
     if revision.supports(RevisionFeature::InputErrorsAsResults) {
         Ok(Routed::Answer(tool_error(context.results(), revision, problem)))
@@ -203,7 +203,7 @@ impl ResultMapper for ExplainedTool {
         render_tool(results, &tool, info.revision, Outcome::InvalidArguments(refusal))
     }
 
-    fn next(&self, context: &RequestContext, input: &RawJson, outcome: &Outcome) -> Option<NextStep> {
+    fn next(&self, context: &ActiveRequest, input: &RawJson, outcome: &Outcome) -> Option<NextStep> {
         let accepted = matches!(outcome, Outcome::Value(verdict) if verdict.as_bytes() == b"true");
         accepted.then(|| begin(context, &self.tool, &self.params, input.clone()))
     }
@@ -240,7 +240,7 @@ impl ResultMapper for ProvidedTool {
         render_tool(results, &ToolOf { name: &self.name, output: None }, info.revision, outcome)
     }
 
-    fn next(&self, context: &RequestContext, input: &RawJson, outcome: &Outcome) -> Option<NextStep> {
+    fn next(&self, context: &ActiveRequest, input: &RawJson, outcome: &Outcome) -> Option<NextStep> {
         let next = outcome.is_null().then(|| Self::at(self.index + 1, &self.name, &context.snapshot))??;
         Some(Ok(Routed::Run(Arc::new(next), input.clone())))
     }

@@ -2,10 +2,11 @@
 //! for the request.
 
 use super::{
+    active_request::{ActiveRequest, CallScope, Responder},
     client_request::raw,
-    context::{CallScope, RequestContext, Responder},
     keys::RequestKeys,
     mapper::ResultMapper,
+    serve::busy,
     time_limit::TimeLimit,
 };
 use crate::{
@@ -16,13 +17,16 @@ use crate::{
     server::{
         handlers::{
             Arrival, CallBackend, CallInfo, Cancellation, Cancelled, ClientRequestError, InputKind, InputRequest,
-            Outcome, PendingClientRequest, RequestState, ResponseCallback, ResultCallback, ToolError, Vars, check,
+            InputRequired, Outcome, PendingClientRequest, RequestState, ResponseCallback, ResultCallback, ToolError,
+            Vars, check,
         },
         lifespan::LifespanValue,
         options::ServerOptions,
+        result::project_errors,
     },
     sync::Mutex,
-    telemetry::{OperationStart, RunningOperation},
+    telemetry::{Ambient, OperationStart, RunningOperation},
+    turns,
     wire_log::Transport,
 };
 use serde::Deserialize;
@@ -35,7 +39,7 @@ use std::{
 
 /// A call whose handler runs.
 pub(super) struct PendingCall {
-    context: Arc<RequestContext>,
+    context: Arc<ActiveRequest>,
     mapper: Arc<dyn ResultMapper>,
     scope: CallScope,
     /// The receiver of the result; taken by the first result.
@@ -46,11 +50,7 @@ pub(super) struct PendingCall {
 }
 
 impl PendingCall {
-    pub(super) fn begin(
-        context: Arc<RequestContext>,
-        mapper: Arc<dyn ResultMapper>,
-        responder: Responder,
-    ) -> Arc<Self> {
+    pub(super) fn begin(context: Arc<ActiveRequest>, mapper: Arc<dyn ResultMapper>, responder: Responder) -> Arc<Self> {
         let limit = mapper.timeout().map(TimeLimit::new);
         let scope = responder.scope(&context);
         let responder = Mutex::new(Some(responder));
@@ -76,16 +76,16 @@ impl PendingCall {
     /// it a text.
     fn watch_errors(self: &Arc<Self>, input: &RawJson, outcome: Outcome) -> Outcome {
         let hooks = self.context.snapshot.hooks.on_error();
-        let rehearsal = self.context.connection.rehearsal();
+        let observers = self.context.connection.observers();
         let error = match outcome {
             Outcome::Failed(error) => error,
-            Outcome::Internal(detail) if hooks.is_some() || rehearsal.is_some() => {
+            Outcome::Internal(detail) if hooks.is_some() || observers.is_some() => {
                 Arc::new(ToolError::internal(detail))
             }
             outcome => return outcome,
         };
-        if let Some(rehearsal) = rehearsal {
-            rehearsal.note(self.mapper.name(), &error);
+        if let Some(observers) = observers {
+            observers.failed(self.mapper.name(), &error);
         }
         if let Some(hooks) = hooks {
             let call = CallInfo::new(Arc::clone(self) as _);
@@ -168,14 +168,14 @@ impl CallBackend for PendingCall {
     }
 
     fn operation(&self) -> Option<&RunningOperation> {
-        self.context.operation.as_deref()
+        self.context.telemetry.operation()
     }
 
     fn client_request(&self, method: &str, params: Option<&RawJson>) -> Option<OperationStart> {
         let by_rounds = self.context.info.revision.supports(RevisionFeature::InputRequired)
             || self.context.connection.reruns_handlers();
         let is_round = by_rounds && InputKind::of(method).is_some();
-        let is_observed = self.context.operation.is_some() && !is_round;
+        let is_observed = self.context.telemetry.operation().is_some() && !is_round;
         is_observed.then(|| self.context.client_request_start(method, params))
     }
 
@@ -206,7 +206,7 @@ impl CallBackend for PendingCall {
         if revision.supports(RevisionFeature::LogLevelPerRequest) {
             return context.info.log_level;
         }
-        (!context.connection.is_stateless()).then(|| context.connection.log_level().get())
+        (!context.connection.is_stateless()).then(|| context.connection.session().log_level.get())
     }
 
     fn options(&self) -> &ServerOptions {
@@ -223,7 +223,41 @@ impl CallBackend for PendingCall {
             limit.end();
         }
         let outcome = self.watch_errors(input, outcome);
-        self.context.complete(&self.mapper, input, responder, outcome)
+        let (request, mapper) = (&self.context, &self.mapper);
+        if !request.has_receiver() {
+            // A receiver inside, such as middleware, must not wait for ever.
+            if let Responder::Inside(_, take) = responder {
+                take(Err(RpcError::invalid_request("The request was cancelled")));
+            }
+            return false;
+        }
+        // Client requests without an answer decide, whatever the handler returned.
+        let outcome = match Some(()).filter(|()| mapper.may_ask()).and_then(|()| request.rounds().take_noted()) {
+            Some(requests) => Outcome::InputRequired(InputRequired { requests, state: None }),
+            None => project_errors(outcome, request.info.revision, request.takes_input),
+        };
+        match outcome {
+            Outcome::InputRequired(InputRequired { requests, state }) if mapper.may_ask() => {
+                return request.require(mapper, input, responder, requests, state);
+            }
+            _ => {}
+        }
+        if let Some(step) = mapper.next(request, input, &outcome) {
+            request.span.in_scope(|| request.follow(|| step, responder));
+            return true;
+        }
+        if mapper.is_costly(&outcome) {
+            let (request, mapper, ambient) = (Arc::clone(request), Arc::clone(mapper), Ambient::current());
+            turns::take(self.context.connection.runtime(), self.context.holder(), move |turn| {
+                let render = || {
+                    let render = |()| mapper.render(request.results(), &request.info, outcome);
+                    request.deliver(responder, turn.map_err(busy).and_then(render))
+                };
+                ambient.run(|| request.span.in_scope(render));
+            });
+            return true;
+        }
+        request.deliver(responder, mapper.render(request.results(), &request.info, outcome))
     }
 
     fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {

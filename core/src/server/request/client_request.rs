@@ -1,6 +1,6 @@
 //! Client requests on the stream of the request that they belong to (RPC-31, HTTP-17).
 
-use super::context::RequestContext;
+use super::active_request::ActiveRequest;
 use crate::{
     engine::{RequestTimeout, later},
     protocol::{RawJson, RequestId},
@@ -8,7 +8,7 @@ use crate::{
         handlers::{ClientRequestError, HookId, InputKind, InputRequest, RequestState, ResponseCallback, read_answer},
         session::OutgoingMessage,
     },
-    telemetry::{NetworkFacts, OperationEnd, OperationKind, OperationStart, RunningOperation, Telemetry},
+    telemetry::{NetworkFacts, OperationEnd, OperationKind, OperationStart, RunningOperation},
 };
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
@@ -30,7 +30,7 @@ pub(super) fn raw(answer: &Value) -> Result<RawJson, ClientRequestError> {
     RawJson::from_value(answer).map_err(|error| ClientRequestError::Invalid(error.to_string()))
 }
 
-impl RequestContext {
+impl ActiveRequest {
     /// Sends a request for input, and checks its answer.
     pub(super) fn send_input_request(
         self: &Arc<Self>,
@@ -59,7 +59,8 @@ impl RequestContext {
         params: Option<&RawJson>,
         on_response: ResponseCallback,
     ) -> Result<RequestId, ClientRequestError> {
-        let observed = self.server().telemetry().and_then(|telemetry| self.observed(telemetry, method, params));
+        let observers = self.connection.observers();
+        let observed = observers.and_then(|observers| observers.asking(|| self.client_request_start(method, params)));
         let (traced, on_response) = match observed {
             None => (None, on_response),
             Some(operation) => traced(operation, params, on_response),
@@ -88,11 +89,6 @@ impl RequestContext {
         OperationStart::new(OperationKind::Client, method.to_owned(), params, None, facts, now)
     }
 
-    /// Begins the operation of a client request.
-    fn observed(&self, telemetry: &dyn Telemetry, method: &str, params: Option<&RawJson>) -> Option<RunningOperation> {
-        RunningOperation::begin(telemetry, self.connection.runtime(), self.client_request_start(method, params))
-    }
-
     /// Sends a client request, and notes its id before another thread can see its response.
     pub(super) fn transmit(
         &self,
@@ -109,7 +105,7 @@ impl RequestContext {
         }
         let now = connection.runtime().now();
         let id = {
-            let _in_order = connection.client_requests.lock();
+            let _in_order = connection.client_requests().in_order();
             if cancellable && self.cancellation.is_cancelled() {
                 return Err(ClientRequestError::Cancelled);
             }
@@ -136,7 +132,7 @@ impl RequestContext {
             {
                 // A request that is just being sent has its id afterwards.
                 let id = {
-                    let _in_order = connection.client_requests.lock();
+                    let _in_order = connection.client_requests().in_order();
                     sent.get().cloned()
                 };
                 if let Some(id) = id {

@@ -1,7 +1,7 @@
 //! Handlers that need input of the client first: the request for it, in the way of its era.
 
 use super::{
-    context::{RequestContext, Responder},
+    active_request::{ActiveRequest, Responder},
     mapper::ResultMapper,
     request_state::StateContents,
 };
@@ -16,7 +16,7 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 
-impl RequestContext {
+impl ActiveRequest {
     /// The handler needs input: asks the client in the way of its era.
     pub(super) fn require(
         self: &Arc<Self>,
@@ -120,7 +120,7 @@ impl RequestContext {
     }
 }
 
-impl RequestContext {
+impl ActiveRequest {
     fn ask_one(
         self: &Arc<Self>,
         key: &str,
@@ -137,7 +137,7 @@ impl RequestContext {
 
 /// Collects the answers of one round.
 struct Gathering {
-    context: Arc<RequestContext>,
+    context: Arc<ActiveRequest>,
     mapper: Arc<dyn ResultMapper>,
     state: Mutex<Gathered>,
 }

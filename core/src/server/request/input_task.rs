@@ -1,8 +1,8 @@
 //! Requests for input that the client answers by a task (2025-11-25).
 
 use super::{
+    active_request::ActiveRequest,
     client_request::{InputCallback, Transmission, raw},
-    context::RequestContext,
     tasks::Task,
 };
 use crate::{
@@ -27,7 +27,7 @@ const LONGEST_INTERVAL: Duration = Duration::from_secs(3600);
 
 /// A request for input, from its message to the result of its task.
 struct InputTask {
-    context: Arc<RequestContext>,
+    context: Arc<ActiveRequest>,
     request: InputRequest,
     /// The end of the time that the client has for its answer.
     deadline: Instant,
@@ -54,7 +54,7 @@ struct PolledTask {
     poll_interval: Option<u64>,
 }
 
-impl RequestContext {
+impl ActiveRequest {
     /// Returns whether the client is asked for a task: the server wants it, and the client has
     /// declared tasks for these requests (TSK-02).
     pub(super) fn asks_by_task(&self, kind: InputKind) -> bool {
@@ -125,10 +125,10 @@ impl InputTask {
         let input = Arc::clone(self);
         self.context.connection.runtime().spawn(Box::pin(async move {
             let id = task.id.clone();
-            let change = input.context.connection.watch_task(&id);
+            let change = input.context.connection.client_requests().watch_task(&id);
             let stop = input.stop.kept();
             let outcome = unless(stop, input.follow(task, &change)).await;
-            input.context.connection.unwatch_task(&id);
+            input.context.connection.client_requests().unwatch_task(&id);
             match outcome {
                 Some(Err(ClientRequestError::Timeout)) => input.give_up(ClientRequestError::Timeout),
                 Some(outcome) => input.end(outcome),

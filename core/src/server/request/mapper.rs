@@ -1,6 +1,6 @@
 //! Result mappers: the handler of a request, and the mapping of its outcome to a result.
 
-use super::context::{RequestContext, Routed};
+use super::active_request::{ActiveRequest, Routed};
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, RpcError},
@@ -28,7 +28,7 @@ pub(in crate::server) trait ResultMapper: Send + Sync + 'static {
     }
     /// The step that follows this outcome, with the same input, if it is not the result: the next
     /// provider, or the tool whose arguments were accepted.
-    fn next(&self, _context: &RequestContext, _input: &RawJson, _outcome: &Outcome) -> Option<NextStep> {
+    fn next(&self, _context: &ActiveRequest, _input: &RawJson, _outcome: &Outcome) -> Option<NextStep> {
         None
     }
     /// The longest time of one run of the handler.

@@ -1,7 +1,7 @@
 //! Parameters that HTTP headers repeat: what routes by the header must see what the tool gets
 //! (H26-36, H26-37).
 
-use super::context::RequestContext;
+use super::active_request::ActiveRequest;
 use crate::{
     engine::MirroredParameters,
     protocol::{
@@ -25,7 +25,7 @@ pub(in crate::server) struct CallParams<'a> {
 
 /// Compares the headers of a request with its body, whatever middleware makes of it later. Where
 /// headers repeat nothing, there is nothing to compare.
-pub(in crate::server) fn check(context: &RequestContext) -> Result<(), RpcError> {
+pub(in crate::server) fn check(context: &ActiveRequest) -> Result<(), RpcError> {
     let Some(headers) = &context.info.mirrored else { return Ok(()) };
     if context.method != method::TOOLS_CALL {
         return Ok(());

@@ -1,8 +1,8 @@
 //! Requests in flight: from the middleware to the handler, and back to the client.
 
+mod active_request;
 mod call;
 mod client_request;
-mod context;
 mod input_required;
 mod input_task;
 mod keys;
@@ -14,13 +14,12 @@ mod request_state;
 mod resumptions;
 mod rounds;
 mod serve;
-mod stored_resumptions;
 mod tasks;
 mod time_limit;
 
 pub use request_state::StateKey;
 
-pub(super) use context::{RequestContext, Responder, Route, Routed, Services};
+pub(super) use active_request::{ActiveRequest, Responder, Route, Routed, Services};
 pub(super) use mapper::{NextStep, ResultMapper};
 pub(super) use mirrored::CallParams;
 pub(super) use tasks::{Mode, Task, TaskElsewhere, mode, shown_at_end, visible_tasks};

@@ -1,7 +1,7 @@
 //! The way of a request into a server that is mounted, and the way of its result back.
 
 use super::{
-    context::{RequestContext, Responder, Routed},
+    active_request::{ActiveRequest, Responder, Routed},
     mapper::ResultMapper,
     tasks::{Mode, mode},
 };
@@ -18,7 +18,7 @@ use crate::{
 };
 use std::sync::Arc;
 
-impl RequestContext {
+impl ActiveRequest {
     /// Serves the request by a mounted server. The parameters are as that server knows them.
     pub(in crate::server) fn enter(
         self: &Arc<Self>,
@@ -34,7 +34,11 @@ impl RequestContext {
                 if lifespan.has_functions() {
                     outside.hold(lifespan, self.connection.runtime());
                 }
-                inner.when_open(responder, |inner, responder| inner.step(0, Some(params), responder));
+                if lifespan.is_open() {
+                    return inner.step(0, Some(params), responder);
+                }
+                let later = Arc::clone(&inner).serve_later(None, Some(params), responder);
+                self.connection.runtime().spawn(Box::pin(later));
             }
             MountSource::Remote(server) => {
                 let handler: Arc<dyn Handler> = Arc::clone(server) as _;

@@ -1,290 +1,497 @@
-//! The record of the rounds that were resumed: a state that comes again finds the values that
-//! handlers kept since, so that an effect does not happen twice (MRTR-08).
+//! Resumed rounds: a sealed state is served by one request at a time, and the values that its
+//! handler kept are found when the state is sent again, so that an effect does not happen twice
+//! (MRTR-08).
 //!
 //! A client whose connection broke before the result sends the same retry again. The sealed state
-//! in it knows only what was kept before that round; this record knows the rest. It lives in the
-//! memory of its process, within a bound: beyond it the oldest records of the principal with the
-//! most give way.
+//! in it knows only what was kept before that round; the record here knows the rest. Records are in
+//! the store of the server, for all its workers, or else in memory within a budget: beyond it, the
+//! principal with the most loses its oldest.
 
-use crate::{protocol::RpcError, sync::Mutex};
+use super::tasks::{StoredTasks, principal_key};
+use crate::{
+    engine::later,
+    protocol::RpcError,
+    race,
+    runtime::Runtime,
+    server::handlers::Cancellation,
+    store::{ProcessStore, Store, StoreError, StoreErrorKind},
+    sync::Mutex,
+};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
-    sync::Arc,
+    collections::{BTreeMap, HashSet},
+    pin::pin,
+    sync::{Arc, OnceLock},
+    task::{Context, Waker},
     time::Duration,
 };
 
-/// Kept values are small, such as the number of a payment.
+/// Budget of the records in memory. Kept values are small, such as the number of a payment.
 const MAX_BYTES: usize = 16 << 20;
-/// Looks at a state that another request has, and the pause between them: that may be about to end.
-pub(super) const LOOKS: usize = 20;
-pub(super) const LOOK: Duration = Duration::from_millis(100);
-/// The refusal of a state that another request has.
-pub(super) const IN_USE: &str = "another request with this requestState is being served; send it again after that";
-/// The size of a record without values.
-const RECORD_BYTES: usize = 128;
+/// Attempts to take a state that another request holds, and the pause between them: that request
+/// may be about to end.
+const ATTEMPTS: usize = 20;
+const INTERVAL: Duration = Duration::from_millis(100);
+/// Pause after a failure of the store.
+const PAUSE: Duration = Duration::from_millis(500);
+/// Lifetime of a record without values.
+const EMPTY: Duration = Duration::from_secs(1);
+/// The refusal of a state that another request holds.
+const IN_USE: &str = "another request with this requestState is being served; send it again after that";
 
-/// The states of a server that were resumed and have not expired yet.
+/// The resumed states of a server.
 #[derive(Default)]
-pub(super) struct Resumptions(Mutex<Records>);
-
-#[derive(Default)]
-struct Records {
-    by_id: HashMap<String, ResumptionRecord>,
-    /// By principal.
-    shares: HashMap<String, ResumptionShare>,
-    bytes: usize,
+pub(super) struct Resumptions {
+    /// The keys of the states that are served by this process.
+    held: Mutex<HashSet<String>>,
+    memory: OnceLock<ProcessStore>,
 }
 
+/// A sealed state that a request resumes.
+pub(super) struct ResumedState {
+    pub(super) principal: String,
+    pub(super) id: String,
+    /// Since the Unix epoch.
+    pub(super) expires: Duration,
+}
+
+/// The record of a resumed state.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct ResumptionRecord {
-    principal: String,
-    /// Since 1970.
-    expires: Duration,
-    /// A request with this state is being served.
-    is_running: bool,
+    /// The worker that serves a request with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    worker: Option<String>,
+    #[serde(default)]
     kept: BTreeMap<String, Value>,
-    bytes: usize,
 }
 
-/// The records of one principal; all callers without a verified identity are one.
-#[derive(Default)]
-struct ResumptionShare {
-    /// The ids by the time of their first resumption.
-    order: VecDeque<String>,
-    running: usize,
-    bytes: usize,
-}
+/// A state that is held by a request, until it is dropped.
+pub(super) struct Resumption(Arc<HeldRecord>);
 
-/// A request that resumes a state, until it is dropped.
-pub(super) struct Resumption {
-    resumptions: Arc<Resumptions>,
-    id: String,
+/// The record of a held state. One task at a time writes it to the store.
+struct HeldRecord {
+    held: HeldKey,
+    backend: Backend,
     expires: Duration,
-    /// The same in the store of the server, if it has one.
-    held: Option<Box<dyn HeldState>>,
+    latest: Mutex<LatestRecord>,
 }
 
-/// A state that no other worker serves, until it is dropped.
-pub(super) trait HeldState: Send + Sync {
-    /// Keeps a value for another request with the state, at any worker.
-    fn keep(&self, name: &str, value: &Value);
+struct LatestRecord {
+    record: ResumptionRecord,
+    /// What the store has, as far as is known.
+    written: String,
+    is_writing: bool,
+}
+
+/// Where records are.
+#[derive(Clone)]
+struct Backend {
+    store: Arc<dyn Store>,
+    /// `None` in memory, which other workers do not share.
+    workers: Option<Arc<StoredTasks>>,
+    runtime: Arc<dyn Runtime>,
+}
+
+/// Keeps other requests of this process from a state, until it is dropped.
+struct HeldKey {
+    resumptions: Arc<Resumptions>,
+    key: String,
+}
+
+impl Drop for HeldKey {
+    fn drop(&mut self) {
+        self.resumptions.held.lock().remove(&self.key);
+    }
 }
 
 impl Resumptions {
-    /// Begins to serve a request of that principal with the state of that id. Returns the values
-    /// that were kept since the state was sealed.
+    /// Holds a state for a request. Returns the values that were kept since the state was sealed.
     ///
     /// # Errors
-    /// Another request with the same state is being served.
-    pub(super) fn begin(
+    /// If another request holds the state, or the store is unavailable: nobody can know.
+    pub(super) async fn hold(
         self: &Arc<Self>,
-        principal: &str,
-        id: &str,
-        expires: Duration,
-        now: Duration,
+        stored: Option<&Arc<StoredTasks>>,
+        runtime: &Arc<dyn Runtime>,
+        state: &ResumedState,
+        cancellation: &Cancellation,
     ) -> Result<(Resumption, BTreeMap<String, Value>), RpcError> {
-        let mut records = self.0.lock();
-        records.forget_expired(principal, now);
-        let kept = match records.by_id.get(id) {
-            Some(record) if record.is_running => {
-                return Err(RpcError::busy(IN_USE));
+        let backend = self.backend(stored, runtime);
+        let key = format!("resumed/{}/{}", principal_key(&state.principal), state.id);
+        for _ in 0..ATTEMPTS {
+            match self.try_hold(&backend, &key, state.expires).await {
+                Ok(Some(held)) => return Ok(held),
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::debug!(target: "trunkline::server::request", %error, "a requestState was not resumed");
+                    return Err(RpcError::busy("the store of request states is not available"));
+                }
             }
-            Some(record) => record.kept.clone(),
+            let pause = runtime.sleep_until(later(runtime.now(), INTERVAL));
+            if race::unless(cancellation.cancelled(), pause).await.is_none() {
+                break;
+            }
+        }
+        Err(RpcError::busy(IN_USE))
+    }
+
+    fn backend(&self, stored: Option<&Arc<StoredTasks>>, runtime: &Arc<dyn Runtime>) -> Backend {
+        let runtime = Arc::clone(runtime);
+        match stored {
+            Some(stored) => {
+                Backend { store: Arc::new(stored.store().clone()), workers: Some(Arc::clone(stored)), runtime }
+            }
             None => {
-                records.add(principal, id, expires, now);
-                BTreeMap::new()
+                let memory = self.memory.get_or_init(|| ProcessStore::evicting(Arc::clone(&runtime), MAX_BYTES));
+                Backend { store: Arc::new(memory.clone()), workers: None, runtime }
             }
+        }
+    }
+
+    /// `None`: another request holds the state.
+    async fn try_hold(
+        self: &Arc<Self>,
+        backend: &Backend,
+        key: &str,
+        expires: Duration,
+    ) -> Result<Option<(Resumption, BTreeMap<String, Value>)>, StoreError> {
+        if !self.held.lock().insert(key.to_owned()) {
+            return Ok(None);
+        }
+        let held = HeldKey { resumptions: Arc::clone(self), key: key.to_owned() };
+        let found = backend.store.get(key).await?;
+        let before: ResumptionRecord = match &found {
+            None => ResumptionRecord::default(),
+            Some(text) => serde_json::from_str(text).map_err(|problem| {
+                StoreError::new(StoreErrorKind::Corrupt, backend.name(), format!("a resumed state: {problem}"))
+            })?,
         };
-        records.set_running(id, true);
-        Ok((Resumption { resumptions: Arc::clone(self), id: id.to_owned(), expires, held: None }, kept))
+        if backend.is_held_elsewhere(before.worker.as_deref()).await? {
+            return Ok(None);
+        }
+        let kept = before.kept;
+        let record = ResumptionRecord { worker: backend.worker(), kept: kept.clone() };
+        let written = record.text();
+        if !backend.store.put_if(key, found.as_deref(), &written, backend.lifetime(&record, expires)).await? {
+            return Ok(None);
+        }
+        let latest = Mutex::new(LatestRecord { record, written, is_writing: false });
+        let record = HeldRecord { held, backend: backend.clone(), expires, latest };
+        Ok(Some((Resumption(Arc::new(record)), kept)))
     }
 }
 
-impl Records {
-    fn add(&mut self, principal: &str, id: &str, expires: Duration, now: Duration) {
-        // Before records that still count give way.
-        if self.bytes > MAX_BYTES / 2 {
-            let principals: Vec<String> = self.shares.keys().cloned().collect();
-            principals.iter().for_each(|principal| self.forget_expired(principal, now));
-        }
-        let principal = principal.to_owned();
-        let share = self.shares.entry(principal.clone()).or_default();
-        share.order.push_back(id.to_owned());
-        share.bytes += RECORD_BYTES;
-        self.bytes += RECORD_BYTES;
-        let record =
-            ResumptionRecord { principal, expires, is_running: false, kept: BTreeMap::new(), bytes: RECORD_BYTES };
-        self.by_id.insert(id.to_owned(), record);
+impl Backend {
+    fn worker(&self) -> Option<String> {
+        self.workers.as_ref().map(|workers| workers.worker().to_owned())
     }
 
-    fn set_running(&mut self, id: &str, running: bool) {
-        let Some(record) = self.by_id.get_mut(id) else { return };
-        record.is_running = running;
-        let is_empty = record.kept.is_empty();
-        if let Some(share) = self.shares.get_mut(&record.principal) {
-            if running { share.running += 1 } else { share.running -= 1 }
-        }
-        // Without values, nothing is lost with the record.
-        if !running && is_empty {
-            self.forget(id);
-        }
-        self.shrink();
+    fn name(&self) -> &str {
+        self.workers.as_ref().map_or("memory:", |workers| workers.store().name())
     }
 
-    fn keep(&mut self, id: &str, name: &str, value: &Value) {
-        let Some(record) = self.by_id.get_mut(id) else { return };
-        let bytes = name.len() + value.to_string().len();
-        if record.kept.insert(name.to_owned(), value.clone()).is_none() {
-            record.bytes += bytes;
-            self.bytes += bytes;
-            if let Some(share) = self.shares.get_mut(&record.principal) {
-                share.bytes += bytes;
-            }
+    /// Returns whether another worker, which lives, holds the state; otherwise this one must live.
+    async fn is_held_elsewhere(&self, worker: Option<&str>) -> Result<bool, StoreError> {
+        let Some(workers) = &self.workers else { return Ok(false) };
+        if let Some(worker) = worker.filter(|worker| *worker != workers.worker())
+            && workers.lives(worker).await?
+        {
+            return Ok(true);
         }
-        self.shrink();
+        workers.renew().await.map(|()| false)
     }
 
-    /// Beyond the bound, forgets the oldest records of the principal with the largest share: a
-    /// caller with many cannot make the server forget those of the others. A record whose request
-    /// is being served stays.
-    fn shrink(&mut self) {
-        while self.bytes > MAX_BYTES {
-            let idle = self.shares.values().filter(|share| share.running < share.order.len());
-            let Some(share) = idle.max_by_key(|share| share.bytes) else { return };
-            let is_idle = |id: &&String| self.by_id.get(*id).is_some_and(|record| !record.is_running);
-            let Some(id) = share.order.iter().find(is_idle).cloned() else { return };
-            self.forget(&id);
-        }
-    }
-
-    /// States of a principal expire in about the order in which they were resumed: all have the
-    /// same lifetime.
-    fn forget_expired(&mut self, principal: &str, now: Duration) {
-        while let Some(id) = self.shares.get(principal).and_then(|share| share.order.front()) {
-            match self.by_id.get(id) {
-                Some(record) if record.is_running || record.expires > now => return,
-                _ => {
-                    let id = id.clone();
-                    self.forget(&id);
-                }
-            }
-        }
-    }
-
-    fn forget(&mut self, id: &str) {
-        let Some(record) = self.by_id.remove(id) else { return };
-        self.bytes -= record.bytes;
-        let Some(share) = self.shares.get_mut(&record.principal) else { return };
-        share.bytes -= record.bytes;
-        if let Some(place) = share.order.iter().position(|other| other == id) {
-            share.order.remove(place);
-        }
-        if share.order.is_empty() {
-            self.shares.remove(&record.principal);
-        }
+    /// Time for which the store keeps a record.
+    fn lifetime(&self, record: &ResumptionRecord, expires: Duration) -> Duration {
+        let left = expires.saturating_sub(self.runtime.unix_time());
+        if *record == ResumptionRecord::default() { EMPTY.min(left) } else { left }
     }
 }
 
 impl Resumption {
-    /// The id of the state, and its end since 1970.
-    pub(super) fn state(&self) -> (&str, Duration) {
-        (&self.id, self.expires)
-    }
-
-    /// The values that requests with the state have kept at this process.
-    pub(super) fn known(&self) -> BTreeMap<String, Value> {
-        self.resumptions.0.lock().by_id.get(&self.id).map(|record| record.kept.clone()).unwrap_or_default()
-    }
-
-    /// Holds the state against other workers, too, from now on.
-    pub(super) fn hold(&mut self, held: Box<dyn HeldState>) {
-        self.held = Some(held);
-    }
-
-    /// Keeps a value for another request with the same state.
+    /// Keeps a value for another request with the state, at any worker.
     pub(super) fn keep(&self, name: &str, value: &Value) {
-        if let Some(held) = &self.held {
-            held.keep(name, value);
-        }
-        self.resumptions.0.lock().keep(&self.id, name, value);
+        self.0.change(|record| drop(record.kept.insert(name.to_owned(), value.clone())));
     }
 }
 
 impl Drop for Resumption {
     fn drop(&mut self) {
-        self.resumptions.0.lock().set_running(&self.id, false);
+        self.0.change(|record| record.worker = None);
     }
 }
 
-#[cfg(test)]
+impl HeldRecord {
+    fn change(self: &Arc<Self>, change: impl FnOnce(&mut ResumptionRecord)) {
+        {
+            let mut latest = self.latest.lock();
+            change(&mut latest.record);
+            if std::mem::replace(&mut latest.is_writing, true) {
+                return;
+            }
+        }
+        let this = Arc::clone(self);
+        let writing = async move { this.bring_up_to_date().await };
+        if self.backend.workers.is_some() {
+            return self.backend.runtime.spawn(Box::pin(writing));
+        }
+        // Memory answers at once: the next request finds the record as it is now.
+        let _ = pin!(writing).poll(&mut Context::from_waker(Waker::noop()));
+    }
+
+    async fn bring_up_to_date(&self) {
+        let runtime = &self.backend.runtime;
+        while let Some((expected, text, keep_for)) = self.next_write() {
+            match self.write(&expected, &text, keep_for).await {
+                Ok(true) => self.latest.lock().written = text,
+                Err(error) if error.kind == StoreErrorKind::Unavailable && runtime.unix_time() < self.expires => {
+                    runtime.sleep_until(later(runtime.now(), PAUSE)).await;
+                }
+                // Another worker presumed this one dead, and took the state over.
+                Ok(false) | Err(_) => return,
+            }
+        }
+    }
+
+    /// What the store has, what it should have, and for how long. `None`: it is up to date, and
+    /// nobody writes any more.
+    fn next_write(&self) -> Option<(String, String, Duration)> {
+        let mut latest = self.latest.lock();
+        let text = latest.record.text();
+        latest.is_writing = text != latest.written;
+        if !latest.is_writing {
+            return None;
+        }
+        let keep_for = self.backend.lifetime(&latest.record, self.expires);
+        Some((latest.written.clone(), text, keep_for))
+    }
+
+    async fn write(&self, expected: &str, text: &str, keep_for: Duration) -> Result<bool, StoreError> {
+        let (store, key) = (&self.backend.store, &self.held.key);
+        if store.put_if(key, Some(expected), text, keep_for).await? {
+            return Ok(true);
+        }
+        match store.get(key).await? {
+            // Evicted from memory, or without values until now.
+            None => store.put_if(key, None, text, keep_for).await,
+            // A write whose response was lost may have taken effect.
+            Some(found) => Ok(found == text),
+        }
+    }
+}
+
+impl ResumptionRecord {
+    fn text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+#[cfg(all(test, feature = "tokio", feature = "request-state"))]
 mod tests {
     use super::*;
+    use crate::{
+        protocol::model::{ElicitParams, Field, FormSchema},
+        server::{
+            Context, Server, ServerOptions, StateKey, Tool,
+            request::tasks::stored_tests::Shared,
+            tests::{Peer, TestRuntime, accept, modern, server, text_of},
+        },
+        store::StoreChoice,
+        wire_log::Transport,
+    };
     use serde_json::json;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use tokio::sync::Semaphore;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    /// The payments of all workers.
+    #[derive(Clone, Default)]
+    struct Payments(Arc<AtomicUsize>);
+
+    impl Payments {
+        /// A worker whose tool pays once the user has said so, and then waits for the gate.
+        fn worker(&self, store: &Shared) -> (Server, Arc<Semaphore>) {
+            let gate = Arc::new(Semaphore::new(0));
+            let (payments, open) = (Arc::clone(&self.0), Arc::clone(&gate));
+            let pay = move |ctx: Context| {
+                let (payments, open) = (Arc::clone(&payments), Arc::clone(&open));
+                async move {
+                    let form = FormSchema::new().required("name", Field::text());
+                    ctx.elicit_with_key("name", ElicitParams::form("Who?", form)).await?;
+                    let paid = || async move { crate::Ok(payments.fetch_add(1, Ordering::Relaxed) + 1) };
+                    let number = ctx.once("payment", paid).await?;
+                    let _permit = open.acquire().await?;
+                    crate::Ok(format!("payment {number}"))
+                }
+            };
+            let options = ServerOptions::default().with_store(StoreChoice::own(Arc::clone(&store.store) as _));
+            let options = options.with_state_keys(vec![StateKey::new([7; 32])]);
+            (server().options(options).add_tool(Tool::new("pay", "Pays", pay)).build(), gate)
+        }
+
+        async fn reach(&self, count: usize) {
+            for _ in 0..1000 {
+                if self.0.load(Ordering::Relaxed) == count {
+                    return;
+                }
+                tokio::time::sleep(INTERVAL).await;
+            }
+            panic!("{} payments", self.0.load(Ordering::Relaxed));
+        }
+    }
+
+    fn client(server: &Server) -> Peer {
+        Peer::with(server, Transport::Http, Some("alice"))
+    }
+
+    /// The parameters of the second round.
+    async fn retry(peer: &Peer) -> Value {
+        let params = |more: Value| {
+            let mut params = json!({"name": "pay", "arguments": {}});
+            params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            modern(params, json!({"elicitation": {}}))
+        };
+        let asked = peer.ask("tools/call", params(json!({}))).await;
+        let state = &asked["result"]["requestState"];
+        assert!(state.is_string(), "{asked}");
+        params(json!({"requestState": state, "inputResponses": {"name": accept(json!({"name": "Ada"}))}}))
+    }
+
+    /// The key and the record of the only state that was resumed.
+    async fn only_record(store: &Shared, state: &Value) -> (String, Value) {
+        let keys = store.kept.keys();
+        let mut resumed = keys.into_iter().filter(|key| key.starts_with("resumed/"));
+        let (Some(key), None) = (resumed.next(), resumed.next()) else { panic!("not one record for {state}") };
+        let record = store.kept.get(&key).await.unwrap().unwrap();
+        (key, serde_json::from_str(&record).unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn mrtr_08_a_state_is_served_by_one_worker_at_a_time_and_its_effect_happens_once() {
+        let (store, payments) = (Shared::new(), Payments::default());
+        let ((one, _), (other, gate)) = (payments.worker(&store), payments.worker(&store));
+        let (alice, elsewhere) = (client(&one), client(&other));
+        let retry = retry(&alice).await;
+        alice.request("tools/call", retry.clone());
+        payments.reach(1).await;
+        let refused = elsewhere.ask("tools/call", retry.clone()).await;
+        assert_eq!(refused["error"], json!(RpcError::busy(IN_USE)), "{refused}");
+        // Its connection breaks: the client sends the same again, to the other worker.
+        alice.connection.close();
+        gate.add_permits(1);
+        assert_eq!(text_of(&elsewhere.ask("tools/call", retry.clone()).await), "payment 1");
+        assert_eq!(text_of(&elsewhere.ask("tools/call", retry.clone()).await), "payment 1");
+        let (third, gate) = payments.worker(&store);
+        gate.add_permits(1);
+        assert_eq!(text_of(&client(&third).ask("tools/call", retry).await), "payment 1");
+        assert_eq!(payments.0.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn mrtr_08_the_state_of_a_worker_that_is_gone_is_served_by_another() {
+        let (store, payments) = (Shared::new(), Payments::default());
+        let ((one, _), (other, gate)) = (payments.worker(&store), payments.worker(&store));
+        gate.add_permits(1);
+        let alice = client(&one);
+        let retry = retry(&alice).await;
+        alice.request("tools/call", retry.clone());
+        payments.reach(1).await;
+        // As a worker leaves it that was killed.
+        tokio::time::sleep(INTERVAL).await;
+        let (key, mut record) = only_record(&store, &retry["requestState"]).await;
+        record["worker"] = "killed".into();
+        store.kept.put(&key, &record.to_string(), MINUTE).await.unwrap();
+        store.kept.put("worker/killed/lease", "", MINUTE / 6).await.unwrap();
+        let elsewhere = client(&other);
+        let refused = elsewhere.ask("tools/call", retry.clone()).await;
+        assert_eq!(refused["error"]["data"]["reason"], "busy", "its lease counts: {refused}");
+        tokio::time::sleep(MINUTE / 6).await;
+        assert_eq!(text_of(&elsewhere.ask("tools/call", retry).await), "payment 1");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn mrtr_08_without_its_store_a_server_resumes_nothing() {
+        let (store, payments) = (Shared::new(), Payments::default());
+        let (one, gate) = payments.worker(&store);
+        gate.add_permits(1);
+        let alice = client(&one);
+        let retry = retry(&alice).await;
+        store.store.set_away(true);
+        let refused = alice.ask("tools/call", retry.clone()).await;
+        assert_eq!(refused["error"]["data"]["reason"], "busy", "{refused}");
+        assert_eq!(payments.0.load(Ordering::Relaxed), 0);
+        store.store.set_away(false);
+        tokio::time::sleep(MINUTE / 6).await;
+        assert_eq!(text_of(&alice.ask("tools/call", retry).await), "payment 1");
+    }
 
     const HOUR: Duration = Duration::from_secs(3600);
-    const NOW: Duration = Duration::from_secs(1_000_000);
+
+    async fn hold(
+        resumptions: &Arc<Resumptions>,
+        principal: &str,
+        id: &str,
+    ) -> Result<(Resumption, BTreeMap<String, Value>), RpcError> {
+        let runtime: Arc<dyn Runtime> = Arc::new(TestRuntime);
+        let state = ResumedState { principal: principal.into(), id: id.into(), expires: runtime.unix_time() + HOUR };
+        resumptions.hold(None, &runtime, &state, &Cancellation::default()).await
+    }
 
     /// A request that keeps so many bytes and ends.
-    fn resume(resumptions: &Arc<Resumptions>, principal: &str, id: &str, bytes: usize) {
-        let (resumption, _) = resumptions.begin(principal, id, NOW + HOUR, NOW).unwrap();
+    async fn resume(resumptions: &Arc<Resumptions>, principal: &str, id: &str, bytes: usize) {
+        let (resumption, _) = hold(resumptions, principal, id).await.unwrap();
         resumption.keep("value", &"x".repeat(bytes).into());
     }
 
-    fn has(resumptions: &Resumptions, id: &str) -> bool {
-        resumptions.0.lock().by_id.contains_key(id)
+    async fn kept(resumptions: &Arc<Resumptions>, principal: &str, id: &str) -> usize {
+        hold(resumptions, principal, id).await.unwrap().1.len()
     }
 
-    #[test]
-    fn mrtr_08_the_values_kept_by_one_request_are_found_by_the_next_with_the_same_state() {
+    #[tokio::test(start_paused = true)]
+    async fn mrtr_08_the_values_kept_by_one_request_are_found_by_the_next_with_the_same_state() {
         let resumptions = Arc::<Resumptions>::default();
-        let (first, kept) = resumptions.begin("me", "a", NOW + HOUR, NOW).unwrap();
+        let (first, kept) = hold(&resumptions, "me", "a").await.unwrap();
         assert!(kept.is_empty());
         first.keep("payment", &json!(7));
-        assert!(resumptions.begin("me", "a", NOW + HOUR, NOW).is_err(), "in use");
-        assert!(resumptions.begin("me", "b", NOW + HOUR, NOW).is_ok(), "another state");
+        assert!(hold(&resumptions, "me", "a").await.is_err(), "in use");
+        assert!(hold(&resumptions, "me", "b").await.is_ok(), "another state");
         drop(first);
-        let (_, kept) = resumptions.begin("me", "a", NOW + HOUR, NOW).unwrap();
+        let (_, kept) = hold(&resumptions, "me", "a").await.unwrap();
         assert_eq!(kept, BTreeMap::from([("payment".to_owned(), json!(7))]));
+        assert!(resumptions.held.lock().is_empty());
     }
 
-    #[test]
-    fn records_end_with_their_states_and_at_once_without_values() {
+    #[tokio::test(start_paused = true)]
+    async fn records_end_with_their_states_and_soon_without_values() {
         let resumptions = Arc::<Resumptions>::default();
-        drop(resumptions.begin("me", "empty", NOW + HOUR, NOW).unwrap());
-        assert!(!has(&resumptions, "empty"));
-        resume(&resumptions, "me", "a", 1);
-        drop(resumptions.begin("me", "b", NOW + HOUR * 3, NOW + HOUR * 2).unwrap());
-        let records = resumptions.0.lock();
-        assert_eq!((records.by_id.len(), records.shares.len(), records.bytes), (0, 0, 0));
-    }
-
-    #[test]
-    fn expired_records_of_all_make_room() {
-        let resumptions = Arc::<Resumptions>::default();
-        for number in 0..16 {
-            resume(&resumptions, &format!("p{number}"), &number.to_string(), 1_047_000);
+        drop(hold(&resumptions, "me", "empty").await.unwrap());
+        resume(&resumptions, "me", "a", 1).await;
+        let keys = || resumptions.memory.get().unwrap().keys().len();
+        assert_eq!(keys(), 2);
+        for (time, left) in [(EMPTY, 1), (HOUR, 0)] {
+            tokio::time::sleep(time).await;
+            resumptions.memory.get().unwrap().get("resumed/").await.unwrap();
+            assert_eq!(keys(), left);
         }
-        // As many again after their time.
-        for number in 16..26 {
-            let (one, _) = resumptions.begin("late", &number.to_string(), NOW + HOUR * 3, NOW + HOUR * 2).unwrap();
-            one.keep("value", &"x".repeat(1_047_000).into());
-        }
-        assert!((0..16).all(|number| !has(&resumptions, &number.to_string())));
-        assert!((16..26).all(|number| has(&resumptions, &number.to_string())));
     }
 
-    #[test]
-    fn mrtr_08_a_caller_with_many_records_loses_its_own_oldest_and_no_other_its_own() {
+    #[tokio::test(start_paused = true)]
+    async fn mrtr_08_a_caller_with_many_records_loses_its_own_oldest_and_no_other_its_own() {
         let resumptions = Arc::<Resumptions>::default();
-        let (running, _) = resumptions.begin("greedy", "running", NOW + HOUR, NOW).unwrap();
-        resume(&resumptions, "modest", "payment", 1 << 10);
+        let (running, _) = hold(&resumptions, "greedy", "running").await.unwrap();
+        resume(&resumptions, "modest", "payment", 1 << 10).await;
         for number in 0..40 {
-            resume(&resumptions, "greedy", &number.to_string(), 1 << 20);
+            resume(&resumptions, "greedy", &number.to_string(), 1 << 20).await;
         }
-        assert!(resumptions.0.lock().bytes <= MAX_BYTES);
-        assert!(has(&resumptions, "39") && !has(&resumptions, "0"), "the oldest give way");
-        assert!(has(&resumptions, "running"), "a request in flight keeps its record");
-        assert!(has(&resumptions, "payment"), "another principal keeps its own");
+        running.keep("value", &json!(1));
         drop(running);
+        for (principal, id, count) in
+            [("greedy", "39", 1), ("greedy", "0", 0), ("greedy", "running", 1), ("modest", "payment", 1)]
+        {
+            assert_eq!(kept(&resumptions, principal, id).await, count, "{principal} {id}");
+        }
     }
 }

@@ -7,7 +7,7 @@
 
 use super::{
     request_state::{Binding, Sealer, StateContents},
-    resumptions::{HeldState, Resumption, Resumptions},
+    resumptions::{ResumedState, Resumption},
 };
 use crate::{
     protocol::{RawJson, RpcError, error::code},
@@ -18,7 +18,7 @@ use indexmap::IndexMap;
 use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::collections::BTreeMap;
 
 /// The rounds of one request so far.
 #[derive(Default)]
@@ -40,22 +40,21 @@ struct RoundsState {
     kept: BTreeMap<String, Value>,
     user: Option<Value>,
     noted: IndexMap<String, InputRequest>,
-    /// The state that the request came with, in the record of those that were resumed.
+    /// Holds the sealed state that the request resumes.
     resumption: Option<Resumption>,
 }
 
 impl RequestRounds {
     /// Takes up what an earlier round left: the answers and the sealed state in the parameters
-    /// (MRTR-05).
+    /// (MRTR-05). Returns the state that is to be held, if there is one.
     pub(super) fn resume<'a>(
         &self,
         params: &RawJson,
         sealer: &Sealer,
-        resumptions: &Arc<Resumptions>,
         binding: impl FnOnce() -> Binding<'a>,
-    ) -> Result<(), RpcError> {
+    ) -> Result<Option<ResumedState>, RpcError> {
         if !mentions_rounds(params) {
-            return Ok(());
+            return Ok(None);
         }
         let binding = binding();
         #[derive(Deserialize)]
@@ -68,21 +67,18 @@ impl RequestRounds {
         let wrong = |text: &str| RpcError::invalid_params(format!("{}: {text}", binding.method));
         let retry: Retry<'_> = params.parse().map_err(|_| wrong("the parameters cannot be read"))?;
         let mut state = self.state.lock();
-        let mut asked = None;
+        let (mut asked, mut resumed) = (None, None);
         match retry.state {
             None => {}
             Some(Value::String(sealed)) => {
                 let opened = sealer.open(&sealed, &binding)?;
-                let (resumption, kept) =
-                    resumptions.begin(&binding.principal, &opened.id, opened.expires, binding.now)?;
                 let contents = opened.contents;
                 state.round = contents.round;
                 state.used = contents.answers;
                 state.kept = contents.kept;
-                state.kept.extend(kept);
-                state.resumption = Some(resumption);
                 state.user = contents.user;
                 asked = Some(contents.asked);
+                resumed = Some(ResumedState { principal: binding.principal, id: opened.id, expires: opened.expires });
             }
             Some(_) => return Err(wrong("requestState must be a string")),
         }
@@ -102,29 +98,17 @@ impl RequestRounds {
                 }
             }
         }
-        Ok(())
+        Ok(resumed)
     }
 
-    /// The state that the request came with: its id, its end since 1970, and the values that were
-    /// kept at this process since it was sealed.
-    pub(super) fn resumed(&self) -> Option<(String, Duration, BTreeMap<String, Value>)> {
-        let state = self.state.lock();
-        let resumption = state.resumption.as_ref()?;
-        let (id, expires) = resumption.state();
-        Some((id.to_owned(), expires, resumption.known()))
-    }
-
-    /// Holds that state against other workers, and takes over the values that were kept there.
-    pub(super) fn hold(&self, held: Box<dyn HeldState>, kept: BTreeMap<String, Value>) {
+    /// Holds the state, and takes over the values that were kept since it was sealed.
+    pub(super) fn hold(&self, resumption: Resumption, kept: BTreeMap<String, Value>) {
         let mut state = self.state.lock();
         state.kept.extend(kept);
-        // A request that is over has let go of its state.
-        if let Some(resumption) = &mut state.resumption {
-            resumption.hold(held);
-        }
+        state.resumption = Some(resumption);
     }
 
-    /// Ends the use of the state that the request came with: another request may come with it.
+    /// Lets go of the state that the request resumes: another request may send it.
     pub(super) fn end(&self) {
         let resumption = self.state.lock().resumption.take();
         drop(resumption);

@@ -2,25 +2,23 @@
 //! back.
 
 use super::{
+    active_request::{ActiveRequest, Responder, Routed},
     call::PendingCall,
-    context::{RequestContext, Responder, Route, Routed, Services},
     mapper::{MiddlewareLink, ResultMapper},
     mirrored,
-    resumptions::{IN_USE, LOOK, LOOKS},
-    stored_resumptions::HeldResumption,
+    resumptions::ResumedState,
 };
 use crate::{
     composition::rewriting,
-    engine::{IncomingCall, RequestInfo, later},
-    protocol::{RawJson, RevisionFeature, RpcError, method},
-    race,
+    engine::RequestInfo,
+    protocol::{RawJson, RequestId, RevisionFeature, RpcError, method},
     server::{
-        handlers::{Call, Cancellation, Handler, InputRequired, Outcome},
+        handlers::{Call, Handler, Outcome},
         registry::RegisteredMiddleware,
-        result::{ResultWriter, error_of, pass_result, project_errors, tool_error},
-        session::{Connection, Outbound},
+        result::{ResultWriter, error_of, pass_result, tool_error},
+        session::{OutgoingMessage, ServedRequest},
     },
-    telemetry::{Ambient, RunningOperation},
+    telemetry::{Ambient, OperationEnd},
     turns::{self, Crowded},
 };
 use serde_json::json;
@@ -30,65 +28,70 @@ use std::{
 };
 use tracing::{Span, field};
 
-impl RequestContext {
-    pub(in crate::server) fn begin(
-        connection: &Arc<Connection>,
-        services: &Arc<Services>,
-        route: Route,
-        call: IncomingCall,
-        reply: &Arc<dyn Outbound>,
-        cancellation: Cancellation,
-        operation: Option<Arc<RunningOperation>>,
-    ) {
-        let begin = || Self::new(connection, services, route, call, reply, cancellation, operation.clone()).serve();
-        match &operation {
-            None => begin(),
-            Some(operation) => drop(operation.run(begin)),
-        }
-    }
-
+impl ServedRequest for ActiveRequest {
     fn serve(self: Arc<Self>) {
-        let context = self;
-        let _entered = context.span.enter();
-        context.look_for_tasks();
-        let go_on = |context: &Arc<Self>| {
-            context.when_held(|context| {
-                context.when_open(Responder::Client, |context, responder| {
-                    context.step(0, context.params.clone(), responder);
-                });
-            });
-        };
-        match mirrored::check(&context).and_then(|()| context.resume_rounds()) {
-            Ok(()) => go_on(&context),
-            Err(error) if error.is_busy() => context.when_free(go_on),
-            Err(error) => {
-                context.deliver(Responder::Client, Err(error));
+        let serve = || match mirrored::check(&self).and_then(|()| self.resume_rounds()) {
+            Ok(None) if self.snapshot.hooks.lifespan.is_open() => {
+                self.step(0, self.params.clone(), Responder::Client);
             }
+            Ok(state) => {
+                let later = Arc::clone(&self).serve_later(state, self.params.clone(), Responder::Client);
+                self.connection.runtime().spawn(Box::pin(later));
+            }
+            Err(error) => drop(self.deliver(Responder::Client, Err(error))),
+        };
+        self.look_for_tasks();
+        self.telemetry.run(|| self.span.in_scope(serve));
+    }
+
+    fn respond(&self, id: &RequestId, result: Result<RawJson, RpcError>) {
+        self.telemetry.end(|| OperationEnd::answered(self.method, &result));
+        let outgoing = OutgoingMessage::response(id, result);
+        self.connection.send(&*self.reply, outgoing, (&self.info).into(), self.method);
+    }
+
+    fn cancel(&self, reason: &str) {
+        self.telemetry.end(OperationEnd::cancelled);
+        self.cancellation.cancel(reason);
+        self.reply.send(OutgoingMessage::Abandoned);
+    }
+
+    fn fail(&self, id: &RequestId, error: &RpcError) {
+        let failed = Err(error.clone());
+        self.telemetry.end(|| OperationEnd::answered(self.method, &failed));
+        self.cancellation.cancel(&error.message);
+        self.respond(id, failed);
+    }
+}
+
+impl ActiveRequest {
+    /// Serves a request that has to wait first.
+    pub(super) async fn serve_later(
+        self: Arc<Self>,
+        state: Option<ResumedState>,
+        params: Option<RawJson>,
+        responder: Responder,
+    ) {
+        match self.ready(state).await {
+            Ok(()) => self.telemetry.run(|| self.span.in_scope(|| self.step(0, params, responder))),
+            Err(error) => drop(self.deliver(responder, Err(error))),
         }
     }
 
-    /// Goes on when no other request with the same state is served here: this may be a retry, after
-    /// a connection that broke.
-    fn when_free(self: &Arc<Self>, go_on: impl FnOnce(&Arc<Self>) + Send + 'static) {
-        let context = Arc::clone(self);
-        self.connection.runtime().spawn(Box::pin(async move {
-            let runtime = context.connection.runtime();
-            let mut resumed = Err(RpcError::busy(IN_USE));
-            for _ in 0..LOOKS {
-                let look = runtime.sleep_until(later(runtime.now(), LOOK));
-                if race::unless(context.cancellation.cancelled(), look).await.is_none() {
-                    break;
-                }
-                resumed = context.resume_rounds();
-                if !resumed.as_ref().is_err_and(RpcError::is_busy) {
-                    break;
-                }
-            }
-            match resumed {
-                Ok(()) => context.span.in_scope(|| go_on(&context)),
-                Err(error) => drop(context.deliver(Responder::Client, Err(error))),
-            }
-        }));
+    /// Waits until no other request holds the state, which may be that of a retry after a broken
+    /// connection, and until the lifespan of the server is open.
+    async fn ready(&self, state: Option<ResumedState>) -> Result<(), RpcError> {
+        let runtime = self.connection.runtime();
+        if let Some(state) = state {
+            let (resumptions, stored) = (&self.services.resumptions, self.stored_tasks()?);
+            let (resumption, kept) = resumptions.hold(stored, runtime, &state, &self.cancellation).await?;
+            self.rounds().hold(resumption, kept);
+        }
+        self.snapshot.hooks.lifespan.open(runtime).await.map_err(|error| {
+            let detail = error.detail();
+            tracing::error!(target: "trunkline::server::request", error = detail, "the lifespan of the server could not be opened");
+            RpcError::internal()
+        })
     }
 
     /// The span in which the middleware and the handler of the request run.
@@ -105,61 +108,13 @@ impl RequestContext {
         )
     }
 
-    /// Goes on when no other worker serves a request with the same state.
-    fn when_held(self: &Arc<Self>, go_on: impl FnOnce(&Arc<Self>) + Send + 'static) {
-        let Some((id, expires, known)) = self.rounds().resumed() else { return go_on(self) };
-        let stored = match self.stored_tasks() {
-            Ok(None) => return go_on(self),
-            Ok(Some(stored)) => Arc::clone(stored),
-            Err(error) => {
-                self.deliver(Responder::Client, Err(error));
-                return;
-            }
-        };
-        let context = Arc::clone(self);
-        self.connection.runtime().spawn(Box::pin(async move {
-            match HeldResumption::begin(stored, &id, expires, known).await {
-                Ok((held, kept)) => {
-                    context.rounds().hold(Box::new(held), kept);
-                    context.span.in_scope(|| go_on(&context));
-                }
-                Err(error) => {
-                    context.deliver(Responder::Client, Err(error));
-                }
-            }
-        }));
-    }
-
-    /// Goes on when the lifespan of the server is open, which the first request opens.
-    pub(super) fn when_open(
-        self: &Arc<Self>,
-        responder: Responder,
-        go_on: impl FnOnce(&Arc<Self>, Responder) + Send + 'static,
-    ) {
-        if self.snapshot.hooks.lifespan.is_open() {
-            return go_on(self, responder);
-        }
-        let (context, runtime) = (Arc::clone(self), Arc::clone(self.connection.runtime()));
-        let opening = Arc::clone(&runtime);
-        runtime.spawn(Box::pin(async move {
-            match context.snapshot.hooks.lifespan.open(&opening).await {
-                Ok(()) => context.span.in_scope(|| go_on(&context, responder)),
-                Err(error) => {
-                    let detail = error.detail();
-                    tracing::error!(target: "trunkline::server::request", error = detail, "the lifespan of the server could not be opened");
-                    context.deliver(responder, Err(RpcError::internal()));
-                }
-            }
-        }));
-    }
-
     /// Takes up the rounds that an earlier request left (MRTR-05).
-    fn resume_rounds(&self) -> Result<(), RpcError> {
+    fn resume_rounds(&self) -> Result<Option<ResumedState>, RpcError> {
         match &self.params {
             Some(params) if self.takes_input && self.info.revision.supports(RevisionFeature::InputRequired) => {
-                self.rounds().resume(params, &self.services.sealer, &self.services.resumptions, || self.binding())
+                self.rounds().resume(params, &self.services.sealer, || self.binding())
             }
-            _ => Ok(()),
+            _ => Ok(None),
         }
     }
 
@@ -250,55 +205,9 @@ impl RequestContext {
             tracing::error!(target: "trunkline::server::request", method = self.method, "a handler panicked");
         }
     }
-
-    /// Takes the outcome of a handler. `false`: the request is not wanted any more.
-    pub(super) fn complete(
-        self: &Arc<Self>,
-        mapper: &Arc<dyn ResultMapper>,
-        input: &RawJson,
-        responder: Responder,
-        outcome: Outcome,
-    ) -> bool {
-        if !self.has_receiver() {
-            // A receiver inside, such as middleware, must not wait for ever.
-            if let Responder::Inside(_, take) = responder {
-                take(Err(RpcError::invalid_request("The request was cancelled")));
-            }
-            return false;
-        }
-        // Client requests without an answer decide, whatever the handler returned.
-        let outcome = match Some(()).filter(|()| mapper.may_ask()).and_then(|()| self.rounds().take_noted()) {
-            Some(requests) => Outcome::InputRequired(InputRequired { requests, state: None }),
-            None => project_errors(outcome, self.info.revision, self.takes_input),
-        };
-        match outcome {
-            Outcome::InputRequired(InputRequired { requests, state }) if mapper.may_ask() => {
-                self.require(mapper, input, responder, requests, state)
-            }
-            outcome => {
-                if let Some(step) = mapper.next(self, input, &outcome) {
-                    self.span.in_scope(|| self.follow(|| step, responder));
-                    return true;
-                }
-                if mapper.is_costly(&outcome) {
-                    let (context, mapper, ambient) = (Arc::clone(self), Arc::clone(mapper), Ambient::current());
-                    turns::take(self.connection.runtime(), self.holder(), move |turn| {
-                        let render = || {
-                            let render = |()| mapper.render(context.results(), &context.info, outcome);
-                            context.deliver(responder, turn.map_err(busy).and_then(render))
-                        };
-                        ambient.run(|| context.span.in_scope(render));
-                    });
-                    return true;
-                }
-                let rendered = mapper.render(self.results(), &self.info, outcome);
-                self.deliver(responder, rendered)
-            }
-        }
-    }
 }
 
-fn busy(crowded: Crowded) -> RpcError {
+pub(super) fn busy(crowded: Crowded) -> RpcError {
     RpcError::busy(&crowded.to_string())
 }
 

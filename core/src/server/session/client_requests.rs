@@ -1,14 +1,50 @@
-//! The end of client requests that are no longer wanted, or whose time is over.
+//! Requests to the client: the order in which they are sent, and their end.
 
 use super::{
-    connection::{Connection, LogContext},
+    connection::Connection,
+    observers::LogContext,
     outbound::{Outbound, OutgoingMessage},
 };
-use crate::{protocol::RequestId, server::handlers::ClientRequestError};
+use crate::{protocol::RequestId, runtime::Promise, server::handlers::ClientRequestError, sync::Mutex};
 use std::{
-    sync::{Arc, Weak},
+    collections::HashMap,
+    sync::{Arc, MutexGuard, Weak},
     time::Instant,
 };
+
+/// The requests to the client of one conversation.
+#[derive(Default)]
+pub(in crate::server) struct ClientRequests {
+    /// Held while a request, or the notification that cancels it, is sent: the request leaves first,
+    /// and both leave before the call that they belong to ends.
+    order: Mutex<()>,
+    /// The client's tasks that requests wait for. Each promise is kept when its task changes.
+    tasks: Mutex<HashMap<String, Arc<Promise<()>>>>,
+}
+
+impl ClientRequests {
+    /// Sends of requests and of their cancellations take turns.
+    pub(in crate::server) fn in_order(&self) -> MutexGuard<'_, ()> {
+        self.order.lock()
+    }
+
+    /// Watches a task of the client. The promise is kept when the client reports a change.
+    pub(in crate::server) fn watch_task(&self, id: &str) -> Arc<Promise<()>> {
+        Arc::clone(self.tasks.lock().entry(id.to_owned()).or_default())
+    }
+
+    /// Ends what [`Self::watch_task`] began.
+    pub(in crate::server) fn unwatch_task(&self, id: &str) {
+        self.tasks.lock().remove(id);
+    }
+
+    pub(super) fn task_changed(&self, id: &str) {
+        let change = self.tasks.lock().get(id).cloned();
+        if let Some(change) = change {
+            change.keep(());
+        }
+    }
+}
 
 impl Connection {
     /// Ends the request when its time is over. Progress may have moved the deadline meanwhile. The
@@ -54,13 +90,12 @@ impl Connection {
         error: ClientRequestError,
     ) {
         let on_response = {
-            let _in_order = self.client_requests.lock();
+            let _in_order = self.client_requests().in_order();
             let cancelled = self.conversation().cancel_client_request(id, reason);
             cancelled.map(|(on_response, notification)| {
                 if let Some(reply) = reply {
                     let outgoing = OutgoingMessage::Notification(notification);
-                    self.log_sent(&outgoing, LogContext::default(), "");
-                    reply.send(outgoing);
+                    self.send(reply, outgoing, LogContext::default(), "");
                 }
                 on_response
             })

@@ -12,29 +12,32 @@ mod log_level;
 mod name_room;
 mod names;
 mod notifications;
-mod observed;
+mod observers;
+mod open_requests;
 mod opener;
 mod outbound;
 mod pending;
-mod rehearsal;
 mod server_state;
+mod session_state;
 mod shared;
 mod shared_state;
 mod subscriptions;
+mod test_session;
 
 pub use outbound::{ErrorInfo, Outbound, OutgoingMessage};
-pub use rehearsal::HandlerFailure;
+pub use test_session::HandlerFailure;
 
 pub(crate) use announcements::{Announce, Announcement, Announcer};
 pub(crate) use arriving::Arriving;
 pub(crate) use connection::{Connection, ConversationStart, Origin};
 pub(crate) use pending::PendingNotifications;
-pub(crate) use rehearsal::Rehearsal;
 pub(crate) use shared_state::{SessionChange, SharedState};
+pub(crate) use test_session::TestSession;
 
-pub(super) use connection::Dispatch;
+pub(super) use connection::{Dispatch, Reply, ServedRequest};
 pub(super) use listeners::TaskChange;
 pub(super) use local_mount::LocalMount;
 pub(super) use name_room::client_of;
+pub(super) use observers::RequestTelemetry;
 pub(super) use opener::ConversationOpener;
 pub(super) use server_state::ServerState;

@@ -2,8 +2,9 @@
 //! elicitations, tasks.
 
 use super::{
-    connection::{Connection, LogContext},
+    connection::Connection,
     listeners::{ChangeListener, TaskChange},
+    observers::LogContext,
     outbound::OutgoingMessage,
     pending::{PendingNotifications, changed_method},
     shared_state::SessionChange,
@@ -32,13 +33,13 @@ impl ChangeListener for Connection {
     }
 
     fn wants(&self, uri: &str) -> bool {
-        let mut wanted = self.notifications().resources.lock().set().contains(uri);
+        let mut wanted = self.session().resources.lock().set().contains(uri);
         self.for_subscriptions(|subscription| wanted |= subscription.resources().contains(uri));
         wanted
     }
 
     fn elicitation_complete(&self, id: &str) -> bool {
-        if !self.notifications().elicitations.lock().remove(id) {
+        if !self.session().elicitations.lock().remove(id) {
             return false;
         }
         let params = json!({"elicitationId": id}).to_string();
@@ -64,14 +65,14 @@ impl ChangeListener for Connection {
 impl Connection {
     /// Subscribes the session of a client to a resource.
     pub(in crate::server) fn subscribe_to_resource(&self, uri: &str, client: Option<Arc<str>>) -> Result<(), RpcError> {
-        self.notifications().resources.lock().of(client).insert(uri)?;
+        self.session().resources.lock().of(client).insert(uri)?;
         self.note_change(|| SessionChange::Subscribed(uri.to_owned()));
         Ok(())
     }
 
     pub(in crate::server) fn unsubscribe_from_resource(&self, uri: &str) {
-        self.notifications().resources.lock().remove(uri);
-        self.notifications().pending.lock().resources.remove(uri);
+        self.session().resources.lock().remove(uri);
+        self.session().pending.lock().resources.remove(uri);
         self.note_change(|| SessionChange::Unsubscribed(uri.to_owned()));
     }
 
@@ -79,7 +80,7 @@ impl Connection {
     pub(in crate::server) fn remember_elicitation(self: &Arc<Self>, params: &Value, client: Option<Arc<str>>) {
         if let Some(id) = params.get("elicitationId").and_then(Value::as_str) {
             self.listen();
-            if self.notifications().elicitations.lock().of(client).insert(id).is_err() {
+            if self.session().elicitations.lock().of(client).insert(id).is_err() {
                 tracing::warn!(target: "trunkline::server::session", elicitation = id, "too many elicitations are open: the client is not notified of the end of this one");
             }
         }
@@ -90,7 +91,7 @@ impl Connection {
         if self.is_shared() || self.revision().is_none_or(|revision| revision.supports(RevisionFeature::ResultType)) {
             return false;
         }
-        let notifications = self.notifications();
+        let notifications = self.session();
         let resources = notifications.resources.lock();
         notifications.pending.lock().add_wanted(changes, self.declared(), resources.set())
     }
@@ -104,20 +105,20 @@ impl Connection {
 
     /// Sends what a session missed before it was initialized.
     pub(super) fn send_missed(self: &Arc<Self>) {
-        if !self.notifications().pending.lock().is_empty() {
+        if !self.session().pending.lock().is_empty() {
             self.send_soon();
         }
     }
 
     fn send_soon(self: &Arc<Self>) {
-        if self.notifications().scheduled.swap(true, Ordering::AcqRel) {
+        if self.session().scheduled.swap(true, Ordering::AcqRel) {
             return;
         }
         let connection = Arc::clone(self);
         self.runtime().spawn(Box::pin(async move {
             let at = connection.runtime().now() + COALESCE;
             connection.runtime().sleep_until(at).await;
-            connection.notifications().scheduled.store(false, Ordering::Release);
+            connection.session().scheduled.store(false, Ordering::Release);
             if connection.is_closed() {
                 return;
             }
@@ -134,7 +135,7 @@ impl Connection {
     }
 
     fn send_to_session(&self) {
-        let changes = std::mem::take(&mut *self.notifications().pending.lock());
+        let changes = std::mem::take(&mut *self.session().pending.lock());
         for list in ListSet::ALL {
             if changes.lists.has(list) {
                 self.notify_session(changed_method(list), None);
@@ -148,8 +149,7 @@ impl Connection {
 
     fn notify_session(&self, method: &str, params: Option<&[u8]>) {
         let outgoing = OutgoingMessage::Notification(envelope::encode_notification(method, params));
-        self.log_sent(&outgoing, LogContext::default(), method);
-        self.unrelated().send(outgoing);
+        self.send(&**self.unrelated(), outgoing, LogContext::default(), method);
     }
 }
 

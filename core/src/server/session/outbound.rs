@@ -1,7 +1,7 @@
 //! Where a server's messages go: the pipe, or the HTTP exchange that a message belongs to.
 
 use crate::{
-    protocol::{RawJson, RpcError, envelope},
+    protocol::{RawJson, RequestId, RpcError, envelope},
     server::handlers::Arrival,
 };
 use bytes::Bytes;
@@ -40,7 +40,7 @@ pub struct ErrorInfo {
 
 impl OutgoingMessage {
     /// An error response.
-    pub(crate) fn error(id: Option<&crate::protocol::RequestId>, error: &RpcError, refused: bool) -> Self {
+    pub(crate) fn error(id: Option<&RequestId>, error: &RpcError, refused: bool) -> Self {
         let failure = Some(ErrorInfo { code: error.code, refused, busy: error.is_busy() });
         Self::Response { message: envelope::encode_error(id, error), failure }
     }
@@ -50,6 +50,14 @@ impl OutgoingMessage {
         match self {
             Self::Response { message, .. } | Self::Notification(message) | Self::Request(message) => Some(message),
             Self::Abandoned => None,
+        }
+    }
+
+    /// The response to a request.
+    pub(crate) fn response(id: &RequestId, result: Result<RawJson, RpcError>) -> Self {
+        match result {
+            Ok(result) => Self::result(envelope::encode_result(id, result.as_bytes())),
+            Err(error) => Self::error(Some(id), &error, false),
         }
     }
 

@@ -1,16 +1,11 @@
 //! Notifications that belong to no request, until they are sent.
 
-use super::{name_room::NameRoom, names::Names};
 use crate::{
     protocol::method,
     server::registry::{Category, ListSet},
-    sync::Mutex,
 };
 use serde::{Deserialize, Serialize};
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, atomic::AtomicBool},
-};
+use std::collections::BTreeSet;
 
 /// Changes whose notifications were not sent yet.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -47,28 +42,6 @@ impl PendingNotifications {
         self.lists = self.lists.with(wanted.lists);
         self.resources.extend(wanted.resources);
         any
-    }
-}
-
-/// The subscriptions of a session of the legacy era, and its notifications that are still to be
-/// sent.
-pub(super) struct SessionNotifications {
-    /// Resources that the session subscribed to.
-    pub(super) resources: Mutex<Names>,
-    /// Elicitations by URL that this client was sent (ELI-28).
-    pub(super) elicitations: Mutex<Names>,
-    pub(super) pending: Mutex<PendingNotifications>,
-    pub(super) scheduled: AtomicBool,
-}
-
-impl SessionNotifications {
-    pub(super) fn new(room: &Arc<NameRoom>) -> Self {
-        Self {
-            resources: Mutex::new(Names::new(room)),
-            elicitations: Mutex::new(Names::new(room)),
-            pending: Mutex::default(),
-            scheduled: AtomicBool::new(false),
-        }
     }
 }
 

@@ -18,23 +18,23 @@ impl Connection {
     /// tells the processes apart.
     pub(crate) fn share(&self, prefix: &str) {
         self.conversation().begin_ids_with(prefix);
-        let _ = self.own_changes().set(OwnChanges::default());
+        let _ = self.session().own_changes.set(OwnChanges::default());
     }
 
     /// Returns whether other processes serve this session too.
     pub(super) fn is_shared(&self) -> bool {
-        self.own_changes().get().is_some()
+        self.session().own_changes.get().is_some()
     }
 
     /// The state of the session, if a handshake has opened one.
     pub(crate) fn shared_state(&self) -> Option<SharedState> {
         let terms = self.conversation().terms()?.clone();
-        let resources = self.notifications().resources.lock().set().clone();
+        let resources = self.session().resources.lock().set().clone();
         Some(SharedState {
             terms,
             declared: self.declared(),
             initialized: self.is_initialized(),
-            log_level: self.log_level().get(),
+            log_level: self.session().log_level.get(),
             resources,
         })
     }
@@ -42,14 +42,14 @@ impl Connection {
     /// Goes on with a session that was opened elsewhere, or takes over what has changed there.
     pub(crate) fn restore(self: &Arc<Self>, state: &SharedState) {
         self.conversation().restore(state.terms.clone());
-        self.declare(state.declared);
+        let _ = self.session().declared.set(state.declared);
         self.listen();
         self.count_session();
         if state.initialized {
             self.apply(&SessionChange::Initialized);
         }
         self.apply(&SessionChange::LogLevel(state.log_level));
-        let mut resources = self.notifications().resources.lock();
+        let mut resources = self.session().resources.lock();
         resources.retain(&state.resources);
         // Within the bounds: they were when they were kept.
         state.resources.iter().for_each(|uri| resources.adopt(uri));
@@ -58,36 +58,36 @@ impl Connection {
     /// Takes over a change that another process made.
     pub(crate) fn apply(&self, change: &SessionChange) {
         match change {
-            SessionChange::Initialized => self.initialized().store(true, Ordering::Release),
-            SessionChange::LogLevel(level) => self.log_level().set(*level),
-            SessionChange::Subscribed(uri) => self.notifications().resources.lock().adopt(uri),
+            SessionChange::Initialized => self.session().initialized.store(true, Ordering::Release),
+            SessionChange::LogLevel(level) => self.session().log_level.set(*level),
+            SessionChange::Subscribed(uri) => self.session().resources.lock().adopt(uri),
             SessionChange::Unsubscribed(uri) => {
-                self.notifications().resources.lock().remove(uri);
+                self.session().resources.lock().remove(uri);
             }
         }
     }
 
     /// Sets the least severe level that the client wants.
     pub(in crate::server) fn set_log_level(&self, level: LoggingLevel) {
-        self.log_level().set(level);
+        self.session().log_level.set(level);
         self.note_change(|| SessionChange::LogLevel(level));
     }
 
     /// Notes a change for the other processes, if there may be any.
     pub(super) fn note_change(&self, change: impl FnOnce() -> SessionChange) {
-        if let Some(changes) = self.own_changes().get() {
+        if let Some(changes) = self.session().own_changes.get() {
             changes.lock().push(change());
         }
     }
 
     /// The changes that the other processes do not know yet.
     pub(crate) fn take_changes(&self) -> Vec<SessionChange> {
-        self.own_changes().get().map(|changes| std::mem::take(&mut *changes.lock())).unwrap_or_default()
+        self.session().own_changes.get().map(|changes| std::mem::take(&mut *changes.lock())).unwrap_or_default()
     }
 
     /// Puts changes back that could not be told.
     pub(crate) fn return_changes(&self, mut untold: Vec<SessionChange>) {
-        if let Some(changes) = self.own_changes().get() {
+        if let Some(changes) = self.session().own_changes.get() {
             let mut changes = changes.lock();
             untold.append(&mut changes);
             *changes = untold;
@@ -98,7 +98,7 @@ impl Connection {
     /// stream of a shared session is read from its log, so they are not queued here.
     pub(crate) fn notifications_of(&self, changes: &PendingNotifications) -> Vec<Bytes> {
         let mut wanted = PendingNotifications::default();
-        wanted.add_wanted(changes, self.declared(), self.notifications().resources.lock().set());
+        wanted.add_wanted(changes, self.declared(), self.session().resources.lock().set());
         let lists = ListSet::ALL.into_iter().filter(|list| wanted.lists.has(*list));
         let of_lists = lists.map(|list| envelope::encode_notification(changed_method(list), None));
         let of_resources = wanted.resources.iter().map(|uri| {
@@ -111,12 +111,12 @@ impl Connection {
     /// Returns whether the client of this session asked for any of the changes.
     pub(crate) fn is_told_of(&self, changes: &PendingNotifications) -> bool {
         let mut wanted = PendingNotifications::default();
-        wanted.add_wanted(changes, self.declared(), self.notifications().resources.lock().set())
+        wanted.add_wanted(changes, self.declared(), self.session().resources.lock().set())
     }
 
     /// The notifications of everything that the client of this session asked for, as messages.
     pub(crate) fn all_notifications(&self) -> Vec<Bytes> {
-        let resources = self.notifications().resources.lock().set().clone();
+        let resources = self.session().resources.lock().set().clone();
         self.notifications_of(&PendingNotifications { lists: self.declared(), resources })
     }
 }

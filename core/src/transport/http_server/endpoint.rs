@@ -30,7 +30,7 @@ use crate::{
     store::{StoreError, StoreErrorKind},
     wire_log::Transport,
 };
-use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use http_body::Body;
 use std::{sync::Arc, time::Duration};
 
@@ -59,21 +59,7 @@ struct PostedMessage<'a> {
 }
 
 impl EndpointState {
-    pub(super) async fn endpoint<B: Body>(
-        self: &Arc<Self>,
-        request: HttpRequest,
-        body: B,
-        caller: &Caller,
-    ) -> Result<Response<HttpBody>, Rejection> {
-        match *request.method() {
-            Method::POST => self.post(request, body, caller).await,
-            Method::GET => self.get(request.headers(), caller).await,
-            Method::DELETE => self.delete(request.headers(), caller).await,
-            _ => Ok(method_not_allowed("Send messages with POST", !self.stateless)),
-        }
-    }
-
-    async fn post<B: Body>(
+    pub(super) async fn post<B: Body>(
         self: &Arc<Self>,
         request: HttpRequest,
         body: B,
@@ -381,7 +367,11 @@ impl EndpointState {
 
     /// Opens the stream of a session's unrelated messages (HTTP-30..33), or any stream again where
     /// it broke (HTTP-38).
-    async fn get(self: &Arc<Self>, headers: &HeaderMap, caller: &Caller) -> Result<Response<HttpBody>, Rejection> {
+    pub(super) async fn get(
+        self: &Arc<Self>,
+        headers: &HeaderMap,
+        caller: &Caller,
+    ) -> Result<Response<HttpBody>, Rejection> {
         let Some(session) = self.named_session(headers, caller).await else {
             return Ok(method_not_allowed("Only a session has a stream: send messages with POST", !self.stateless));
         };
@@ -427,7 +417,7 @@ impl EndpointState {
         Ok(reply::stream(events(reader)))
     }
 
-    async fn delete(&self, headers: &HeaderMap, caller: &Caller) -> Result<Response<HttpBody>, Rejection> {
+    pub(super) async fn delete(&self, headers: &HeaderMap, caller: &Caller) -> Result<Response<HttpBody>, Rejection> {
         let Some(id) = session_id(headers).filter(|_| !self.stateless) else {
             return Ok(method_not_allowed("There is no session to end", !self.stateless));
         };

@@ -17,7 +17,7 @@ use super::{
     rate::RateLimit,
     readers::BodyReaders,
     replay_room::ReplayRoom,
-    reply::{empty, rejected},
+    reply::{empty, method_not_allowed, rejected},
     session::{HttpSession, SessionTable},
     state::EndpointState,
     workers::Workers,
@@ -326,7 +326,10 @@ impl EndpointState {
         match place {
             Purpose::SseStream => self.sse_stream(&request, &caller),
             Purpose::SseMessages => self.sse_message(request, body, &caller).await,
-            _ => self.endpoint(request, body, &caller).await,
+            _ if parts.method == Method::POST => self.post(request, body, &caller).await,
+            _ if parts.method == Method::GET => self.get(&parts.headers, &caller).await,
+            _ if parts.method == Method::DELETE => self.delete(&parts.headers, &caller).await,
+            _ => Ok(method_not_allowed("Send messages with POST", !self.stateless)),
         }
     }
 

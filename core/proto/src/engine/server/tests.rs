@@ -1,7 +1,10 @@
 //! The server's side of a conversation, message by message, without any transport.
 
 use super::*;
-use crate::{engine::legacy::MAX_KEPT, protocol::envelope::Frame};
+use crate::{
+    engine::legacy::MAX_KEPT,
+    protocol::envelope::{Frame, Message},
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
@@ -24,7 +27,15 @@ fn message(value: &Value) -> Message {
 }
 
 fn receive(conversation: &mut Conversation, value: Value) -> Received<&'static str, &'static str> {
-    conversation.receive(Instant::now(), message(&value), None, "reply")
+    take_in(conversation, message(&value), "reply")
+}
+
+fn take_in<T, U>(conversation: &mut ServerConversation<T, U>, message: Message, attached: T) -> Received<T, U> {
+    match message {
+        Message::Request(request) => conversation.request(request, None, None, attached),
+        Message::Notification(notification) => conversation.notification(Instant::now(), &notification),
+        Message::Response(response) => conversation.response(response),
+    }
 }
 
 /// The decision about a message, in a few words.
@@ -40,7 +51,7 @@ fn fate(conversation: &mut Conversation, value: Value) -> String {
         }
         Received::Answered(..) => "answered".into(),
         Received::TaskChanged(id) => format!("changed {id}"),
-        Received::Nothing(_) => "nothing".into(),
+        Received::Waits(_) | Received::Initialized | Received::Nothing(_) => "nothing".into(),
     }
 }
 
@@ -530,7 +541,7 @@ proptest! {
                         _ => None,
                     };
                     let attached = id.clone().unwrap_or(RequestId::Integer(-1));
-                    match conversation.receive(Instant::now(), message, None, attached) {
+                    match take_in(&mut conversation, message, attached) {
                         Received::Initialize(answered, _) | Received::Pong(answered) => prop_assert_eq!(Some(answered), id),
                         Received::Refuse(refusal) => {
                             prop_assert!(refusal.id.is_some());
@@ -556,7 +567,10 @@ proptest! {
                             }
                         }
                         Received::Answered((), _) => prop_assert!(false, "nothing was asked"),
-                        Received::Nothing(_) | Received::TaskChanged(_) => waiting.extend(id),
+                        Received::Waits(waits) => waiting.push(waits),
+                        Received::Initialized | Received::Nothing(_) | Received::TaskChanged(_) => {
+                            prop_assert_eq!(id, None);
+                        }
                     }
                 }
                 Happening::IsAnswered(index) => {

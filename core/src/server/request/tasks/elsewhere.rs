@@ -10,7 +10,7 @@ use crate::{
     protocol::{RawJson, RevisionFeature, RpcError},
     race,
     runtime::BoxedTask,
-    server::request::context::{RequestContext, Routed},
+    server::request::active_request::{ActiveRequest, Routed},
 };
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -134,16 +134,16 @@ impl StoredTasks {
     }
 }
 
-fn shown(context: &RequestContext, record: &TaskRecord) -> RawJson {
+fn shown(context: &ActiveRequest, record: &TaskRecord) -> RawJson {
     record.to_result(context.results(), context.info.revision)
 }
 
-fn seal(context: &RequestContext, result: Value) -> RawJson {
+fn seal(context: &ActiveRequest, result: Value) -> RawJson {
     context.results().seal_object(result, context.info.revision)
 }
 
 /// Answers when the store has, unless nobody waits any more.
-fn later(work: impl FnOnce(Arc<RequestContext>) -> BoxedTask<Result<RawJson, RpcError>> + Send + 'static) -> Routed {
+fn later(work: impl FnOnce(Arc<ActiveRequest>) -> BoxedTask<Result<RawJson, RpcError>> + Send + 'static) -> Routed {
     Routed::Deferred(Box::new(move |context, responder| {
         let context = Arc::clone(context);
         let runtime = Arc::clone(context.connection.runtime());

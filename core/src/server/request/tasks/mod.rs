@@ -16,6 +16,7 @@ mod task;
 pub(in crate::server) use elsewhere::{TaskElsewhere, shown_at_end};
 pub(in crate::server) use starting::{Mode, mode, visible_tasks};
 pub(in crate::server) use stored::StoredTasks;
+pub(in crate::server::request) use stored::principal_key;
 pub(in crate::server) use table::Tasks;
 pub(in crate::server) use task::{Task, TaskOwner};
 

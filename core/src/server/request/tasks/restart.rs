@@ -16,7 +16,7 @@ use crate::{
     runtime::Promise,
     server::{
         handlers::{Arrival, RestartedTask, TaskRun},
-        request::context::RequestContext,
+        request::active_request::ActiveRequest,
         session::{Outbound, OutgoingMessage},
     },
     store::{Store as _, StoreError},
@@ -49,7 +49,7 @@ pub(super) struct TaskRequest {
 }
 
 impl TaskRequest {
-    pub(super) fn of(context: &RequestContext) -> Self {
+    pub(super) fn of(context: &ActiveRequest) -> Self {
         let in_session = Task::is_core(context.info.revision);
         Self {
             params: context.request_params().cloned(),

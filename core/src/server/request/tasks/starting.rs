@@ -12,7 +12,7 @@ use crate::{
     server::{
         handlers::{Arrival, RestartedTask, TaskRun},
         registry::{TaskSupport, ToolTasks},
-        request::context::{RequestContext, Responder},
+        request::active_request::{ActiveRequest, Responder},
     },
 };
 use serde::Deserialize;
@@ -33,7 +33,7 @@ pub(in crate::server) enum Mode {
 
 /// Way in which a call of this tool runs for this client.
 pub(in crate::server) fn mode(
-    context: &RequestContext,
+    context: &ActiveRequest,
     tool: &str,
     tasks: ToolTasks,
     params: &RawJson,
@@ -60,7 +60,7 @@ pub(in crate::server) fn mode(
 }
 
 /// 2025-11-25: the client decides, as far as the tool lets it.
-fn core_mode(context: &RequestContext, tool: &str, support: TaskSupport, params: &RawJson) -> Result<Mode, RpcError> {
+fn core_mode(context: &ActiveRequest, tool: &str, support: TaskSupport, params: &RawJson) -> Result<Mode, RpcError> {
     #[derive(Deserialize)]
     struct Augmented {
         task: Option<Value>,
@@ -105,7 +105,7 @@ pub(in crate::server) fn visible_tasks(
     Ok(ids)
 }
 
-impl RequestContext {
+impl ActiveRequest {
     /// From here on the request is a task, which gets the result: by the first responder of the
     /// answer. The second responder, which waited for it, gets the task instead. `restarts`: it is
     /// run again whenever its process ends.

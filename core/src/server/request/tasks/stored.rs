@@ -74,10 +74,15 @@ fn inbox(worker: &str) -> String {
     format!("worker/{worker}/tasks")
 }
 
-/// The ids of a principal's tasks. Principals may be as long and as strange as an issuer likes, and
-/// none may choose one that shares its list with another.
+/// The ids of a principal's tasks.
 fn list(principal: &str) -> String {
-    format!("tasks-of/{}", URL_SAFE_NO_PAD.encode(Sha256::digest(principal)))
+    format!("tasks-of/{}", principal_key(principal))
+}
+
+/// A principal as a part of a key. Issuers choose principals, which may have any length and any
+/// characters.
+pub(in crate::server::request) fn principal_key(principal: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(principal))
 }
 
 fn is_id(text: &str) -> bool {

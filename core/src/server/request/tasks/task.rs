@@ -9,7 +9,7 @@ use crate::{
     server::{
         handlers::{Answer, Cancellation, ClientRequestError, InputRequest, TaskRun},
         request::{
-            context::{RequestContext, Responder},
+            active_request::{ActiveRequest, Responder},
             keys::unused_key,
         },
         result::ResultWriter,
@@ -98,7 +98,7 @@ struct OpenInputRequest {
 }
 
 struct Fetcher {
-    context: Arc<RequestContext>,
+    context: Arc<ActiveRequest>,
     responder: Responder,
 }
 
@@ -429,7 +429,7 @@ impl Task {
     }
 
     /// Answers `tasks/result` as soon as the task is over.
-    pub(in crate::server) fn fetch(self: &Arc<Self>, context: &Arc<RequestContext>, responder: Responder) {
+    pub(in crate::server) fn fetch(self: &Arc<Self>, context: &Arc<ActiveRequest>, responder: Responder) {
         {
             let mut state = self.state.lock();
             if !state.is_told {
@@ -449,7 +449,7 @@ impl Task {
         context.deliver(responder, self.payload());
     }
 
-    fn forget_fetcher(&self, gone: &Weak<RequestContext>) {
+    fn forget_fetcher(&self, gone: &Weak<ActiveRequest>) {
         // Dropped with no lock held.
         let _gone = {
             let fetchers = &mut self.state.lock().fetchers;
@@ -506,7 +506,7 @@ impl Task {
         let (context, open_requests) = {
             let mut state = self.state.lock();
             let is_open = |fetcher: &&Fetcher| {
-                let RequestContext { connection, reply, cancellation, .. } = &*fetcher.context;
+                let ActiveRequest { connection, reply, cancellation, .. } = &*fetcher.context;
                 !connection.is_closed() && reply.can_ask() && !cancellation.is_cancelled()
             };
             let way_back = state.fetchers.iter().find(is_open);

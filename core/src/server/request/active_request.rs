@@ -1,5 +1,4 @@
-//! The context of one request: its client, its snapshot of the registry, and the messages that
-//! belong to it.
+//! An active request: its client, its snapshot of the registry, and the messages that belong to it.
 
 use super::{
     mapper::ResultMapper,
@@ -18,9 +17,8 @@ use crate::{
         handlers::{Arrival, Cancellation, ResultCallback, Vars},
         registry::{RegisteredMount, Snapshot},
         result::ResultWriter,
-        session::{Connection, ConversationOpener, Outbound, OutgoingMessage, ServerState, client_of},
+        session::{Connection, ConversationOpener, OutgoingMessage, Reply, RequestTelemetry, ServerState, client_of},
     },
-    telemetry::RunningOperation,
 };
 use serde_json::{Value, json};
 use std::{
@@ -33,7 +31,7 @@ use std::{
 use tracing::Span;
 
 /// A request that is being served. One request sees one snapshot of the registry.
-pub(in crate::server) struct RequestContext {
+pub(in crate::server) struct ActiveRequest {
     pub(in crate::server) connection: Arc<Connection>,
     pub(in crate::server) services: Arc<Services>,
     pub(in crate::server) key: CallKey,
@@ -48,10 +46,9 @@ pub(in crate::server) struct RequestContext {
     pub(super) params: Option<RawJson>,
     pub(in crate::server) info: RequestInfo,
     pub(in crate::server) snapshot: Arc<Snapshot>,
-    pub(in crate::server) reply: Arc<dyn Outbound>,
+    pub(in crate::server) reply: Reply,
     pub(super) cancellation: Cancellation,
-    /// Its telemetry, if it is observed.
-    pub(super) operation: Option<Arc<RunningOperation>>,
+    pub(super) telemetry: RequestTelemetry,
     own_rounds: RequestRounds,
     own_vars: Vars,
     /// The span of the request, within that of its caller.
@@ -66,7 +63,7 @@ pub(in crate::server) struct RequestContext {
 
 /// The place of a request in a mounted server.
 pub(super) struct Within {
-    pub(super) outer: Arc<RequestContext>,
+    pub(super) outer: Arc<ActiveRequest>,
     pub(super) mount: Arc<RegisteredMount>,
 }
 
@@ -109,7 +106,7 @@ impl Services {
 }
 
 /// The function of a method.
-pub(in crate::server) type Route = fn(&RequestContext, Option<&RawJson>) -> Result<Routed, RpcError>;
+pub(in crate::server) type Route = fn(&ActiveRequest, Option<&RawJson>) -> Result<Routed, RpcError>;
 
 /// The next step of a request: a handler, or the result already.
 pub(in crate::server) enum Routed {
@@ -124,7 +121,7 @@ pub(in crate::server) enum Routed {
 }
 
 /// Answers a request at some time.
-pub(in crate::server) type Deferred = Box<dyn FnOnce(&Arc<RequestContext>, Responder) + Send>;
+pub(in crate::server) type Deferred = Box<dyn FnOnce(&Arc<ActiveRequest>, Responder) + Send>;
 
 /// The receiver of a result.
 pub(in crate::server) enum Responder {
@@ -134,7 +131,7 @@ pub(in crate::server) enum Responder {
     Inside(CallScope, ResultCallback),
 }
 
-/// The surroundings of a call within its request.
+/// The context of a call within its request.
 #[derive(Clone, Default)]
 pub(in crate::server) struct CallScope {
     /// In the host of a binding: the middleware around the call, or else the sender of the request.
@@ -144,8 +141,8 @@ pub(in crate::server) struct CallScope {
 }
 
 impl Responder {
-    /// The surroundings of the call whose result it takes.
-    pub(in crate::server) fn scope(&self, context: &RequestContext) -> CallScope {
+    /// The context of the call whose result it takes.
+    pub(in crate::server) fn scope(&self, context: &ActiveRequest) -> CallScope {
         match self {
             Self::Client => CallScope { cause: context.cause(), info: None },
             Self::Inside(scope, _) => scope.clone(),
@@ -153,18 +150,16 @@ impl Responder {
     }
 }
 
-impl RequestContext {
-    pub(super) fn new(
+impl ActiveRequest {
+    pub(in crate::server) fn new(
         connection: &Arc<Connection>,
         services: &Arc<Services>,
         route: Route,
         call: IncomingCall,
-        reply: &Arc<dyn Outbound>,
-        cancellation: Cancellation,
-        operation: Option<Arc<RunningOperation>>,
+        reply: Reply,
     ) -> Arc<Self> {
-        let parent = reply.arrival().map_or_else(Span::none, |arrival| arrival.span.clone());
-        let mut context = Self {
+        let telemetry = RequestTelemetry::begin(connection, &call, &reply);
+        let mut request = Self {
             connection: Arc::clone(connection),
             services: Arc::clone(services),
             key: call.key,
@@ -176,9 +171,9 @@ impl RequestContext {
             params: call.params,
             info: call.info,
             snapshot: connection.server().snapshot(),
-            reply: Arc::clone(reply),
-            cancellation,
-            operation,
+            reply,
+            cancellation: Cancellation::default(),
+            telemetry,
             own_rounds: RequestRounds::default(),
             own_vars: Vars::default(),
             span: Span::none(),
@@ -187,8 +182,11 @@ impl RequestContext {
             own_task: OnceLock::new(),
             within: None,
         };
-        context.span = parent.in_scope(|| context.new_span());
-        Arc::new(context)
+        let parent = request.reply.arrival().map_or_else(Span::none, |arrival| arrival.span.clone());
+        let mut span = Span::none();
+        request.telemetry.run(|| span = parent.in_scope(|| request.new_span()));
+        request.span = span;
+        Arc::new(request)
     }
 
     /// The same request in a server that is mounted in this one: with that server's features and
@@ -208,7 +206,7 @@ impl RequestContext {
             snapshot,
             reply: Arc::clone(&self.reply),
             cancellation: self.cancellation.clone(),
-            operation: self.operation.clone(),
+            telemetry: self.telemetry.clone(),
             own_rounds: RequestRounds::default(),
             own_vars: Vars::default(),
             span: self.span.clone(),
@@ -383,7 +381,7 @@ impl RequestContext {
             // LOG-04: only clients that ask get any.
             self.info.log_level.is_some_and(|least| level >= least)
         } else {
-            self.connection.log_level().wants(level)
+            self.connection.session().log_level.wants(level)
         };
         // LOG-01: without a session it is not declared.
         let wanted = wanted && !self.connection.is_stateless();
@@ -411,14 +409,12 @@ impl RequestContext {
         };
         let params = serde_json::to_vec(&params).unwrap_or_default();
         let outgoing = OutgoingMessage::Notification(envelope::encode_notification(method, Some(&params)));
-        self.connection.log_sent(&outgoing, (&self.info).into(), method);
-        reply.send(outgoing);
+        self.connection.send(&**reply, outgoing, (&self.info).into(), method);
     }
 
     /// Sends a message on the request's own stream.
     pub(super) fn send(&self, outgoing: OutgoingMessage, method: &str) {
-        self.connection.log_sent(&outgoing, (&self.info).into(), method);
-        self.reply.send(outgoing);
+        self.connection.send(&*self.reply, outgoing, (&self.info).into(), method);
     }
 
     /// Returns whether the result of a part of the chain can still be of use: middleware around a
@@ -443,7 +439,7 @@ impl RequestContext {
                 self.rounds().end();
                 let runtime = &**self.connection.runtime();
                 self.span.in_scope(|| self.outermost().record.end(runtime, self.method, &self.id, &result));
-                self.connection.answer(self.key, &self.reply, result, &self.info, self.method)
+                self.connection.answer(self.key, result)
             }
             Responder::Inside(_, take) => {
                 take(result);

@@ -1,9 +1,9 @@
-//! A conversation of a test: the failures that its client would only find in a log.
+//! Test sessions: they record failures that a client would only find in the server's log.
 
 use crate::{server::handlers::ToolError, sync::Mutex};
 use std::sync::Arc;
 
-/// The failures that are kept at most; later ones are in the log only.
+/// Most failures that are recorded; later ones are in the log only.
 const MAX_FAILURES: usize = 1_000;
 
 /// A handler that failed without a text for its client: an internal error or a panic.
@@ -18,17 +18,17 @@ pub struct HandlerFailure {
 
 /// A conversation of a test. Handlers that ask its client run again from the top on every revision.
 #[derive(Debug, Default)]
-pub(crate) struct Rehearsal(Mutex<Vec<HandlerFailure>>);
+pub(crate) struct TestSession(Mutex<Vec<HandlerFailure>>);
 
-impl Rehearsal {
-    pub(in crate::server) fn note(&self, name: &str, error: &Arc<ToolError>) {
+impl TestSession {
+    pub(super) fn note(&self, name: &str, error: &Arc<ToolError>) {
         let mut failures = self.0.lock();
         if failures.len() < MAX_FAILURES {
             failures.push(HandlerFailure { name: name.to_owned(), error: Arc::clone(error) });
         }
     }
 
-    /// The failures so far, which are forgotten.
+    /// Takes the failures recorded so far.
     pub(crate) fn take_failures(&self) -> Vec<HandlerFailure> {
         std::mem::take(&mut *self.0.lock())
     }

@@ -1,0 +1,288 @@
+//! Observers of a conversation: telemetry, the wire log and the test session. All are optional;
+//! code that serves requests reaches them through [`Connection::observers`] only.
+
+use super::{
+    connection::{Connection, Queued, Reply},
+    outbound::{Outbound, OutgoingMessage},
+    test_session::TestSession,
+};
+use crate::{
+    engine::{IncomingCall, Received, RequestInfo},
+    protocol::{
+        RawJson, Revision, RpcError, TraceContext,
+        envelope::{Message, Request},
+        method::{self, MessageKind, Method, Sender},
+    },
+    runtime::Runtime,
+    server::handlers::{ResponseCallback, ToolError},
+    telemetry::{NetworkFacts, ObservedSession, OperationEnd, OperationKind, OperationStart, RunningOperation},
+    wire_log::{Direction, MessageInfo, Side},
+};
+use std::{
+    sync::{Arc, OnceLock, Weak},
+    time::{Duration, Instant},
+};
+
+/// Replaces a method that the protocol does not define: clients could send any name.
+const OTHER: &str = "_OTHER";
+
+/// State of the observers of one conversation.
+pub(super) struct ObserverState {
+    has_wire_log: bool,
+    test_session: OnceLock<Arc<TestSession>>,
+    /// When the session was opened, if it is observed.
+    session_began: OnceLock<Instant>,
+}
+
+impl ObserverState {
+    pub(super) fn new(runtime: &dyn Runtime) -> Self {
+        let has_wire_log = runtime.wire_log().is_some();
+        Self { has_wire_log, test_session: OnceLock::new(), session_began: OnceLock::new() }
+    }
+}
+
+/// The observers of one conversation, of which at least one is on.
+#[derive(Clone, Copy)]
+pub(in crate::server) struct Observers<'a>(&'a Connection);
+
+/// A message as it arrived.
+pub(super) struct ObservedMessage {
+    message: Message,
+    /// Since the Unix epoch.
+    began_at: Duration,
+    began: Instant,
+}
+
+impl ObservedMessage {
+    /// The method of a request.
+    pub(super) fn method(&self) -> &str {
+        match &self.message {
+            Message::Request(request) => &request.method,
+            _ => "",
+        }
+    }
+}
+
+/// The revision and capabilities that govern a recorded message.
+#[derive(Clone, Copy, Default)]
+pub(in crate::server) struct LogContext<'a> {
+    /// `None`: that of the session.
+    revision: Option<Revision>,
+    client_capabilities: Option<&'a RawJson>,
+}
+
+impl<'a> From<&'a RequestInfo> for LogContext<'a> {
+    fn from(info: &'a RequestInfo) -> Self {
+        Self { revision: Some(info.revision), client_capabilities: Some(&info.client_capabilities) }
+    }
+}
+
+impl From<Revision> for LogContext<'_> {
+    fn from(revision: Revision) -> Self {
+        Self { revision: Some(revision), client_capabilities: None }
+    }
+}
+
+impl Connection {
+    /// The observers, unless all are off.
+    pub(in crate::server) fn observers(&self) -> Option<Observers<'_>> {
+        let state = self.observer_state();
+        let is_observed =
+            state.has_wire_log || self.server().telemetry().is_some() || state.test_session.get().is_some();
+        is_observed.then_some(Observers(self))
+    }
+
+    /// Adds a test session, before the first message.
+    pub(crate) fn observe_in(&self, test_session: &Arc<TestSession>) {
+        let _ = self.observer_state().test_session.set(Arc::clone(test_session));
+    }
+
+    /// Returns whether handlers that ask the client run again from the top on every revision.
+    pub(in crate::server) fn reruns_handlers(&self) -> bool {
+        self.server().options().rerun_handlers || self.observer_state().test_session.get().is_some()
+    }
+
+    /// Sends a message.
+    pub(in crate::server) fn send(
+        &self,
+        reply: &dyn Outbound,
+        outgoing: OutgoingMessage,
+        context: LogContext<'_>,
+        method: &str,
+    ) {
+        if let Some(observers) = self.observers() {
+            observers.sent(&outgoing, context, method);
+        }
+        reply.send(outgoing);
+    }
+}
+
+impl<'a> Observers<'a> {
+    /// A message has arrived.
+    pub(super) fn arrived(self, message: &Message) -> ObservedMessage {
+        let runtime = self.0.runtime();
+        ObservedMessage { message: message.clone(), began_at: runtime.unix_time(), began: runtime.now() }
+    }
+
+    /// The engine has decided about a message.
+    pub(super) fn received(self, observed: &ObservedMessage, received: &Received<Queued, ResponseCallback>) {
+        let Some(log) = self.0.runtime().wire_log() else { return };
+        let (revision, client_capabilities) = match received {
+            Received::Call(call, _) => (Some(call.info.revision), Some(&call.info.client_capabilities)),
+            Received::Initialize(_, revision) => (Some(*revision), None),
+            _ => (self.0.revision(), None),
+        };
+        let refused = matches!(received, Received::Refuse(_));
+        let (side, direction, transport) = (Side::Server, Direction::Received, self.0.transport());
+        log.message(
+            &MessageInfo { side, direction, transport, revision, client_capabilities, method: None, refused },
+            &observed.message,
+        );
+    }
+
+    /// The conversation itself has answered a request.
+    pub(super) fn answered(
+        self,
+        observed: &ObservedMessage,
+        revision: Option<Revision>,
+        reply: &Reply,
+        answer: &Result<RawJson, RpcError>,
+    ) {
+        let (Message::Request(request), Some(telemetry)) = (&observed.message, self.0.server().telemetry()) else {
+            return;
+        };
+        let Request { id, method, params } = request;
+        let known = Revision::ALL
+            .iter()
+            .rev()
+            .find_map(|revision| Method::find(method, MessageKind::Request, Sender::Client, *revision));
+        let name = known.map_or(OTHER, |method| method.name);
+        if name == method::INITIALIZE && answer.is_ok() {
+            let _ = self.0.observer_state().session_began.set(observed.began);
+        }
+        let (facts, meta) = (self.facts(revision, reply), TraceContext::of_params(params.as_ref()));
+        let parent = if meta.is_empty() { parent(None, reply) } else { meta };
+        let start =
+            OperationStart::new(OperationKind::Server, name, params.as_ref(), Some(id), facts, observed.began_at);
+        if let Some(running) = RunningOperation::begin(telemetry, self.0.runtime(), start.with_parent(parent)) {
+            running.end(OperationEnd::answered(name, answer));
+        }
+    }
+
+    /// A call begins.
+    fn begin(self, call: &IncomingCall, reply: &Reply) -> Option<Arc<RunningOperation>> {
+        let (telemetry, runtime) = (self.0.server().telemetry()?, self.0.runtime());
+        let facts = self.facts(Some(call.info.revision), reply);
+        let (method, params) = (call.method.name, call.params.as_ref());
+        let start =
+            OperationStart::new(OperationKind::Server, method, params, Some(&call.id), facts, runtime.unix_time());
+        let start = start.with_parent(parent(call.info.meta.as_ref(), reply));
+        RunningOperation::begin(telemetry, runtime, start).map(Arc::new)
+    }
+
+    /// A request to the client begins.
+    pub(in crate::server) fn asking(self, start: impl FnOnce() -> OperationStart) -> Option<RunningOperation> {
+        RunningOperation::begin(self.0.server().telemetry()?, self.0.runtime(), start())
+    }
+
+    /// A handler has failed without a text for its client.
+    pub(in crate::server) fn failed(self, name: &str, error: &Arc<ToolError>) {
+        if let Some(test_session) = self.0.observer_state().test_session.get() {
+            test_session.note(name, error);
+        }
+    }
+
+    /// The session has ended.
+    pub(super) fn session_ended(self) {
+        let (Some(began), Some(telemetry)) = (self.0.observer_state().session_began.get(), self.0.server().telemetry())
+        else {
+            return;
+        };
+        let (transport, revision) = (Some(self.0.transport()), self.0.revision());
+        let facts = NetworkFacts { transport, revision, ..NetworkFacts::default() };
+        let duration = self.0.runtime().now().saturating_duration_since(*began);
+        telemetry.session_ended(ObservedSession::new(OperationKind::Server, facts, None, duration));
+    }
+
+    fn sent(self, outgoing: &OutgoingMessage, context: LogContext<'_>, method: &str) {
+        let Some(log) = self.0.runtime().wire_log() else { return };
+        let (text, refused) = match outgoing {
+            OutgoingMessage::Response { message, failure } => (message, failure.is_some_and(|failure| failure.refused)),
+            OutgoingMessage::Notification(message) | OutgoingMessage::Request(message) => (message, false),
+            OutgoingMessage::Abandoned => return,
+        };
+        let LogContext { revision, client_capabilities } = context;
+        let revision = revision.or_else(|| self.0.revision());
+        let (side, direction, transport) = (Side::Server, Direction::Sent, self.0.transport());
+        let method = Some(method);
+        log.text(&MessageInfo { side, direction, transport, revision, client_capabilities, method, refused }, text);
+    }
+
+    fn facts(self, revision: Option<Revision>, reply: &Reply) -> NetworkFacts {
+        let stateless = self.0.is_stateless();
+        let facts = reply.arrival().map(|arrival| arrival.transmission(stateless)).unwrap_or_default();
+        NetworkFacts { transport: Some(self.0.transport()), revision, ..facts }
+    }
+}
+
+/// The telemetry of one call. Empty if it is not observed.
+#[derive(Clone)]
+pub(in crate::server) struct RequestTelemetry(Option<Arc<RunningOperation>>);
+
+impl RequestTelemetry {
+    pub(in crate::server) fn begin(connection: &Connection, call: &IncomingCall, reply: &Reply) -> Self {
+        Self(connection.observers().and_then(|observers| observers.begin(call, reply)))
+    }
+
+    /// Runs a part of the call.
+    pub(in crate::server) fn run(&self, work: impl FnOnce()) {
+        match &self.0 {
+            None => work(),
+            Some(operation) => {
+                operation.run(work);
+            }
+        }
+    }
+
+    /// Ends it; only the first end counts.
+    pub(in crate::server) fn end(&self, end: impl FnOnce() -> OperationEnd) {
+        if let Some(operation) = &self.0 {
+            operation.end(end());
+        }
+    }
+
+    pub(in crate::server) fn operation(&self) -> Option<&RunningOperation> {
+        self.0.as_deref()
+    }
+}
+
+/// The trace context of a request: that of its `_meta`, or else of the headers of the HTTP request
+/// that brought it.
+fn parent(meta: Option<&RawJson>, reply: &Reply) -> TraceContext {
+    let context = meta.map(TraceContext::of_meta).unwrap_or_default();
+    if context.traceparent.is_some() {
+        context
+    } else {
+        reply.arrival().map_or(context, |arrival| arrival.trace_context())
+    }
+}
+
+/// The stream of a subscription, whose notifications are observed.
+pub(super) struct ObservedStream {
+    pub(super) connection: Weak<Connection>,
+    pub(super) client_capabilities: RawJson,
+    pub(super) reply: Reply,
+}
+
+impl Outbound for ObservedStream {
+    fn send(&self, outgoing: OutgoingMessage) {
+        let context =
+            LogContext { revision: Some(Revision::LATEST), client_capabilities: Some(&self.client_capabilities) };
+        match self.connection.upgrade() {
+            Some(connection) if matches!(outgoing, OutgoingMessage::Notification(_)) => {
+                connection.send(&*self.reply, outgoing, context, "");
+            }
+            _ => self.reply.send(outgoing),
+        }
+    }
+}
