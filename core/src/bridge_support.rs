@@ -23,7 +23,7 @@ pub use crate::transport::{
     closing::{Closing, Deadline},
     http_server::{
         fed_body::{BodyFeed, FedBody},
-        mounted::{Exchange, MountedListener},
+        mounted_listener::{Exchange, MountedListener},
     },
     memory::MemoryConnector,
     signals::EndingSignals,

@@ -57,6 +57,6 @@ pub(crate) use lifespan::LifespanUse;
 pub(crate) use registry::{ListSet, MountSource, Offers, RemoteServer, ToolTasks};
 pub(crate) use server::WeakServer;
 pub(crate) use session::{
-    Announce, Announcement, Announcer, Arriving, Connection, ConversationStart, Origin, PendingNotifications,
+    Announce, Announcement, Announcer, ArrivalReply, Connection, ConversationStart, Origin, PendingNotifications,
     SessionChange, SharedState, TestSession,
 };

@@ -37,12 +37,12 @@ struct Kept {
     bytes: usize,
     max_bytes: usize,
     /// The entries of each group, if entries are evicted.
-    groups: Option<HashMap<String, Group>>,
+    groups: Option<HashMap<String, EntryGroup>>,
 }
 
 /// The entries whose keys are equal up to the last slash.
 #[derive(Default)]
-struct Group {
+struct EntryGroup {
     bytes: usize,
     ends: BTreeSet<(Instant, String)>,
 }
@@ -76,7 +76,7 @@ impl ProcessStore {
         Self::new_with(runtime, max_bytes, Some(HashMap::new()))
     }
 
-    fn new_with(runtime: Arc<dyn Runtime>, max_bytes: usize, groups: Option<HashMap<String, Group>>) -> Self {
+    fn new_with(runtime: Arc<dyn Runtime>, max_bytes: usize, groups: Option<HashMap<String, EntryGroup>>) -> Self {
         let (by_key, ends) = (HashMap::new(), BTreeSet::new());
         let kept = Kept { by_key, ends, position: 0, bytes: 0, max_bytes, groups };
         Self { runtime, kept: Arc::new(Mutex::new(kept)), waiting: Arc::default() }

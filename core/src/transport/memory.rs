@@ -6,7 +6,7 @@ use crate::{
     protocol::{RequestId, Revision, envelope::Frame},
     runtime::{BoxedTask, Runtime},
     server::{
-        Arrival, Arriving, Connection, ConversationStart, Origin, Outbound, OutgoingMessage, Server, TestSession,
+        Arrival, ArrivalReply, Connection, ConversationStart, Origin, Outbound, OutgoingMessage, Server, TestSession,
     },
     wire_log::Transport,
 };
@@ -57,7 +57,7 @@ impl Connector for MemoryConnector {
         self.runtime.spawn(Box::pin(async move {
             while let Some(LinkMessage { bytes, caller, .. }) = from_client.recv().await {
                 let reply = match caller {
-                    Some(caller) => Arriving::way(Arc::clone(&out), Arrival::within(caller.span, caller.cause)),
+                    Some(caller) => ArrivalReply::channel(Arc::clone(&out), Arrival::within(caller.span, caller.cause)),
                     None => Arc::clone(&out),
                 };
                 if let Err(refusal) = served.receive(Frame::parse(&bytes, bounds), None, &reply) {

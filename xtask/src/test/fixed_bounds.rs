@@ -14,7 +14,7 @@ const HEADING: &str = "### Fixed bounds";
 type Constant = (&'static str, &'static str);
 
 const HTTP: &str = "core/src/transport/http_server";
-const NAMES: &str = "core/src/server/session/names.rs";
+const NAMES: &str = "core/src/server/session/client_names.rs";
 const BOUNDS: &str = "core/proto/src/protocol/schema/bounds.rs";
 const PATTERN: &str = "core/proto/src/protocol/schema/pattern.rs";
 const PAGES: &str = "core/src/client/calls/whole_lists.rs";
@@ -42,7 +42,7 @@ const ROWS: [(&str, &[Constant]); 33] = [
     ("messages above 64 KiB parsed and validated concurrently", &[SMALL_BODY]),
     ("calls in a batch", &[]),
     ("an access token", &[("core/src/auth/presented.rs", "MAX_TOKEN")]),
-    ("tokens waiting for a verifier", &[("asked_tokens.rs", "MAX")]),
+    ("tokens waiting for a verifier", &[("pending_tokens.rs", "MAX")]),
     ("a verifier", &[("authorization.rs", "DEADLINE")]),
     (
         "the keys of an issuer",
@@ -62,7 +62,7 @@ const ROWS: [(&str, &[Constant]); 33] = [
     ("entries of the store `memory:`", &[("core/src/store/memory.rs", "MAX_BYTES")]),
     ("a Redis entry when read", &[("core/src/transport/store/redis.rs", "MAX_READ")]),
     ("callers with separate rate limits", &[("rate.rs", "MAX_BUCKETS")]),
-    ("concurrent requests to a server in a web framework", &[("mounted.rs", "MAX_EXCHANGES")]),
+    ("concurrent requests to a server in a web framework", &[("mounted_listener.rs", "MAX_EXCHANGES")]),
 ];
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {

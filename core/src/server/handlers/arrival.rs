@@ -15,7 +15,7 @@ pub struct Arrival {
     pub(crate) http: Option<HttpRequest>,
     /// The one whose shares it takes; see the transport.
     #[cfg(feature = "http-server")]
-    sharer: Option<Arc<str>>,
+    rate_limit_key: Option<Arc<str>>,
     /// The span within which the caller sent it.
     pub(crate) span: Span,
     /// The caller in the host of a binding.
@@ -68,16 +68,16 @@ impl Arrival {
 
     /// The same, whose shares are of that name.
     #[cfg(feature = "http-server")]
-    pub(crate) fn of(self, sharer: Option<Arc<str>>) -> Self {
-        Self { sharer, ..self }
+    pub(crate) fn of(self, rate_limit_key: Option<Arc<str>>) -> Self {
+        Self { rate_limit_key, ..self }
     }
 }
 
 #[cfg(feature = "http-server")]
 impl Arrival {
     /// The name of the one whose shares it takes.
-    pub(crate) fn sharer(&self) -> Option<&Arc<str>> {
-        self.sharer.as_ref()
+    pub(crate) fn rate_limit_key(&self) -> Option<&Arc<str>> {
+        self.rate_limit_key.as_ref()
     }
 
     /// The trace context in the headers of the HTTP request.
@@ -101,7 +101,7 @@ impl Arrival {
 #[cfg(not(feature = "http-server"))]
 impl Arrival {
     /// Without HTTP nobody is known by an address.
-    pub(crate) fn sharer(&self) -> Option<&Arc<str>> {
+    pub(crate) fn rate_limit_key(&self) -> Option<&Arc<str>> {
         None
     }
 
@@ -122,7 +122,7 @@ impl Default for Arrival {
             #[cfg(feature = "http-server")]
             http: None,
             #[cfg(feature = "http-server")]
-            sharer: None,
+            rate_limit_key: None,
             span: Span::none(),
             cause: None,
             restarted: Mutex::default(),

@@ -1,6 +1,6 @@
 //! `completion/complete`, up to the handler.
 
-use super::{access, mounted};
+use super::{access, mount_routes};
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, RpcError},
@@ -142,7 +142,7 @@ fn of_mount(
     };
     let (mount, own) = found;
     let sent = !registered && mount.offers().completions;
-    sent.then(|| mounted::completion(mount, params, member, &own))
+    sent.then(|| mount_routes::completion(mount, params, member, &own))
 }
 
 fn unknown(reference: &CompletionTarget) -> RpcError {

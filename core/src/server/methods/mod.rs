@@ -6,7 +6,7 @@ mod discover;
 mod lists;
 mod logging;
 mod merging;
-mod mounted;
+mod mount_routes;
 mod pages;
 mod prompts;
 mod requests;

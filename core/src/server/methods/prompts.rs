@@ -1,6 +1,6 @@
 //! `prompts/get`, up to the handler.
 
-use super::{access, lists, mounted};
+use super::{access, lists, mount_routes};
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, RpcError},
@@ -30,7 +30,7 @@ pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<R
     let params: GetParams<'_> =
         raw.read().map_err(|problem| RpcError::invalid_params(format!("prompts/get: {problem}")))?;
     let Some(prompt) = context.snapshot.prompts.get(&params.name) else {
-        if let Some(routed) = mounted::by_name(&context.snapshot, Category::Prompts, &params.name, raw) {
+        if let Some(routed) = mount_routes::by_name(&context.snapshot, Category::Prompts, &params.name, raw) {
             return routed;
         }
         let mapper = ProvidedPrompt::at(0, &params.name, &context.snapshot)

@@ -1,6 +1,6 @@
 //! `resources/read` and subscriptions to single resources, up to the handler.
 
-use super::{access, lists, mounted};
+use super::{access, lists, mount_routes};
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, RpcError, uri},
@@ -48,7 +48,7 @@ fn read_by_template(context: &ActiveRequest, raw: &RawJson, uri: &str, from: usi
     };
     let found = context.snapshot.templates.iter().enumerate().skip(from).find_map(matching);
     let Some((position, template, variables)) = found else {
-        if let Some(routed) = mounted::by_uri(&context.snapshot, uri, raw) {
+        if let Some(routed) = mount_routes::by_uri(&context.snapshot, uri, raw) {
             return routed;
         }
         let mapper = ResourceRead::provided(0, uri, &context.snapshot)

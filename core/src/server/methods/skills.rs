@@ -2,7 +2,7 @@
 
 use super::{
     merging::MergedPage,
-    mounted,
+    mount_routes,
     pages::{self, Position},
 };
 use crate::{
@@ -116,7 +116,7 @@ fn children(context: &ActiveRequest, uri: &str) -> BTreeMap<String, Value> {
 /// The way of a request for a URI that a mounted server with skills may have.
 fn of_mount(context: &ActiveRequest, uri: &str, params: Option<&RawJson>) -> Option<Result<Routed, RpcError>> {
     let (mount, _) = context.snapshot.mount_of_uri(uri)?;
-    if mount.offers().skills { mounted::by_uri(&context.snapshot, uri, params?) } else { None }
+    if mount.offers().skills { mount_routes::by_uri(&context.snapshot, uri, params?) } else { None }
 }
 
 fn check_offered(context: &ActiveRequest) -> Result<(), RpcError> {

@@ -1,6 +1,6 @@
 //! `tools/call`, up to the handler.
 
-use super::{access, lists, mounted};
+use super::{access, lists, mount_routes};
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, RevisionFeature, RpcError},
@@ -25,7 +25,7 @@ pub(super) fn call(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
         raw.read().map_err(|problem| RpcError::invalid_params(format!("tools/call: {problem}")))?;
     let arguments = params.arguments.map_or_else(RawJson::empty_object, |text| RawJson::slice_of(raw.buffer(), text));
     let Some(tool) = snapshot.tools.get(&params.name) else {
-        if let Some(routed) = mounted::by_name(snapshot, Category::Tools, &params.name, raw) {
+        if let Some(routed) = mount_routes::by_name(snapshot, Category::Tools, &params.name, raw) {
             return routed;
         }
         let mapper = ProvidedTool::at(0, &params.name, snapshot).ok_or_else(|| unknown(&params.name))?;

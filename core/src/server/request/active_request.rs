@@ -158,7 +158,7 @@ impl ActiveRequest {
         call: IncomingCall,
         reply: Reply,
     ) -> Arc<Self> {
-        let telemetry = RequestTelemetry::begin(connection, &call, &reply);
+        let telemetry = connection.begin_telemetry(&call, &reply);
         let mut request = Self {
             connection: Arc::clone(connection),
             services: Arc::clone(services),
@@ -306,7 +306,7 @@ impl ActiveRequest {
     pub(in crate::server) fn holder(&self) -> Holder {
         match self.info.principal() {
             principal if !principal.is_empty() => Holder::Principal(principal),
-            _ => match self.reply.arrival().and_then(Arrival::sharer) {
+            _ => match self.reply.arrival().and_then(Arrival::rate_limit_key) {
                 Some(address) => Holder::Address(Arc::clone(address)),
                 None => Holder::Conversation(self.connection.number()),
             },

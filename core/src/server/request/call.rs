@@ -4,8 +4,8 @@
 use super::{
     active_request::{ActiveRequest, CallScope, Responder},
     client_request::raw,
-    keys::RequestKeys,
     mapper::ResultMapper,
+    request_keys::RequestKeys,
     serve::busy,
     time_limit::TimeLimit,
 };

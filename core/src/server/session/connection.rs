@@ -2,13 +2,13 @@
 
 use super::{
     batch::BatchReply,
-    client_requests::ClientRequests,
+    client_names::Names,
+    client_request_state::ClientRequestState,
+    conversation_observers::{LogContext, ObservedMessage, ObservedStream, ObserverState},
     listeners::ChangeListener,
-    name_room::client_of,
-    names::Names,
-    observers::{LogContext, ObservedMessage, ObservedStream, ObserverState, RequestTelemetry},
-    open_requests::OpenRequests,
-    outbound::{Outbound, OutgoingMessage},
+    name_budget::client_of,
+    open_requests::{OpenRequests, Queued, Reply, ServedRequest},
+    outbound::OutgoingMessage,
     server_state::ServerState,
     session_state::SessionState,
     shared_state::SessionChange,
@@ -30,7 +30,7 @@ use crate::{
         registry::ListSet,
     },
     sync::Mutex,
-    telemetry::{LoadShare, OperationEnd},
+    telemetry::OperationEnd,
     wire_log::Transport,
 };
 use std::{
@@ -80,27 +80,6 @@ pub(in crate::server) trait Dispatch: Send + Sync + 'static {
     fn connection_closed(&self, number: u64, ends_tasks: bool);
 }
 
-/// An active request, as its conversation sees it.
-pub(in crate::server) trait ServedRequest: Send + Sync {
-    /// Serves it. Its result goes to [`Connection::answer`].
-    fn serve(self: Arc<Self>);
-
-    /// Sends the response.
-    fn respond(&self, id: &RequestId, result: Result<RawJson, RpcError>);
-
-    /// Cancels it, without a response.
-    fn cancel(&self, reason: &str);
-
-    /// Responds with an error in place of the handler, which is cancelled first: its requests to
-    /// the client end before the call.
-    fn fail(&self, id: &RequestId, error: &RpcError);
-}
-
-pub(in crate::server) type Reply = Arc<dyn Outbound>;
-
-/// The reply channel of a call that has not started, and its count as a waiting call.
-pub(in crate::server) type Queued = (Reply, LoadShare);
-
 /// A conversation. Transports give it frames; it sends answers where the frame came from.
 pub(crate) struct Connection {
     server: Arc<ServerState>,
@@ -113,7 +92,7 @@ pub(crate) struct Connection {
     unrelated: Reply,
     conversation: Mutex<ServerConversation<Queued, ResponseCallback>>,
     requests: OpenRequests,
-    client_requests: ClientRequests,
+    client_requests: ClientRequestState,
     session: SessionState,
     observer_state: ObserverState,
     closed: AtomicBool,
@@ -137,7 +116,7 @@ impl Connection {
         Arc::new(Self {
             number: server.next_number(),
             conversation: Mutex::new(conversation),
-            session: SessionState::new(server.names_of_clients()),
+            session: SessionState::new(server.name_budget()),
             observer_state: ObserverState::new(&*runtime),
             server,
             dispatch,
@@ -147,7 +126,7 @@ impl Connection {
             origin,
             unrelated,
             requests: OpenRequests::default(),
-            client_requests: ClientRequests::default(),
+            client_requests: ClientRequestState::default(),
             closed: AtomicBool::new(false),
         })
     }
@@ -200,7 +179,7 @@ impl Connection {
         &self.session
     }
 
-    pub(in crate::server) fn client_requests(&self) -> &ClientRequests {
+    pub(in crate::server) fn client_requests(&self) -> &ClientRequestState {
         &self.client_requests
     }
 
@@ -417,7 +396,7 @@ impl Connection {
 
     /// Opens a stream of change notifications.
     fn subscribe(self: &Arc<Self>, call: IncomingCall, reply: Reply) {
-        let telemetry = RequestTelemetry::begin(self, &call, &reply);
+        let telemetry = self.begin_telemetry(&call, &reply);
         let IncomingCall { key, id, method, params, info } = call;
         self.listen();
         let client_capabilities = info.client_capabilities.clone();
@@ -428,7 +407,7 @@ impl Connection {
         });
         let offered = self.server.snapshot().offered();
         let names = || {
-            let mut names = Names::new(self.server.names_of_clients());
+            let mut names = Names::new(self.server.name_budget());
             names.of(client_of(&info, &reply));
             names
         };

@@ -1,18 +1,19 @@
 //! Conversations: one client on a pipe, in an HTTP session, or in a single HTTP exchange.
 
 mod announcements;
-mod arriving;
+mod arrival_reply;
 mod batch;
 mod capabilities;
+mod client_names;
+mod client_request_state;
 mod client_requests;
 mod connection;
+mod conversation_observers;
 mod listeners;
 mod local_mount;
 mod log_level;
-mod name_room;
-mod names;
+mod name_budget;
 mod notifications;
-mod observers;
 mod open_requests;
 mod opener;
 mod outbound;
@@ -28,16 +29,16 @@ pub use outbound::{ErrorInfo, Outbound, OutgoingMessage};
 pub use test_session::HandlerFailure;
 
 pub(crate) use announcements::{Announce, Announcement, Announcer};
-pub(crate) use arriving::Arriving;
+pub(crate) use arrival_reply::ArrivalReply;
 pub(crate) use connection::{Connection, ConversationStart, Origin};
 pub(crate) use pending::PendingNotifications;
 pub(crate) use shared_state::{SessionChange, SharedState};
 pub(crate) use test_session::TestSession;
 
-pub(super) use connection::{Dispatch, Reply, ServedRequest};
+pub(super) use connection::Dispatch;
 pub(super) use listeners::TaskChange;
 pub(super) use local_mount::LocalMount;
-pub(super) use name_room::client_of;
-pub(super) use observers::RequestTelemetry;
+pub(super) use name_budget::client_of;
+pub(super) use open_requests::{Reply, RequestTelemetry, ServedRequest};
 pub(super) use opener::ConversationOpener;
 pub(super) use server_state::ServerState;

@@ -3,8 +3,8 @@
 
 use super::{
     connection::Connection,
+    conversation_observers::LogContext,
     listeners::{ChangeListener, TaskChange},
-    observers::LogContext,
     outbound::OutgoingMessage,
     pending::{PendingNotifications, changed_method},
     shared_state::SessionChange,

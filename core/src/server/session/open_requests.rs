@@ -1,13 +1,66 @@
 //! The requests of one conversation that are being served.
 
-use super::{connection::ServedRequest, observers::RequestTelemetry, subscriptions::OpenSubscription};
-use crate::{engine::CallKey, sync::Mutex, telemetry::LoadShare};
+use super::{outbound::Outbound, subscriptions::OpenSubscription};
+use crate::{
+    engine::CallKey,
+    protocol::{RawJson, RequestId, RpcError},
+    sync::Mutex,
+    telemetry::{LoadShare, OperationEnd, RunningOperation},
+};
 use std::{
     collections::HashMap,
     future::poll_fn,
     sync::{Arc, atomic::AtomicUsize},
     task::{Poll, Waker},
 };
+
+/// An active request, as its conversation sees it.
+pub(in crate::server) trait ServedRequest: Send + Sync {
+    /// Serves it. Its result goes to `Connection::answer`.
+    fn serve(self: Arc<Self>);
+
+    /// Sends the response.
+    fn respond(&self, id: &RequestId, result: Result<RawJson, RpcError>);
+
+    /// Cancels it, without a response.
+    fn cancel(&self, reason: &str);
+
+    /// Responds with an error in place of the handler, which is cancelled first: its requests to
+    /// the client end before the call.
+    fn fail(&self, id: &RequestId, error: &RpcError);
+}
+
+pub(in crate::server) type Reply = Arc<dyn Outbound>;
+
+/// The reply channel of a call that has not started, and its count as a waiting call.
+pub(in crate::server) type Queued = (Reply, LoadShare);
+
+/// The telemetry of one call. Empty if it is not observed.
+#[derive(Clone)]
+pub(in crate::server) struct RequestTelemetry(pub(super) Option<Arc<RunningOperation>>);
+
+impl RequestTelemetry {
+    /// Runs a part of the call.
+    pub(in crate::server) fn run(&self, work: impl FnOnce()) {
+        match &self.0 {
+            None => work(),
+            Some(operation) => {
+                operation.run(work);
+            }
+        }
+    }
+
+    /// Ends it; only the first end counts.
+    pub(in crate::server) fn end(&self, end: impl FnOnce() -> OperationEnd) {
+        if let Some(operation) = &self.0 {
+            operation.end(end());
+        }
+    }
+
+    pub(in crate::server) fn operation(&self) -> Option<&RunningOperation> {
+        self.0.as_deref()
+    }
+}
 
 /// Calls, each with its count as a running call.
 type RunningCalls = HashMap<CallKey, (Arc<dyn ServedRequest>, LoadShare)>;

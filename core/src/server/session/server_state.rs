@@ -1,6 +1,6 @@
 //! The state of a server, as its conversations and their requests share it.
 
-use super::{capabilities::capabilities, listeners::Listeners, name_room::NameRoom, pending::PendingNotifications};
+use super::{capabilities::capabilities, listeners::Listeners, name_budget::NameBudget, pending::PendingNotifications};
 use crate::{
     protocol::{Revision, method::Method},
     runtime::Runtime,
@@ -30,7 +30,7 @@ pub(in crate::server) struct ServerState {
     /// Held while the registry is changed; readers never wait for it.
     edit: Mutex<()>,
     listeners: Listeners,
-    names: Arc<NameRoom>,
+    names: Arc<NameBudget>,
     next_number: AtomicU64,
     telemetry: OnceLock<Arc<dyn Telemetry>>,
     load: Arc<ServerLoad>,
@@ -55,7 +55,7 @@ impl ServerState {
         Self {
             instructions,
             results: ResultWriter::new(info, options.cache, options.debug),
-            names: NameRoom::new(options.max_subscription_bytes),
+            names: NameBudget::new(options.max_subscription_bytes),
             telemetry: options.telemetry_receiver.clone().map_or_else(OnceLock::new, OnceLock::from),
             options,
             load,
@@ -107,7 +107,7 @@ impl ServerState {
     }
 
     /// The room for the names that clients subscribe to.
-    pub(super) fn names_of_clients(&self) -> &Arc<NameRoom> {
+    pub(super) fn name_budget(&self) -> &Arc<NameBudget> {
         &self.names
     }
 

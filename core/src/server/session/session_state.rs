@@ -1,7 +1,8 @@
 //! The state of a session of the legacy era.
 
 use super::{
-    log_level::SessionLevel, name_room::NameRoom, names::Names, pending::PendingNotifications, shared_state::OwnChanges,
+    client_names::Names, log_level::SessionLevel, name_budget::NameBudget, pending::PendingNotifications,
+    shared_state::OwnChanges,
 };
 use crate::{server::registry::ListSet, sync::Mutex, telemetry::LoadShare};
 use std::sync::{Arc, OnceLock, atomic::AtomicBool};
@@ -28,13 +29,13 @@ pub(in crate::server) struct SessionState {
 }
 
 impl SessionState {
-    pub(super) fn new(room: &Arc<NameRoom>) -> Self {
+    pub(super) fn new(budget: &Arc<NameBudget>) -> Self {
         Self {
             initialized: AtomicBool::new(false),
             declared: OnceLock::new(),
             log_level: SessionLevel::default(),
-            resources: Mutex::new(Names::new(room)),
-            elicitations: Mutex::new(Names::new(room)),
+            resources: Mutex::new(Names::new(budget)),
+            elicitations: Mutex::new(Names::new(budget)),
             pending: Mutex::default(),
             scheduled: AtomicBool::new(false),
             listening: AtomicBool::new(false),

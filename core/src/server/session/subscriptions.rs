@@ -1,7 +1,7 @@
 //! `subscriptions/listen` (2026-07-28): streams of change notifications that clients opt in to.
 
 use super::{
-    names::Names,
+    client_names::Names,
     outbound::{Outbound, OutgoingMessage},
     pending::{PendingNotifications, changed_method},
 };

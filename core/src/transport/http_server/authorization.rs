@@ -3,12 +3,12 @@
 
 use super::{
     access_log::RefusalLog,
-    asked_tokens::AskedTokens,
     body::HttpBody,
     forwarded::{TrustedProxy, address_of_client},
     options::HttpOptions,
+    pending_tokens::PendingTokens,
     reply,
-    used_proofs::UsedProofs,
+    shared_proofs::SharedProofs,
 };
 use crate::{
     auth::{self, Authorization, AuthorizationRefused, Identity, PresentingRequest, Refusal, Scheme},
@@ -34,23 +34,23 @@ const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 pub(super) struct AccessControl {
     authorization: Option<Authorization>,
     /// Tokens that a verifier is asked about.
-    asked: AskedTokens,
+    asked: PendingTokens,
     proxies: Vec<TrustedProxy>,
     /// A web framework brings the requests.
     mounted: bool,
     refusals: RefusalLog,
-    proofs: UsedProofs,
+    proofs: SharedProofs,
 }
 
 impl AccessControl {
     pub(super) fn of(options: &HttpOptions, mounted: bool, server: &Server, runtime: &Arc<dyn Runtime>) -> Self {
         Self {
             authorization: options.auth.clone(),
-            asked: AskedTokens::default(),
+            asked: PendingTokens::default(),
             proxies: options.trusted_proxies.clone(),
             mounted,
             refusals: RefusalLog::default(),
-            proofs: UsedProofs::of(server, runtime),
+            proofs: SharedProofs::of(server, runtime),
         }
     }
 
@@ -283,11 +283,11 @@ mod tests {
         let authorization = Authorization::new(options, Arc::new(verifier)).unwrap();
         let access = AccessControl {
             authorization: Some(authorization),
-            asked: AskedTokens::new(max),
+            asked: PendingTokens::new(max),
             proxies: Vec::new(),
             mounted: false,
             refusals: RefusalLog::default(),
-            proofs: UsedProofs::of_process(),
+            proofs: SharedProofs::of_process(),
         };
         (access, kept)
     }

@@ -11,7 +11,7 @@ use super::{
     session::{HttpSession, SessionTable},
     state::EndpointState,
     stream::{self, Stream, StreamKind, StreamReader},
-    workers::{SharedSession, StreamPlace, Workers},
+    workers::{SharedSession, StreamPosition, Workers},
 };
 use crate::{
     engine::Mirror,
@@ -50,7 +50,7 @@ struct PostedMessage<'a> {
     request: HttpRequest,
     caller: &'a Caller,
     /// The one whose shares it takes.
-    sharer: Option<Arc<str>>,
+    rate_limit_key: Option<Arc<str>>,
     accepts: Accepts,
     frame: Frame,
     permit: Permit,
@@ -78,9 +78,9 @@ impl EndpointState {
             true => None,
             false => self.named_session(headers, caller).await.transpose()?.and(session_id(headers)),
         };
-        let sharer = self.sharer(&request, caller);
-        self.check_rate(sharer.as_deref(), session, 1)?;
-        let mut permit = self.gate.permit(sharer.as_deref());
+        let rate_limit_key = self.rate_limit_key(&request, caller);
+        self.check_rate(rate_limit_key.as_deref(), session, 1)?;
+        let mut permit = self.gate.permit(rate_limit_key.as_deref());
         if session.is_none() {
             permit.check_place().map_err(busy)?;
         }
@@ -88,9 +88,9 @@ impl EndpointState {
         if session.is_none() {
             permit.take_place().map_err(busy)?;
         }
-        self.check_rate(sharer.as_deref(), session, further(&frame))?;
+        self.check_rate(rate_limit_key.as_deref(), session, further(&frame))?;
         let posted = classify::classify(&frame, version)?;
-        let post = PostedMessage { request, caller, sharer, accepts, frame, permit, lifetime: None };
+        let post = PostedMessage { request, caller, rate_limit_key, accepts, frame, permit, lifetime: None };
         match posted {
             Posted::ModernNotification => Ok(empty(StatusCode::ACCEPTED)),
             Posted::Modern { streams } => self.modern(streams, post).await,
@@ -102,12 +102,12 @@ impl EndpointState {
     /// session, which exists.
     pub(super) fn check_rate(
         &self,
-        sharer: Option<&str>,
+        rate_limit_key: Option<&str>,
         session: Option<&str>,
         requests: usize,
     ) -> Result<(), Rejection> {
         let Some(rate) = self.rate.as_ref().filter(|_| requests > 0) else { return Ok(()) };
-        rate.take(sharer.or(session).unwrap_or_default(), requests, self.runtime.now()).map_err(rate::too_many)
+        rate.take(rate_limit_key.or(session).unwrap_or_default(), requests, self.runtime.now()).map_err(rate::too_many)
     }
 
     pub(super) async fn read<B: Body>(&self, body: B, permit: &mut Permit) -> Result<Frame, Rejection> {
@@ -156,11 +156,11 @@ impl EndpointState {
         let found = workers.find(id, caller.principal()).await.map_err(unavailable)?.ok_or_else(unknown)?;
         let owner = found.owner();
         // The process that opened it has counted it for the address of its client.
-        let sharer = owner.clone();
+        let rate_limit_key = owner.clone();
         let connection = self.connect(workers.to_client(id), ConversationStart::Session);
         let shared = Some(workers.restore(id, found, &connection));
         let (stream, history) = (Stream::new(StreamKind::Unrelated(None)), self.shared_history(workers, id));
-        let session = HttpSession { owner, sharer, connection, stream, history, shared };
+        let session = HttpSession { owner, rate_limit_key, connection, stream, history, shared };
         let entered = self.sessions.enter(&self.runtime, id, session);
         let session = entered.ok_or_else(|| Rejection::busy(None, "too many sessions are open"))?;
         // It may have changed before it was entered, when nobody told this process.
@@ -180,7 +180,7 @@ impl EndpointState {
     }
 
     fn history(&self, elsewhere: Option<Box<dyn EventLog>>) -> Option<Arc<History>> {
-        self.replay.map(|bounds| History::new(bounds, self.retry, &self.replay_room, elsewhere))
+        self.replay.map(|bounds| History::new(bounds, self.retry, &self.replay_budget, elsewhere))
     }
 
     async fn modern(
@@ -272,7 +272,7 @@ impl EndpointState {
     /// Serves `initialize`; if that opened a session, the response carries its id (HTTP-41).
     async fn open_session(self: &Arc<Self>, post: PostedMessage<'_>) -> Result<Response<HttpBody>, Rejection> {
         let request = classify::id_of(&post.frame).cloned();
-        let (owner, sharer) = (post.caller.principal().map(Into::into), post.sharer.clone());
+        let (owner, rate_limit_key) = (post.caller.principal().map(Into::into), post.rate_limit_key.clone());
         if let Some(workers) = &self.workers {
             return self.open_shared_session(workers, post).await;
         }
@@ -284,7 +284,7 @@ impl EndpointState {
         if connection.revision().is_none() {
             return Ok(response);
         }
-        let session = HttpSession { owner, sharer, connection, stream, history, shared: None };
+        let session = HttpSession { owner, rate_limit_key, connection, stream, history, shared: None };
         let id = self.sessions.open(&self.runtime, session.clone());
         let Some(value) = id.and_then(|id| HeaderValue::try_from(id).ok()) else {
             session.end();
@@ -307,7 +307,7 @@ impl EndpointState {
         let id = SessionTable::new_id().ok_or_else(|| busy("there is no randomness"))?;
         let value = HeaderValue::try_from(&id).map_err(|_| busy("no id of a session"))?;
         let owner: Option<Arc<str>> = post.caller.principal().map(Into::into);
-        let sharer = post.sharer.clone();
+        let rate_limit_key = post.rate_limit_key.clone();
         let connection = self.connect(workers.to_client(&id), ConversationStart::Session);
         workers.share(&connection);
         let kind = StreamKind::Answer { streams: post.accepts.events, in_session: true };
@@ -321,7 +321,7 @@ impl EndpointState {
             return Ok(response);
         }
         let (stream, history) = (Stream::new(StreamKind::Unrelated(None)), self.shared_history(workers, &id));
-        let session = HttpSession { owner, sharer, connection, stream, history, shared };
+        let session = HttpSession { owner, rate_limit_key, connection, stream, history, shared };
         if self.sessions.enter(&self.runtime, &id, session.clone()).is_none() {
             session.end();
             return Err(busy("too many sessions are open"));
@@ -339,11 +339,11 @@ impl EndpointState {
         mirror: Option<Mirror>,
         post: PostedMessage<'_>,
     ) -> Result<Response<HttpBody>, Rejection> {
-        let PostedMessage { request, caller, sharer, accepts, frame, permit, lifetime } = post;
+        let PostedMessage { request, caller, rate_limit_key, accepts, frame, permit, lifetime } = post;
         let is_large = permit.is_large();
         permit.served_by(&connection).map_err(|full| Rejection::busy(classify::id_of(&frame), full))?;
         let cancels = mirror.as_ref().map(|_| Arc::clone(&connection));
-        let arrival = caller.arrival(request).of(sharer);
+        let arrival = caller.arrival(request).of(rate_limit_key);
         // Kept until the answer is here, to be freed by the thread that allocated it: where a host
         // answers on another one, both would wait for the lock of the allocator.
         let _head = arrival.http.as_ref().map(|request| Arc::clone(request.parts()));
@@ -384,10 +384,10 @@ impl EndpointState {
         let last = headers.get(headers::LAST_EVENT_ID);
         let last_event = last.and_then(|last| last.to_str().ok()).and_then(EventId::parse);
         if let Some(shared) = &session.shared
-            && last_event.is_none_or(StreamPlace::is_named_by)
+            && last_event.is_none_or(StreamPosition::is_named_by)
         {
             let place = match last_event {
-                Some(last) => StreamPlace::of(last).ok_or_else(classify::unknown_event)?,
+                Some(last) => StreamPosition::of(last).ok_or_else(classify::unknown_event)?,
                 None if last.is_some() => return Err(classify::unknown_event()),
                 None => shared.place().await.map_err(unavailable)?,
             };

@@ -1,7 +1,7 @@
 //! The streams of one session that clients can come back to.
 
 use super::{
-    replay_room::{KeepsEvents, ReplayRoom},
+    replay_budget::{KeepsEvents, ReplayBudget},
     stream::{Stream, StreamReader},
 };
 use crate::{
@@ -27,7 +27,7 @@ pub(super) struct History {
     log: Mutex<Log>,
     retry: Duration,
     /// The room that it shares with the other sessions, and its number there.
-    room: (Arc<ReplayRoom>, u64),
+    budget: (Arc<ReplayBudget>, u64),
     /// The place of its newest event among those of all sessions.
     last_kept: AtomicU64,
     elsewhere: Option<Box<dyn EventLog>>,
@@ -58,14 +58,14 @@ impl History {
     pub(super) fn new(
         (max_events, max_bytes): (usize, usize),
         retry: Duration,
-        room: &Arc<ReplayRoom>,
+        budget: &Arc<ReplayBudget>,
         elsewhere: Option<Box<dyn EventLog>>,
     ) -> Arc<Self> {
         let log = Log { replay: Replay::new(max_events, max_bytes), live: HashMap::new() };
         Arc::new_cyclic(|itself| Self {
             log: Mutex::new(log),
             retry,
-            room: (Arc::clone(room), room.enter(itself.clone() as Weak<dyn KeepsEvents>)),
+            budget: (Arc::clone(budget), budget.enter(itself.clone() as Weak<dyn KeepsEvents>)),
             last_kept: AtomicU64::new(0),
             elsewhere,
         })
@@ -112,13 +112,13 @@ impl History {
     /// Keeps a message that was given to a client, or waits for one: its place.
     pub(super) fn keep(&self, stream: u64, outgoing: &OutgoingMessage) -> Option<EventId> {
         let message = outgoing.message()?;
-        self.last_kept.store(self.room.0.next_event(), Ordering::Relaxed);
+        self.last_kept.store(self.budget.0.next_event(), Ordering::Relaxed);
         let (id, before, now) = {
             let replay = &mut self.log.lock().replay;
             let before = replay.bytes();
             (replay.keep(stream, message), before, replay.bytes())
         };
-        self.room.0.changed(before, now);
+        self.budget.0.changed(before, now);
         if let Some(elsewhere) = &self.elsewhere {
             elsewhere.kept(id, outgoing);
         }
@@ -168,7 +168,7 @@ impl KeepsEvents for History {
 impl Drop for History {
     fn drop(&mut self) {
         let bytes = self.log.lock().replay.bytes();
-        self.room.0.leave(self.room.1, bytes);
+        self.budget.0.leave(self.budget.1, bytes);
     }
 }
 
@@ -176,8 +176,8 @@ impl Drop for History {
 mod tests {
     use super::*;
 
-    fn history(room: &Arc<ReplayRoom>) -> Arc<History> {
-        History::new((100, 1000), Duration::ZERO, room, None)
+    fn history(budget: &Arc<ReplayBudget>) -> Arc<History> {
+        History::new((100, 1000), Duration::ZERO, budget, None)
     }
 
     fn keep(history: &History, bytes: usize) -> EventId {
@@ -190,31 +190,31 @@ mod tests {
 
     #[test]
     fn beyond_the_bound_for_all_the_quietest_sessions_lose_their_events() {
-        let room = ReplayRoom::new(1000);
-        let [quiet, busy, newest] = [(); 3].map(|()| history(&room));
+        let budget = ReplayBudget::new(1000);
+        let [quiet, busy, newest] = [(); 3].map(|()| history(&budget));
         let first_of_busy = keep(&busy, 300);
         let of_quiet = keep(&quiet, 300);
         keep(&busy, 200);
-        assert_eq!(room.bytes(), 800);
+        assert_eq!(budget.bytes(), 800);
         keep(&newest, 300);
-        assert_eq!(room.bytes(), 800);
+        assert_eq!(budget.bytes(), 800);
         assert!(has(&busy, first_of_busy) && has(&quiet, of_quiet), "nothing followed it");
         assert!(!has(&quiet, EventId::parse("0-0").unwrap()), "it has given way");
         keep(&newest, 100);
         keep(&newest, 200);
-        assert_eq!(room.bytes(), 600, "the busy one was the quietest then");
+        assert_eq!(budget.bytes(), 600, "the busy one was the quietest then");
         drop(newest);
-        assert_eq!(room.bytes(), 0);
-        assert_eq!(room.sessions(), 2);
+        assert_eq!(budget.bytes(), 0);
+        assert_eq!(budget.sessions(), 2);
     }
 
     #[test]
     fn a_session_that_keeps_within_its_own_bound_counts_what_it_keeps() {
-        let room = ReplayRoom::new(10_000);
-        let history = history(&room);
+        let budget = ReplayBudget::new(10_000);
+        let history = history(&budget);
         for _ in 0..10 {
             keep(&history, 400);
         }
-        assert_eq!(room.bytes(), 800);
+        assert_eq!(budget.bytes(), 800);
     }
 }

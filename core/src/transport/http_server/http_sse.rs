@@ -22,7 +22,7 @@ use crate::{
         RpcError,
         envelope::{Frame, Message},
     },
-    server::{Arriving, ConversationStart, HttpRequest, Outbound, OutgoingMessage},
+    server::{ArrivalReply, ConversationStart, HttpRequest, Outbound, OutgoingMessage},
 };
 use http::{Method, Response, StatusCode};
 use http_body::Body;
@@ -43,8 +43,8 @@ impl EndpointState {
         let stream = Stream::new(StreamKind::Everything);
         let reader = stream.attach();
         let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, ConversationStart::Session);
-        let (owner, sharer) = (caller.principal().map(Into::into), self.sharer(request, caller));
-        let session = HttpSession { owner, sharer, connection, stream, history: None, shared: None };
+        let (owner, rate_limit_key) = (caller.principal().map(Into::into), self.rate_limit_key(request, caller));
+        let session = HttpSession { owner, rate_limit_key, connection, stream, history: None, shared: None };
         let Some(id) = self.sse_sessions.open(&self.runtime, session.clone()) else {
             session.end();
             return Err(Rejection::busy(None, "too many sessions are open"));
@@ -69,12 +69,12 @@ impl EndpointState {
         check_type(&parts.headers)?;
         let id = routes::session_of(parts.uri.query()).unwrap_or_default();
         let session = self.sse_sessions.touch(&self.runtime, id, caller.principal()).ok_or_else(unknown_session)?;
-        let sharer = self.sharer(&request, caller);
-        self.check_rate(sharer.as_deref(), Some(id), 1)?;
-        let mut permit = self.gate.permit(sharer.as_deref());
+        let rate_limit_key = self.rate_limit_key(&request, caller);
+        self.check_rate(rate_limit_key.as_deref(), Some(id), 1)?;
+        let mut permit = self.gate.permit(rate_limit_key.as_deref());
         let frame = self.read(body, &mut permit).await?;
         let is_large = permit.is_large();
-        self.check_rate(sharer.as_deref(), Some(id), further(&frame))?;
+        self.check_rate(rate_limit_key.as_deref(), Some(id), further(&frame))?;
         if matches!(
             classify::classify(&frame, mirror::version(&parts.headers).as_deref())?,
             Posted::Modern { .. } | Posted::ModernNotification
@@ -91,7 +91,7 @@ impl EndpointState {
         if session.stream.is_congested() && asks(&frame) {
             return Err(Rejection::busy(classify::id_of(&frame), "too many answers wait to be read"));
         }
-        let reply = Arriving::way(session.stream, caller.arrival(request).of(sharer));
+        let reply = ArrivalReply::channel(session.stream, caller.arrival(request).of(rate_limit_key));
         let reply = caller.enter(&self.server, &frame, reply)?;
         let (connection, accepted) = (session.connection, classify::check_response(&frame));
         let receiver = Arc::clone(&connection);

@@ -2,8 +2,6 @@
 
 mod access_log;
 #[cfg(feature = "auth")]
-mod asked_tokens;
-#[cfg(feature = "auth")]
 mod authorization;
 #[cfg(not(feature = "auth"))]
 #[path = "no_authorization.rs"]
@@ -20,24 +18,26 @@ mod history;
 mod http_sse;
 mod large_messages;
 mod listener;
-pub(crate) mod mounted;
+pub(crate) mod mounted_listener;
 mod options;
+#[cfg(feature = "auth")]
+mod pending_tokens;
 mod post;
 mod queue;
 mod rate;
 mod readers;
-mod replay_room;
+mod replay_budget;
 mod reply;
 mod service;
 mod session;
+#[cfg(feature = "auth")]
+mod shared_proofs;
 mod socket;
 mod state;
 mod stream;
 #[cfg(not(feature = "auth"))]
 mod uninhabited;
 mod unread;
-#[cfg(feature = "auth")]
-mod used_proofs;
 mod workers;
 mod write_deadline;
 
@@ -47,4 +47,4 @@ pub use options::HttpOptions;
 pub use service::HttpService;
 
 pub(crate) use listener::HttpListener;
-pub(crate) use mounted::MountedListener;
+pub(crate) use mounted_listener::MountedListener;

@@ -25,7 +25,7 @@ pub(super) struct HttpSession {
     /// The principal that opened it, where callers are known: no other may use it (SEC-04).
     pub(super) owner: Option<Arc<str>>,
     /// The one whose share of sessions it takes: its owner, or the address of the client.
-    pub(super) sharer: Option<Arc<str>>,
+    pub(super) rate_limit_key: Option<Arc<str>>,
     pub(super) connection: Arc<Connection>,
     /// The stream of messages without a request; on HTTP+SSE, of all messages.
     pub(super) stream: Arc<Stream>,
@@ -100,8 +100,9 @@ impl SessionTable {
             if let Some(other) = sessions.touch(runtime.now(), id) {
                 return Some(other);
             }
-            let given_way = sessions.make_room(runtime.now(), session.sharer.as_ref(), HttpSession::is_busy).ok()?;
-            sessions.insert_as(runtime.now(), id, session.sharer.clone(), session.clone());
+            let given_way =
+                sessions.make_room(runtime.now(), session.rate_limit_key.as_ref(), HttpSession::is_busy).ok()?;
+            sessions.insert_as(runtime.now(), id, session.rate_limit_key.clone(), session.clone());
             given_way
         };
         given_way.iter().for_each(HttpSession::end);

@@ -10,7 +10,7 @@ use super::{
     large_messages::LargeMessages,
     rate::RateLimit,
     readers::BodyReaders,
-    replay_room::ReplayRoom,
+    replay_budget::ReplayBudget,
     session::{SessionEnd, SessionTable},
     workers::Workers,
 };
@@ -40,7 +40,7 @@ pub(super) struct EndpointState {
     pub(super) json: bool,
     /// Number of events, and bytes of them, that are kept for the clients of a session.
     pub(super) replay: Option<(usize, usize)>,
-    pub(super) replay_room: Arc<ReplayRoom>,
+    pub(super) replay_budget: Arc<ReplayBudget>,
     pub(super) retry: Duration,
     pub(super) sessions: Arc<SessionTable>,
     /// Those of HTTP+SSE.
@@ -65,7 +65,7 @@ pub(super) struct EndpointState {
 impl EndpointState {
     /// The name of the one whose shares a request takes: the principal, or, where proxies are
     /// trusted, the client's address. `None`: it has none.
-    pub(super) fn sharer(&self, request: &HttpRequest, caller: &Caller) -> Option<Arc<str>> {
+    pub(super) fn rate_limit_key(&self, request: &HttpRequest, caller: &Caller) -> Option<Arc<str>> {
         match caller.principal() {
             Some(principal) => Some(principal.into()),
             None => client_of(&self.proxies, request).map(Arc::from),

@@ -21,11 +21,21 @@ fn crates() -> impl Iterator<Item = &'static str> {
 type Cluster = (&'static str, &'static [&'static str], &'static str);
 
 const CLUSTERS: &[Cluster] = &[
-    (CORE, &["server::session::connection", "server::session::observed"], "the telemetry of a conversation's requests"),
+    (
+        CORE,
+        &["server::session::connection", "server::session::conversation_observers"],
+        "a conversation and its observers",
+    ),
     (CORE, &["server::registry::mount", "server::registry::snapshot"], "a mount is a registry within a registry"),
     (
         CORE,
-        &["server::request::context", "server::request::mapper", "server::request::tasks::*"],
+        &[
+            "server::request::active_request",
+            "server::request::mapper",
+            "server::request::resumptions",
+            "server::request::rounds",
+            "server::request::tasks::*",
+        ],
         "the outcome of a request may lead to a next step or become a task, which answers those that wait for it",
     ),
     (

@@ -5,13 +5,13 @@ mod elsewhere;
 mod record;
 mod recording;
 mod restart;
-mod shown;
 mod starting;
 mod stored;
 #[cfg(all(test, feature = "tokio"))]
 pub(in crate::server::request) mod stored_tests;
 mod table;
 mod task;
+mod task_view;
 
 pub(in crate::server) use elsewhere::{TaskElsewhere, shown_at_end};
 pub(in crate::server) use starting::{Mode, mode, visible_tasks};

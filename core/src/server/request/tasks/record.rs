@@ -1,8 +1,8 @@
 //! Tasks as a store keeps them.
 
 use super::{
-    shown::ShownTask,
     task::{Task, TaskOwner},
+    task_view::TaskView,
 };
 use crate::{
     protocol::{RawJson, Revision, RpcError, model::TaskStatus},
@@ -31,7 +31,7 @@ pub(super) struct TaskRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) run: Option<u32>,
     /// The task as the extension shows it.
-    task: ShownTask,
+    task: TaskView,
 }
 
 impl TaskRecord {

@@ -1,6 +1,6 @@
 //! One task: its status, its result, and what it waits for.
 
-use super::shown::{ShownTask, TaskResult, relate};
+use super::task_view::{TaskResult, TaskView, relate};
 use crate::{
     engine::{RequestTimeout, later},
     holder::Holder,
@@ -10,7 +10,7 @@ use crate::{
         handlers::{Answer, Cancellation, ClientRequestError, InputRequest, TaskRun},
         request::{
             active_request::{ActiveRequest, Responder},
-            keys::unused_key,
+            request_keys::unused_key,
         },
         result::ResultWriter,
         session::{ServerState, TaskChange},
@@ -75,7 +75,7 @@ struct TaskState {
     updated: Duration,
     outcome: Option<Result<TaskResult, RpcError>>,
     /// The task as clients are told of it while the store does not have its end.
-    before_end: Option<ShownTask>,
+    before_end: Option<TaskView>,
     /// Clients are told of the end.
     is_told: bool,
     /// Those who wait for that.
@@ -272,17 +272,17 @@ impl Task {
     }
 
     /// The task as the extension shows it to clients.
-    fn shown(&self) -> ShownTask {
+    fn shown(&self) -> TaskView {
         let state = self.state.lock();
         state.before_end.clone().unwrap_or_else(|| self.shown_in(&state))
     }
 
     /// The task as the extension shows it, for the store.
-    pub(super) fn latest(&self) -> ShownTask {
+    pub(super) fn latest(&self) -> TaskView {
         self.shown_in(&self.state.lock())
     }
 
-    fn shown_in(&self, state: &TaskState) -> ShownTask {
+    fn shown_in(&self, state: &TaskState) -> TaskView {
         let mut task = json!({
             "taskId": self.id,
             "status": state.status.as_str(),
@@ -305,7 +305,7 @@ impl Task {
             (TaskStatus::Failed, Some(Err(error))) => task["error"] = json!(error),
             _ => {}
         }
-        ShownTask { members: task, result }
+        TaskView { members: task, result }
     }
 
     /// Says what the task does now.

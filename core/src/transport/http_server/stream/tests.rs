@@ -1,4 +1,4 @@
-use super::{super::replay_room::ReplayRoom, *};
+use super::{super::replay_budget::ReplayBudget, *};
 
 fn next(reader: &mut StreamReader) -> Poll<Option<StreamItem>> {
     reader.poll_next(&mut Context::from_waker(Waker::noop()))
@@ -26,7 +26,7 @@ fn answer(text: &'static str) -> OutgoingMessage {
 }
 
 fn history() -> Arc<History> {
-    History::new((100, 1000), Duration::from_millis(5), &ReplayRoom::new(10_000), None)
+    History::new((100, 1000), Duration::from_millis(5), &ReplayBudget::new(10_000), None)
 }
 
 fn resumable(history: &Arc<History>) -> (Arc<dyn Outbound>, StreamReader) {

@@ -1,6 +1,6 @@
 //! Entries on their way to logs of the store, in their order.
 
-use super::keys;
+use super::store_keys;
 use crate::{
     engine::later,
     runtime::Runtime,
@@ -115,7 +115,7 @@ impl Outbox {
             // Of several that follow each other the last one wakes. Where this fails, the stream
             // finds the events when it looks for them.
             if let Some((log, text)) = entry.wake.as_ref().filter(|_| is_last) {
-                let (max_entries, keep_for) = keys::bounds(log);
+                let (max_entries, keep_for) = store_keys::bounds(log);
                 let _ = self.store.append(log, text, max_entries, keep_for).await;
             }
         }

@@ -1,10 +1,10 @@
 //! This process among those that serve the same server.
 
 use super::{
-    board::NoticeBoard,
-    keys,
-    notice::{Notice, Tells},
     outbox::{Outbox, OutboxEntry, Watcher},
+    recent_notifications::RecentNotifications,
+    store_keys,
+    worker_notification::{Tells, WorkerNotification},
 };
 use crate::{
     engine::{Limits, later},
@@ -63,7 +63,7 @@ pub(in crate::transport::http_server) struct Workers {
     joined: OnceCell<()>,
     /// Most events that are kept of a stream.
     pub(super) max_events: usize,
-    pub(super) board: NoticeBoard,
+    pub(super) recent: RecentNotifications,
 }
 
 impl Workers {
@@ -97,7 +97,7 @@ impl Workers {
             announcer: OnceLock::new(),
             joined: OnceCell::new(),
             max_events,
-            board: NoticeBoard::default(),
+            recent: RecentNotifications::default(),
         });
         let others: Weak<dyn Announce> = Arc::<Self>::downgrade(&workers);
         let _ = workers.announcer.set(server.announce_to(others, workers.number));
@@ -126,13 +126,13 @@ impl Workers {
     /// Those of the store.
     pub(in crate::transport::http_server) async fn join(self: &Arc<Self>) -> Result<(), StoreError> {
         let join = async || {
-            let position = self.tell_now(keys::NOTICES, Tells::Joined).await?;
-            self.board.begin(position);
-            let begin = self.tell_now(keys::MESSAGES, Tells::Joined).await?;
-            self.store.put(&keys::worker(self.number), "1", LEASE).await?;
-            self.follow(keys::NOTICES.to_owned(), position, Self::notice);
-            self.follow(keys::MESSAGES.to_owned(), begin, Self::message);
-            self.follow(keys::messages(self.number), 0, Self::message);
+            let position = self.tell_now(store_keys::NOTIFICATIONS, Tells::Joined).await?;
+            self.recent.begin(position);
+            let begin = self.tell_now(store_keys::MESSAGES, Tells::Joined).await?;
+            self.store.put(&store_keys::worker(self.number), "1", LEASE).await?;
+            self.follow(store_keys::NOTIFICATIONS.to_owned(), position, Self::notification);
+            self.follow(store_keys::MESSAGES.to_owned(), begin, Self::message);
+            self.follow(store_keys::messages(self.number), 0, Self::message);
             self.show_life();
             Ok(())
         };
@@ -142,7 +142,7 @@ impl Workers {
     /// Shows others that this process lives, as long as it does.
     fn show_life(self: &Arc<Self>) {
         let (store, runtime, workers) = (self.store.clone(), Arc::clone(&self.runtime), Arc::downgrade(self));
-        let key = keys::worker(self.number);
+        let key = store_keys::worker(self.number);
         self.runtime.spawn(Box::pin(async move {
             while workers.strong_count() > 0 {
                 runtime.sleep_until(later(runtime.now(), LEASE / 4)).await;
@@ -154,7 +154,7 @@ impl Workers {
 
     /// Returns whether a process lives, as far as is known.
     pub(super) async fn lives(&self, number: u64) -> bool {
-        number == self.number || !matches!(self.store.get(&keys::worker(number)).await, Ok(None))
+        number == self.number || !matches!(self.store.get(&store_keys::worker(number)).await, Ok(None))
     }
 
     /// Gives the entries of a log to `take`, as long as these workers live.
@@ -181,16 +181,16 @@ impl Workers {
         }));
     }
 
-    /// Takes a notice in.
-    fn notice(&self, entry: &LogEntry) {
-        let Some(notice) = Notice::read(entry) else { return };
-        if notice.from != self.number {
-            self.heed(notice.from, &notice.tells);
+    /// Takes a notification in.
+    fn notification(&self, entry: &LogEntry) {
+        let Some(notification) = WorkerNotification::read(entry) else { return };
+        if notification.from != self.number {
+            self.heed(notification.from, &notification.tells);
         }
-        self.board.post(entry.position, notice).iter().for_each(|stream| stream.notify_one());
+        self.recent.post(entry.position, notification).iter().for_each(|stream| stream.notify_one());
     }
 
-    /// Does what another process's notice asks for.
+    /// Does what another process's notification asks for.
     fn heed(&self, from: u64, tells: &Tells) {
         match tells {
             Tells::Joined | Tells::EventKept { .. } => {}
@@ -225,11 +225,11 @@ impl Workers {
 
     /// Takes in a message that came to another process.
     fn message(&self, entry: &LogEntry) {
-        let Some(notice) = Notice::read(entry) else { return };
-        match &notice.tells {
+        let Some(notification) = WorkerNotification::read(entry) else { return };
+        match &notification.tells {
             // Also an event of this process: it is there now.
-            Tells::EventKept { session } => self.board.wake(session),
-            tells if notice.from != self.number => self.heed(notice.from, tells),
+            Tells::EventKept { session } => self.recent.wake(session),
+            tells if notification.from != self.number => self.heed(notification.from, tells),
             _ => {}
         }
     }
@@ -249,7 +249,7 @@ impl Workers {
 
     /// Tells the other processes soon, by one of the two logs that all read.
     pub(super) fn tell(&self, log: &str, tells: Tells) {
-        let (max_entries, keep_for) = keys::bounds(log);
+        let (max_entries, keep_for) = store_keys::bounds(log);
         let text = self.written(tells);
         let (log, watcher) = (log.to_owned(), Watcher::default());
         self.append_soon(OutboxEntry { of: None, log, text, max_entries, keep_for, wake: None, watcher });
@@ -261,21 +261,21 @@ impl Workers {
 
     /// Tells the other processes, and gives the position of the entry.
     pub(super) async fn tell_now(&self, log: &str, tells: Tells) -> Result<u64, StoreError> {
-        let (max_entries, keep_for) = keys::bounds(log);
+        let (max_entries, keep_for) = store_keys::bounds(log);
         self.store.append(log, &self.written(tells), max_entries, keep_for).await
     }
 
     pub(super) fn written(&self, tells: Tells) -> String {
-        serde_json::to_string(&Notice { from: self.number, tells }).unwrap_or_default()
+        serde_json::to_string(&WorkerNotification { from: self.number, tells }).unwrap_or_default()
     }
 }
 
 impl Announce for Workers {
     fn announce(&self, announcement: Announcement) {
         let log = match &announcement {
-            Announcement::Changed(_) => keys::NOTICES,
+            Announcement::Changed(_) => store_keys::NOTIFICATIONS,
             // Nobody comes back for these.
-            Announcement::ElicitationComplete(_) | Announcement::TaskChanged { .. } => keys::MESSAGES,
+            Announcement::ElicitationComplete(_) | Announcement::TaskChanged { .. } => store_keys::MESSAGES,
         };
         self.tell(log, Tells::Announced(announcement));
     }

@@ -1,6 +1,6 @@
 //! Messages of clients for the process that serves the request that they are about.
 
-use super::{keys, notice::Tells, process::Workers, sessions::SharedSession};
+use super::{process::Workers, sessions::SharedSession, store_keys, worker_notification::Tells};
 use crate::{
     protocol::{
         RequestId,
@@ -44,7 +44,7 @@ impl SharedSession {
             let tells = Tells::FromClient { session: self.id.to_string(), message };
             match concerned {
                 Concerned::Worker(number) => self.workers.send_to(number, tells).await?,
-                _ => drop(self.workers.tell_now(keys::MESSAGES, tells).await?),
+                _ => drop(self.workers.tell_now(store_keys::MESSAGES, tells).await?),
             }
         }
         Ok(())
@@ -53,7 +53,7 @@ impl SharedSession {
 
 impl Workers {
     pub(super) async fn send_to(&self, worker: u64, tells: Tells) -> Result<(), StoreError> {
-        self.tell_now(&keys::messages(worker), tells).await.map(drop)
+        self.tell_now(&store_keys::messages(worker), tells).await.map(drop)
     }
 }
 

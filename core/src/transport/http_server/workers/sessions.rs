@@ -1,6 +1,6 @@
 //! The records of sessions in the store.
 
-use super::{keys, notice::Tells, process::Workers};
+use super::{process::Workers, store_keys, worker_notification::Tells};
 use crate::{
     http::sessions::UNUSED,
     server::{Connection, SharedState},
@@ -61,9 +61,9 @@ impl Workers {
         connection: &Connection,
     ) -> Result<Option<Arc<SharedSession>>, StoreError> {
         let Some(state) = connection.shared_state() else { return Ok(None) };
-        let opened = self.board.position();
+        let opened = self.recent.position();
         let text = written(&SessionRecord { owner: owner.map(str::to_owned), opened, state });
-        self.store.put(&keys::session(id), &text, UNUSED.min(self.idle)).await?;
+        self.store.put(&store_keys::session(id), &text, UNUSED.min(self.idle)).await?;
         Ok(Some(self.shared(id, opened, text)))
     }
 
@@ -91,7 +91,7 @@ impl Workers {
         if !is_id {
             return Ok(None);
         }
-        let Some(text) = self.store.get(&keys::session(id)).await? else { return Ok(None) };
+        let Some(text) = self.store.get(&store_keys::session(id)).await? else { return Ok(None) };
         let record = self.read(&text)?;
         let owner: Option<Arc<str>> = record.owner.as_deref().map(Into::into);
         Ok((owner.as_deref() == principal).then_some(FoundSession { owner, text, record }))
@@ -132,10 +132,10 @@ impl Workers {
         if self.find(id, principal).await?.is_none() {
             return Ok(false);
         }
-        self.store.remove(&keys::session(id)).await?;
-        self.store.remove(&keys::read_up_to(id)).await?;
-        self.store.remove(&keys::events(id)).await?;
-        self.tell_now(keys::MESSAGES, Tells::SessionEnded { session: id.to_owned() }).await?;
+        self.store.remove(&store_keys::session(id)).await?;
+        self.store.remove(&store_keys::read_up_to(id)).await?;
+        self.store.remove(&store_keys::events(id)).await?;
+        self.tell_now(store_keys::MESSAGES, Tells::SessionEnded { session: id.to_owned() }).await?;
         Ok(true)
     }
 }
@@ -159,12 +159,12 @@ impl SharedSession {
         }
         // In one order with the changes that it decides about.
         let tells = Tells::SessionChanged { session: self.id.to_string(), changes };
-        self.workers.tell_now(keys::NOTICES, tells).await.map(drop)
+        self.workers.tell_now(store_keys::NOTIFICATIONS, tells).await.map(drop)
     }
 
     /// Changes the record, whatever others do meanwhile.
     async fn change(&self, text: &mut String, change: impl Fn(&mut SessionRecord)) -> Result<(), StoreError> {
-        let key = keys::session(&self.id);
+        let key = store_keys::session(&self.id);
         let Workers { store, idle, .. } = &*self.workers;
         for _ in 0..MAX_TRIES {
             let mut record = self.workers.read(text)?;
@@ -209,7 +209,7 @@ impl SharedSession {
         connection: &Arc<Connection>,
     ) -> Result<bool, StoreError> {
         let mut text = self.record.lock().await;
-        let Some(now) = self.workers.store.get(&keys::session(&self.id)).await? else { return Ok(false) };
+        let Some(now) = self.workers.store.get(&store_keys::session(&self.id)).await? else { return Ok(false) };
         if now != *text {
             connection.restore(&self.workers.read(&now)?.state);
             *text = now;

@@ -1,11 +1,11 @@
 //! The streams of calls, kept in logs, so that a client can come back to them at any process.
 
 use super::{
-    keys,
-    notice::Tells,
     outbox::{OutboxEntry, Watcher},
     process::{BATCH, PAUSE, Workers},
     sessions::SharedSession,
+    store_keys,
+    worker_notification::Tells,
 };
 use crate::{
     engine::later,
@@ -62,7 +62,7 @@ impl StreamLog {
         let text = serde_json::to_string(entry).unwrap_or_default();
         workers.append_soon(OutboxEntry {
             of: Some(Arc::clone(&self.session)),
-            log: keys::stream(&self.session, stream),
+            log: store_keys::stream(&self.session, stream),
             text,
             // The beginning and the end are entries, too.
             max_entries: workers.max_events.saturating_add(2),
@@ -133,7 +133,7 @@ impl SharedSession {
         if server == 0 {
             return Ok(None);
         }
-        let log = keys::stream(&self.id, last.stream());
+        let log = store_keys::stream(&self.id, last.stream());
         let entries = self.workers.store.read(&log, 0, BATCH, SOON).await?;
         let first = entries.first().and_then(read_entry);
         let requests = match first {
@@ -159,7 +159,7 @@ impl RememberedStream {
 
     async fn run(mut self, stream: Arc<Stream>, reader: u64) {
         let workers = Arc::clone(&self.shared.workers);
-        let log = keys::stream(&self.shared.id, self.number);
+        let log = store_keys::stream(&self.shared.id, self.number);
         let (mut entries, mut after) = (std::mem::take(&mut self.entries), 0);
         loop {
             if self.feed(&entries, &stream, reader) {

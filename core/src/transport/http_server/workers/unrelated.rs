@@ -2,12 +2,12 @@
 //! and that of the session.
 
 use super::{
-    keys,
-    notice::{Notice, Tells},
     outbox::{OutboxEntry, Watcher},
-    place::StreamPlace,
     process::{BATCH, PAUSE, Workers},
     sessions::SharedSession,
+    store_keys,
+    stream_position::StreamPosition,
+    worker_notification::{Tells, WorkerNotification},
 };
 use crate::{
     engine::later,
@@ -56,10 +56,10 @@ impl Workers {
     }
 
     fn keep_event(&self, session: &Arc<str>, message: String) {
-        let wake = (keys::MESSAGES, self.written(Tells::EventKept { session: session.to_string() }));
+        let wake = (store_keys::MESSAGES, self.written(Tells::EventKept { session: session.to_string() }));
         self.append_soon(OutboxEntry {
             of: Some(Arc::clone(session)),
-            log: keys::events(session),
+            log: store_keys::events(session),
             text: message,
             max_entries: self.max_events,
             keep_for: self.idle.max(KEEP),
@@ -68,15 +68,17 @@ impl Workers {
         });
     }
 
-    /// The notices after a position, and at most [`BATCH`] of them. `None`: some are gone.
-    async fn notices_after(&self, after: u64) -> Result<Option<Vec<(u64, Arc<Notice>)>>, StoreError> {
-        if let Some(latest) = self.board.after(after, BATCH) {
+    /// The notifications after a position, and at most [`BATCH`] of them. `None`: some are gone.
+    async fn notifications_after(&self, after: u64) -> Result<Option<Vec<(u64, Arc<WorkerNotification>)>>, StoreError> {
+        if let Some(latest) = self.recent.after(after, BATCH) {
             return Ok(Some(latest));
         }
-        let entries = self.store.read(keys::NOTICES, after.saturating_sub(1), BATCH + 1, Duration::ZERO).await?;
+        let entries =
+            self.store.read(store_keys::NOTIFICATIONS, after.saturating_sub(1), BATCH + 1, Duration::ZERO).await?;
         let Some(([first], rest)) = entries.split_first_chunk() else { return Ok(None) };
-        let notices = rest.iter().map(|entry| (entry.position, Arc::new(Notice::read_or_empty(entry))));
-        Ok((first.position == after).then(|| notices.collect()))
+        let notifications =
+            rest.iter().map(|entry| (entry.position, Arc::new(WorkerNotification::read_or_empty(entry))));
+        Ok((first.position == after).then(|| notifications.collect()))
     }
 }
 
@@ -86,12 +88,12 @@ impl SharedSession {
         self: &Arc<Self>,
         stream: &Arc<Stream>,
         connection: &Arc<Connection>,
-        after: StreamPlace,
+        after: StreamPosition,
         reader: u64,
     ) {
         let (stream, workers) = (Arc::clone(stream), Arc::clone(&self.workers));
-        let for_board = Arc::clone(connection);
-        let wake = workers.board.enter(&self.id, Box::new(move |changes| for_board.is_told_of(changes)));
+        let subscriber = Arc::clone(connection);
+        let wake = workers.recent.enter(&self.id, Box::new(move |changes| subscriber.is_told_of(changes)));
         let (shared, connection) = (Arc::clone(self), Arc::clone(connection));
         let runtime = Arc::clone(&workers.runtime);
         let feed = Feed { shared, workers, stream, connection, reader, wake, has_events: true };
@@ -99,27 +101,30 @@ impl SharedSession {
     }
 
     /// The place from which a client reads that names none: it has read what is before.
-    pub(in crate::transport::http_server) async fn place(&self) -> Result<StreamPlace, StoreError> {
-        let kept = self.workers.store.get(&keys::read_up_to(&self.id)).await?;
-        let kept = kept.and_then(|id| EventId::parse(&id)).and_then(StreamPlace::of);
-        Ok(kept.filter(|kept| kept.notice >= self.opened).unwrap_or(StreamPlace { notice: self.opened, own: 0 }))
+    pub(in crate::transport::http_server) async fn place(&self) -> Result<StreamPosition, StoreError> {
+        let kept = self.workers.store.get(&store_keys::read_up_to(&self.id)).await?;
+        let kept = kept.and_then(|id| EventId::parse(&id)).and_then(StreamPosition::of);
+        Ok(kept
+            .filter(|kept| kept.notification >= self.opened)
+            .unwrap_or(StreamPosition { notification: self.opened, own: 0 }))
     }
 
     /// Returns whether the stream can go on after a place that a client named: what followed it is
     /// kept, or can be made up for.
-    pub(in crate::transport::http_server) async fn has_place(&self, place: StreamPlace) -> Result<bool, StoreError> {
-        let Workers { store, board, max_events, .. } = &*self.workers;
-        if place.notice < self.opened {
+    pub(in crate::transport::http_server) async fn has_place(&self, place: StreamPosition) -> Result<bool, StoreError> {
+        let Workers { store, recent, max_events, .. } = &*self.workers;
+        if place.notification < self.opened {
             return Ok(false);
         }
-        if place.notice > board.position() {
+        if place.notification > recent.position() {
             // Not read here yet: it is new, or made up.
-            let found = store.read(keys::NOTICES, place.notice.saturating_sub(1), 1, Duration::ZERO).await?;
-            if found.first().is_none_or(|entry| entry.position != place.notice) {
+            let found =
+                store.read(store_keys::NOTIFICATIONS, place.notification.saturating_sub(1), 1, Duration::ZERO).await?;
+            if found.first().is_none_or(|entry| entry.position != place.notification) {
                 return Ok(false);
             }
         }
-        let log = keys::events(&self.id);
+        let log = store_keys::events(&self.id);
         if place.own == 0 {
             // As many as are kept may have been more.
             return Ok(store.read(&log, 0, *max_events, Duration::ZERO).await?.len() < *max_events);
@@ -130,7 +135,7 @@ impl SharedSession {
 
     /// Lets the streams of this session at other processes end: its client has come here.
     pub(in crate::transport::http_server) fn take_stream(&self) {
-        self.workers.tell(keys::MESSAGES, Tells::StreamTaken { session: self.id.to_string() });
+        self.workers.tell(store_keys::MESSAGES, Tells::StreamTaken { session: self.id.to_string() });
     }
 }
 
@@ -147,7 +152,7 @@ struct Feed {
 }
 
 impl Feed {
-    async fn run(mut self, mut place: StreamPlace) {
+    async fn run(mut self, mut place: StreamPosition) {
         let runtime = Arc::clone(&self.workers.runtime);
         let (mut kept, mut searched) = (place, runtime.now());
         loop {
@@ -168,7 +173,7 @@ impl Feed {
             self.shared.renew();
             if !is_more {
                 if has_room && fed.is_ok() {
-                    self.workers.board.rest(&self.shared.id, &self.wake, place.notice);
+                    self.workers.recent.rest(&self.shared.id, &self.wake, place.notification);
                 }
                 let pause = if has_room { LOOK } else { PAUSE };
                 race::until(&*runtime, later(runtime.now(), pause), self.wake.notified()).await;
@@ -177,9 +182,9 @@ impl Feed {
     }
 
     /// Takes in what happened meanwhile. `true`: a newer stream has taken over.
-    fn take_news(&mut self, place: &mut StreamPlace, searched: &mut Instant) -> bool {
-        let updates = self.workers.board.updates(&self.shared.id, &self.wake);
-        place.notice = updates.done.map_or(place.notice, |done| place.notice.max(done));
+    fn take_news(&mut self, place: &mut StreamPosition, searched: &mut Instant) -> bool {
+        let updates = self.workers.recent.updates(&self.shared.id, &self.wake);
+        place.notification = updates.done.map_or(place.notification, |done| place.notification.max(done));
         let now = self.workers.runtime.now();
         let is_time = now.saturating_duration_since(*searched) >= SEARCH;
         self.has_events |= updates.has_events || is_time;
@@ -190,17 +195,17 @@ impl Feed {
     }
 
     /// Feeds what follows a place, which moves to the one from which there is more.
-    async fn feed(&mut self, place: &mut StreamPlace) -> Result<(), StoreError> {
-        let notice = match self.workers.notices_after(place.notice).await? {
-            Some(notices) => {
-                self.tell(&notices, *place);
-                notices.last().map_or(place.notice, |(position, _)| *position)
+    async fn feed(&mut self, place: &mut StreamPosition) -> Result<(), StoreError> {
+        let notification = match self.workers.notifications_after(place.notification).await? {
+            Some(notifications) => {
+                self.tell(&notifications, *place);
+                notifications.last().map_or(place.notification, |(position, _)| *position)
             }
             None => self.tell_all(*place),
         };
-        place.notice = notice;
+        place.notification = notification;
         if self.has_events {
-            let log = keys::events(&self.shared.id);
+            let log = store_keys::events(&self.shared.id);
             let entries = self.workers.store.read(&log, place.own, BATCH, Duration::ZERO).await?;
             self.has_events = entries.len() == BATCH;
             place.own = self.pass_on(entries, *place);
@@ -208,46 +213,46 @@ impl Feed {
         Ok(())
     }
 
-    /// Feeds the changes among notices that the client asked for.
-    fn tell(&self, notices: &[(u64, Arc<Notice>)], place: StreamPlace) {
+    /// Feeds the changes among notifications that the client asked for.
+    fn tell(&self, notifications: &[(u64, Arc<WorkerNotification>)], place: StreamPosition) {
         let (mut events, mut said) = (Vec::new(), HashSet::new());
-        for (position, notice) in notices {
-            if let Tells::Announced(Announcement::Changed(changes)) = &notice.tells {
+        for (position, notification) in notifications {
+            if let Tells::Announced(Announcement::Changed(changes)) = &notification.tells {
                 // That something changed is as true when it is said once.
                 let mut new = self.connection.notifications_of(changes);
                 new.retain(|new| said.insert(new.clone()));
-                events.extend(events_at(StreamPlace { notice: *position, ..place }, new));
+                events.extend(events_at(StreamPosition { notification: *position, ..place }, new));
             }
         }
         self.stream.feed(self.reader, events);
     }
 
     /// Feeds a notification of everything that the client asked for, because nobody knows any more
-    /// which of it changed: the position of the latest notice.
-    fn tell_all(&self, place: StreamPlace) -> u64 {
-        let notice = self.workers.board.position();
+    /// which of it changed: the position of the latest notification.
+    fn tell_all(&self, place: StreamPosition) -> u64 {
+        let notification = self.workers.recent.position();
         let all = self.connection.all_notifications();
-        self.stream.feed(self.reader, events_at(StreamPlace { notice, ..place }, all));
-        notice
+        self.stream.feed(self.reader, events_at(StreamPosition { notification, ..place }, all));
+        notification
     }
 
     /// Feeds events of the session: the position of the last one.
-    fn pass_on(&self, entries: Vec<LogEntry>, place: StreamPlace) -> u64 {
+    fn pass_on(&self, entries: Vec<LogEntry>, place: StreamPosition) -> u64 {
         let last = entries.last().map_or(place.own, |entry| entry.position);
-        let events = entries
-            .into_iter()
-            .map(|LogEntry { position, text }| (Some(StreamPlace { own: position, ..place }.id()), Bytes::from(text)));
+        let events = entries.into_iter().map(|LogEntry { position, text }| {
+            (Some(StreamPosition { own: position, ..place }.id()), Bytes::from(text))
+        });
         self.stream.feed(self.reader, events.collect());
         last
     }
 
     /// Keeps the place up to which the client has read, for streams that do not name it.
-    async fn keep_place(&self, place: StreamPlace, kept: StreamPlace) -> StreamPlace {
+    async fn keep_place(&self, place: StreamPosition, kept: StreamPosition) -> StreamPosition {
         // Up to here there was nothing more for it.
         let is_at_end = !self.stream.is_read_by(self.reader) && self.stream.has_read_all(self.reader);
-        let read = if is_at_end { Some(place) } else { self.stream.read_up_to().and_then(StreamPlace::of) };
+        let read = if is_at_end { Some(place) } else { self.stream.read_up_to().and_then(StreamPosition::of) };
         let Some(read) = read.filter(|read| *read != kept) else { return kept };
-        let key = keys::read_up_to(&self.shared.id);
+        let key = store_keys::read_up_to(&self.shared.id);
         match self.workers.store.put(&key, &read.id().to_string(), self.workers.idle).await {
             Ok(()) => read,
             Err(_) => kept,
@@ -257,13 +262,13 @@ impl Feed {
 
 impl Drop for Feed {
     fn drop(&mut self) {
-        self.workers.board.leave(&self.shared.id, &self.wake);
+        self.workers.recent.leave(&self.shared.id, &self.wake);
     }
 }
 
 /// Messages of one place as events. An id is given once, and the last one has it: a client that got
 /// some of them gets all again.
-fn events_at(place: StreamPlace, messages: Vec<Bytes>) -> Vec<(Option<EventId>, Bytes)> {
+fn events_at(place: StreamPosition, messages: Vec<Bytes>) -> Vec<(Option<EventId>, Bytes)> {
     let last = messages.len();
     messages.into_iter().zip(1..).map(|(message, number)| ((number == last).then(|| place.id()), message)).collect()
 }

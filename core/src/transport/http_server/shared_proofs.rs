@@ -1,5 +1,4 @@
-//! DPoP proofs that were used, in the store of the server: none is good twice, at whichever worker
-//! it comes (XAU-70).
+//! DPoP proofs used at any worker, in the store of the server: a proof is accepted once (XAU-70).
 
 use crate::{
     auth::Refusal,
@@ -10,9 +9,9 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 
 /// The proofs of all workers. Without a store each process remembers its own alone.
-pub(super) struct UsedProofs(Result<Option<StoreGuard>, StoreError>);
+pub(super) struct SharedProofs(Result<Option<StoreGuard>, StoreError>);
 
-impl UsedProofs {
+impl SharedProofs {
     pub(super) fn of(server: &Server, runtime: &Arc<dyn Runtime>) -> Self {
         Self(server.store(runtime))
     }

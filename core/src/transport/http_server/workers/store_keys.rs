@@ -6,13 +6,13 @@ use std::time::Duration;
 /// Bounds of the logs of messages.
 const MAX_MESSAGES: usize = 10_000;
 const KEEP_MESSAGES: Duration = Duration::from_secs(600);
-/// Bounds of [`NOTICES`]. A client that comes back after them is told that everything changed.
-const MAX_NOTICES: usize = 10_000;
-const KEEP_NOTICES: Duration = Duration::from_secs(3600);
+/// Bounds of [`NOTIFICATIONS`]. A client that comes back after them is told that everything changed.
+const MAX_NOTIFICATIONS: usize = 10_000;
+const KEEP_NOTIFICATIONS: Duration = Duration::from_secs(3600);
 
 /// The log that every process reads: changes of the server, and those of sessions that decide who
 /// is told of them, in one order for all.
-pub(super) const NOTICES: &str = "v1/workers";
+pub(super) const NOTIFICATIONS: &str = "v1/workers";
 
 /// The record of a session.
 pub(super) fn session(id: &str) -> String {
@@ -50,5 +50,5 @@ pub(super) fn messages(number: u64) -> String {
 
 /// The most entries of a log of all processes, and the time for which they are kept.
 pub(super) fn bounds(log: &str) -> (usize, Duration) {
-    if log == NOTICES { (MAX_NOTICES, KEEP_NOTICES) } else { (MAX_MESSAGES, KEEP_MESSAGES) }
+    if log == NOTIFICATIONS { (MAX_NOTIFICATIONS, KEEP_NOTIFICATIONS) } else { (MAX_MESSAGES, KEEP_MESSAGES) }
 }

@@ -1,4 +1,4 @@
-//! The room for the events that all sessions of an endpoint keep.
+//! Memory budget for events that can be replayed, shared by all sessions of an endpoint.
 
 use crate::sync::Mutex;
 use std::{
@@ -19,7 +19,7 @@ pub(super) trait KeepsEvents: Send + Sync {
 }
 
 /// The bytes of kept events, and those who keep them. Locked before a history, never after.
-pub(super) struct ReplayRoom {
+pub(super) struct ReplayBudget {
     max: usize,
     bytes: AtomicUsize,
     events: AtomicU64,
@@ -32,7 +32,7 @@ struct Histories {
     next: u64,
 }
 
-impl ReplayRoom {
+impl ReplayBudget {
     pub(super) fn new(max: usize) -> Arc<Self> {
         Arc::new(Self { max, bytes: AtomicUsize::new(0), events: AtomicU64::new(0), histories: Mutex::default() })
     }

@@ -1,6 +1,6 @@
-//! The latest notices, and the streams of this process that they may concern.
+//! Recent notifications of other workers. Wakes only the streams subscribed to each.
 
-use super::notice::{Notice, Tells};
+use super::worker_notification::{Tells, WorkerNotification};
 use crate::{
     server::{Announcement, PendingNotifications},
     sync::Mutex,
@@ -11,21 +11,21 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// Notices that a process remembers, so that its streams need not ask the store.
+/// Notifications that a process remembers, so that its streams need not ask the store.
 const MAX_LATEST: usize = 1024;
 
 /// Returns whether a stream is told of changes.
 pub(super) type Wants = Box<dyn Fn(&PendingNotifications) -> bool + Send>;
 
-/// Keeps the notices that came last, and wakes the streams that are told of one, and no others.
+/// Keeps the notifications that came last, and wakes the streams that are told of one, and no others.
 #[derive(Default)]
-pub(super) struct NoticeBoard(Mutex<BoardState>);
+pub(super) struct RecentNotifications(Mutex<RecentState>);
 
 #[derive(Default)]
-struct BoardState {
-    /// All notices after this position are among the latest.
+struct RecentState {
+    /// All notifications after this position are among the latest.
     after: u64,
-    latest: VecDeque<(u64, Arc<Notice>)>,
+    latest: VecDeque<(u64, Arc<WorkerNotification>)>,
     /// By session: the newest stream of each.
     streams: HashMap<Arc<str>, WaitingStream>,
 }
@@ -33,7 +33,7 @@ struct BoardState {
 struct WaitingStream {
     wants: Wants,
     wake: Arc<Notify>,
-    /// All notices up to this position are done with. `None`: it reads notices at present.
+    /// All notifications up to this position are done with. `None`: it reads notifications at present.
     done: Option<u64>,
     /// One after that position is for it, so it stays.
     is_due: bool,
@@ -44,7 +44,7 @@ struct WaitingStream {
 /// The changes for a stream since it asked last.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Updates {
-    /// No notice up to this position is for it.
+    /// No notification up to this position is for it.
     pub(super) done: Option<u64>,
     /// The log of its session has new events.
     pub(super) has_events: bool,
@@ -52,25 +52,25 @@ pub(super) struct Updates {
     pub(super) is_replaced: bool,
 }
 
-impl NoticeBoard {
-    /// Notices after this position will come.
+impl RecentNotifications {
+    /// Notifications after this position will come.
     pub(super) fn begin(&self, position: u64) {
         self.0.lock().after = position;
     }
 
-    /// The position of the latest notice.
+    /// The position of the latest notification.
     pub(super) fn position(&self) -> u64 {
         self.0.lock().position()
     }
 
-    /// Adds the next notice: the streams to wake.
-    pub(super) fn post(&self, position: u64, notice: Notice) -> Vec<Arc<Notify>> {
+    /// Adds the next notification: the streams to wake.
+    pub(super) fn post(&self, position: u64, notification: WorkerNotification) -> Vec<Arc<Notify>> {
         let mut state = self.0.lock();
         let mut due = Vec::new();
         for stream in state.streams.values_mut() {
-            // One that reads notices at present finds this one.
+            // One that reads notifications at present finds this one.
             let Some(done) = stream.done.as_mut().filter(|_| !stream.is_due) else { continue };
-            match &notice.tells {
+            match &notification.tells {
                 Tells::Announced(Announcement::Changed(changes)) if (stream.wants)(changes) => {
                     stream.is_due = true;
                     due.push(Arc::clone(&stream.wake));
@@ -78,7 +78,7 @@ impl NoticeBoard {
                 _ => *done = position,
             }
         }
-        state.latest.push_back((position, Arc::new(notice)));
+        state.latest.push_back((position, Arc::new(notification)));
         if state.latest.len() > MAX_LATEST
             && let Some((position, _)) = state.latest.pop_front()
         {
@@ -87,9 +87,9 @@ impl NoticeBoard {
         due
     }
 
-    /// The notices after a position, and at most `limit` of them. `None`: they are not among the
+    /// The notifications after a position, and at most `limit` of them. `None`: they are not among the
     /// latest.
-    pub(super) fn after(&self, position: u64, limit: usize) -> Option<Vec<(u64, Arc<Notice>)>> {
+    pub(super) fn after(&self, position: u64, limit: usize) -> Option<Vec<(u64, Arc<WorkerNotification>)>> {
         let state = self.0.lock();
         (state.after <= position).then(|| {
             let begin = state.latest.partition_point(|(other, _)| *other <= position);
@@ -107,7 +107,7 @@ impl NoticeBoard {
         wake
     }
 
-    /// The updates of a stream, which reads notices from now on.
+    /// The updates of a stream, which reads notifications from now on.
     pub(super) fn updates(&self, session: &str, wake: &Arc<Notify>) -> Updates {
         match self.0.lock().stream(session, wake) {
             Some(stream) => {
@@ -119,7 +119,7 @@ impl NoticeBoard {
         }
     }
 
-    /// A stream has read all notices up to a position. It is woken for the next one that is for it,
+    /// A stream has read all notifications up to a position. It is woken for the next one that is for it,
     /// unless there are newer ones already.
     pub(super) fn rest(&self, session: &str, wake: &Arc<Notify>, done: u64) {
         let mut state = self.0.lock();
@@ -150,7 +150,7 @@ impl NoticeBoard {
     }
 }
 
-impl BoardState {
+impl RecentState {
     fn position(&self) -> u64 {
         self.latest.back().map_or(self.after, |(position, _)| *position)
     }
@@ -164,79 +164,79 @@ impl BoardState {
 mod tests {
     use super::*;
 
-    fn changed() -> Notice {
-        Notice { from: 1, tells: Tells::Announced(Announcement::Changed(PendingNotifications::default())) }
+    fn changed() -> WorkerNotification {
+        WorkerNotification { from: 1, tells: Tells::Announced(Announcement::Changed(PendingNotifications::default())) }
     }
 
-    fn resting(board: &NoticeBoard, session: &str, wants: bool, done: u64) -> (Arc<str>, Arc<Notify>) {
+    fn resting(recent: &RecentNotifications, session: &str, wants: bool, done: u64) -> (Arc<str>, Arc<Notify>) {
         let session = Arc::from(session);
-        let wake = board.enter(&session, Box::new(move |_| wants));
-        assert!(board.updates(&session, &wake).has_events, "it begins with the log");
-        board.rest(&session, &wake, done);
+        let wake = recent.enter(&session, Box::new(move |_| wants));
+        assert!(recent.updates(&session, &wake).has_events, "it begins with the log");
+        recent.rest(&session, &wake, done);
         (session, wake)
     }
 
     #[test]
-    fn a_notice_wakes_the_streams_that_are_told_of_it_and_no_others() {
+    fn a_notification_wakes_the_streams_that_are_told_of_it_and_no_others() {
         for uninterested in [0, 1, 1000] {
-            let board = NoticeBoard::default();
-            board.begin(7);
+            let recent = RecentNotifications::default();
+            recent.begin(7);
             let others: Vec<_> =
-                (0..uninterested).map(|number| resting(&board, &format!("s{number}"), false, 7)).collect();
-            let (session, wake) = resting(&board, "interested", true, 7);
-            let woken: usize = (8..108).map(|position| board.post(position, changed()).len()).sum();
+                (0..uninterested).map(|number| resting(&recent, &format!("s{number}"), false, 7)).collect();
+            let (session, wake) = resting(&recent, "interested", true, 7);
+            let woken: usize = (8..108).map(|position| recent.post(position, changed()).len()).sum();
             assert_eq!(woken, 1, "beside {uninterested}: once, until it has read");
-            assert_eq!(board.updates(&session, &wake).done, Some(7), "its place is before the notice");
+            assert_eq!(recent.updates(&session, &wake).done, Some(7), "its place is before the notification");
             // The others have passed by without being woken.
             for (session, wake) in others {
-                assert_eq!(board.updates(&session, &wake).done, Some(107));
+                assert_eq!(recent.updates(&session, &wake).done, Some(107));
             }
         }
     }
 
     #[test]
-    fn no_notice_is_missed_between_reading_and_resting() {
-        let board = NoticeBoard::default();
-        board.begin(7);
-        let (session, wake) = resting(&board, "s", true, 7);
-        board.updates(&session, &wake);
-        assert!(board.post(8, changed()).is_empty(), "it reads");
-        assert_eq!(board.after(7, 9).unwrap().len(), 1);
-        board.post(9, changed());
-        board.rest(&session, &wake, 8);
-        assert_eq!(board.updates(&session, &wake).done, None, "it reads on");
-        board.rest(&session, &wake, 9);
-        assert_eq!(board.post(10, changed()).len(), 1);
+    fn no_notification_is_missed_between_reading_and_resting() {
+        let recent = RecentNotifications::default();
+        recent.begin(7);
+        let (session, wake) = resting(&recent, "s", true, 7);
+        recent.updates(&session, &wake);
+        assert!(recent.post(8, changed()).is_empty(), "it reads");
+        assert_eq!(recent.after(7, 9).unwrap().len(), 1);
+        recent.post(9, changed());
+        recent.rest(&session, &wake, 8);
+        assert_eq!(recent.updates(&session, &wake).done, None, "it reads on");
+        recent.rest(&session, &wake, 9);
+        assert_eq!(recent.post(10, changed()).len(), 1);
     }
 
     #[test]
     fn events_of_a_session_wake_its_stream_alone_and_a_newer_one_takes_its_place() {
-        let board = NoticeBoard::default();
-        let (session, older) = resting(&board, "s", true, 0);
-        let (other, of_other) = resting(&board, "t", true, 0);
-        board.wake("s");
-        board.wake("unknown");
-        assert!(board.updates(&session, &older).has_events && !board.updates(&other, &of_other).has_events);
-        let newer = board.enter(&session, Box::new(|_| true));
-        assert!(board.updates(&session, &older).is_replaced);
-        board.leave(&session, &older);
-        board.wake("s");
-        assert!(!board.updates(&session, &newer).is_replaced);
-        board.leave(&session, &newer);
-        assert!(board.updates(&session, &newer).is_replaced);
+        let recent = RecentNotifications::default();
+        let (session, older) = resting(&recent, "s", true, 0);
+        let (other, of_other) = resting(&recent, "t", true, 0);
+        recent.wake("s");
+        recent.wake("unknown");
+        assert!(recent.updates(&session, &older).has_events && !recent.updates(&other, &of_other).has_events);
+        let newer = recent.enter(&session, Box::new(|_| true));
+        assert!(recent.updates(&session, &older).is_replaced);
+        recent.leave(&session, &older);
+        recent.wake("s");
+        assert!(!recent.updates(&session, &newer).is_replaced);
+        recent.leave(&session, &newer);
+        assert!(recent.updates(&session, &newer).is_replaced);
     }
 
     #[test]
-    fn the_latest_notices_are_remembered() {
-        let board = NoticeBoard::default();
-        board.begin(1);
+    fn the_latest_notifications_are_remembered() {
+        let recent = RecentNotifications::default();
+        recent.begin(1);
         for position in 2..2 + MAX_LATEST as u64 {
-            board.post(position, changed());
+            recent.post(position, changed());
         }
-        assert_eq!(board.after(1, 2).unwrap().first().unwrap().0, 2);
-        board.post(5000, changed());
-        assert!(board.after(1, 2).is_none());
-        assert_eq!(board.after(2, 2).unwrap().len(), 2);
-        assert_eq!(board.position(), 5000);
+        assert_eq!(recent.after(1, 2).unwrap().first().unwrap().0, 2);
+        recent.post(5000, changed());
+        assert!(recent.after(1, 2).is_none());
+        assert_eq!(recent.after(2, 2).unwrap().len(), 2);
+        assert_eq!(recent.position(), 5000);
     }
 }

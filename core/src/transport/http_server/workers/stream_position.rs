@@ -10,18 +10,18 @@ const END: u64 = 1 << 53;
 
 /// The place of an event: the stream is read from two logs, so it has a position in both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::transport::http_server) struct StreamPlace {
-    /// The position in the log of all processes: all notices up to it are done with.
-    pub(super) notice: u64,
+pub(in crate::transport::http_server) struct StreamPosition {
+    /// The position in the log of all processes: all notifications up to it are done with.
+    pub(super) notification: u64,
     /// The position in the log of the session; 0 is its beginning.
     pub(super) own: u64,
 }
 
-impl StreamPlace {
+impl StreamPosition {
     /// The place that an id names. `None`: it is of another stream.
     pub(in crate::transport::http_server) fn of(id: EventId) -> Option<Self> {
-        let place = Self { notice: id.event(), own: id.stream() ^ UNRELATED };
-        (place.notice < END && place.own < END).then_some(place)
+        let place = Self { notification: id.event(), own: id.stream() ^ UNRELATED };
+        (place.notification < END && place.own < END).then_some(place)
     }
 
     /// Returns whether an id is of this stream.
@@ -31,7 +31,7 @@ impl StreamPlace {
 
     /// The id of the event at this place.
     pub(in crate::transport::http_server) fn id(self) -> EventId {
-        EventId::new(UNRELATED | self.own, self.notice)
+        EventId::new(UNRELATED | self.own, self.notification)
     }
 }
 
@@ -41,15 +41,17 @@ mod tests {
 
     #[test]
     fn a_place_comes_back_from_its_id() {
-        for place in [StreamPlace { notice: 1, own: 0 }, StreamPlace { notice: END - 1, own: END - 1 }] {
+        for place in
+            [StreamPosition { notification: 1, own: 0 }, StreamPosition { notification: END - 1, own: END - 1 }]
+        {
             let id = EventId::parse(&place.id().to_string()).unwrap();
-            assert_eq!(StreamPlace::of(id), Some(place));
-            assert!(StreamPlace::is_named_by(id));
+            assert_eq!(StreamPosition::of(id), Some(place));
+            assert!(StreamPosition::is_named_by(id));
         }
         for other in
             ["0-1", "1-1", "9223372036854775807-1", "9232379236109516800-1", "9223372036854775808-9007199254740992"]
         {
-            assert_eq!(StreamPlace::of(EventId::parse(other).unwrap()), None, "{other}");
+            assert_eq!(StreamPosition::of(EventId::parse(other).unwrap()), None, "{other}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Names that a client gave and that are kept for it: URIs it subscribed to, tasks and elicitations
 //! it wants to hear of.
 
-use super::name_room::NameRoom;
+use super::name_budget::NameBudget;
 use crate::protocol::RpcError;
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -15,14 +15,14 @@ const ENTRY: usize = 128;
 pub(super) struct Names {
     set: BTreeSet<String>,
     bytes: usize,
-    room: Arc<NameRoom>,
+    budget: Arc<NameBudget>,
     /// The one whose share they take.
     client: Option<Arc<str>>,
 }
 
 impl Names {
-    pub(super) fn new(room: &Arc<NameRoom>) -> Self {
-        Self { set: BTreeSet::new(), bytes: 0, room: Arc::clone(room), client: None }
+    pub(super) fn new(budget: &Arc<NameBudget>) -> Self {
+        Self { set: BTreeSet::new(), bytes: 0, budget: Arc::clone(budget), client: None }
     }
 
     /// Its names take the share of a client; those that there are, of whom they took it.
@@ -46,7 +46,7 @@ impl Names {
             let text = format!("at most {MAX} names of {MAX_BYTES} bytes together are kept for one client");
             return Err(RpcError::busy(&text));
         }
-        self.room.take(self.client.as_ref(), name.len() + ENTRY)?;
+        self.budget.take(self.client.as_ref(), name.len() + ENTRY)?;
         self.bytes = bytes;
         self.set.insert(name.to_owned());
         Ok(())
@@ -56,7 +56,7 @@ impl Names {
     pub(super) fn adopt(&mut self, name: &str) {
         if self.set.insert(name.to_owned()) {
             self.bytes += name.len();
-            self.room.add(self.client.as_ref(), name.len() + ENTRY);
+            self.budget.add(self.client.as_ref(), name.len() + ENTRY);
         }
     }
 
@@ -65,7 +65,7 @@ impl Names {
         let removed = self.set.remove(name);
         if removed {
             self.bytes -= name.len();
-            self.room.give_back(self.client.as_ref(), name.len() + ENTRY);
+            self.budget.give_back(self.client.as_ref(), name.len() + ENTRY);
         }
         removed
     }
@@ -87,7 +87,7 @@ impl Names {
 impl Drop for Names {
     fn drop(&mut self) {
         if !self.set.is_empty() {
-            self.room.give_back(self.client.as_ref(), self.bytes + ENTRY * self.set.len());
+            self.budget.give_back(self.client.as_ref(), self.bytes + ENTRY * self.set.len());
         }
     }
 }
@@ -98,15 +98,15 @@ mod tests {
 
     #[test]
     fn names_are_bounded_in_number_and_in_bytes() {
-        let room = NameRoom::new(64 << 20);
-        let mut names = Names::new(&room);
+        let budget = NameBudget::new(64 << 20);
+        let mut names = Names::new(&budget);
         (0..MAX).for_each(|number| names.insert(&number.to_string()).unwrap());
         assert!(names.insert("one more").unwrap_err().is_busy());
         names.insert("7").unwrap();
         assert!(names.remove("7") && !names.remove("7"));
         names.insert("one more").unwrap();
 
-        let mut names = Names::new(&room);
+        let mut names = Names::new(&budget);
         names.insert(&"x".repeat(MAX_BYTES - 1)).unwrap();
         assert!(names.insert("xx").is_err());
         names.insert("y").unwrap();
@@ -116,9 +116,9 @@ mod tests {
     #[test]
     fn names_of_all_clients_are_bounded_together_and_each_has_a_share() {
         const ONE: usize = 1000 - ENTRY;
-        let room = NameRoom::new(4000);
+        let budget = NameBudget::new(4000);
         let named = |client: Option<&str>| {
-            let mut names = Names::new(&room);
+            let mut names = Names::new(&budget);
             names.of(client.map(Arc::from));
             names
         };
@@ -129,13 +129,13 @@ mod tests {
         assert!(again.insert("b").unwrap_err().is_busy(), "a quarter for one client, whatever its sessions");
         bob.insert(&"b".repeat(ONE)).unwrap();
         nobody.insert(&"c".repeat(2 * ONE + ENTRY)).unwrap();
-        assert!(named(Some("eve")).insert("e").unwrap_err().is_busy(), "there is no room for anyone");
+        assert!(named(Some("eve")).insert("e").unwrap_err().is_busy(), "there is no budget for anyone");
         nobody.adopt("from another process");
-        assert_eq!(room.bytes(), 4000 + "from another process".len() + ENTRY);
+        assert_eq!(budget.bytes(), 4000 + "from another process".len() + ENTRY);
         ada.retain(&BTreeSet::new());
         drop(nobody);
         again.insert(&"b".repeat(ONE)).unwrap();
         drop((ada, again, bob));
-        assert_eq!(room.bytes(), 0);
+        assert_eq!(budget.bytes(), 0);
     }
 }

@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 /// An entry of a log that processes read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Notice {
+pub(super) struct WorkerNotification {
     /// The number of the process that wrote it.
     pub(super) from: u64,
     /// The content.
     pub(super) tells: Tells,
 }
 
-impl Notice {
+impl WorkerNotification {
     /// Reads an entry. `None`: it cannot be read, and the log says why.
     pub(super) fn read(entry: &LogEntry) -> Option<Self> {
         let read = serde_json::from_str(&entry.text);
         read.inspect_err(
-            |problem| tracing::error!(target: "trunkline::server::session", error = %problem, "a notice of another process cannot be read"),
+            |problem| tracing::error!(target: "trunkline::server::session", error = %problem, "a notification of another process cannot be read"),
         )
         .ok()
     }
@@ -32,7 +32,7 @@ impl Notice {
     }
 }
 
-/// The content of a notice.
+/// The content of a notification.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Tells {
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notices_come_back_from_their_text() {
+    fn notifications_come_back_from_their_text() {
         let session = || "s".to_owned();
         for (tells, text) in [
             (Tells::Joined, r#""joined""#),
@@ -94,10 +94,10 @@ mod tests {
             ),
             (Tells::SessionEnded { session: session() }, r#"{"sessionEnded":{"session":"s"}}"#),
         ] {
-            let notice = Notice { from: 7, tells };
-            let written = serde_json::to_string(&notice).unwrap();
+            let notification = WorkerNotification { from: 7, tells };
+            let written = serde_json::to_string(&notification).unwrap();
             assert_eq!(written, format!(r#"{{"from":7,"tells":{text}}}"#));
-            assert_eq!(serde_json::from_str::<Notice>(&written).unwrap(), notice);
+            assert_eq!(serde_json::from_str::<WorkerNotification>(&written).unwrap(), notification);
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The room for the names that the sessions and streams of a server keep: one account of all.
+//! Memory budget for the names that clients subscribe to, shared by all sessions of a server.
 
 use super::outbound::Outbound;
 use crate::{engine::RequestInfo, protocol::RpcError, server::handlers::Arrival, sync::Mutex};
 use std::{collections::HashMap, sync::Arc};
 
 /// The bytes of the names that are kept, in all and for each client.
-pub(super) struct NameRoom {
+pub(super) struct NameBudget {
     max: usize,
     kept: Mutex<KeptNames>,
 }
@@ -16,7 +16,7 @@ struct KeptNames {
     of: HashMap<Arc<str>, usize>,
 }
 
-impl NameRoom {
+impl NameBudget {
     pub(super) fn new(max: usize) -> Arc<Self> {
         Arc::new(Self { max, kept: Mutex::default() })
     }
@@ -76,5 +76,5 @@ impl KeptNames {
 /// proxies. `None`: it has no share.
 pub(in crate::server) fn client_of(info: &RequestInfo, reply: &Arc<dyn Outbound>) -> Option<Arc<str>> {
     let principal = || Some(info.principal()).filter(|principal| !principal.is_empty()).map(Arc::from);
-    reply.arrival().and_then(Arrival::sharer).cloned().or_else(principal)
+    reply.arrival().and_then(Arrival::rate_limit_key).cloned().or_else(principal)
 }

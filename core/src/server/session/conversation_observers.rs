@@ -1,8 +1,9 @@
-//! Observers of a conversation: telemetry, the wire log and the test session. All are optional;
+//! ConversationObservers of a conversation: telemetry, the wire log and the test session. All are optional;
 //! code that serves requests reaches them through [`Connection::observers`] only.
 
 use super::{
-    connection::{Connection, Queued, Reply},
+    connection::Connection,
+    open_requests::{Queued, Reply, RequestTelemetry},
     outbound::{Outbound, OutgoingMessage},
     test_session::TestSession,
 };
@@ -43,7 +44,7 @@ impl ObserverState {
 
 /// The observers of one conversation, of which at least one is on.
 #[derive(Clone, Copy)]
-pub(in crate::server) struct Observers<'a>(&'a Connection);
+pub(in crate::server) struct ConversationObservers<'a>(&'a Connection);
 
 /// A message as it arrived.
 pub(super) struct ObservedMessage {
@@ -85,11 +86,11 @@ impl From<Revision> for LogContext<'_> {
 
 impl Connection {
     /// The observers, unless all are off.
-    pub(in crate::server) fn observers(&self) -> Option<Observers<'_>> {
+    pub(in crate::server) fn observers(&self) -> Option<ConversationObservers<'_>> {
         let state = self.observer_state();
         let is_observed =
             state.has_wire_log || self.server().telemetry().is_some() || state.test_session.get().is_some();
-        is_observed.then_some(Observers(self))
+        is_observed.then_some(ConversationObservers(self))
     }
 
     /// Adds a test session, before the first message.
@@ -100,6 +101,11 @@ impl Connection {
     /// Returns whether handlers that ask the client run again from the top on every revision.
     pub(in crate::server) fn reruns_handlers(&self) -> bool {
         self.server().options().rerun_handlers || self.observer_state().test_session.get().is_some()
+    }
+
+    /// Begins the telemetry of a call.
+    pub(in crate::server) fn begin_telemetry(&self, call: &IncomingCall, reply: &Reply) -> RequestTelemetry {
+        RequestTelemetry(self.observers().and_then(|observers| observers.begin(call, reply)))
     }
 
     /// Sends a message.
@@ -117,7 +123,7 @@ impl Connection {
     }
 }
 
-impl<'a> Observers<'a> {
+impl<'a> ConversationObservers<'a> {
     /// A message has arrived.
     pub(super) fn arrived(self, message: &Message) -> ObservedMessage {
         let runtime = self.0.runtime();
@@ -222,37 +228,6 @@ impl<'a> Observers<'a> {
         let stateless = self.0.is_stateless();
         let facts = reply.arrival().map(|arrival| arrival.transmission(stateless)).unwrap_or_default();
         NetworkFacts { transport: Some(self.0.transport()), revision, ..facts }
-    }
-}
-
-/// The telemetry of one call. Empty if it is not observed.
-#[derive(Clone)]
-pub(in crate::server) struct RequestTelemetry(Option<Arc<RunningOperation>>);
-
-impl RequestTelemetry {
-    pub(in crate::server) fn begin(connection: &Connection, call: &IncomingCall, reply: &Reply) -> Self {
-        Self(connection.observers().and_then(|observers| observers.begin(call, reply)))
-    }
-
-    /// Runs a part of the call.
-    pub(in crate::server) fn run(&self, work: impl FnOnce()) {
-        match &self.0 {
-            None => work(),
-            Some(operation) => {
-                operation.run(work);
-            }
-        }
-    }
-
-    /// Ends it; only the first end counts.
-    pub(in crate::server) fn end(&self, end: impl FnOnce() -> OperationEnd) {
-        if let Some(operation) = &self.0 {
-            operation.end(end());
-        }
-    }
-
-    pub(in crate::server) fn operation(&self) -> Option<&RunningOperation> {
-        self.0.as_deref()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The access tokens that a verifier is asked about: they come from anybody.
+//! Access tokens that wait for a verifier, bounded per address: anybody can send them.
 
 use crate::sync::Mutex;
 use std::{collections::HashMap, net::IpAddr};
@@ -7,7 +7,7 @@ use std::{collections::HashMap, net::IpAddr};
 const MAX: usize = 4096;
 
 /// The tokens that wait for a verifier, by the address of the client that sent them.
-pub(super) struct AskedTokens {
+pub(super) struct PendingTokens {
     waiting: Mutex<WaitingTokens>,
     max: usize,
 }
@@ -19,25 +19,25 @@ struct WaitingTokens {
 }
 
 /// A token that waits, until it is dropped.
-pub(super) struct AskedToken<'a> {
-    asked: &'a AskedTokens,
+pub(super) struct PendingToken<'a> {
+    asked: &'a PendingTokens,
     address: Option<IpAddr>,
 }
 
-impl Default for AskedTokens {
+impl Default for PendingTokens {
     fn default() -> Self {
         Self::new(MAX)
     }
 }
 
-impl AskedTokens {
+impl PendingTokens {
     pub(super) fn new(max: usize) -> Self {
         Self { waiting: Mutex::default(), max }
     }
 
     /// Takes a place for a token. `None`: too many wait, in all or of the address. Where nobody
     /// knows the address, there is no share.
-    pub(super) fn ask(&self, address: Option<IpAddr>) -> Option<AskedToken<'_>> {
+    pub(super) fn ask(&self, address: Option<IpAddr>) -> Option<PendingToken<'_>> {
         let mut waiting = self.waiting.lock();
         if waiting.all >= self.max {
             return None;
@@ -50,11 +50,11 @@ impl AskedTokens {
             *of_address += 1;
         }
         waiting.all += 1;
-        Some(AskedToken { asked: self, address })
+        Some(PendingToken { asked: self, address })
     }
 }
 
-impl Drop for AskedToken<'_> {
+impl Drop for PendingToken<'_> {
     fn drop(&mut self) {
         let mut waiting = self.asked.waiting.lock();
         waiting.all -= 1;

@@ -1,22 +1,22 @@
-//! The way back to the sender of one message, among messages that share a way.
+//! Reply channels that know how their message arrived.
 
 use super::outbound::{Outbound, OutgoingMessage};
 use crate::{protocol::RawJson, server::handlers::Arrival};
 use std::sync::Arc;
 
-/// The way back to the sender of a message.
-pub(crate) struct Arriving {
+/// The reply channel of one message.
+pub(crate) struct ArrivalReply {
     reply: Arc<dyn Outbound>,
     arrival: Arrival,
 }
 
-impl Arriving {
-    pub(crate) fn way(reply: Arc<dyn Outbound>, arrival: Arrival) -> Arc<dyn Outbound> {
+impl ArrivalReply {
+    pub(crate) fn channel(reply: Arc<dyn Outbound>, arrival: Arrival) -> Arc<dyn Outbound> {
         Arc::new(Self { reply, arrival })
     }
 }
 
-impl Outbound for Arriving {
+impl Outbound for ArrivalReply {
     fn send(&self, outgoing: OutgoingMessage) {
         self.reply.send(outgoing);
     }

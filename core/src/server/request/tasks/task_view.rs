@@ -53,14 +53,14 @@ pub(super) fn relate(message: &mut Value, task: &str) {
 
 /// A task as the extension shows it.
 #[derive(Debug, Clone)]
-pub(super) struct ShownTask {
+pub(super) struct TaskView {
     /// Its members but the result, an object.
     pub(super) members: Value,
     /// The result, if it is completed: its last member.
     pub(super) result: Option<TaskResult>,
 }
 
-impl ShownTask {
+impl TaskView {
     /// The task in the form of a revision.
     pub(super) fn to_json(&self, revision: Revision) -> Value {
         let (mut task, result) = self.parts(revision);
@@ -111,7 +111,7 @@ impl ShownTask {
 }
 
 /// One object.
-impl Serialize for ShownTask {
+impl Serialize for TaskView {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         for (name, value) in self.members.as_object().into_iter().flatten() {
@@ -124,7 +124,7 @@ impl Serialize for ShownTask {
     }
 }
 
-impl<'de> Deserialize<'de> for ShownTask {
+impl<'de> Deserialize<'de> for TaskView {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut members = IndexMap::<String, RawJson>::deserialize(deserializer)?;
         let result = members.shift_remove("result").map(TaskResult::new);
