@@ -1,9 +1,9 @@
 //! The outcome and the progress of a request of the host to a server.
 
-use super::{error::BridgeError, queue::Latest, replies::finish, slot::ReplySlot, state::PortState};
+use super::{error::BridgeError, message::Request, queue::Latest, replies::finish, slot::ReplySlot, state::PortState};
 use std::sync::{Arc, Weak};
 use trunkline::{
-    bridge_support::ReplyTo,
+    bridge_support::{ReplyTo, ResultSchema},
     client::ClientError,
     protocol::{RawJson, method},
 };
@@ -53,4 +53,10 @@ impl ReplyTo for HostReply {
             queue.push_progress(self.ticket, self.connection, method::PROGRESS, &self.latest, body);
         }
     }
+}
+
+/// The schema of structured content that the host expects.
+pub(super) fn result_schema(given: &Request) -> Result<Option<Arc<ResultSchema>>, BridgeError> {
+    let schema = given.result_schema.as_ref().map(|schema| ResultSchema::expected(&given.method, schema));
+    schema.transpose().map_err(|error| BridgeError::invalid(format!("request: resultSchema: {error}")))
 }

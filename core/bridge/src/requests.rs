@@ -6,7 +6,7 @@ use super::{
     entries::{HostRequest, MAX_WAITING, OpenState, RunningRequest, WaitingMessage, too_many_wait},
     error::{BridgeError, ErrorKind},
     groups,
-    host_reply::HostReply,
+    host_reply::{HostReply, result_schema},
     host_store,
     message::{NEXT, Request, START_TASK, SUBSCRIBE},
     notifications,
@@ -20,7 +20,6 @@ use super::{
 use std::sync::Arc;
 use trunkline::{
     Limits,
-    bridge_support::ResultSchema,
     protocol::{RawJson, RpcError},
     server::{CallInfo, ClientRequestError},
 };
@@ -128,12 +127,6 @@ fn ask_server(
         client.cancel(&call, "");
     }
     Ok(())
-}
-
-/// The schema of structured content that the host expects.
-pub(super) fn result_schema(given: &Request) -> Result<Option<Arc<ResultSchema>>, BridgeError> {
-    let schema = given.result_schema.as_ref().map(|schema| ResultSchema::expected(&given.method, schema));
-    schema.transpose().map_err(|error| BridgeError::invalid(format!("request: resultSchema: {error}")))
 }
 
 fn ask_client(state: &Arc<PortState>, info: &CallInfo, ticket: u64, given: &Request) -> Result<(), BridgeError> {

@@ -4,10 +4,9 @@
 use super::{
     entries::{HostRequest, OpenStream, RunningRequest, StreamSource},
     error::{BridgeError, ErrorKind},
-    host_reply::HostReply,
+    host_reply::{HostReply, result_schema},
     message::{CANCEL, NEXT, RESPOND, RESULT, Request, START_TASK, StartTask},
     replies::{finish, note_sent, send_outcome, within},
-    requests::result_schema,
     state::{PortState, full},
     task_progress::TaskProgress,
 };
