@@ -6,7 +6,7 @@ use super::{
 };
 use crate::protocol::{
     envelope::{Frame, Message, Request},
-    method,
+    method::{Method, Target},
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -44,12 +44,14 @@ impl Server {
         if let Some(handler) = snapshot.request_handler(&request.method) {
             return handler.access.scopes.clone();
         }
-        let lists: &[Category] = match &*request.method {
-            method::TOOLS_CALL => &[Category::Tools],
-            method::PROMPTS_GET => &[Category::Prompts],
-            method::RESOURCES_READ | method::RESOURCES_SUBSCRIBE => &[Category::Resources, Category::ResourceTemplates],
-            method::COMPLETION_COMPLETE => &[Category::Prompts, Category::ResourceTemplates],
-            _ => &[],
+        let Some(target) = Method::target(&request.method) else { return Vec::new() };
+        let lists: &[Category] = match target {
+            Target::Tool => &[Category::Tools],
+            Target::Prompt => &[Category::Prompts],
+            Target::Resource => &[Category::Resources, Category::ResourceTemplates],
+            Target::Completion => &[Category::Prompts, Category::ResourceTemplates],
+            // The caller's own.
+            Target::Subscription | Target::Task => &[],
         };
         if !lists.iter().any(|list| snapshot.is_personal(*list)) {
             return Vec::new();
@@ -64,11 +66,11 @@ impl Server {
                 snapshot.templates.get(&uri).map(|template| template.read.access.scopes.clone())
             }
         };
-        let scopes = match (&*request.method, &named.name, &named.uri, &named.reference) {
-            (method::TOOLS_CALL, Some(name), ..) => snapshot.tool(name).map(|tool| tool.access.scopes.clone()),
-            (method::PROMPTS_GET, Some(name), ..) => snapshot.prompt(name).map(|prompt| prompt.access.scopes.clone()),
-            (method::COMPLETION_COMPLETE, .., Some(reference)) => of_reference(reference),
-            (_, _, Some(uri), _) => snapshot.readable(uri).map(|read| read.access.scopes.clone()),
+        let scopes = match (target, &named.name, &named.uri, &named.reference) {
+            (Target::Tool, Some(name), ..) => snapshot.tool(name).map(|tool| tool.access.scopes.clone()),
+            (Target::Prompt, Some(name), ..) => snapshot.prompt(name).map(|prompt| prompt.access.scopes.clone()),
+            (Target::Completion, .., Some(reference)) => of_reference(reference),
+            (Target::Resource, _, Some(uri), _) => snapshot.readable(uri).map(|read| read.access.scopes.clone()),
             _ => None,
         };
         scopes.unwrap_or_default()
