@@ -6,7 +6,6 @@ use super::{
     client_request::raw,
     mapper::ResultMapper,
     request_keys::RequestKeys,
-    serve::busy,
     time_limit::TimeLimit,
 };
 use crate::{
@@ -26,7 +25,7 @@ use crate::{
     },
     sync::Mutex,
     telemetry::{Ambient, OperationStart, RunningOperation},
-    turns,
+    turns::{self, Crowded},
     wire_log::Transport,
 };
 use serde::Deserialize;
@@ -36,6 +35,11 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, atomic::Ordering},
 };
+
+/// The error of a call that gets no turn.
+pub(super) fn busy(crowded: Crowded) -> RpcError {
+    RpcError::busy(&crowded.to_string())
+}
 
 /// A call whose handler runs.
 pub(super) struct PendingCall {

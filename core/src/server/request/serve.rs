@@ -3,7 +3,7 @@
 
 use super::{
     active_request::{ActiveRequest, Responder, Routed},
-    call::PendingCall,
+    call::{PendingCall, busy},
     mapper::{MiddlewareLink, ResultMapper},
     mirrored,
     resumptions::ResumedState,
@@ -19,7 +19,7 @@ use crate::{
         session::{OutgoingMessage, ServedRequest},
     },
     telemetry::{Ambient, OperationEnd},
-    turns::{self, Crowded},
+    turns,
 };
 use serde_json::json;
 use std::{
@@ -205,10 +205,6 @@ impl ActiveRequest {
             tracing::error!(target: "trunkline::server::request", method = self.method, "a handler panicked");
         }
     }
-}
-
-pub(super) fn busy(crowded: Crowded) -> RpcError {
-    RpcError::busy(&crowded.to_string())
 }
 
 /// One middleware around one request.

@@ -1,4 +1,5 @@
-//! The requests to the client of one conversation: their order, and the client's tasks they wait for.
+//! The requests to the client of one conversation: their order, and the client's tasks they wait
+//! for.
 
 use crate::{runtime::Promise, sync::Mutex};
 use std::{
@@ -9,8 +10,8 @@ use std::{
 /// The requests to the client of one conversation.
 #[derive(Default)]
 pub(in crate::server) struct ClientRequestState {
-    /// Held while a request, or the notification that cancels it, is sent: the request leaves first,
-    /// and both leave before the call that they belong to ends.
+    /// Held while a request, or the notification that cancels it, is sent: the request leaves
+    /// first, and both leave before the call that they belong to ends.
     order: Mutex<()>,
     /// The client's tasks that requests wait for. Each promise is kept when its task changes.
     tasks: Mutex<HashMap<String, Arc<Promise<()>>>>,

@@ -377,7 +377,8 @@ impl Connection {
         let request = self.dispatch.activate(self, call, reply);
         self.requests.running.lock().insert(key, (Arc::clone(&request), self.server.load().running_call()));
         drop(waits);
-        // A call that has waited may have been cancelled on its way here, where no one could see it.
+        // A call that has waited may have been cancelled on its way here, where no one could see
+        // it.
         if self.closed.load(Ordering::Acquire) || !self.conversation.lock().is_open(key) {
             if self.requests.running.lock().remove(&key).is_some() {
                 request.cancel("");

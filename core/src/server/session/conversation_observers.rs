@@ -1,5 +1,5 @@
-//! ConversationObservers of a conversation: telemetry, the wire log and the test session. All are optional;
-//! code that serves requests reaches them through [`Connection::observers`] only.
+//! ConversationObservers of a conversation: telemetry, the wire log and the test session. All are
+//! optional; code that serves requests reaches them through [`Connection::observers`] only.
 
 use super::{
     connection::Connection,

@@ -17,7 +17,8 @@ const MAX_LATEST: usize = 1024;
 /// Returns whether a stream is told of changes.
 pub(super) type Wants = Box<dyn Fn(&PendingNotifications) -> bool + Send>;
 
-/// Keeps the notifications that came last, and wakes the streams that are told of one, and no others.
+/// Keeps the notifications that came last, and wakes the streams that are told of one, and no
+/// others.
 #[derive(Default)]
 pub(super) struct RecentNotifications(Mutex<RecentState>);
 
@@ -33,7 +34,8 @@ struct RecentState {
 struct WaitingStream {
     wants: Wants,
     wake: Arc<Notify>,
-    /// All notifications up to this position are done with. `None`: it reads notifications at present.
+    /// All notifications up to this position are done with. `None`: it reads notifications at
+    /// present.
     done: Option<u64>,
     /// One after that position is for it, so it stays.
     is_due: bool,
@@ -87,8 +89,8 @@ impl RecentNotifications {
         due
     }
 
-    /// The notifications after a position, and at most `limit` of them. `None`: they are not among the
-    /// latest.
+    /// The notifications after a position, and at most `limit` of them. `None`: they are not among
+    /// the latest.
     pub(super) fn after(&self, position: u64, limit: usize) -> Option<Vec<(u64, Arc<WorkerNotification>)>> {
         let state = self.0.lock();
         (state.after <= position).then(|| {
@@ -119,8 +121,8 @@ impl RecentNotifications {
         }
     }
 
-    /// A stream has read all notifications up to a position. It is woken for the next one that is for it,
-    /// unless there are newer ones already.
+    /// A stream has read all notifications up to a position. It is woken for the next one that is
+    /// for it, unless there are newer ones already.
     pub(super) fn rest(&self, session: &str, wake: &Arc<Notify>, done: u64) {
         let mut state = self.0.lock();
         let is_newest = state.position() <= done;
