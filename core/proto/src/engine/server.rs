@@ -111,8 +111,8 @@ impl<T, U> ServerConversation<T, U> {
         self.outgoing.begin_ids_with(prefix);
     }
 
-    /// Takes a request in. `mirror`: the HTTP headers it came with. `served`: its row, if the server
-    /// serves it beyond the protocol. `attached` comes back with the call.
+    /// Takes a request in. `mirror`: the HTTP headers it came with. `served`: its row, if the
+    /// server serves it beyond the protocol. `attached` comes back with the call.
     pub fn request(
         &mut self,
         request: Request,
