@@ -15,8 +15,8 @@ use std::{
 };
 use trunkline::{Params, Server, ServerOptions};
 
-/// Over standard input and output, and over HTTP.
-pub(crate) const ROLES: [&str; 2] = ["stdio in the foreground", "HTTP in the foreground"];
+/// Over standard input and output, over HTTP, and mounted in an application.
+pub(crate) const ROLES: [&str; 3] = ["stdio in the foreground", "HTTP in the foreground", "HTTP in an application"];
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Wait {
@@ -41,12 +41,25 @@ pub(crate) fn serve(role: &str, file: PathBuf) {
         if role == ROLES[0] {
             return server.serve_stdio().await.unwrap();
         }
+        if role == ROLES[2] {
+            return serve_mounted(server, file).await;
+        }
         let listener = server.listen("127.0.0.1:0").await.unwrap();
         std::fs::write(file, listener.url().unwrap()).unwrap();
         listener.run().await.unwrap();
     });
     // As a program that returns from `main`.
     drop(runtime);
+}
+
+async fn serve_mounted(server: Server, file: PathBuf) {
+    let service = server.into_service();
+    let signal = service.close_on_signal().unwrap();
+    let application = axum::Router::new().nest_service("/mcp", service.clone());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    std::fs::write(file, format!("http://{}/mcp", listener.local_addr().unwrap())).unwrap();
+    axum::serve(listener, application).with_graceful_shutdown(signal).await.unwrap();
+    service.ended().await;
 }
 
 pub(crate) fn signal(process: u32, name: &str) {
@@ -83,7 +96,7 @@ fn a_call_that_does_not_end_in_time_fails_before_the_connection_ends() {
     assert!(wire.ended().success());
 
     let file = File::new();
-    let (mut process, address) = HttpProcess::start(&file);
+    let (mut process, address) = HttpProcess::start(ROLES[1], &file);
     let (send, responses) = mpsc::channel();
     std::thread::spawn(move || send.send(post(&address, &call(1, "slow", 600_000))));
     std::thread::sleep(Duration::from_millis(300));
@@ -156,8 +169,8 @@ fn handlers_that_block_every_thread_do_not_hide_signals() {
 struct HttpProcess(Child);
 
 impl HttpProcess {
-    fn start(url: &File) -> (Self, String) {
-        let mut process = command(ROLES[1], url);
+    fn start(role: &str, url: &File) -> (Self, String) {
+        let mut process = command(role, url);
         let process = Self(process.stdout(Stdio::null()).stdin(Stdio::null()).spawn().unwrap());
         eventually("the server listens", || url.text().starts_with("http"));
         let address = url.text().split('/').nth(2).unwrap().to_owned();
@@ -212,11 +225,27 @@ fn a_signal_lets_calls_complete_over_http_and_a_blocked_one_does_not_keep_the_pr
     assert!(response.starts_with("HTTP/1.1 200") && response.contains("done"), "{response}");
     assert!(process.ended().success());
 
-    let (mut process, address) = HttpProcess::start(&blocked_file);
+    let (mut process, address) = HttpProcess::start(ROLES[1], &blocked_file);
     std::thread::spawn(move || post(&address, &call(1, "block", 600_000)));
     std::thread::sleep(Duration::from_millis(300));
     let signalled = Instant::now();
     signal(process.0.id(), "-TERM");
     assert_eq!(process.ended().code(), Some(1), "T2");
     assert!(signalled.elapsed() < Duration::from_secs(6), "{:?}", signalled.elapsed());
+}
+
+#[test]
+fn a_signal_closes_a_mounted_service_and_its_calls_complete_before_the_application_ends() {
+    let file = File::new();
+    let (mut process, address) = HttpProcess::start(ROLES[2], &file);
+    let (send, responses) = mpsc::channel();
+    let waiting = address.clone();
+    std::thread::spawn(move || send.send(post(&waiting, &call(1, "slow", 800))));
+    std::thread::sleep(Duration::from_millis(300));
+    signal(process.0.id(), "-TERM");
+    eventually("nothing listens any more", || TcpStream::connect(&address).is_err());
+    assert!(responses.try_recv().is_err(), "the call runs");
+    let response = responses.recv_timeout(DEADLINE).unwrap().unwrap();
+    assert!(response.starts_with("HTTP/1.1 200") && response.contains("done"), "{response}");
+    assert!(process.ended().success());
 }

@@ -391,6 +391,30 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn mrtr_08_a_second_request_with_a_state_waits_as_long_at_the_same_worker_as_at_another() {
+        let (store, payments) = (Shared::new(), Payments::default());
+        let ((one, gate), (other, _)) = (payments.worker(&store), payments.worker(&store));
+        let alice = client(&one);
+        let retry = retry(&alice).await;
+        alice.request("tools/call", retry.clone());
+        payments.reach(1).await;
+        let mut waits = Vec::new();
+        for again in [client(&one), client(&other)] {
+            let begun = tokio::time::Instant::now();
+            let refused = again.ask("tools/call", retry.clone()).await;
+            assert_eq!(refused["error"], json!(RpcError::busy(IN_USE)), "{refused}");
+            waits.push(begun.elapsed());
+        }
+        assert_eq!(waits[0], LOOK * LOOKS as u32);
+        assert!(waits[1].abs_diff(waits[0]) <= 2 * LOOK, "{waits:?}");
+        let again = client(&one);
+        let id = again.request("tools/call", retry);
+        tokio::time::sleep(LOOK).await;
+        gate.add_permits(2);
+        assert_eq!(text_of(&again.answer(id).await), "payment 1");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn mrtr_08_the_state_of_a_worker_that_is_gone_is_served_by_another() {
         let (store, payments) = (Shared::new(), Payments::default());
         let ((one, _), (other, gate)) = (payments.worker(&store), payments.worker(&store));

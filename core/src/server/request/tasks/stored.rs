@@ -85,6 +85,15 @@ pub(in crate::server::request) fn principal_key(principal: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(principal))
 }
 
+#[cfg(test)]
+#[test]
+fn the_list_of_a_principal_has_its_digest_as_its_key() {
+    let (one, other) = (list("https://login.example.com ada"), list("https://login.example.com bob"));
+    assert_eq!(one, "tasks-of/Xo8s7ZDmCKu5Zo1aarHA2a0btfqTHKi9nXOmOTQQKTA");
+    assert_ne!(one, other);
+    assert_eq!(other.len(), one.len(), "no principal is too long");
+}
+
 fn is_id(text: &str) -> bool {
     text.len() == 22 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
