@@ -16,14 +16,14 @@ void use_copies(const char *path);
 
 typedef struct {
   trunkline_client *client;
-  char number[16], arguments[64];
+  char number[16], tool[16], arguments[64];
 } call;
 
 static void *wait_for(void *data) {
   call *self = (call *)data;
   trunkline_text *answer = NULL;
   trunkline_error *error = NULL;
-  trunkline_result result = trunkline_client_call_tool(self->client, TRUNKLINE_STR("slow"),
+  trunkline_result result = trunkline_client_call_tool(self->client, trunkline_str_of(self->tool),
                                                        trunkline_str_of(self->arguments), NULL, &answer, &error);
   printf("%s %s\n", self->number, result ? trunkline_result_name(result) : "ok");
   trunkline_text_free(answer);
@@ -36,11 +36,19 @@ static void begin(trunkline_client *client, const char *line) {
   pthread_t thread;
   long ms = 0;
   call *self = (call *)calloc(1, sizeof *self);
-  if (!self || sscanf(line, "call %15s %ld", self->number, &ms) != 2) abort();
+  if (!self || sscanf(line, "call %15s %ld %15s", self->number, &ms, self->tool) < 2) abort();
+  if (!self->tool[0]) strcpy(self->tool, "slow");
   self->client = client;
   snprintf(self->arguments, sizeof self->arguments, "{\"ms\": %ld}", ms);
   if (pthread_create(&thread, NULL, wait_for, self)) abort();
   pthread_detach(thread);
+}
+
+static void list(trunkline_client *client) {
+  trunkline_text *tools = NULL;
+  if (trunkline_client_list_tools(client, NULL, &tools, NULL)) abort();
+  trunkline_text_free(tools);
+  puts("listed tools");
 }
 
 static trunkline_client *connect_to(int count, char **words) {
@@ -82,6 +90,8 @@ int main(int count, char **arguments) {
   while (fgets(line, sizeof line, stdin)) {
     if (strncmp(line, "call ", 5) == 0) {
       begin(client, line);
+    } else if (strcmp(line, "list\n") == 0) {
+      list(client);
     } else if (strcmp(line, "reconnect\n") == 0) {
       client = connect_to(count - 1, arguments + 1);
     } else {

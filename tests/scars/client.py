@@ -3,15 +3,24 @@
 import asyncio
 import os
 import sys
+from typing import Any
 
 from trunkline import Client, TrunklineError
 
 calls: set["asyncio.Task[None]"] = set()
 
 
-async def call(client: Client, number: str, ms: int) -> None:
+# Callbacks throw.
+THROWS = "THROWS" in os.environ
+
+
+def throw(*_: object) -> None:
+    raise RuntimeError("thrown by a callback")
+
+
+async def call(client: Client, number: str, ms: int, tool: str = "slow") -> None:
     try:
-        await client.call_tool("slow", {"ms": ms})
+        await client.call_tool(tool, {"ms": ms}, on_progress=throw if THROWS else None)
         print(number, "ok", flush=True)
     except TrunklineError as error:
         print(number, error.kind, flush=True)
@@ -19,7 +28,11 @@ async def call(client: Client, number: str, ms: int) -> None:
 
 async def connected(words: list[str]) -> Client:
     timeout, revision = float(os.environ.get("TIMEOUT_MS", "60000")) / 1000, os.environ.get("REVISION", "auto")
-    client = Client(words[0] if len(words) == 1 else words, timeout=timeout, revision=revision)
+    target = words[0] if len(words) == 1 else words
+    hooks: dict[str, Any] = {"log_level": "info", "on_notification": throw} if THROWS else {}
+    client = Client(target, timeout=timeout, revision=revision, **hooks)
+    if THROWS:
+        client.on_log(throw)
     await client.connect()
     print("ready", flush=True)
     return client
@@ -32,7 +45,9 @@ async def main(words: list[str]) -> None:
     client = await connected(words)
     while line := (await lines.readline()).decode().split():
         if line[0] == "call":
-            calls.add(asyncio.ensure_future(call(client, line[1], int(line[2]))))
+            calls.add(asyncio.ensure_future(call(client, line[1], int(line[2]), *line[3:])))
+        elif line[0] == "list":
+            print(len(await client.list_tools()), "tools", flush=True)
         elif line[0] == "reconnect":
             client = await connected(words)
         else:

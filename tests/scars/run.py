@@ -20,6 +20,7 @@ import hostile
 import mounted
 import processes
 import row
+import untrusted
 import workers
 from peer import Language
 from row import Row
@@ -74,7 +75,8 @@ async def measured_row(one: Row, languages: list[Language]) -> dict[str, Any]:
 
 
 def main(words: list[str]) -> int:
-    assert clients and crowd and exits and floods and half_open and hostile and mounted and processes and workers
+    assert clients and crowd and exits and floods and half_open and hostile and mounted and processes
+    assert untrusted and workers
     if row.LONG_FORM:
         words.remove(row.LONG)
     if "--only" in words:

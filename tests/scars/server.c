@@ -16,6 +16,10 @@
 #define NUMBER(name) ",\"properties\":{\"" name "\":{\"type\":\"integer\"}},\"required\":[\"" name "\"]"
 #define TEXT(name) ",\"properties\":{\"" name "\":{\"type\":\"string\"}},\"required\":[\"" name "\"]"
 
+#define PATTERNS                                                            \
+  ",\"properties\":{\"around\":{\"pattern\":\"(?=.*\\\\d)[a-z]+\\\\d\"}," \
+  "\"back\":{\"pattern\":\"(?=(a+))\\\\1b\"}}"
+
 /* Messages of a flood before a pause, so that it leaves a part of its processor to others. A steady
    flood has no pauses. */
 #define BURST 50
@@ -95,6 +99,62 @@ static void *report_and_answer(void *data) {
 static void flood(trunkline_call *call, void *user_data) {
   (void)user_data;
   in_thread(call, report_and_answer);
+}
+
+/* Half of a surrogate pair, as JSON and as the bytes that some encoders make of it. */
+#define HALF_JSON "\"half of a character: \\ud83d\""
+#define HALF "half of a character: \xED\xA0\xBD"
+
+static void halves_asked(trunkline_call *call, trunkline_result result, const trunkline_str *json,
+                         const trunkline_error *error, void *user_data) {
+  (void)json;
+  (void)user_data;
+  if (result)
+    trunkline_call_fail_with(call, error);
+  else
+    trunkline_call_return_text(call, S(HALF));
+}
+
+static void halves(trunkline_call *call, void *user_data) {
+  const char *place = trunkline_call_text(call, S("/place"), S("")).data;
+  (void)user_data;
+  if (strcmp(place, "error") == 0) trunkline_call_fail(call, S(HALF));
+  if (strcmp(place, "toolError") == 0) trunkline_call_fail_tool(call, S(HALF));
+  if (strcmp(place, "progress") == 0) trunkline_call_progress(call, 1, 0, S(HALF));
+  if (strcmp(place, "log") == 0) trunkline_call_log(call, S("info"), S(HALF_JSON));
+  if (strcmp(place, "question") == 0) {
+    trunkline_call_elicit(call, S("{\"message\":" HALF_JSON ",\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}}"),
+                          S("half"), halves_asked, NULL, NULL, NULL);
+  } else {
+    trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE, S(HALF_JSON), NULL);
+  }
+}
+
+static void match(trunkline_call *call, void *user_data) {
+  (void)user_data;
+  trunkline_call_return_text(call, S("matched"));
+}
+
+/* C throws nothing; its callbacks can leave a call without an outcome. */
+static void verify(trunkline_call *call, void *user_data) {
+  (void)user_data;
+  if (strcmp(trunkline_call_text(call, S("/token"), S("")).data, "good") == 0)
+    trunkline_call_return_json(call, TRUNKLINE_SHAPE_VALUE, S("{\"subject\":\"good\"}"), NULL);
+}
+
+static void audited(trunkline_call *call, trunkline_result result, const trunkline_str *json, const trunkline_error *error,
+                    void *user_data) {
+  (void)user_data;
+  if (result)
+    trunkline_call_fail_with(call, error);
+  else
+    trunkline_call_return_result(call, *json, NULL);
+}
+
+static void audit(trunkline_call *call, void *user_data) {
+  (void)user_data;
+  if (strcmp(trunkline_call_text(call, S("/params/name"), S("")).data, "touch") != 0)
+    trunkline_call_next(call, S(""), audited, NULL, NULL, NULL);
 }
 
 static void mood(trunkline_call *call, void *user_data) {
@@ -178,6 +238,18 @@ static trunkline_result make(trunkline_server **server, trunkline_error **error)
 /* In server_mounted.c. */
 trunkline_result run_mounted(trunkline_server *server, trunkline_error **error);
 
+#define AUTH "{\"resource\":\"http://127.0.0.1/mcp\",\"authorizationServers\":[\"https://login.example.com\"],\"verifier\":%llu}"
+
+/* Callbacks leave calls without an outcome, and the verifier does for tokens other than "good". */
+static trunkline_result add_careless(trunkline_server *server, trunkline_http_options *options, trunkline_error **error) {
+  uint64_t verifier = 0;
+  char auth[200];
+  trunkline_result result = trunkline_server_add_middleware(server, S("[\"tools/call\"]"), audit, NULL, NULL, error);
+  if (!result) result = trunkline_server_add(server, S("verifier"), S("{}"), verify, NULL, NULL, &verifier, error);
+  snprintf(auth, sizeof auth, AUTH, (unsigned long long)verifier);
+  return result ? result : trunkline_http_options_set_auth(options, trunkline_str_of(auth));
+}
+
 static trunkline_result run_http(trunkline_server *server, trunkline_error **error) {
   trunkline_http_options *options = NULL;
   trunkline_listener *listener = NULL;
@@ -185,6 +257,7 @@ static trunkline_result run_http(trunkline_server *server, trunkline_error **err
   if (!result) result = trunkline_http_options_set_port(options, (uint16_t)atoi(getenv("PORT") ? getenv("PORT") : "0"));
   if (!result) result = trunkline_http_options_set_idle_timeout_ms(options, silence());
   if (!result) result = trunkline_http_options_set_write_timeout_ms(options, silence());
+  if (!result && getenv("THROWS")) result = add_careless(server, options, error);
   if (!result) result = trunkline_server_listen_http(server, options, &listener, error);
   if (!result) {
     trunkline_str url = trunkline_listener_url(listener);
@@ -226,6 +299,8 @@ int main(int count, char **arguments) {
                trunkline_server_add_tool(server, TOOL("flood", NUMBER("count")), flood, NULL, NULL, &error) ||
                trunkline_server_add_tool(server, TOOL("touch", TEXT("number")), touch, server, NULL, &error) ||
                trunkline_server_add_tool(server, TOOL("plan", ""), plan, NULL, NULL, &error) ||
+               trunkline_server_add_tool(server, TOOL("halves", TEXT("place")), halves, NULL, NULL, &error) ||
+               trunkline_server_add_tool(server, TOOL("match", PATTERNS), match, NULL, NULL, &error) ||
                trunkline_server_add_prompt(server, S("{\"name\":\"packing\",\"arguments\":[{\"name\":\"city\"}]}"), packing, NULL,
                                            NULL, &error) ||
                trunkline_server_add_completion(server, S("{\"type\":\"ref/prompt\",\"name\":\"packing\"}"), S("city"),

@@ -3,12 +3,21 @@ import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Server } from "trunkline";
+import { Server, ToolError } from "trunkline";
 
 // Milliseconds for which a peer may do nothing, if not the defaults.
 const silence = Number(process.env.SILENCE_MS ?? 60_000);
 const stateKey = process.env.STATE_KEY;
-const server = new Server({ name: "scars", version: "1.0.0" }, { store: process.env.STORE, stateKeys: stateKey ? [stateKey] : [], keepAlive: Math.min(silence / 4, 15_000) });
+// Callbacks throw, and tokens other than "good" make the verifier do so.
+const throws = "THROWS" in process.env;
+const thrower = (name) => () => {
+  throw new Error(`thrown by ${name}`);
+};
+const options = { store: process.env.STORE, stateKeys: stateKey ? [stateKey] : [], keepAlive: Math.min(silence / 4, 15_000) };
+const server = new Server({ name: "scars", version: "1.0.0" }, { ...options, ...(throws && { onError: thrower("a hook") }) });
+if (throws) server.use("tools/call", (request, next) => (request.params.name === "touch" ? thrower("middleware")() : next()));
+const verifier = ({ token }) => (token === "good" ? { subject: "good" } : thrower("the verifier")());
+const auth = { resource: "http://127.0.0.1/mcp", authorizationServers: ["https://login.example.com"], verifier };
 const number = (name) => ({ inputSchema: { type: "object", properties: { [name]: { type: "integer" } }, required: [name] } });
 
 server.registerTool(
@@ -60,6 +69,17 @@ server.registerTool("plan", {}, async (_, ctx) => {
   const city = await ctx.sample("Where to?", { maxTokens: 50 });
   return `${content.people} go to ${city.content.text}`;
 });
+const half = "half of a character: \ud83d";
+server.registerTool("halves", { inputSchema: { type: "object", properties: { place: { type: "string" } } } }, async ({ place }, ctx) => {
+  if (place === "error") throw new Error(half);
+  if (place === "toolError") throw new ToolError(half);
+  if (place === "progress") await ctx.progress(1, undefined, half);
+  if (place === "log") await ctx.info(half);
+  if (place === "question") await ctx.elicit(half, { type: "object", properties: { people: { type: "integer" } } });
+  return half;
+});
+const patterns = { around: { pattern: String.raw`(?=.*\d)[a-z]+\d` }, back: { pattern: String.raw`(?=(a+))\1b` } };
+server.registerTool("match", { inputSchema: { type: "object", properties: patterns } }, () => "matched");
 server.registerPrompt("packing", { arguments: [{ name: "city", required: true }], complete: { city: (text) => ["Oslo", "Osaka", "Rome"].filter((city) => city.startsWith(text)) } }, ({ city }) => `What to pack for ${city}?`);
 
 async function serveMounted(way) {
@@ -79,7 +99,7 @@ async function serveMounted(way) {
 const way = process.argv[2];
 if (way === "stdio") await server.serveStdio();
 else if (way === "http") {
-  const listener = await server.listen({ port: Number(process.env.PORT ?? 0), idleTimeout: silence, writeTimeout: silence });
+  const listener = await server.listen({ port: Number(process.env.PORT ?? 0), idleTimeout: silence, writeTimeout: silence, ...(throws && { auth }) });
   console.log(listener.url);
   await listener.run();
 } else await serveMounted(way);

@@ -9,10 +9,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from trunkline import Context, Server
+from trunkline import AccessToken, Auth, Context, Identity, Next, Request, Server, ToolError
 
 # Seconds for which a peer may do nothing, if not the defaults.
 SILENCE = float(os.environ.get("SILENCE_MS", "60000")) / 1000
+
+# Callbacks throw, and tokens other than "good" make the verifier do so.
+THROWS = "THROWS" in os.environ
 
 # Messages of a flood before a pause, so that it leaves a part of its processor to others. A steady
 # flood has no pauses.
@@ -99,6 +102,53 @@ async def plan(ctx: Context) -> str:
     return f"{trip.content and trip.content.people} go to {city.text}"
 
 
+HALF = "half of a character: \ud83d"
+
+
+@server.tool
+async def halves(place: str, ctx: Context) -> str:
+    if place == "error":
+        raise ValueError(HALF)
+    if place == "toolError":
+        raise ToolError(HALF)
+    if place == "progress":
+        await ctx.progress(1, message=HALF)
+    if place == "log":
+        await ctx.info(HALF)
+    if place == "question":
+        await ctx.elicit(HALF, Trip)
+    return HALF
+
+
+async def match(**_: str) -> str:
+    return "matched"
+
+
+PATTERNS = {"around": {"pattern": r"(?=.*\d)[a-z]+\d"}, "back": {"pattern": r"(?=(a+))\1b"}}
+server.add_tool(match, name="match", input_schema={"type": "object", "properties": PATTERNS})
+
+
+def verify(token: AccessToken) -> Identity | None:
+    if token.token != "good":
+        raise RuntimeError("thrown by the verifier")
+    return Identity("good")
+
+
+auth = Auth("http://127.0.0.1/mcp", authorization_servers=["https://login.example.com"], verifier=verify)
+
+if THROWS:
+
+    @server.middleware("tools/call")
+    async def audit(request: Request, next: Next, ctx: Context) -> object:
+        if request.params["name"] == "touch":
+            raise RuntimeError("thrown by middleware")
+        return await next()
+
+    @server.on_error
+    def report(_error: BaseException, _ctx: object) -> None:
+        raise RuntimeError("thrown by a hook")
+
+
 def cities(text: str) -> list[str]:
     return [city for city in ("Oslo", "Osaka", "Rome") if city.startswith(text)]
 
@@ -134,6 +184,7 @@ if __name__ == "__main__":
             port=int(os.environ.get("PORT", "0")),
             idle_timeout=SILENCE,
             write_timeout=SILENCE,
+            auth=auth if THROWS else None,
             on_ready=lambda one: print(one.url, flush=True),
         )
     else:
