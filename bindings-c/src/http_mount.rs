@@ -56,7 +56,7 @@ impl Drop for trunkline_http_exchange {
 
 impl trunkline_http_exchange {
     pub(crate) fn cancel(&self) -> Result<(), Failure> {
-        Ok(self.port.core.cancel(self.ticket, "the client has gone away")?)
+        Ok(self.port.core.cancel(self.ticket, "the client has disconnected")?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Clients; `generated/` has their operations and how they end.
 
-use trunkline::protocol::model::CallToolResult;
+use trunkline::protocol::{method::TOOLS_CALL, model::CallToolResult};
 use trunkline_bridge::message::NotifyConnection;
 
 use crate::client::{connect, trunkline_client};
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn trunkline_client_call_text(
         let (client, text) = (handle!(client).connection.clone(), out!(text));
         let params =
             ParamsBuilder::default().text("name", text!(name)).optional("arguments", "arguments", text!(arguments))?;
-        let json = client.request("tools/call", params.raw()?.as_deref(), settled!(options))?;
+        let json = client.request(TOOLS_CALL, params.raw()?.as_deref(), settled!(options))?;
         let result: CallToolResult = serde_json::from_slice(&json)
             .map_err(|reason| Failure::transport(&format!("Invalid result of a tool: {reason}")))?;
         match result.joined_text() {

@@ -105,7 +105,7 @@ export class Exchange {
   /** Cancels the exchange: the client has disconnected. */
   cancel(): void {
     attempt(() => {
-      this.#port.cancel(this.#ticket, "the client has gone away");
+      this.#port.cancel(this.#ticket, "the client has disconnected");
     });
   }
 }

@@ -167,7 +167,7 @@ impl TokenVerifier for HostVerifier {
             let Some(state) = state.upgrade() else { return };
             let verification = state.tables.lock().verifications.remove(ticket);
             if verification.is_some() {
-                call_off(&state, lane, ticket, handle, Bytes::from_static(b"the request is gone"));
+                call_off(&state, lane, ticket, handle, Bytes::from_static(b"the request has ended"));
             }
         });
     }

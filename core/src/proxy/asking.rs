@@ -87,7 +87,7 @@ impl ActiveCalls {
         loop {
             let newest = self.calls.lock().last().cloned();
             let Some(call) = newest else {
-                let text = format!("{method} belongs to no call: the proxy has nobody to ask");
+                let text = format!("{method} belongs to no call: the proxy has no client to ask");
                 return Err(RpcError::invalid_request(text));
             };
             // A call that ended without the answer is not the one that needs it: its result and

@@ -215,7 +215,7 @@ fn post(address: &str, message: &Value) -> std::io::Result<String> {
 #[test]
 fn a_signal_lets_calls_complete_over_http_and_a_blocked_one_does_not_keep_the_process() {
     let (file, blocked_file) = (File::new(), File::new());
-    let (mut process, address) = HttpProcess::start(&file);
+    let (mut process, address) = HttpProcess::start(ROLES[1], &file);
     let (send, responses) = mpsc::channel();
     let waiting = address.clone();
     std::thread::spawn(move || send.send(post(&waiting, &call(1, "slow", 800))));

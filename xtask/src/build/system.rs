@@ -177,8 +177,10 @@ pub(crate) fn keycloak(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.target.join("keycloak");
     let home = folder.join(format!("keycloak-{VERSION}"));
     if !home.join("lib/quarkus-run.jar").is_file() {
+        // Maven leaves a folder of markers where it runs.
+        std::fs::create_dir_all(&folder)?;
         let mut maven = workspace.command("mvn");
-        maven.args(["-q", "-B", UNPACK]);
+        maven.current_dir(&folder).args(["-q", "-B", UNPACK]);
         maven.arg(format!("-Dartifact=org.keycloak:keycloak-quarkus-dist:{VERSION}:zip"));
         maven.arg(format!("-DoutputDirectory={}", folder.display()));
         must(maven, DEADLINE)?;

@@ -27,7 +27,7 @@ Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
-_GONE: Final = "the client has gone away"
+_GONE: Final = "the client has disconnected"
 
 
 class ASGIApp:

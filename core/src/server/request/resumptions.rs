@@ -405,11 +405,11 @@ mod tests {
             assert_eq!(refused["error"], json!(RpcError::busy(IN_USE)), "{refused}");
             waits.push(begun.elapsed());
         }
-        assert_eq!(waits[0], LOOK * LOOKS as u32);
-        assert!(waits[1].abs_diff(waits[0]) <= 2 * LOOK, "{waits:?}");
+        assert_eq!(waits[0], INTERVAL * ATTEMPTS as u32);
+        assert!(waits[1].abs_diff(waits[0]) <= 2 * INTERVAL, "{waits:?}");
         let again = client(&one);
         let id = again.request("tools/call", retry);
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(INTERVAL).await;
         gate.add_permits(2);
         assert_eq!(text_of(&again.answer(id).await), "payment 1");
     }

@@ -79,7 +79,7 @@ async fn read(mut stderr: tokio::process::ChildStderr, lines: &Mutex<VecDeque<St
         // If nobody reads our standard error, or the disk is full, the child must not be stopped by
         // that.
         if !matches!(destination, Destination::Nowhere) && !destination.take(chunk.to_vec()).await {
-            tracing::warn!(target: "trunkline::client::child", ?destination, "the standard error of a server process is not passed on any more");
+            tracing::warn!(target: "trunkline::client::child", ?destination, "the stderr of a server process is no longer forwarded");
             destination = Destination::Nowhere;
         }
     }

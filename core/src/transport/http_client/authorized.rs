@@ -117,7 +117,7 @@ impl LinkContext {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(error)) => Err(without_credentials(format!("No credentials for {place}: {error}"))),
             Err(_) => Err(without_credentials(format!(
-                "No credentials for {place}: nobody gave them within {AUTHORIZED_WITHIN:?}"
+                "No credentials for {place}: none were supplied within {AUTHORIZED_WITHIN:?}"
             ))),
         }
     }

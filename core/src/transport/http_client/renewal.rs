@@ -66,7 +66,7 @@ impl LinkContext {
         if self.exchange(initialized).await.is_err() {
             return false;
         }
-        tracing::info!(target: "trunkline::client::http", server = %self.place, "the server had lost the session, which is opened anew");
+        tracing::info!(target: "trunkline::client::http", server = %self.place, "the server lost the session; opening a new one");
         let mut state = self.state.lock();
         state.has_stream = false;
         self.start_stream(&mut state);

@@ -140,7 +140,7 @@ impl StoredTasks {
 /// Runs a task again that this worker has taken over: `written` is its text in the store now,
 /// `before` was it. A worker that is too busy leaves it to others, or to a later look.
 pub(super) async fn run_again(stored: Arc<StoredTasks>, record: TaskRecord, written: String, before: String) {
-    tracing::info!(target: "trunkline::server::tasks", task = record.id(), run = record.run, "a task is run again, for its process is gone");
+    tracing::info!(target: "trunkline::server::tasks", task = record.id(), run = record.run, "restarting a task whose process has died");
     let Err(error) = stored.send_again(&record, written.clone()).await else { return };
     tracing::warn!(target: "trunkline::server::tasks", task = record.id(), %error, "a task cannot be run again");
     let now = stored.runtime().unix_time();
