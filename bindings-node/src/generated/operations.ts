@@ -72,7 +72,11 @@ export const methods = {
 export const notifications = {
   /** The progress of a request. */
   progress: "notifications/progress",
-  /** A log message of the server. Deprecated in 2026-07-28: log to standard error or through OpenTelemetry instead. */
+  /**
+   * A log message of the server.
+   *
+   * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
+   */
   log: "notifications/message",
   /** The tools of the server have changed. */
   toolsChanged: "notifications/tools/list_changed",

@@ -57,8 +57,8 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
 /// The beginning of the sentence with which the declaration deprecates something.
 const DEPRECATED: &str = "Deprecated in 2026-07-28: ";
 
-/// Documentation whose first paragraph may hold a sentence that deprecates, with that sentence at its
-/// end in the form of a language: behind `mark`.
+/// Documentation with the sentence that deprecates moved to its end, behind the `mark` of a
+/// language.
 pub(crate) fn marked(doc: &str, mark: &str) -> String {
     let paragraph = doc.find("\n\n").unwrap_or(doc.len());
     let Some(start) = doc[..paragraph].find(DEPRECATED) else { return doc.to_owned() };

@@ -199,8 +199,8 @@ macro_rules! described_operations {
 
 client_operations!(described_operations);
 
-/// Sentences of the documentation that deprecate something. Renderers of other languages write them in
-/// that language's form, such as `@deprecated`.
+/// Sentences of the documentation that deprecate something. Renderers write them in the form of
+/// their language, such as `@deprecated`.
 const SAMPLING_DEPRECATED: &str = " Deprecated in 2026-07-28: call the API of a model provider instead.";
 const ROOTS_DEPRECATED: &str = " Deprecated in 2026-07-28: use tool arguments, resource URIs or configuration instead.";
 const LOGGING_DEPRECATED: &str = " Deprecated in 2026-07-28: log to standard error or through OpenTelemetry instead.";

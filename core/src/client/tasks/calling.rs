@@ -121,10 +121,7 @@ impl ClientCall {
         };
         let task = task.map_err(|error| ClientError::InvalidResponse(format!("the task: {error}")))?;
         let id = task.task_id.clone();
-        let of_progress = self.last_request().filter(|_| call.request.extras.progress && wish.form == TaskForm::Core);
-        if let Some(token) = &of_progress {
-            client.inner.conversation.lock().follow(token.clone(), Awaited::by(self));
-        }
+        let of_progress = self.last_request().filter(|_| self.follows_progress());
         let state = Arc::new(ClientTaskState::new(task.clone()));
         let input = match wish.taker.as_ref().and_then(|taker| taker.other.clone()) {
             Some(other) => TaskInput::Passed(other),
@@ -148,6 +145,32 @@ impl ClientCall {
             client.inner.cancel_task(&id);
         }
         outcome
+    }
+
+    /// Keeps the progress of a request that became a task (PRG-07). It may be in the message that
+    /// follows the answer, before the call continues.
+    pub(in crate::client) fn keep_progress(
+        self: &Arc<Self>,
+        client: &ClientInner,
+        answer: &ServerAnswer,
+        is_again: bool,
+    ) {
+        let ServerAnswer::Outcome(Ok(result)) = answer else { return };
+        // On 2025-11-25 a request is only sent again to ask for a task.
+        let as_task = is_again || self.task_wish().is_some_and(|task| task.as_task);
+        if as_task
+            && self.follows_progress()
+            && matches!(created_task(result), Some(Ok(_)))
+            && let Some(token) = self.last_request()
+        {
+            client.conversation.lock().follow(token, Awaited::by(self));
+        }
+    }
+
+    /// Returns whether progress of a task is that of its request (2025-11-25).
+    fn follows_progress(&self) -> bool {
+        self.task_form() == Some(TaskForm::Core)
+            && self.repeatable.as_ref().is_some_and(|call| call.request.extras.progress)
     }
 
     /// The id of the request that was sent last.

@@ -405,8 +405,10 @@ mod tests {
             assert_eq!(refused["error"], json!(RpcError::busy(IN_USE)), "{refused}");
             waits.push(begun.elapsed());
         }
-        assert_eq!(waits[0], INTERVAL * ATTEMPTS as u32);
-        assert!(waits[1].abs_diff(waits[0]) <= 2 * INTERVAL, "{waits:?}");
+        // Sleeps of the paused clock are rounded up to milliseconds.
+        for wait in &waits {
+            assert!(wait.abs_diff(INTERVAL * ATTEMPTS as u32) <= 2 * INTERVAL, "{waits:?}");
+        }
         let again = client(&one);
         let id = again.request("tools/call", retry);
         tokio::time::sleep(INTERVAL).await;
@@ -502,7 +504,8 @@ mod tests {
         }
     }
 
-    #[tokio::test(start_paused = true)]
+    // Not paused: records are evicted by their ends, which also follow the clock of the system.
+    #[tokio::test]
     async fn mrtr_08_a_caller_with_many_records_loses_its_own_oldest_and_no_other_its_own() {
         let resumptions = Arc::<Resumptions>::default();
         let (running, _) = hold(&resumptions, "greedy", "running").await.unwrap();
