@@ -2,6 +2,7 @@
 
 use super::error::ClientError;
 use crate::protocol::RawJson;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Receives a server's notifications and the end of the connection. Its methods must not block; by
 /// default they do nothing.
@@ -49,5 +50,13 @@ pub trait ClientEvents: Send + Sync + 'static {
     /// The connection has ended for good; `None` if this side ended it.
     fn closed(&self, error: Option<&ClientError>) {
         let _ = error;
+    }
+}
+
+/// Runs a function of the program. It runs where messages are read, so a panic in it must not end
+/// the connection.
+pub(in crate::client) fn contained(name: &'static str, function: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(function)).is_err() {
+        tracing::error!(target: "trunkline::client", function = name, "a function of the program panicked");
     }
 }

@@ -1,7 +1,7 @@
 //! Receivers of the outcome of a call.
 
 use crate::{
-    client::{error::ClientError, options::ProgressHook},
+    client::{error::ClientError, events::contained, options::ProgressHook},
     protocol::{RawJson, envelope::Notification},
     runtime::Promise,
 };
@@ -54,7 +54,7 @@ impl CallReceiver {
 
     pub(in crate::client) fn progress(&self, params: RawJson) {
         match self {
-            Self::Future { on_progress: Some(hook), .. } => hook(&params),
+            Self::Future { on_progress: Some(hook), .. } => contained("on_progress", || hook(&params)),
             Self::Future { .. } => {}
             Self::Reply(reply) => reply.progress(params),
         }

@@ -2,7 +2,12 @@
 
 use super::{client_handlers::ClientHandlers, host_tasks::table::HostTasks, observers::Observers};
 use crate::{
-    client::{error::ClientError, events::ClientEvents, options::ClientOptions, terminal},
+    client::{
+        error::ClientError,
+        events::{ClientEvents, contained},
+        options::ClientOptions,
+        terminal,
+    },
     protocol::{
         RawJson, RequestId,
         model::{ClientCapabilities, Root},
@@ -143,18 +148,18 @@ pub(in crate::client) struct HandledEvents {
 
 impl ClientEvents for HandledEvents {
     fn notification(&self, method: &str, params: Option<&RawJson>) {
-        self.host.handlers().notify(method, params);
-        self.events.notification(method, params);
+        contained("notification handler", || self.host.handlers().notify(method, params));
+        contained("ClientEvents::notification", || self.events.notification(method, params));
         self.host.observers.report(|events| events.notification(method, params));
     }
 
     fn reconnected(&self) {
-        self.events.reconnected();
+        contained("ClientEvents::reconnected", || self.events.reconnected());
         self.host.observers.report(ClientEvents::reconnected);
     }
 
     fn asking(&self, begins: bool) {
-        self.events.asking(begins);
+        contained("ClientEvents::asking", || self.events.asking(begins));
         self.host.observers.report(|events| events.asking(begins));
     }
 
@@ -163,7 +168,7 @@ impl ClientEvents for HandledEvents {
     }
 
     fn closed(&self, error: Option<&ClientError>) {
-        self.events.closed(error);
+        contained("ClientEvents::closed", || self.events.closed(error));
         self.host.observers.report(|events| events.closed(error));
     }
 }
