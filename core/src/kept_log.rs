@@ -1,12 +1,22 @@
 //! A subscriber that keeps the log, for tests.
 
 use crate::{log_text::LogText, sync::Mutex};
-use std::sync::Arc;
-use tracing::{Event, Metadata, Subscriber, span};
+use std::sync::{Arc, LazyLock};
+use tracing::{Dispatch, Event, Metadata, Subscriber, span};
 
 /// Keeps the log of `trunkline`.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct KeptLog(Arc<Mutex<Vec<String>>>);
+
+impl Default for KeptLog {
+    fn default() -> Self {
+        // While there is only one dispatcher, `tracing` takes the interest in a callsite from the
+        // thread that reaches it first, which may be that of another test.
+        static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(KeptLog(Arc::default())));
+        LazyLock::force(&SECOND);
+        Self(Arc::default())
+    }
+}
 
 impl KeptLog {
     /// The texts of the records so far, which are forgotten.
