@@ -69,8 +69,7 @@ export type InputResponses = NonNullable<InputOptions["inputResponses"]>;
 export type StartOptions = RequestOptions & Pick<InputOptions, "manualInput">;
 
 /**
- * The changes at a server, as they come. It goes on when the connection is made anew, and ends with
- * a loop over it.
+ * Changes at a server, in order. It survives a reconnect, and ends when a loop over it ends.
  */
 export class Subscription extends Stream<Change> {
   /** The part of the filter that the server honours. */

@@ -165,7 +165,7 @@ impl Client {
         self.request(method::LOGGING_SET_LEVEL, Some(&params), &RequestOptions::default()).await.map(drop)
     }
 
-    /// Ends a request that is no longer wanted; its outcome is [`ClientError::Cancelled`].
+    /// Cancels a request; its outcome is [`ClientError::Cancelled`].
     #[doc(hidden)]
     pub fn cancel(&self, call: &ClientCall, reason: &str) {
         let flight = std::mem::replace(&mut *call.flight.lock(), Flight::Cancelled);

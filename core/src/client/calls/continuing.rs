@@ -1,5 +1,5 @@
-//! The answers of a call: its end, or what comes before another request (a round of input, a list
-//! of tools that has to be read again, a task).
+//! What a call does after its first answer: end, or send another request (a round of input, a
+//! tools list to read again, a task).
 
 use super::{
     client_call::{Awaited, CheckableAnswer, ClientCall, Flight, OwnedRequest, RepeatableCall, ServerAnswer},

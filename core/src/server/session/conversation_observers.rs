@@ -1,4 +1,4 @@
-//! ConversationObservers of a conversation: telemetry, the wire log and the test session. All are
+//! Observers of a conversation: telemetry, the wire log and the test session. All are
 //! optional; code that serves requests reaches them through [`Connection::observers`] only.
 
 use super::{

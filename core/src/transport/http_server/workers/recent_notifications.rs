@@ -17,8 +17,7 @@ const MAX_LATEST: usize = 1024;
 /// Returns whether a stream is told of changes.
 pub(super) type Wants = Box<dyn Fn(&PendingNotifications) -> bool + Send>;
 
-/// Keeps the notifications that came last, and wakes the streams that are told of one, and no
-/// others.
+/// Recent notifications; wakes only the streams subscribed to each.
 #[derive(Default)]
 pub(super) struct RecentNotifications(Mutex<RecentState>);
 

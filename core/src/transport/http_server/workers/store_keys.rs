@@ -6,8 +6,7 @@ use std::time::Duration;
 /// Bounds of the logs of messages.
 const MAX_MESSAGES: usize = 10_000;
 const KEEP_MESSAGES: Duration = Duration::from_secs(600);
-/// Bounds of [`NOTIFICATIONS`]. A client that comes back after them is told that everything
-/// changed.
+/// Bounds of [`NOTIFICATIONS`]. A client that returns later is notified that everything changed.
 const MAX_NOTIFICATIONS: usize = 10_000;
 const KEEP_NOTIFICATIONS: Duration = Duration::from_secs(3600);
 
