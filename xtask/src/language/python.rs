@@ -99,6 +99,8 @@ fn format(workspace: &Workspace, _: &Selection) -> Result<Count> {
 /// Ruff, and import-linter, which finds import circles (the contract is in pyproject.toml).
 fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut imports = workspace.command(workspace.venv_program(python::VENV, "lint-imports"));
+    // The sources are read, so that the package need not be installed.
+    imports.env("PYTHONPATH", workspace.path(PACKAGE).join("python"));
     imports.current_dir(workspace.path(PACKAGE)).args(["--config", "pyproject.toml", "--no-cache"]);
     Ok(ruff(workspace, &["check", "--quiet"])?.and(one(imports)?))
 }
