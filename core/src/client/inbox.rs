@@ -152,8 +152,11 @@ impl ClientInner {
             );
         }
         match received {
-            ClientReceived::Answered { item, method, outcome } => {
+            ClientReceived::Answered { id, item, method, outcome } => {
                 let outcome = outcome.map(|result| self.read(&method, revision, result));
+                if let Ok(result) = &outcome {
+                    item.keep_progress(self, id, result);
+                }
                 item.answered(self, ServerAnswer::Outcome(outcome.map_err(ClientError::from)));
             }
             ClientReceived::InputRequired { item, result, .. } => {

@@ -86,8 +86,8 @@ pub trait Connector: Send + Sync + 'static {
 
 /// A connection to a server.
 pub trait Link: Send + Sync + 'static {
-    /// Sends a message. Never blocks, and delivers no answer before it returns. A request that
-    /// cannot be delivered ends in [`Inbox::failed`].
+    /// Sends a message. Never blocks. A request that cannot be delivered ends in
+    /// [`Inbox::failed`].
     fn send(&self, message: LinkMessage);
     /// Ends the exchange of a request that is no longer wanted. `true` if that alone tells the
     /// server (modern HTTP); otherwise a cancellation is sent.

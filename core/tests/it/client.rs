@@ -23,7 +23,7 @@ use std::{
     future::poll_fn,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Poll, Waker},
     time::{Duration, Instant},
@@ -119,6 +119,8 @@ type Script = dyn FnMut(&Peer, &Value) + Send;
 struct Fake {
     script: Arc<Mutex<Script>>,
     pipe: bool,
+    /// Whether it answers before the sending of a message returns.
+    answers_at_once: AtomicBool,
     connections: AtomicUsize,
     seen: Arc<Mutex<Vec<(usize, Value)>>>,
     peers: Mutex<Vec<Peer>>,
@@ -135,6 +137,7 @@ impl Fake {
         Arc::new(Self {
             script: Arc::new(Mutex::new(script)),
             pipe,
+            answers_at_once: AtomicBool::new(false),
             connections: AtomicUsize::new(0),
             seen: Arc::default(),
             peers: Mutex::default(),
@@ -185,7 +188,8 @@ impl Connector for Shared {
         let number = self.0.connections.fetch_add(1, Ordering::Relaxed) + 1;
         let peer = Peer { number, inbox, asked: Arc::default() };
         self.0.peers.lock().unwrap().push(peer.clone());
-        let link = FakeLink { script: Arc::clone(&self.0.script), seen: Arc::clone(&self.0.seen), peer };
+        let (script, seen) = (Arc::clone(&self.0.script), Arc::clone(&self.0.seen));
+        let link = FakeLink { script, seen, peer, answers_at_once: self.0.answers_at_once.load(Ordering::Relaxed) };
         Box::pin(std::future::ready(Ok(Arc::new(link) as Arc<dyn Link>)))
     }
 
@@ -239,6 +243,7 @@ struct FakeLink {
     script: Arc<Mutex<Script>>,
     seen: Arc<Mutex<Vec<(usize, Value)>>>,
     peer: Peer,
+    answers_at_once: bool,
 }
 
 impl Link for FakeLink {
@@ -246,6 +251,9 @@ impl Link for FakeLink {
         let message: Value = serde_json::from_slice(&message.bytes).unwrap();
         check(&message, self.peer.asked.lock().unwrap().get(&message["id"].to_string()).cloned());
         self.seen.lock().unwrap().push((self.peer.number, message.clone()));
+        if self.answers_at_once {
+            return (self.script.lock().unwrap())(&self.peer, &message);
+        }
         let (script, peer) = (Arc::clone(&self.script), self.peer.clone());
         tokio::spawn(async move { (script.lock().unwrap())(&peer, &message) });
     }

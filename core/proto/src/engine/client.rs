@@ -112,6 +112,8 @@ pub struct SentRequest {
 pub enum ClientReceived<T> {
     /// A request is answered.
     Answered {
+        /// Its id.
+        id: RequestId,
         /// The item that travelled with it.
         item: T,
         /// Its method.
@@ -417,7 +419,8 @@ impl<T: Clone> ClientConversation<T> {
     }
 
     fn response(&mut self, response: Response) -> ClientReceived<T> {
-        let Some(sent) = response.id.as_ref().and_then(|id| self.outgoing.finish(id)) else {
+        let sent = response.id.clone().and_then(|id| Some((self.outgoing.finish(&id)?, id)));
+        let Some((sent, id)) = sent else {
             let abandoned = response.id.as_ref().is_some_and(|id| self.abandoned.remove(id));
             return match response.outcome {
                 Ok(result) if abandoned => ClientReceived::Abandoned(result),
@@ -441,7 +444,7 @@ impl<T: Clone> ClientConversation<T> {
             }
             Err(error) => Err(error),
         };
-        ClientReceived::Answered { item: sent.item, method: sent.method, outcome }
+        ClientReceived::Answered { id, item: sent.item, method: sent.method, outcome }
     }
 
     /// Servers of the modern era ask nothing (RPC-31), and an undeclared request is refused. One

@@ -58,7 +58,6 @@ impl Awaited {
     /// Takes the answer. A call that ends with it ends here and now; others continue in a task.
     pub(in crate::client) fn answered(self, client: &Arc<ClientInner>, answer: ServerAnswer) {
         let Self { call, check, again } = self;
-        call.keep_progress(client, &answer, again.is_some());
         if let Some(again) = again {
             return again.keep((answer, check));
         }

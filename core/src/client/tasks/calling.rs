@@ -147,26 +147,6 @@ impl ClientCall {
         outcome
     }
 
-    /// Keeps the progress of a request that became a task (PRG-07). It may be in the message that
-    /// follows the answer, before the call continues.
-    pub(in crate::client) fn keep_progress(
-        self: &Arc<Self>,
-        client: &ClientInner,
-        answer: &ServerAnswer,
-        is_again: bool,
-    ) {
-        let ServerAnswer::Outcome(Ok(result)) = answer else { return };
-        // On 2025-11-25 a request is only sent again to ask for a task.
-        let as_task = is_again || self.task_wish().is_some_and(|task| task.as_task);
-        if as_task
-            && self.follows_progress()
-            && matches!(created_task(result), Some(Ok(_)))
-            && let Some(token) = self.last_request()
-        {
-            client.conversation.lock().follow(token, Awaited::by(self));
-        }
-    }
-
     /// Returns whether progress of a task is that of its request (2025-11-25).
     fn follows_progress(&self) -> bool {
         self.task_form() == Some(TaskForm::Core)
@@ -178,6 +158,18 @@ impl ClientCall {
         match &*self.flight.lock() {
             Flight::Sent(id) => Some(id.clone()),
             Flight::Working(_) | Flight::Cancelled => None,
+        }
+    }
+}
+
+impl Awaited {
+    /// Keeps the progress of a request that became a task (PRG-07). It may be in the message that
+    /// follows the answer, before the call continues.
+    pub(in crate::client) fn keep_progress(&self, client: &ClientInner, request: RequestId, result: &RawJson) {
+        // On 2025-11-25 a request is only sent again to ask for a task.
+        let as_task = self.again.is_some() || self.call.task_wish().is_some_and(|task| task.as_task);
+        if as_task && self.call.follows_progress() && matches!(created_task(result), Some(Ok(_))) {
+            client.conversation.lock().follow(request, Self::by(&self.call));
         }
     }
 }

@@ -209,25 +209,29 @@ fn core_state(status: &str, interval: u64) -> Value {
         "lastUpdatedAt": "2026-01-01T00:00:00Z", "ttl": 60_000, "pollInterval": interval})
 }
 
-/// The progress may be in the message that follows the answer.
+/// The progress may be in the message that follows the answer, and both may arrive before the
+/// request has been sent.
 #[tokio::test]
 async fn prg_07_progress_that_follows_the_task_at_once_arrives() {
-    let fake = scripted(|peer, message| match message["method"].as_str() {
-        Some("tools/call") => {
-            let token = &message["params"]["_meta"]["progressToken"];
-            peer.result(message, json!({"task": core_state("working", 1000)}));
-            peer.say(json!({"jsonrpc": "2.0", "method": "notifications/progress",
-                "params": {"progressToken": token, "progress": 1}}));
-        }
-        Some("tasks/get") => peer.result(message, core_state("working", 1000)),
-        _ => {}
-    });
-    let client = fake.connect(pinned(Revision::V2025_11_25)).await;
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let hook = Arc::clone(&heard);
-    let options = RequestOptions::default().with_progress(move |at, _, _| hook.lock().unwrap().push(at));
-    let _task = client.start_task_with("job", (), &options).await.unwrap();
-    assert_eq!(*heard.lock().unwrap(), [1.0]);
+    for answers_at_once in [false, true] {
+        let fake = scripted(|peer, message| match message["method"].as_str() {
+            Some("tools/call") => {
+                let token = &message["params"]["_meta"]["progressToken"];
+                peer.result(message, json!({"task": core_state("working", 1000)}));
+                peer.say(json!({"jsonrpc": "2.0", "method": "notifications/progress",
+                    "params": {"progressToken": token, "progress": 1}}));
+            }
+            Some("tasks/get") => peer.result(message, core_state("working", 1000)),
+            _ => {}
+        });
+        fake.answers_at_once.store(answers_at_once, Ordering::Relaxed);
+        let client = fake.connect(pinned(Revision::V2025_11_25)).await;
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let hook = Arc::clone(&heard);
+        let options = RequestOptions::default().with_progress(move |at, _, _| hook.lock().unwrap().push(at));
+        let _task = client.start_task_with("job", (), &options).await.unwrap();
+        assert_eq!(*heard.lock().unwrap(), [1.0], "at once: {answers_at_once}");
+    }
 }
 
 fn modern(mut task: Value) -> Value {
