@@ -21,6 +21,8 @@ mod described;
 pub mod engine;
 #[doc(hidden)]
 pub mod http;
+#[cfg(test)]
+mod processor_time;
 pub mod protocol;
 mod setters;
 

@@ -1,8 +1,9 @@
 use super::super::{UriTemplate, UriValue, UriVariables};
+#[cfg(not(miri))]
+use crate::processor_time::ProcessorTime;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-#[cfg(not(miri))]
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The variables that a URI gives, as JSON; null if it does not match.
 fn matched(template: &str, uri: &str) -> Value {
@@ -114,7 +115,7 @@ fn a_variable_that_occurs_twice_has_one_value() {
 #[test]
 fn matching_takes_linear_time() {
     let template = UriTemplate::parse(&"{a}{+b}{c,d*}{.e}{/f*}{;g}{?h}".repeat(8)).unwrap();
-    let started = Instant::now();
+    let started = ProcessorTime::start();
     for uri in ["a".repeat(60_000), ",.".repeat(30_000), "/;?#".repeat(15_000), "%41".repeat(20_000) + "%"] {
         let _ = template.matches(&uri);
     }
