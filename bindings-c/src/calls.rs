@@ -1,4 +1,4 @@
-//! A call of something registered: its life, its answer, its cancellation.
+//! Calls of registered features: their lifetime, response and cancellation.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,50 +16,49 @@ use crate::json;
 use crate::port::{self, EventReceiver, Port};
 use crate::scope::CallSurroundings;
 
-/// Takes the calls of something that was added to a server. `trunkline_call_arguments` and its
-/// siblings have the arguments. `call` is borrowed until the callback returns; keep it with
-/// `trunkline_call_retain` to answer later. Must not throw or `longjmp`.
+/// Handles the calls of a feature or hook of a server. `trunkline_call_arguments` and similar
+/// functions return the arguments. `call` is borrowed until the callback returns; keep it with
+/// `trunkline_call_retain` to complete it later. Must not throw or `longjmp`.
 pub type trunkline_call_callback = Option<unsafe extern "C" fn(call: *mut trunkline_call, user_data: *mut c_void)>;
 
-/// Takes the cancellation of a call. `reason` may be empty; it is borrowed until the callback
-/// returns.
+/// Runs when a call is cancelled. `reason` may be empty; it is borrowed until the callback returns.
 pub type trunkline_cancel_callback = Option<unsafe extern "C" fn(reason: *const trunkline_str, user_data: *mut c_void)>;
 
 pub(crate) type CallCallback = Callback<unsafe extern "C" fn(*mut trunkline_call, *mut c_void)>;
 pub(crate) type CancelCallback = Callback<unsafe extern "C" fn(*const trunkline_str, *mut c_void)>;
 
-/// Something of a server, or a hook. Shared by the port's table and by each call that was started,
-/// so that `user_data` outlives calls that are answered later.
+/// A feature or hook of a server. Shared by the port's table and each running call, so that
+/// `user_data` outlives calls that are completed later.
 pub(crate) struct Registered {
     pub(crate) server: u64,
-    /// `None`: the core answers everything.
+    /// `None`: the core handles everything itself.
     pub(crate) callback: Option<CallCallback>,
 }
 
-/// A call that waits for its answer. Answered exactly once: one of the `trunkline_call_return_*`,
-/// `trunkline_call_require_input` and `trunkline_call_fail*` functions succeeds, later ones give
-/// `TRUNKLINE_DONE`. A call that is let go of without an answer, and without having asked for
-/// anything, fails. Its functions may be used on any thread.
+/// A call that is waiting for its response. It is completed exactly once: the first call of a
+/// `trunkline_call_return_*`, `trunkline_call_require_input` or `trunkline_call_fail*` function
+/// that succeeds completes it, and later ones return `TRUNKLINE_DONE`. A call that is released
+/// without a response and without a pending request fails. Its functions may be used on any thread.
 pub struct trunkline_call {
     pub(crate) port: Arc<Port>,
     pub(crate) ticket: u64,
     pub(crate) arguments: Text,
-    /// Texts that were lent for as long as the call.
+    /// Strings lent for as long as the call lives.
     lent: Mutex<Vec<Text>>,
-    /// Values that were lent for as long as the call.
+    /// Values lent for as long as the call lives.
     lent_vars: Mutex<Vec<Arc<UserData>>>,
-    /// Those of its exchange or middleware; for other calls made when they are needed.
+    /// Those of its exchange or middleware; for other calls, created on demand.
     surroundings: OnceLock<Arc<CallSurroundings>>,
     answered: AtomicBool,
     on_cancel: Mutex<OnCancel>,
-    /// Keeps the `user_data` alive until the call is let go of.
+    /// Keeps `user_data` alive until the call is released.
     registered: Arc<Registered>,
 }
 
 #[derive(Default)]
 struct OnCancel {
     callback: Option<CancelCallback>,
-    /// Set once the call was cancelled: callbacks may come later.
+    /// Set once the call is cancelled, because callbacks may be registered later.
     reason: Option<Bytes>,
 }
 
@@ -86,7 +85,7 @@ impl EventReceiver for Registered {
     }
 }
 
-/// Takes the cancellation of a call to it.
+/// Receives the cancellation of a call.
 struct CancellationReceiver(Weak<trunkline_call>);
 
 impl EventReceiver for CancellationReceiver {
@@ -122,15 +121,15 @@ impl trunkline_call {
         Arc::as_ptr(self).cast_mut()
     }
 
-    /// Lends a text for as long as the call.
+    /// Lends a string for as long as the call lives.
     pub(crate) fn lend(&self, text: Text) -> trunkline_str {
-        // The text stays where it is when the list moves.
+        // The string stays in place when the list reallocates.
         let lent = text.lend();
         self.lent.lock().push(text);
         lent
     }
 
-    /// Lends a value of its request for as long as the call.
+    /// Lends a value of its request for as long as the call lives.
     pub(crate) fn var(&self, name: &str) -> Option<*mut c_void> {
         let value = self.surroundings.get()?.var(name)?;
         let pointer = value.pointer();
@@ -145,12 +144,12 @@ impl trunkline_call {
         self.surroundings.get_or_init(Arc::default)
     }
 
-    /// The data of the exchange or the request in memory that brought the call.
+    /// The data of the exchange or in-memory request that caused the call.
     pub(crate) fn exchange_data(&self) -> Option<*mut c_void> {
         self.surroundings.get()?.origin()
     }
 
-    /// The value of its arguments at a JSON pointer.
+    /// The value at a JSON pointer in the call's arguments.
     pub(crate) fn argument<T: serde::de::DeserializeOwned>(&self, pointer: &str) -> Result<T, Failure> {
         json::typed(self.arguments.as_str()?, pointer, "of that type")
     }
@@ -160,7 +159,7 @@ impl trunkline_call {
         self.registered.server
     }
 
-    /// Keeps a callback for the cancellation; has it run if that has come already.
+    /// Stores the cancellation callback, and runs it if the call is already cancelled.
     pub(crate) fn on_cancel(self: &Arc<Self>, callback: CancelCallback) -> Result<(), Failure> {
         let (replaced, reason) = {
             let mut on_cancel = self.on_cancel.lock();
@@ -190,7 +189,7 @@ impl trunkline_call {
         }
     }
 
-    /// A member of the description of the call, by JSON pointer.
+    /// A member of the call's description, by JSON pointer.
     pub(crate) fn info_at(&self, pointer: &str) -> Result<Text, Failure> {
         let info = self.port.core.describe(self.ticket)?;
         let info = str::from_utf8(&info).map_err(|reason| Failure::internal(reason.to_string()))?;
@@ -209,8 +208,8 @@ impl trunkline_call {
         self.fail(failing(FailKind::Internal, message))
     }
 
-    /// Answers with the failure of something else: a JSON-RPC error as it came, anything else as an
-    /// internal one.
+    /// Fails with another operation's failure: a JSON-RPC error is passed on unchanged, anything
+    /// else becomes an internal error.
     pub(crate) fn fail_with(&self, error: &BridgeError) -> Result<(), Failure> {
         let BridgeError { kind, message, code, data } = error;
         match kind {
@@ -221,7 +220,7 @@ impl trunkline_call {
         }
     }
 
-    /// Notes that the call is answered; `was_open` is the core's answer to it.
+    /// Records that the call is completed; `was_open` is what the core reported.
     fn settle(&self, was_open: bool) -> Result<(), Failure> {
         self.answered.store(true, Ordering::Release);
         if was_open { Ok(()) } else { Err(Failure::done()) }
@@ -232,7 +231,7 @@ impl Drop for trunkline_call {
     fn drop(&mut self) {
         self.port.detach(self.ticket);
         if !self.answered.load(Ordering::Acquire) {
-            // The core drops this where the call has asked its client for input.
+            // The core ignores this if the call has requested input from its client.
             let _ = self.fail_internal("the handler let go of its call without answering it");
         }
     }

@@ -19,7 +19,7 @@ use crate::port::{Port, trunkline_port};
 use crate::requests::{PreparedRequest, trunkline_request_options};
 use crate::server::trunkline_server;
 
-/// A connection to a server. Its functions may be used on any thread. Freed with
+/// A connection to a server. Its functions may be used on any thread. Free it with
 /// `trunkline_client_free`.
 pub struct trunkline_client {
     pub(crate) port: trunkline_port,
@@ -33,7 +33,7 @@ pub(crate) struct ClientConnection {
     pub(crate) open: Arc<OpenHandle>,
 }
 
-/// Connects over a transport, on the port of the server if it is one of this process, or on that of
+/// Connects over a transport, on the port of the server if it is in this process, on the port in
 /// the options, or on a new one.
 pub(crate) fn connect(
     options: Option<&trunkline_client_options>,
@@ -96,7 +96,7 @@ pub(crate) fn connect(
 }
 
 impl ClientConnection {
-    /// Sends a request and blocks until its result is there.
+    /// Sends a request, and blocks until its result arrives.
     pub(crate) fn request(
         &self,
         method: &str,
@@ -106,8 +106,8 @@ impl ClientConnection {
         Ok(PreparedRequest { method, params, all: false, options }.run(&self.port, self.handle)?.1)
     }
 
-    /// Lists everything, page by page, and blocks until the whole is there: the items at `pointer`
-    /// in the result.
+    /// Lists all items, page by page, and blocks until all have arrived: the items at `pointer` in
+    /// the results.
     pub(crate) fn list(
         &self,
         method: &str,
@@ -119,16 +119,16 @@ impl ClientConnection {
         Ok(Text::copy(find(listed, pointer)?.as_bytes()))
     }
 
-    /// Registers a handler of a client that is connected.
+    /// Registers a handler on a connected client.
     pub(crate) fn answer(&self, operation: &'static str, callback: CallCallback) -> Result<(), Failure> {
         let mut handlers = self.open.handlers.lock().clone();
         handlers.put(operation, callback);
-        // First: a request may come at once.
+        // Store the handler first: a request may arrive at once.
         let before = std::mem::replace(&mut *self.open.handlers.lock(), handlers.clone());
         let note = NotifyConnection { handlers: Some(handlers.lanes()), ..NotifyConnection::default() };
         let noted = self.note(note);
         if noted.is_err() {
-            // The host's destructors run with no lock held.
+            // The host's destructors must run without a lock held.
             let refused = std::mem::replace(&mut *self.open.handlers.lock(), before);
             drop(refused);
         }
@@ -145,7 +145,7 @@ impl ClientConnection {
         self.note(NotifyConnection { method: Some(method.to_owned()), params, span, ..NotifyConnection::default() })
     }
 
-    /// Sends a note about the connection.
+    /// Sends a note about the connection to the core.
     pub(crate) fn note(&self, note: NotifyConnection) -> Result<(), Failure> {
         Ok(self.port.core.notify_message(self.handle, Notification::Connection(note))?)
     }
@@ -159,12 +159,12 @@ impl Drop for trunkline_client {
             return;
         }
         match open.take_lifespan() {
-            // Calls of it may run until then.
+            // Calls of its handlers may run until then.
             Some(lifespan) => drop(port.attach(*handle, Arc::new(HeldUntilClosed::new(lifespan)))),
             None => port.detach(*handle),
         }
         port.detach_all_of(*handle);
-        // Threads that wait for the end have it.
+        // Threads that wait for the end still hold it.
         open.end(port, Err(Failure::closed("the client was freed")));
     }
 }

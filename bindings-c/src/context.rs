@@ -1,4 +1,4 @@
-//! The context of a handler: what its call reports and keeps, and the requests that it makes to its
+//! The context of a handler: progress, logs and stored values of its call, and requests to the
 //! client.
 
 use std::ffi::c_void;
@@ -19,13 +19,13 @@ use crate::edge::user_data::Callback;
 use crate::json::raw;
 use crate::requests::{OnComplete, PreparedRequest, ReplyArguments, trunkline_request_options};
 
-/// The outcome of what a call asked for: `TRUNKLINE_OK` and the result as JSON, or the failure with
-/// its error. All of it is borrowed until the callback returns: answer the call, ask again, or keep
-/// it with `trunkline_call_retain`.
+/// Receives the outcome of a request that a call sent: `TRUNKLINE_OK` and the result as JSON, or
+/// the failure with its error. All arguments are borrowed until the callback returns: complete the
+/// call, send another request, or keep the call with `trunkline_call_retain`.
 ///
 /// `TRUNKLINE_SUSPENDED` is not a failure: the client is being asked, and the handler runs again
-/// from the top with the answer, as a new call. Free what you have and return; what this call is
-/// answered with, if at all, is dropped.
+/// from the start, as a new call that gets the response. Release what you hold and return; a
+/// response to this call is ignored.
 pub type trunkline_answer_callback = Option<
     unsafe extern "C" fn(
         call: *mut trunkline_call,
@@ -81,8 +81,8 @@ impl trunkline_call {
         self.request(method, raw("params", params)?, Some(&options), self.answer_with(Some(callback)))
     }
 
-    /// The completion of a request whose outcome goes to a callback. The call lives at least until
-    /// it has run.
+    /// The completion of a request whose outcome is passed to a callback. The call lives at least
+    /// until the callback has run.
     pub(crate) fn answer_with(self: &Arc<Self>, callback: Option<AnswerCallback>) -> OnComplete {
         let call = self.clone();
         Box::new(move |outcome| {
@@ -95,7 +95,7 @@ impl trunkline_call {
         })
     }
 
-    /// The completion of a request whose outcome is the call's own answer.
+    /// The completion of a request whose outcome completes the call itself.
     pub(crate) fn pass_on(self: &Arc<Self>) -> OnComplete {
         let call = self.clone();
         Box::new(move |outcome: Result<Bytes, Failure>| {

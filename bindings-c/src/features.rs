@@ -1,4 +1,4 @@
-//! The features of a server and its hooks, added and removed also while it runs.
+//! The features and hooks of a server, which can be added and removed while it is running.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::json::parsed;
 use crate::options::SetMembers;
 use crate::server::trunkline_server;
 
-/// The kinds whose calls the core answers itself.
+/// The kinds whose calls the core handles itself.
 const WITHOUT_CALLBACK: [&str; 4] = ["skill", "directory", "mount", "proxy"];
 
 impl trunkline_server {
-    /// Adds a feature or hook; `registration` gets its number before a call of it can come.
+    /// Adds a feature or hook. `registration` is set before its first call can arrive.
     pub(crate) fn add(
         &self,
         kind: &str,
@@ -40,7 +40,7 @@ impl trunkline_server {
         Ok(())
     }
 
-    /// Adds a feature of which a descriptor says everything.
+    /// Adds a feature that a descriptor describes completely.
     pub(crate) fn add_described(
         &self,
         kind: &str,

@@ -1,6 +1,6 @@
-//! Serving in the foreground. SIGINT and SIGTERM end it in good order: the first stops the server,
-//! a second one acts as if there was no handler. Elsewhere than on Unix the program handles the
-//! events of its console.
+//! Serving in the foreground, with a graceful shutdown on SIGINT and SIGTERM: the first signal
+//! stops the server, a second one has its default effect. Outside of Unix, the program handles its
+//! console events itself.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use std::{
 
 use crate::port::Port;
 
-/// The wish that a running server ends.
+/// A request to stop a running server.
 pub(crate) struct Stop {
     is_wanted: AtomicBool,
     port: Arc<Port>,
@@ -23,7 +23,7 @@ impl Stop {
         Self { is_wanted: AtomicBool::new(false), port }
     }
 
-    /// Safe inside a signal handler on Unix: an atomic and one `write`.
+    /// Safe inside a signal handler on Unix: an atomic operation and one `write`.
     pub(crate) fn request(&self) {
         self.is_wanted.store(true, Ordering::SeqCst);
         self.port.wake();
@@ -41,21 +41,21 @@ impl Stop {
 #[cfg(unix)]
 const SIGNALS: [libc::c_int; 2] = [libc::SIGINT, libc::SIGTERM];
 
-/// The server in the foreground; of several, the first.
+/// The server in the foreground; if there are several, the first.
 #[cfg(unix)]
 static STOP: AtomicPtr<Stop> = AtomicPtr::new(null_mut());
-/// The process of that server: a forked child has the handler, but does not run the server.
+/// The process of that server. A forked child inherits the handler, but does not run the server.
 #[cfg(unix)]
 static PROCESS: AtomicU32 = AtomicU32::new(0);
-/// Handlers that may be using the server.
+/// The number of handlers that may be using the server.
 #[cfg(unix)]
 static HANDLERS: AtomicUsize = AtomicUsize::new(0);
 
-/// The handler that the core has put before ours, if it has.
+/// The handler that the core installed before ours, if any.
 #[cfg(unix)]
 static BEFORE: AtomicUsize = AtomicUsize::new(0);
 
-/// As long as it lives, signals stop a server.
+/// While this lives, signals stop a server.
 pub(crate) struct SignalHandlers<'a> {
     #[cfg_attr(not(unix), expect(dead_code, reason = "nothing is installed there"))]
     stop: &'a Stop,
@@ -65,7 +65,7 @@ pub(crate) struct SignalHandlers<'a> {
 }
 
 impl<'a> SignalHandlers<'a> {
-    /// Handles those signals that the program has left to the system; none if another server is in
+    /// Handles the signals that the program has left to the system; none if another server is in
     /// the foreground.
     #[cfg(unix)]
     pub(crate) fn install(stop: &'a Stop) -> Self {
@@ -83,7 +83,7 @@ impl<'a> SignalHandlers<'a> {
         Self { stop }
     }
 
-    /// Lets the core take the signals, too. Its handler calls ours.
+    /// Lets the core handle the signals too. Its handler calls ours.
     pub(crate) fn share_with(&self, take: impl FnOnce()) {
         #[cfg(unix)]
         if let Some(signal) = self.handled.first() {
@@ -100,7 +100,7 @@ impl Drop for SignalHandlers<'_> {
     fn drop(&mut self) {
         self.handled.iter().for_each(|signal| restore(*signal));
         if STOP.compare_exchange(pointer(self.stop), null_mut(), Ordering::SeqCst, Ordering::SeqCst).is_ok() {
-            // A handler that runs on another thread is done in a moment.
+            // A handler running on another thread finishes shortly.
             while HANDLERS.load(Ordering::SeqCst) > 0 {
                 std::thread::yield_now();
             }
@@ -113,7 +113,7 @@ fn pointer(stop: &Stop) -> *mut Stop {
     std::ptr::from_ref(stop).cast_mut()
 }
 
-/// Installs the handler, unless the program has decided otherwise.
+/// Installs the handler unless the program has its own, or ignores the signal.
 #[cfg(unix)]
 fn handle(signal: libc::c_int) -> bool {
     // SAFETY: the structs are plain data, and the handler does only what handlers may do.
@@ -124,14 +124,14 @@ fn handle(signal: libc::c_int) -> bool {
         }
         let mut ours: libc::sigaction = std::mem::zeroed();
         ours.sa_sigaction = on_signal as *const () as libc::sighandler_t;
-        // Gone after the first signal: a second one ends the process.
+        // Reset after the first signal, so that a second one ends the process.
         ours.sa_flags = libc::SA_RESTART | libc::SA_RESETHAND;
         libc::sigemptyset(&mut ours.sa_mask);
         libc::sigaction(signal, &ours, null_mut()) == 0
     }
 }
 
-/// Takes the handler away, unless the program has set another one meanwhile.
+/// Removes the handler unless the program has replaced it.
 #[cfg(unix)]
 fn restore(signal: libc::c_int) {
     let ours = [on_signal as *const () as libc::sighandler_t, BEFORE.load(Ordering::SeqCst)];
@@ -145,7 +145,7 @@ fn restore(signal: libc::c_int) {
     }
 }
 
-/// The handler of a signal now.
+/// The current handler of a signal.
 #[cfg(unix)]
 fn handler_of(signal: libc::c_int) -> Option<libc::sighandler_t> {
     // SAFETY: the struct is plain data, filled before it is read; the function may be called in a

@@ -1,4 +1,4 @@
-//! A server inside a web server of the host: requests in, responses out.
+//! A server inside the host's web server: requests in, responses out.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::edge::user_data::UserData;
 use crate::port::{EventReceiver, Port};
 use crate::scope::CallSurroundings;
 
-/// A header of a request or response. Its value may have any bytes that HTTP allows.
+/// A header of a request or response. Its value may contain any bytes that HTTP allows.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct trunkline_http_header {
@@ -21,7 +21,8 @@ pub struct trunkline_http_header {
     pub value: trunkline_str,
 }
 
-/// Status and headers of a response, borrowed until the callback returns.
+/// Receives the status and headers of a response. All arguments are borrowed until the callback
+/// returns.
 pub type trunkline_http_head_callback = Option<
     unsafe extern "C" fn(
         status: u16,
@@ -31,17 +32,17 @@ pub type trunkline_http_head_callback = Option<
     ),
 >;
 
-/// The next bytes of a response, borrowed until the callback returns. Grant them again with
-/// `trunkline_http_credit` when they were passed on.
+/// Receives the next bytes of a response, borrowed until the callback returns. Grant credit for
+/// them with `trunkline_http_credit` once you have passed them on.
 pub type trunkline_http_chunk_callback =
     Option<unsafe extern "C" fn(data: *const c_void, len: usize, user_data: *mut c_void)>;
 
-/// The response is over: `TRUNKLINE_OK`, or why it is not complete. `error` is borrowed until the
-/// callback returns; NULL on success.
+/// Runs at the end of a response with `TRUNKLINE_OK`, or with the reason why the response is
+/// incomplete. `error` is NULL on success; it is borrowed until the callback returns.
 pub type trunkline_http_end_callback =
     Option<unsafe extern "C" fn(result: trunkline_result, error: *const trunkline_error, user_data: *mut c_void)>;
 
-/// A request that is being answered. Freed with `trunkline_http_exchange_free`.
+/// A request that is being handled. Free it with `trunkline_http_exchange_free`.
 pub struct trunkline_http_exchange {
     pub(crate) port: Arc<Port>,
     pub(crate) ticket: u64,
@@ -60,7 +61,7 @@ impl trunkline_http_exchange {
     }
 }
 
-/// The functions of the host that take a response, with the data that they share.
+/// The host's functions that receive a response, and the data that they share.
 pub(crate) struct ResponseReceiver {
     pub(crate) head: trunkline_http_head_callback,
     pub(crate) chunk: trunkline_http_chunk_callback,
@@ -123,13 +124,13 @@ impl ResponseReceiver {
     }
 }
 
-/// The target of a request. Bytes that are not text are replaced by a NUL byte, so that the core
-/// refuses the request.
+/// The target of a request. Invalid UTF-8 is replaced by NUL bytes, so that the core rejects the
+/// request.
 pub(crate) fn target_of(target: &[u8]) -> String {
     String::from_utf8_lossy(target).replace(char::REPLACEMENT_CHARACTER, "\0")
 }
 
-/// In JSON, the value of a header has one character for each of its bytes.
+/// In JSON, the value of a header has one character per byte.
 pub(crate) fn text_of(value: &[u8]) -> String {
     value.iter().copied().map(char::from).collect()
 }

@@ -1,4 +1,5 @@
-//! The little JSON that a C program needs: values that pass as they are, and values at a pointer.
+//! The JSON functions that a C program needs: values that pass through unchanged, and values at a
+//! pointer.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,12 +13,12 @@ use trunkline::protocol::surrogates::mended;
 
 use crate::edge::failure::Failure;
 
-/// JSON as a type.
+/// A JSON value, deserialized.
 pub(crate) fn read<T: DeserializeOwned>(argument: &str, json: &str) -> Result<T, Failure> {
     serde_json::from_slice(&mended(json.as_bytes())).map_err(|reason| Failure::not_json(argument, &reason))
 }
 
-/// JSON that is looked into.
+/// JSON to read values from.
 pub(crate) fn parsed(argument: &str, json: &str) -> Result<Value, Failure> {
     read(argument, json)
 }
@@ -27,17 +28,17 @@ pub(crate) fn object<T: DeserializeOwned>(argument: &str, json: &str) -> Result<
     read(argument, json)
 }
 
-/// JSON that is looked into; empty text means none.
+/// JSON to read values from; the empty string means none.
 pub(crate) fn parsed_or_none(argument: &str, json: &str) -> Result<Option<Value>, Failure> {
     if json.is_empty() { Ok(None) } else { parsed(argument, json).map(Some) }
 }
 
-/// JSON that must be there and passes as it is.
+/// Required JSON that passes through unchanged.
 pub(crate) fn required<'a>(argument: &str, json: &'a str) -> Result<&'a RawValue, Failure> {
     raw(argument, json)?.ok_or_else(|| Failure::invalid(format!("the argument `{argument}` must be JSON; it is empty")))
 }
 
-/// JSON that goes through as it is; empty text means none.
+/// JSON that passes through unchanged; the empty string means none.
 pub(crate) fn raw<'a>(argument: &str, json: &'a str) -> Result<Option<&'a RawValue>, Failure> {
     if json.is_empty() {
         return Ok(None);
@@ -51,7 +52,7 @@ pub(crate) fn typed<T: DeserializeOwned>(json: &str, pointer: &str, wanted: &str
         .map_err(|_| Failure::not_found(format!("the value at \"{pointer}\" is not {wanted}")))
 }
 
-/// The params of a request, member by member; JSON passes as it is.
+/// Builds the params of a request; JSON members pass through unchanged.
 #[derive(Default)]
 pub(crate) struct ParamsBuilder(String);
 
@@ -60,12 +61,12 @@ impl ParamsBuilder {
         self.member(name, &Value::from(text).to_string())
     }
 
-    /// A member that must be there; `argument` is its name in C.
+    /// A required member; `argument` is its name in C.
     pub(crate) fn required(self, name: &str, argument: &str, json: &str) -> Result<Self, Failure> {
         Ok(self.member(name, required(argument, json)?.get()))
     }
 
-    /// A member that is absent if the argument is empty.
+    /// A member that is omitted if the argument is empty.
     pub(crate) fn optional(self, name: &str, argument: &str, json: &str) -> Result<Self, Failure> {
         Ok(match raw(argument, json)? {
             Some(json) => self.member(name, json.get()),
@@ -88,7 +89,7 @@ impl ParamsBuilder {
     }
 }
 
-/// The value at a JSON pointer, as it is written.
+/// The value at a JSON pointer, as written.
 pub(crate) fn find<'a>(json: &'a str, pointer: &str) -> Result<&'a str, Failure> {
     let mut tokens = pointer.split('/');
     if tokens.next() != Some("") {
@@ -113,9 +114,9 @@ pub(crate) fn find<'a>(json: &'a str, pointer: &str) -> Result<&'a str, Failure>
     Ok(value)
 }
 
-/// The element of an array or the member of an object at `cursor`, as it is written, with the
-/// member's name; 0 begins. Then the cursor is behind it. `None` at the end. Only the bytes of that
-/// part are looked at, so that a walk over all of them takes linear time.
+/// The element of an array, or the member of an object and its name, at `cursor`, as written. Start
+/// with 0; the cursor then moves past it. `None` at the end. Reads only that part of the bytes, so
+/// that iterating over all of them takes linear time.
 pub(crate) fn next<'a>(json: &'a [u8], cursor: &mut usize) -> Result<Option<(&'a str, &'a str)>, Failure> {
     let wrong = |problem: &str, at: usize| Failure::invalid(format!("json: {problem} at byte {at}"));
     let begin = skip_space(json, 0);
@@ -148,7 +149,7 @@ pub(crate) fn next<'a>(json: &'a [u8], cursor: &mut usize) -> Result<Option<(&'a
     Ok(Some((key, value)))
 }
 
-/// The value that begins at or behind `from`, as it is written, and the place behind it.
+/// The first value at or after `from`, as written, and the position after it.
 fn value_at(json: &[u8], from: usize) -> Result<(&str, usize), Failure> {
     let rest = json.get(from..).ok_or_else(|| Failure::invalid("the cursor is not in this JSON"))?;
     let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<&RawValue>();
@@ -164,11 +165,11 @@ fn skip_space(json: &[u8], from: usize) -> usize {
     from + space.count()
 }
 
-/// One step of a pointer: the member or element of that name, as it is written. The rest is
-/// skipped, not built.
+/// One step of a pointer: the member or element with that name, as written. The rest is skipped
+/// without being built.
 struct PointerStep<'t>(&'t str);
 
-/// A member's name, borrowed where it has no escapes.
+/// The name of a member, borrowed if it has no escapes.
 #[derive(Deserialize)]
 struct PointerKey<'a>(#[serde(borrow)] Cow<'a, str>);
 

@@ -1,16 +1,16 @@
-//! JSON written value by value.
+//! Writes JSON value by value.
 
 use serde_json::Value;
 
 use crate::edge::failure::Failure;
 
-/// Writes JSON: values, and objects and arrays around them. It keeps the first failure, with which
-/// `trunkline_json_writer_finish` fails: the functions before need no check one by one. Freed with
-/// `trunkline_json_writer_free`. Not to be used on two threads at the same time.
+/// A JSON writer for values, and for objects and arrays around them. It keeps the first failure,
+/// which `trunkline_json_writer_finish` returns, so the other functions need not be checked one by
+/// one. Not thread-safe. Free it with `trunkline_json_writer_free`.
 #[derive(Default)]
 pub struct trunkline_json_writer {
     text: Vec<u8>,
-    /// The objects and arrays that are open, the innermost last.
+    /// The open objects and arrays, innermost last.
     open: Vec<Container>,
     wrong: Option<Failure>,
 }
@@ -18,15 +18,15 @@ pub struct trunkline_json_writer {
 struct Container {
     is_object: bool,
     is_empty: bool,
-    /// A key was written, whose value follows.
+    /// True after a key, before its value.
     has_key: bool,
 }
 
-/// The deepest nesting, which is that of messages.
+/// Maximum nesting depth, the same as for messages.
 const MAX_NESTING: usize = 128;
 
 impl trunkline_json_writer {
-    /// Does one step. The first failure stays, and ends all that follow.
+    /// Performs one step. The first failure is kept, and skips all later steps.
     pub(crate) fn step(&mut self, step: impl FnOnce(&mut Self) -> Result<(), Failure>) -> Result<(), Failure> {
         if let Some(wrong) = &self.wrong {
             return Err(wrong.clone());
@@ -65,7 +65,7 @@ impl trunkline_json_writer {
         Ok(())
     }
 
-    /// Writes a value that is JSON already.
+    /// Writes a value that is already JSON.
     pub(crate) fn value(&mut self, json: &[u8]) -> Result<(), Failure> {
         match self.open.last_mut() {
             Some(object) if object.is_object && !object.has_key => {
@@ -87,7 +87,7 @@ impl trunkline_json_writer {
         Ok(())
     }
 
-    /// Takes the text out; the writer is empty again.
+    /// Takes the JSON, and empties the writer.
     pub(crate) fn finish(&mut self) -> Result<Vec<u8>, Failure> {
         let Self { text, open, wrong } = std::mem::take(self);
         match wrong {

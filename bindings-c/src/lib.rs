@@ -1,15 +1,15 @@
-//! `libtrunkline`: the C interface over the bridge.
+//! `libtrunkline`: the C interface of the bridge.
 //!
-//! Exported items carry the names that C sees; cbindgen turns them and their comments into
-//! `include/trunkline.h`. Three floors, of which each uses only those below it:
+//! Exported items have their C names; cbindgen writes them and their comments to
+//! `include/trunkline.h`. There are three layers, each of which only uses those below it:
 //!
-//! - `api/` holds the exported functions, one file per chapter of the header: arguments become
-//!   values, one call, an outcome. `generated/` holds those that follow from the declaration of the
-//!   surface (`cargo xtask generate`), and the result codes.
-//! - The modules here hold the objects behind the handles: the port with its threads, servers,
+//! - `api/` contains the exported functions, one file per chapter of the header: they convert
+//!   arguments, make one call, and convert the outcome. `generated/` contains those that follow
+//!   from the declaration of the surface (`cargo xtask generate`), and the result codes.
+//! - The modules here contain the objects behind the handles: the port with its threads, servers,
 //!   clients, calls, requests.
-//! - `edge/` holds what C needs and MCP does not: result codes, text, user data, panics, the
-//!   descriptor of event loops.
+//! - `edge/` contains what C needs independently of MCP: result codes, strings, user data, panics,
+//!   the descriptor for event loops.
 
 #![allow(non_camel_case_types, reason = "the exported types carry their C names")]
 #![allow(

@@ -9,8 +9,8 @@ use crate::edge::failure::Failure;
 use crate::edge::user_data::UserData;
 use crate::port::Port;
 
-/// Opens what the calls of a server need. `false`: that cannot be had, and the function that was
-/// about to serve fails.
+/// Opens what the calls of a server need. Return `false` on failure; the function that was about to
+/// serve then fails.
 pub type trunkline_lifespan_open_callback = Option<unsafe extern "C" fn(user_data: *mut c_void) -> bool>;
 
 /// Closes what was opened.
@@ -22,24 +22,24 @@ pub(crate) struct LifespanCallbacks {
     pub(crate) data: UserData,
 }
 
-/// The lifespan of a server of the host.
+/// The lifespan of one of the host's servers.
 #[derive(Default)]
 pub(crate) struct HostLifespan {
     callbacks: Mutex<Option<Arc<LifespanCallbacks>>>,
-    /// Those of the servers that are mounted in this one.
+    /// The lifespans of mounted servers.
     mounted: Mutex<Vec<Weak<Self>>>,
     state: Mutex<HostLifespanState>,
 }
 
 #[derive(Default)]
 struct HostLifespanState {
-    /// The number of open listeners and clients in memory.
+    /// The number of open listeners and in-memory clients.
     users: usize,
-    /// While it is open, the uses of those that are mounted.
+    /// While it is open, its uses of the mounted servers' lifespans.
     open: Option<Vec<HostLifespanUse>>,
 }
 
-/// A listener or client in memory for which a lifespan is open.
+/// A listener or in-memory client that keeps a lifespan open.
 pub(crate) struct HostLifespanUse(Arc<HostLifespan>);
 
 impl Drop for HostLifespanUse {
@@ -63,7 +63,7 @@ impl HostLifespan {
         Ok(())
     }
 
-    /// Opens with this one also that of a server that is mounted.
+    /// Opens the lifespan of a mounted server together with this one.
     pub(crate) fn mount(&self, other: &Arc<Self>, port: &Arc<Port>) -> Result<(), Failure> {
         self.mounted.lock().push(Arc::downgrade(other));
         if self.state.lock().open.is_none() {
@@ -74,7 +74,8 @@ impl HostLifespan {
             open.push(used);
             return Ok(());
         }
-        // It was closed meanwhile: with no lock held, for the host closes the other one now.
+        // It was closed meanwhile. No lock may be held, because this runs the host's `close` of the
+        // other one.
         drop(used);
         Ok(())
     }
@@ -89,7 +90,7 @@ impl HostLifespan {
         opened.unwrap_or_else(|| Err(Failure::internal("the wait for the turn ended without one")))
     }
 
-    /// A further use if it is open already, or with nothing to be run.
+    /// Returns another use if it is already open, or if there is nothing to run.
     fn enter_open(self: &Arc<Self>, with_nothing: bool) -> Option<HostLifespanUse> {
         let mut state = self.state.lock();
         if with_nothing {
@@ -121,14 +122,14 @@ impl HostLifespan {
         Ok(HostLifespanUse(self.clone()))
     }
 
-    /// Closes it for good: its server is gone.
+    /// Closes it permanently: its server was freed.
     pub(crate) fn end(&self) {
         self.close();
         let callbacks = self.callbacks.lock().take();
         drop(callbacks);
     }
 
-    /// Closes it, if it is open.
+    /// Closes it if it is open.
     fn close(&self) {
         let Some(mounted) = self.state.lock().open.take() else { return };
         let callbacks = self.callbacks.lock().clone();

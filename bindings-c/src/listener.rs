@@ -1,4 +1,4 @@
-//! A listener of a server: where it is reached, and its end.
+//! A listener of a server: its address, and its end.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::open_handle::{self, OpenHandle};
 use crate::port::Port;
 use crate::server_requests::ServerRequestHandlers;
 
-/// An open listener of a server. Freed with `trunkline_listener_free`, which also closes it.
+/// An open listener of a server. `trunkline_listener_free` closes and frees it.
 pub struct trunkline_listener {
     pub(crate) inner: Arc<Listener>,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Opens a listener and waits until it listens.
+    /// Opens a listener, and waits until it is listening.
     pub(crate) fn open(
         port: &Arc<Port>,
         lifespan: &Arc<HostLifespan>,

@@ -7,8 +7,8 @@ use trunkline_bridge::{LogRecord, write_stderr};
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::Callback;
 
-/// One log record; `level` is "error", "warn", "info" or "debug". The texts are borrowed until the
-/// callback returns.
+/// Receives a log record; `level` is "error", "warn", "info" or "debug". The strings are borrowed
+/// until the callback returns.
 pub type trunkline_log_callback = Option<
     unsafe extern "C" fn(
         level: *const trunkline_str,
@@ -21,8 +21,8 @@ pub type trunkline_log_callback = Option<
 pub(crate) type LogCallback =
     Callback<unsafe extern "C" fn(*const trunkline_str, *const trunkline_str, *const trunkline_str, *mut c_void)>;
 
-/// Reports log records. Without a callback, errors and warnings go to stderr: a failing tool must
-/// not be silent.
+/// Passes on log records. Without a callback, errors and warnings go to stderr, because a failing
+/// tool must not go unnoticed.
 pub(crate) fn report(records: Vec<LogRecord>, callback: Option<&LogCallback>) {
     let Some(Callback { function, data }) = callback else {
         return write_stderr(&severe(&records));
@@ -34,7 +34,7 @@ pub(crate) fn report(records: Vec<LogRecord>, callback: Option<&LogCallback>) {
     }
 }
 
-/// The errors and warnings among records, a line each.
+/// The errors and warnings among the records, one per line.
 fn severe(records: &[LogRecord]) -> String {
     let severe = records.iter().filter(|record| matches!(record.level, "error" | "warn"));
     severe.map(|LogRecord { level, target, message }| format!("[{target}] {level}: {message}\n")).collect()

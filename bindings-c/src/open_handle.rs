@@ -13,22 +13,22 @@ use crate::lifespan::HostLifespanUse;
 use crate::port::{EventReceiver, Port, deadline_after};
 use crate::server_requests::ServerRequestHandlers;
 
-/// A notification of the server: `params` is JSON. Both texts are borrowed until the callback
-/// returns.
+/// Receives a notification from the server; `params` is JSON. Both strings are borrowed until the
+/// callback returns.
 pub type trunkline_notification_callback =
     Option<unsafe extern "C" fn(method: *const trunkline_str, params: *const trunkline_str, user_data: *mut c_void)>;
 
 pub(crate) type NotificationCallback =
     Callback<unsafe extern "C" fn(*const trunkline_str, *const trunkline_str, *mut c_void)>;
 
-/// The time that the core may need beyond a deadline to report the end.
+/// How long after a deadline the core may report the end.
 const GRACE_MS: u64 = 10_000;
 
 pub(crate) struct OpenHandle {
     notification: Option<Arc<NotificationCallback>>,
     pub(crate) handlers: Mutex<ServerRequestHandlers>,
     end: OnceLock<Result<(), Failure>>,
-    /// That of the server that it uses.
+    /// The lifespan of the server that it uses.
     lifespan: Mutex<Option<HostLifespanUse>>,
 }
 
@@ -47,7 +47,7 @@ impl OpenHandle {
         self.lifespan.lock().take()
     }
 
-    /// Lets go of the lifespan, in a callback of the port: the host may have to close it now.
+    /// Releases the lifespan, in a callback of the port, because the host may have to close it now.
     pub(crate) fn let_go(&self) {
         let lifespan = self.take_lifespan();
         drop(lifespan);
@@ -82,8 +82,7 @@ impl EventReceiver for OpenHandle {
                 let handler = self.handlers.lock().get(&event.name);
                 return handler.is_some_and(|handler| handler.receive(port, event));
             }
-            // A connection that was opened in the background and could not be made ends with a
-            // `Reply`.
+            // A connection that was opened in the background and failed ends with a `Reply`.
             (EventKind::Closed | EventKind::Reply, _) if event.kind == EventKind::Closed || !event.ok() => {
                 self.let_go();
                 self.end(port, event.body.into_outcome().map(drop).map_err(Failure::from));
@@ -94,7 +93,7 @@ impl EventReceiver for OpenHandle {
     }
 }
 
-/// Holds a lifespan for a connection whose host has freed it, until it has ended.
+/// Keeps a lifespan open until a connection that its host has freed has ended.
 pub(crate) struct HeldUntilClosed(Mutex<Option<HostLifespanUse>>);
 
 impl HeldUntilClosed {
@@ -113,8 +112,8 @@ impl EventReceiver for HeldUntilClosed {
     }
 }
 
-/// Closes listeners or connections, all of them at once, and runs callbacks until they have ended.
-/// The first failure does not keep the others open.
+/// Closes listeners or connections, all at once, and runs callbacks until they have ended. A
+/// failure of one does not keep the others open.
 pub(crate) fn close<'a>(
     port: &Arc<Port>,
     handles: impl IntoIterator<Item = (u64, &'a Arc<OpenHandle>)>,
@@ -134,14 +133,14 @@ pub(crate) fn close<'a>(
         }
     });
     let closed = port.run_until(deadline_after(deadline_ms.saturating_add(GRACE_MS)), |look| {
-        // While another thread has the turn, the core alone knows that they have ended.
+        // While another thread has the turn, only the core knows that they have ended.
         let has_ended =
             |(handle, open): &(u64, &Arc<OpenHandle>)| open.is_closed() || look.is_last && !port.core.is_open(*handle);
         open.iter().all(has_ended).then_some(())
     })?;
     if closed.is_some() {
         open.iter().for_each(|(_, open)| drop(open.end.set(Ok(()))));
-        // Their `Closed` may not be here yet.
+        // Their `Closed` events may not have arrived yet.
         if open.iter().any(|(_, open)| open.lifespan.lock().is_some()) {
             let limit = deadline_after(GRACE_MS);
             port.run_as_callback(limit, || open.iter().for_each(|(_, open)| open.let_go()))?;

@@ -9,14 +9,14 @@ use crate::open_handle::NotificationCallback;
 use crate::port::Port;
 use crate::server_requests::ServerRequestHandlers;
 
-/// Options of a server. Made by `trunkline_server_options_new`, read by
-/// `trunkline_server_new_with`, freed by `trunkline_server_options_free`. An option that is not set
-/// keeps its default.
+/// Options of a server. Create them with `trunkline_server_options_new`, pass them to
+/// `trunkline_server_new_with`, and free them with `trunkline_server_options_free`. An option that
+/// is not set has its default.
 #[derive(Default)]
 pub struct trunkline_server_options {
     pub(crate) port: Option<Arc<Port>>,
     pub(crate) info: SetMembers,
-    /// The members of the registration beside these.
+    /// The other members of the registration.
     pub(crate) registration: SetMembers,
     pub(crate) given: SetMembers,
     /// The functions of a custom store.
@@ -24,27 +24,27 @@ pub struct trunkline_server_options {
     pub(crate) wrong: Option<Failure>,
 }
 
-/// Options of a tool. Made by `trunkline_tool_options_new`, read by
-/// `trunkline_server_add_tool_with`, freed by `trunkline_tool_options_free`.
+/// Options of a tool. Create them with `trunkline_tool_options_new`, pass them to
+/// `trunkline_server_add_tool_with`, and free them with `trunkline_tool_options_free`.
 #[derive(Default)]
 pub struct trunkline_tool_options {
-    /// The members of the registration beside the tool.
+    /// The members of the registration besides the tool.
     pub(crate) given: SetMembers,
     pub(crate) wrong: Option<Failure>,
 }
 
-/// Options of an HTTP listener. Made by `trunkline_http_options_new`, read by
-/// `trunkline_server_listen_http`, freed by `trunkline_http_options_free`. Defaults: 127.0.0.1,
-/// port 8000, path /mcp.
+/// Options of an HTTP listener. Create them with `trunkline_http_options_new`, pass them to
+/// `trunkline_server_listen_http`, and free them with `trunkline_http_options_free`. Defaults:
+/// 127.0.0.1, port 8000, path /mcp.
 #[derive(Default)]
 pub struct trunkline_http_options {
     pub(crate) given: SetMembers,
     pub(crate) wrong: Option<Failure>,
 }
 
-/// Options of a client. Made by `trunkline_client_options_new`, read by the
-/// `trunkline_client_connect_*` functions, freed by `trunkline_client_options_free`. An option that
-/// is not set keeps its default.
+/// Options of a client. Create them with `trunkline_client_options_new`, pass them to a
+/// `trunkline_client_connect_*` function, and free them with `trunkline_client_options_free`. An
+/// option that is not set has its default.
 #[derive(Default)]
 pub struct trunkline_client_options {
     pub(crate) port: Option<Arc<Port>>,
@@ -61,20 +61,20 @@ pub struct trunkline_client_options {
 }
 
 impl trunkline_client_options {
-    /// The options of transports as defaults of the servers of a configuration or a group.
+    /// The transport options, as defaults for the servers of a configuration or a group.
     pub(crate) fn defaults(&self) -> SetMembers {
         let all: Map<_, _> =
             self.endpoint.0.iter().chain(&self.child.0).map(|(name, value)| (name.clone(), value.clone())).collect();
         SetMembers::default().with("defaults", all)
     }
 
-    /// Returns whether the client has telemetry, if the port has.
+    /// Returns whether the client reports telemetry if the port does.
     pub(crate) fn is_observed(&self) -> bool {
         self.given.0.get("telemetry") != Some(&Value::Bool(false))
     }
 }
 
-/// Options of the core, member by member as they were set.
+/// Options of the core, stored as they are set.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SetMembers(pub(crate) Map<String, Value>);
 
@@ -88,7 +88,7 @@ impl SetMembers {
         self
     }
 
-    /// Leaves the default if the text is empty.
+    /// Keeps the default if the string is empty.
     pub(crate) fn put_unless_empty(&mut self, name: &str, text: &str) {
         if !text.is_empty() {
             self.put(name, text);

@@ -1,11 +1,10 @@
-//! The port: the core's event queue, the threads that wait on it, and the one place where callbacks
-//! run.
+//! The port: the core's event queue, the threads that wait on it, and the only place where
+//! callbacks run.
 //!
-//! Any thread inside a blocking function may take the turn: it then takes one event after the other
-//! from the core and runs what belongs to it. While one thread has the turn, events stay in the
-//! core, within the core's bounds; the replies that the other threads wait for reach them all the
-//! same. So callbacks of a port never run at the same time, and no thread waits for the callbacks
-//! of another one.
+//! Any thread inside a blocking function may take the turn. It then takes one event after another
+//! from the core and runs the matching callbacks. While one thread has the turn, events stay in the
+//! core, within its bounds; the other threads still get the replies that they wait for. So
+//! callbacks of a port never run concurrently, and no thread waits for another one's callbacks.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -27,24 +26,24 @@ use crate::scope::{CallSurroundings, Causes};
 use crate::telemetry::PortTelemetry;
 use crate::waiting::{WaitingThreads, WakesThreads};
 
-/// The longest sleep without looking again.
+/// Maximum time to sleep before checking again.
 const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
 
-/// The number under which the log and the telemetry of a port have their receiver.
+/// The number under which the port's log and telemetry receivers are registered.
 const LOG: u64 = 0;
 
-/// The ports by their numbers: a call may come of something on another port, that of a server in
-/// which its own is mounted.
+/// The ports by number. A call may be caused on another port: that of a server that mounts this
+/// one's server.
 static PORTS: Mutex<Vec<(u64, Weak<Port>)>> = Mutex::new(Vec::new());
 
-/// Enters a port, so that calls on others find it while it lives.
+/// Registers a port, so that calls on other ports find it while it lives.
 fn enter(port: &Arc<Port>) {
     let mut ports = PORTS.lock();
     ports.retain(|(_, port)| port.strong_count() > 0);
     ports.push((port.core.number(), Arc::downgrade(port)));
 }
 
-/// The context of a call, if something of the host has caused it.
+/// The context of a call, if something in the host caused it.
 pub(crate) fn surroundings_of(port: &Port, call: &Event) -> Option<Arc<CallSurroundings>> {
     if call.cause == 0 {
         return None;
@@ -56,31 +55,30 @@ pub(crate) fn surroundings_of(port: &Port, call: &Event) -> Option<Arc<CallSurro
     known?.surroundings_of(call.cause)
 }
 
-/// A queue of events and the threads that wait on it. Each server and each client has one of its
-/// own unless its options name one to share: share a port to run several servers and clients in one
+/// An event queue and the threads that wait on it. Each server and each client has its own port
+/// unless its options name one to share. Share a port to run several servers and clients in one
 /// event loop.
 ///
-/// Callbacks run only on a thread that is inside `trunkline_dispatch` or inside another blocking
-/// function of a server or client of the port, and never two of one port at the same time.
+/// Callbacks only run on a thread that is inside `trunkline_dispatch` or another blocking function
+/// of a server or client of the port. Two callbacks of one port never run concurrently.
 pub struct trunkline_port {
     pub(crate) port: Arc<Port>,
 }
 
-/// A receiver of events: something registered, an open listener or connection, a request, an
-/// exchange, a call.
+/// Receives events, for a registration, an open listener or connection, a request, an exchange or a
+/// call.
 pub(crate) trait EventReceiver: Send + Sync {
-    /// The handle whose end takes this receiver away; 0 if there is none.
+    /// The handle whose end removes this receiver; 0 if there is none.
     fn owner(&self) -> u64 {
         0
     }
 
-    /// The context of the calls that it causes, of a kind that the core says to be `Freed`.
+    /// The context of the calls that it causes, if the core reports it as `Freed`.
     fn surroundings(&self) -> Option<Arc<CallSurroundings>> {
         None
     }
 
-    /// Handles an event, on the thread that has the turn. Returns whether it counts as a callback
-    /// that ran.
+    /// Handles an event on the thread that has the turn. Returns whether a callback ran.
     fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool;
 }
 
@@ -104,18 +102,18 @@ impl EventReceiver for LogReceiver {
 pub(crate) struct Port {
     pub(crate) core: bridge::Port,
     telemetry: OnceLock<PortTelemetry>,
-    /// In a forked child the locks may be held by threads that do not exist there.
+    /// In a forked child, the locks may be held by threads that don't exist there.
     pid: u32,
     /// The descriptor that the host's event loop watches.
     alarm: Arc<HostAlarm>,
     waiting: Arc<WaitingThreads>,
     state: Mutex<DispatchState>,
-    /// A thread has the turn.
+    /// True if a thread has the turn.
     running: AtomicBool,
-    /// A thread has found progress to report, but not the turn.
+    /// True if a thread has progress to report but could not get the turn.
     progress_waits: AtomicBool,
-    /// The number of listeners and connections that have ended: a dispatch returns for them without
-    /// a callback.
+    /// The number of listeners and connections that have ended. A dispatch also returns when one
+    /// ends, without a callback.
     ends: AtomicUsize,
     dispatch_must_return: AtomicBool,
 }
@@ -128,13 +126,13 @@ struct DispatchState {
     jobs: VecDeque<Job>,
 }
 
-/// A callback that is due for another reason than an event of the core.
+/// A callback to run that is not caused by an event of the core.
 struct Job {
     owner: u64,
     run: Box<dyn FnOnce() + Send>,
 }
 
-/// Takes the progress of a request, the params of its notification, as a callback does.
+/// Receives the progress of a request (the params of its notification), like a callback.
 pub(crate) type Report = dyn Fn(&[u8]);
 
 /// The right to run callbacks, which one thread has at a time.
@@ -154,17 +152,17 @@ impl Drop for CallbackTurn<'_> {
     }
 }
 
-/// A look of a waiting thread for what it waits for.
+/// The state of a waiting thread when it checks its condition.
 pub(crate) struct WaitCheck {
     /// The number of callbacks that this thread has run since it began to wait.
     pub(crate) ran: usize,
-    /// The thread sleeps next: nothing is left that it may run.
+    /// True if the thread sleeps next, because there is nothing left that it may run.
     pub(crate) is_last: bool,
     has_turn: bool,
 }
 
-/// The alarm of the host's event loop. Until the host asks for its descriptor, nothing is written
-/// to it.
+/// The alarm for the host's event loop. Nothing is written to it until the host asks for its
+/// descriptor.
 struct HostAlarm {
     alarm: Alarm,
     is_watched: AtomicBool,
@@ -200,7 +198,7 @@ impl Bell for QueueBell {
     }
 }
 
-/// `None`, no deadline, if it lies beyond the clock.
+/// `None`, meaning no deadline, if it exceeds the clock's range.
 pub(crate) fn deadline_after(milliseconds: u64) -> Option<Instant> {
     Instant::now().checked_add(Duration::from_millis(milliseconds))
 }
@@ -230,7 +228,7 @@ impl Port {
     }
 
     pub(crate) fn descriptor(&self) -> isize {
-        // A change before this was not written; one after it is.
+        // Changes before this were not signalled; later ones are.
         if !self.alarm.is_watched.swap(true, Ordering::SeqCst)
             && (self.is_pending() || self.dispatch_must_return.load(Ordering::SeqCst))
         {
@@ -243,8 +241,8 @@ impl Port {
         if self.pid == std::process::id() { Ok(()) } else { Err(Failure::forked()) }
     }
 
-    /// Makes something in the core whose events go to `receiver`. No event of it is handled before
-    /// `made` has returned, which gets its number.
+    /// Creates something in the core whose events go to `receiver`. `made` gets its number; none of
+    /// its events is handled until `made` has returned.
     pub(crate) fn make(
         &self,
         receiver: Arc<dyn EventReceiver>,
@@ -262,8 +260,8 @@ impl Port {
         Ok(number)
     }
 
-    /// Lets a receiver get the events of a number. The one that got them before is returned, to be
-    /// dropped with no lock held.
+    /// Sets the receiver of a number's events. Returns the previous one, to be dropped without a
+    /// lock held.
     pub(crate) fn attach(
         &self,
         number: u64,
@@ -273,7 +271,7 @@ impl Port {
         Ok(self.state.lock().receivers.insert(number, receiver))
     }
 
-    /// Sends log records to a callback, or without one to stderr.
+    /// Sends log records to a callback, or to stderr without one.
     pub(crate) fn attach_log(&self, callback: Option<LogCallback>) -> Result<(), Failure> {
         self.attach(LOG, Arc::new(LogReceiver(callback))).map(drop)
     }
@@ -295,21 +293,21 @@ impl Port {
         Ok(self.state.lock().receivers.get(&number).is_some_and(|receiver| receiver.owner() == owner))
     }
 
-    /// The context of the calls that an exchange or a request of this port causes.
+    /// The context of the calls that an exchange or request of this port causes.
     pub(crate) fn surroundings_of(&self, cause: u64) -> Option<Arc<CallSurroundings>> {
         self.state.lock().causes.get(cause)
     }
 
-    /// Takes away the receiver of a number. Not in a forked child, where nothing can be done.
+    /// Removes the receiver of a number. Does nothing in a forked child.
     pub(crate) fn detach(&self, number: u64) {
         if self.check_process().is_ok() {
-            // Its own statement: the host's destructors run with no lock held.
+            // A separate statement: the host's destructors must run without a lock held.
             let receiver = self.state.lock().receivers.remove(&number);
             drop(receiver);
         }
     }
 
-    /// Takes away everything that an owner has: receivers, and jobs that did not run.
+    /// Removes everything that belongs to an owner: receivers, and jobs that have not run.
     pub(crate) fn detach_all_of(&self, owner: u64) {
         if self.check_process().is_ok() {
             let mut state = self.state.lock();
@@ -318,13 +316,13 @@ impl Port {
             let (gone, kept): (VecDeque<_>, _) =
                 std::mem::take(&mut state.jobs).into_iter().partition(|job| job.owner == owner);
             state.jobs = kept;
-            // The host's destructors run with no lock held.
+            // The host's destructors must run without a lock held.
             drop(state);
             drop((receivers, gone, surroundings));
         }
     }
 
-    /// Has a callback run that is due for another reason than an event of the core.
+    /// Queues a callback that is not caused by an event of the core.
     pub(crate) fn add_job(&self, owner: u64, run: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
         self.check_process()?;
         self.state.lock().jobs.push_back(Job { owner, run: Box::new(run) });
@@ -333,26 +331,26 @@ impl Port {
         Ok(())
     }
 
-    /// Makes all waiting threads look at their conditions. Safe inside a signal handler.
+    /// Makes all waiting threads check their conditions. Safe inside a signal handler.
     pub(crate) fn wake(&self) {
         self.alarm.set();
         self.waiting.wake_in_signal_handler();
     }
 
-    /// Ends the dispatch that is waiting, or the next one. Safe inside a signal handler.
+    /// Ends the waiting dispatch, or the next one. Safe inside a signal handler.
     pub(crate) fn end_dispatch(&self) {
         self.dispatch_must_return.store(true, Ordering::SeqCst);
         self.wake();
     }
 
-    /// Notes that a listener or connection has ended, so that the threads that wait for it look.
+    /// Records that a listener or connection has ended, so that the threads waiting for it check.
     pub(crate) fn note_end(&self) {
         self.ends.fetch_add(1, Ordering::SeqCst);
         self.waiting.wake();
     }
 
-    /// Runs callbacks until some ran, or a destructor, a listener or connection ended,
-    /// `end_dispatch` or the deadline. Returns how many ran.
+    /// Runs callbacks until at least one ran, a destructor ran, a listener or connection ended,
+    /// `end_dispatch` was called, or the deadline passed. Returns how many ran.
     pub(crate) fn dispatch(self: &Arc<Self>, deadline: Option<Instant>) -> Result<usize, Failure> {
         self.check_may_wait()?;
         let (ends, most) = (self.ends.load(Ordering::SeqCst), self.pending().max(1));
@@ -362,13 +360,13 @@ impl Port {
             if look.is_last {
                 let must_return = self.dispatch_must_return.swap(false, Ordering::SeqCst);
                 is_over |= look.ran > 0 || must_return || self.ends.load(Ordering::SeqCst) != ends;
-                // The host may have waited for that.
+                // The host may have been waiting for that.
                 is_over |= UserData::destructors_run() != freed;
             }
             is_over.then_some(look.ran)
         });
-        // Only dispatching lowers the descriptor; the turn of another thread raises it again when
-        // it ends.
+        // Only dispatching resets the descriptor; the end of another thread's turn signals it
+        // again.
         self.alarm.clear();
         let is_due = self.is_pending() && !self.running.load(Ordering::SeqCst);
         if is_due || self.dispatch_must_return.load(Ordering::SeqCst) {
@@ -377,16 +375,15 @@ impl Port {
         Ok(ran?.unwrap_or(0))
     }
 
-    /// Runs callbacks until the reply of a ticket is there, which was asked for with `wait`. The
-    /// core sees to it that it comes: every request has a timeout. `report` takes progress; it runs
-    /// as a callback does.
+    /// Runs callbacks until the reply to a ticket that was sent with `wait` arrives, which it does
+    /// because the core enforces a timeout. `report` receives progress, and runs like a callback.
     pub(crate) fn wait_for(self: &Arc<Self>, ticket: u64, report: Option<&Report>) -> Result<Bytes, Failure> {
         let reply = self.run_until(None, |look| self.look_for(ticket, report, look.has_turn).transpose())?;
         reply.ok_or_else(|| Failure::internal("the wait for a reply ended without one"))?
     }
 
-    /// Runs host code as a callback is run, when no other thread runs one. `None`: the deadline
-    /// passed before.
+    /// Runs host code like a callback, once no other thread runs one. `None` if the deadline passes
+    /// first.
     pub(crate) fn run_as_callback<T>(
         self: &Arc<Self>,
         deadline: Option<Instant>,
@@ -412,15 +409,15 @@ impl Port {
         }
     }
 
-    /// Refuses to wait on a thread that is inside a callback of this port. To be asked before
-    /// anything is sent.
+    /// Fails if this thread is inside a callback of this port and therefore must not wait. Check
+    /// this before sending anything.
     pub(crate) fn check_may_wait(&self) -> Result<(), Failure> {
         self.check_process()?;
         let inside = INSIDE.with_borrow(|inside| inside.contains(&std::ptr::from_ref(self)));
         if inside { Err(Failure::blocking()) } else { Ok(()) }
     }
 
-    /// Runs callbacks, one event after the other, until `done` has an answer or the deadline
+    /// Runs callbacks, one event after another, until `done` returns a value or the deadline
     /// passes.
     pub(crate) fn run_until<T>(
         self: &Arc<Self>,
@@ -455,8 +452,8 @@ impl Port {
         }
     }
 
-    /// Runs what is next: a job or an event. Returns whether it counts as a callback; `None` if
-    /// there is nothing.
+    /// Runs the next job or event. Returns whether it counts as a callback; `None` if there is
+    /// nothing to run.
     fn run_next(self: &Arc<Self>) -> Result<Option<bool>, Failure> {
         let job = self.state.lock().jobs.pop_front();
         if let Some(job) = job {
@@ -467,15 +464,14 @@ impl Port {
         Ok(Some(self.handle(event)))
     }
 
-    /// Brings an event to its receiver.
+    /// Passes an event to its receiver.
     fn handle(self: &Arc<Self>, event: Event) -> bool {
         let number = match event.kind {
             EventKind::Call => event.handle,
             _ if event.ticket != 0 => event.ticket,
             _ => event.handle,
         };
-        // The reply to an open has the handle as its ticket; a good one is followed by other
-        // events.
+        // The reply to an open has the handle as its ticket; if it succeeded, other events follow.
         let (is_open, ticket) = (event.ticket == event.handle && event.ok(), event.ticket);
         let (receiver, freed) = {
             let mut state = self.state.lock();
@@ -483,7 +479,7 @@ impl Port {
             let is_last = match event.kind {
                 EventKind::Reply => !is_open,
                 EventKind::Closed | EventKind::HttpEnd => true,
-                // Of an exchange or a request, whose answer may still come.
+                // For an exchange or request, the response may still arrive.
                 EventKind::Freed => freed.is_none(),
                 _ => false,
             };
@@ -508,7 +504,7 @@ impl Port {
         (!self.running.swap(true, Ordering::SeqCst)).then(|| CallbackTurn(self))
     }
 
-    /// The turn, or word to its owner that this thread looks again when it ends.
+    /// Takes the turn, or tells its owner that this thread checks again when the turn ends.
     fn take_turn_for_progress(&self) -> Option<CallbackTurn<'_>> {
         self.take_turn().or_else(|| {
             self.progress_waits.store(true, Ordering::SeqCst);
@@ -531,7 +527,7 @@ thread_local! {
 }
 
 impl Port {
-    /// Runs host code; meanwhile blocking calls of this port on this thread are refused.
+    /// Runs host code. While it runs, blocking calls of this port on this thread fail.
     fn enter<T>(&self, callback: impl FnOnce() -> T) -> T {
         struct Leave;
         impl Drop for Leave {

@@ -1,4 +1,4 @@
-//! Requests, of a client or to the client of a call: their options, and how they are sent.
+//! Requests of a client, or to the client of a call: their options, and how they are sent.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use crate::port::{EventReceiver, Port, Report};
 use crate::scope::CallSurroundings;
 use crate::telemetry::Span;
 
-/// Takes the progress of a request. `total` is 0 if it is unknown; `message` may be empty and is
+/// Receives the progress of a request. `total` is 0 if unknown; `message` may be empty and is
 /// borrowed until the callback returns.
 pub type trunkline_progress_callback =
     Option<unsafe extern "C" fn(progress: f64, total: f64, message: *const trunkline_str, user_data: *mut c_void)>;
 
-/// Takes the outcome of a started request: `TRUNKLINE_OK` and the result as JSON, or the failure
-/// with its error. Both are borrowed until the callback returns; `error` is NULL on success, `json`
-/// empty on failure.
+/// Receives the outcome of a started request: `TRUNKLINE_OK` and the result as JSON, or the failure
+/// with its error. `error` is NULL on success, `json` is empty on failure. Both are borrowed until
+/// the callback returns.
 pub type trunkline_reply_callback = Option<
     unsafe extern "C" fn(
         result: trunkline_result,
@@ -41,13 +41,13 @@ pub(crate) type ProgressCallback = Callback<unsafe extern "C" fn(f64, f64, *cons
 pub(crate) type ReplyCallback =
     Callback<unsafe extern "C" fn(trunkline_result, *const trunkline_str, *const trunkline_error, *mut c_void)>;
 
-/// Options of a request. Made by `trunkline_request_options_new`, freed by
-/// `trunkline_request_options_free`. An option that is not set is the client's; for a request to
-/// the client of a call, 60 s and 10 minutes, or for input the server's
-/// `TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS`.
+/// Options of a request. Create them with `trunkline_request_options_new`, and free them with
+/// `trunkline_request_options_free`. An option that is not set defaults to the client's. For a
+/// request to the client of a call, timeouts default to 60 s and 10 minutes, or, if it requests
+/// input, to the server's `TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS`.
 #[derive(Default)]
 pub struct trunkline_request_options {
-    /// The message, of which only options are set.
+    /// The message; only its options are set.
     pub(crate) message: message::Request,
     pub(crate) progress: Option<Arc<ProgressCallback>>,
     /// The data for the calls that the request causes in this process.
@@ -56,19 +56,19 @@ pub struct trunkline_request_options {
 }
 
 impl trunkline_request_options {
-    /// Nothing but a key, if it is not empty.
+    /// Options with only a key, if it is not empty.
     pub(crate) fn with_key(key: &str) -> Self {
         let key = (!key.is_empty()).then(|| key.to_owned());
         Self { message: message::Request::default().with_key(key), ..Self::default() }
     }
 }
 
-/// A request that can be sent. It needs the host's options no more: a callback may free them while
-/// the request waits.
+/// A request that is ready to be sent. It doesn't refer to the host's options, which a callback may
+/// free while the request waits.
 pub(crate) struct PreparedRequest<'a> {
     pub(crate) method: &'a str,
     pub(crate) params: Option<&'a RawValue>,
-    /// The whole of a list, all its pages.
+    /// True to fetch all pages of a list.
     pub(crate) all: bool,
     pub(crate) options: Option<&'a trunkline_request_options>,
 }
@@ -96,8 +96,8 @@ impl PreparedRequest<'_> {
         self.options.and_then(|options| options.user_data.clone()).map(CallSurroundings::with_data)
     }
 
-    /// Sends the request to `target` and blocks until its result is there: its ticket, and the
-    /// result.
+    /// Sends the request to `target`, and blocks until its result arrives. Returns its ticket and
+    /// the result.
     pub(crate) fn run(self, port: &Arc<Port>, target: u64) -> Result<(u64, Bytes), Failure> {
         port.check_may_wait()?;
         let (progress, surroundings) = (self.progress(), self.surroundings());
@@ -126,8 +126,8 @@ impl PreparedRequest<'_> {
         Ok((sent?, outcome?))
     }
 
-    /// Sends the request to `target`; its outcome goes to `completion`. `ticket` gets its number
-    /// before any callback runs that may need it.
+    /// Sends the request to `target`; its outcome is passed to `completion`. `ticket` is set before
+    /// any callback runs that may need it.
     pub(crate) fn start(
         self,
         port: &Arc<Port>,
@@ -147,8 +147,8 @@ impl PreparedRequest<'_> {
         port.make(started, |core| core.request_message(target, message), ticket).map(drop)
     }
 
-    /// Sends a request of a call. Its outcome goes to `completion`, and a refusal of the revision
-    /// or the client too.
+    /// Sends a request of a call. Its outcome is passed to `completion`, also if the revision or
+    /// the client doesn't support it.
     pub(crate) fn start_for_call(self, call: &trunkline_call, completion: OnComplete) -> Result<(), Failure> {
         let surroundings = (self.method == message::NEXT).then(|| call.surroundings().clone());
         let (message, span) = observed(&call.port, call.ticket, self.message(false, surroundings.is_some()));
@@ -171,10 +171,10 @@ fn observed(port: &Port, target: u64, message: message::Request) -> (message::Re
     }
 }
 
-/// The function that gets the outcome of a started request.
+/// The function that receives the outcome of a started request.
 pub(crate) type OnComplete = Box<dyn FnOnce(Result<Bytes, Failure>) + Send + Sync>;
 
-/// The completion of a request whose outcome goes to a callback of the host, or to nobody.
+/// The completion of a request whose outcome is passed to the host's callback, if there is one.
 pub(crate) fn completion(callback: Option<ReplyCallback>) -> OnComplete {
     Box::new(move |outcome| {
         let Some(Callback { function, data }) = callback else { return };
@@ -184,7 +184,7 @@ pub(crate) fn completion(callback: Option<ReplyCallback>) -> OnComplete {
     })
 }
 
-/// The outcome of a request as callbacks get it.
+/// The outcome of a request, as callback arguments.
 pub(crate) struct ReplyArguments {
     pub(crate) body: Text,
     pub(crate) error: Option<trunkline_error>,
@@ -207,7 +207,7 @@ impl ReplyArguments {
     }
 }
 
-/// A request that a thread waits for; it has the context of the calls that it causes.
+/// A request that a thread waits for, with the context of the calls that it causes.
 struct WaitingRequest {
     owner: u64,
     surroundings: Arc<CallSurroundings>,
@@ -232,7 +232,7 @@ struct StartedRequest {
     owner: u64,
     completion: Mutex<Option<OnComplete>>,
     progress: Option<Arc<ProgressCallback>>,
-    /// Those of the call that sends it, for the calls that it causes.
+    /// The context of the call that sends it, for the calls that it causes.
     surroundings: Option<Arc<CallSurroundings>>,
     span: Option<Span>,
 }

@@ -1,5 +1,5 @@
-//! The context of a call: the data of the request that brought it, and the values of that
-//! request. They are kept until nothing comes of the request any more.
+//! The context of a call: the data of the request that caused it, and the values stored for that
+//! request. Kept until the request can cause no more calls.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::c_void;
@@ -9,11 +9,11 @@ use trunkline::bridge_support::Mutex;
 
 use crate::edge::user_data::UserData;
 
-/// The context of the calls that an exchange, a request in memory or `next` of a middleware
-/// causes. Middleware shares them with the handlers behind it.
+/// The context of the calls caused by an exchange, an in-memory request or a middleware's `next`.
+/// Middleware shares it with the handlers that it wraps.
 #[derive(Default)]
 pub(crate) struct CallSurroundings {
-    /// The data of the exchange or the request in memory that brought the call.
+    /// The data of the exchange or in-memory request that caused the call.
     origin: Mutex<Option<Arc<UserData>>>,
     vars: Mutex<BTreeMap<String, Arc<UserData>>>,
 }
@@ -27,8 +27,8 @@ impl CallSurroundings {
         self.origin.lock().as_ref().map(|data| data.pointer())
     }
 
-    /// Notes that the exchange or the request is over. Calls of tasks may go on: without a
-    /// destructor, the host cannot know for how long they use its data.
+    /// Records that the exchange or request has ended. Calls of tasks may continue; if the data has
+    /// no destructor, the host can't know for how long they use it.
     pub(crate) fn end_origin(&self) {
         let mut origin = self.origin.lock();
         if origin.as_ref().is_some_and(|data| !data.has_destructor()) {
@@ -36,7 +36,7 @@ impl CallSurroundings {
         }
     }
 
-    /// Sets a value, or takes it away. The value before is dropped with no lock held.
+    /// Sets or removes a value. The previous value is dropped without a lock held.
     pub(crate) fn set_var(&self, name: &str, value: Option<UserData>) {
         let before = match value {
             Some(value) => self.vars.lock().insert(name.to_owned(), Arc::new(value)),
@@ -50,7 +50,7 @@ impl CallSurroundings {
     }
 }
 
-/// Call contexts by the tickets of exchanges and requests, with the owner of each.
+/// Call contexts by the ticket of their exchange or request, each with its owner.
 #[derive(Default)]
 pub(crate) struct Causes(HashMap<u64, (u64, Arc<CallSurroundings>)>);
 
@@ -63,12 +63,12 @@ impl Causes {
         self.0.get(&ticket).map(|(_, surroundings)| surroundings.clone())
     }
 
-    /// Takes one away, to be dropped with no lock held.
+    /// Removes one, to be dropped without a lock held.
     pub(crate) fn remove(&mut self, ticket: u64) -> Option<Arc<CallSurroundings>> {
         self.0.remove(&ticket).map(|(_, surroundings)| surroundings)
     }
 
-    /// Takes those of an owner away, to be dropped with no lock held.
+    /// Removes those of an owner, to be dropped without a lock held.
     pub(crate) fn remove_all_of(&mut self, owner: u64) -> Vec<Arc<CallSurroundings>> {
         self.0.extract_if(|_, (of, _)| *of == owner).map(|(_, (_, surroundings))| surroundings).collect()
     }

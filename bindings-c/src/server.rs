@@ -1,4 +1,4 @@
-//! The server: its life, its listeners, the blocking run.
+//! The server: its lifetime, its listeners, and blocking runs.
 
 use std::collections::HashMap;
 #[cfg(unix)]
@@ -21,11 +21,11 @@ use crate::options::{SetMembers, trunkline_server_options};
 use crate::port::{Port, trunkline_port};
 use crate::store::StoreReceiver;
 
-/// A server: one set of tools, resources and prompts, reachable over any number of transports.
-/// Freed with `trunkline_server_free`.
+/// A server: one set of tools, resources and prompts, available over any number of transports. Free
+/// it with `trunkline_server_free`.
 pub struct trunkline_server {
     pub(crate) port: trunkline_port,
-    /// The named features that were added and not removed, by kind and name.
+    /// The named features, by kind and name.
     pub(crate) names: Mutex<HashMap<(String, String), u64>>,
     pub(crate) inner: Arc<Server>,
 }
@@ -38,11 +38,11 @@ pub(crate) struct Server {
     stop: Stop,
     listeners: Mutex<Vec<Arc<Listener>>>,
     pub(crate) lifespan: Arc<HostLifespan>,
-    /// Clients in memory, which end with the server.
+    /// In-memory clients, which end with the server.
     clients: Mutex<Vec<(u64, Weak<OpenHandle>)>>,
 }
 
-/// The reply of the check of a store.
+/// The reply of a store check.
 #[derive(Deserialize)]
 struct StoreCheck {
     findings: Vec<String>,
@@ -81,7 +81,7 @@ impl trunkline_server {
         self.inner.handle
     }
 
-    /// The findings of the check of its store, a line each.
+    /// The violations found by a check of its store, one per line.
     pub(crate) fn check_store(&self) -> Result<Text, Failure> {
         let port = self.port().clone();
         port.check_may_wait()?;
@@ -112,26 +112,26 @@ impl Server {
         let transport = SetMembers::default().with("type", "stdio");
         let given = SetMembers::default().with("server", self.handle).with("transport", transport.0);
         let given = given.with("wait", true).with("foreground", true);
-        // Before the first call, which would end in silence by a signal of the default kind.
+        // Before the first call, which a signal with its default action would silently end.
         let signals = SignalHandlers::install(&self.stop);
         self.hold_stdio()?;
         let listener = self.listen_by(|core| core.open(given.0))?;
         self.run_until(signals, Some(&listener))
     }
 
-    /// Serves standard input and output beside other work of the program.
+    /// Serves standard input and output alongside other work of the program.
     pub(crate) fn open_stdio(&self, listener: Out<*mut trunkline_listener>) -> Result<(), Failure> {
         self.hold_stdio()?;
         self.open(SetMembers::default().with("type", "stdio"), listener)
     }
 
-    /// Prints of the lifespan go to standard error already.
+    /// Output printed by the lifespan already goes to standard error.
     fn hold_stdio(&self) -> Result<(), Failure> {
         let note = NotifyPort { hold_stdio: true, ..NotifyPort::default() };
         Ok(self.port.core.notify_message(0, Notification::Port(note))?)
     }
 
-    /// Serves duplicates of two descriptors of the host's.
+    /// Serves duplicates of two of the host's descriptors.
     #[cfg(unix)]
     pub(crate) fn listen_fd(&self, input: &impl AsFd, output: &impl AsFd) -> Result<Arc<Listener>, Failure> {
         let own = |file: BorrowedFd<'_>| {
@@ -159,12 +159,12 @@ impl Server {
         Ok(())
     }
 
-    /// Runs callbacks until `stop`; then closes what is still open.
+    /// Runs callbacks until `stop`, then closes what is still open.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         self.run_until(SignalHandlers::install(&self.stop), None)
     }
 
-    /// The same, until `listener` ends, too.
+    /// Like `run`, but also returns when `listener` ends.
     fn run_until(&self, signals: SignalHandlers<'_>, listener: Option<&Listener>) -> Result<(), Failure> {
         let has_ended = || listener.is_some_and(|listener| listener.open.is_closed());
         signals.share_with(|| self.end_by_signals());
@@ -177,11 +177,11 @@ impl Server {
         listener.map_or(Ok(()), |listener| listener.open.outcome()).and(closed)
     }
 
-    /// Lets the core end the process if a callback blocks it at a signal.
+    /// Lets the core end the process on a signal if a callback blocks it.
     fn end_by_signals(&self) {
         for listener in self.listeners.lock().iter() {
             let note = NotifyListener { foreground: true };
-            // Without a thread for it, the process ends when the callback returns.
+            // If no thread can be started, the process ends when the callback returns.
             let _ = self.port.core.notify_message(listener.handle, Notification::Listener(note));
         }
     }
@@ -193,8 +193,8 @@ impl Server {
 
 impl Drop for trunkline_server {
     fn drop(&mut self) {
-        // In a forked child there is nothing to close, and the locks may be held by threads that do
-        // not exist there.
+        // In a forked child there is nothing to close, and the locks may be held by threads that
+        // don't exist there.
         if self.port().check_process().is_err() {
             return;
         }
@@ -210,7 +210,7 @@ impl Drop for trunkline_server {
         let _ = self.port().core.unregister(self.handle());
         self.port().detach_all_of(self.handle());
         self.port().detach(self.handle());
-        // No callback of the server runs any more.
+        // No callback of the server is running anymore.
         self.inner.lifespan.end();
     }
 }

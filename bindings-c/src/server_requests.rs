@@ -21,7 +21,7 @@ impl ServerRequestHandlers {
         self.0.get(operation).cloned()
     }
 
-    /// The operations, as a connection is opened with them.
+    /// The operations, in the form that opens a connection.
     pub(crate) fn as_given(&self) -> Map<String, Value> {
         self.0.keys().map(|operation| ((*operation).to_owned(), "queue".into())).collect()
     }

@@ -10,43 +10,43 @@ use crate::edge::user_data::UserData;
 use crate::port::{EventReceiver, Port};
 use crate::server_requests::ServerRequestHandlers;
 
-/// A custom store, which keeps texts by key, and logs. Each function gets the arguments
-/// below as JSON and answers with an object by `trunkline_call_return_result`, then or later, on
-/// any thread. Several calls are under way at a time, and several processes may use the store;
-/// `put_if` and `append` are atomic among all of them. No key names both a text and a log. Keys are
-/// printable ASCII of 1 to 512 bytes; texts come back byte for byte.
+/// A custom store, which keeps texts and logs by key. Each function gets the arguments below as
+/// JSON, and responds with an object through `trunkline_call_return_result`, immediately or later,
+/// on any thread. Several calls run concurrently, and several processes may use the store; `put_if`
+/// and `append` are atomic across all of them. A key never names both a text and a log. Keys are
+/// printable ASCII of 1 to 512 bytes; texts must be returned byte for byte.
 ///
-/// A failure (`trunkline_call_fail`) says that the store is away. `trunkline_call_fail_protocol`
-/// says more by its data: `{"error": "full"}` that there is no room in it, `{"error": "corrupt"}`
-/// that it holds something that cannot be read; its code has no meaning here.
+/// A failure (`trunkline_call_fail`) means that the store is unavailable.
+/// `trunkline_call_fail_protocol` can be more specific through its data: `{"error": "full"}` if the
+/// store is full, `{"error": "corrupt"}` if it contains unreadable data; its code is ignored.
 #[repr(C)]
 pub struct trunkline_store {
-    /// `{"key"}`: answers `{"text"}`, the text of the key, or `{}` where there is none, or its time
-    /// is over.
+    /// `{"key"}`: returns `{"text"}`, the text of the key, or `{}` if there is none or it has
+    /// expired.
     pub get: trunkline_call_callback,
-    /// `{"key", "text", "keepForMs"}`: sets the text of the key for so long, whatever was there;
-    /// answers `{}`.
+    /// `{"key", "text", "keepForMs"}`: sets the text of the key, and when it expires, replacing any
+    /// existing one. Returns `{}`.
     pub put: trunkline_call_callback,
-    /// `{"key", "expected", "text", "keepForMs"}`: sets the text of the key for so long if the key
-    /// still has the text `expected`, or where that is missing, if there is none. Answers
+    /// `{"key", "expected", "text", "keepForMs"}`: sets the text of the key, and when it expires,
+    /// if the current text equals `expected` or, without `expected`, if there is none. Returns
     /// `{"done": true or false}`.
     pub put_if: trunkline_call_callback,
-    /// `{"key"}`: removes the text or the log of the key, if there is one; answers `{}`.
+    /// `{"key"}`: removes the text or the log of the key, if there is one. Returns `{}`.
     pub remove: trunkline_call_callback,
-    /// `{"log", "entry", "maxEntries", "keepForMs"}`: adds an entry to the end of a log, which is
-    /// made when it is needed. Answers `{"position"}`: positions of a log rise, with gaps, are at
-    /// least 1 and less than 2^53, and none is given twice, also not after the log was removed.
-    /// Beyond `maxEntries` the oldest entries go. The log goes as a whole when nothing was added to
-    /// it for so long.
+    /// `{"log", "entry", "maxEntries", "keepForMs"}`: appends an entry to a log, which is created
+    /// on demand. Returns `{"position"}`. The positions of a log increase, possibly with gaps, are
+    /// at least 1 and less than 2^53, and are never reused, even after the log was removed. Beyond
+    /// `maxEntries`, the oldest entries are removed. The whole log expires `keepForMs` after its
+    /// last entry.
     pub append: trunkline_call_callback,
-    /// `{"log", "after", "limit", "waitMs"}`: answers `{"entries": [{"position", "text"}]}`, the
-    /// oldest entries of the log after a position, at most `limit`. Where there are none, it may
-    /// wait for one for so long. If it does not, it is called again: at once when this process adds
-    /// an entry, and otherwise every 100 ms.
+    /// `{"log", "after", "limit", "waitMs"}`: returns `{"entries": [{"position", "text"}]}`, the
+    /// oldest entries of the log after a position, at most `limit`. If there are none, the function
+    /// may wait up to `waitMs` for one. If it doesn't wait, it is called again: at once when this
+    /// process adds an entry, otherwise every 100 ms.
     pub read: trunkline_call_callback,
 }
 
-/// The functions of a store by the names of their calls.
+/// The functions of a store, by the names of their calls.
 pub(crate) fn functions(store: &trunkline_store, user_data: UserData) -> Result<ServerRequestHandlers, Failure> {
     let user_data = Arc::new(user_data);
     let mut functions = ServerRequestHandlers::default();
@@ -64,7 +64,7 @@ pub(crate) fn functions(store: &trunkline_store, user_data: UserData) -> Result<
     Ok(functions)
 }
 
-/// Takes the calls of the store of a server.
+/// Receives the calls of a server's store.
 pub(crate) struct StoreReceiver(pub(crate) ServerRequestHandlers);
 
 impl EventReceiver for StoreReceiver {

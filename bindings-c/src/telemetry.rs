@@ -1,4 +1,4 @@
-//! Telemetry of a port: the program makes spans and measurements of the records.
+//! Telemetry of a port: the program turns its records into spans and metrics.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -10,12 +10,12 @@ use trunkline_bridge::message::{HostSpan, Request};
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::UserData;
 
-/// Begins the span of a request, an opening or a notification, and gives it, for the other
+/// Begins the span of a request, an opening or a notification, and returns it for the other
 /// callbacks; NULL if there is none. `record` is a `TelemetryRecord` as JSON: `kind` ("server" or
-/// "client"), `name`, `attributes`, `startUs`, and `context`, the trace context that the request
-/// came with. For a message that is about to be sent, which begins within what the thread does,
-/// `context` takes the trace context of the new span by `trunkline_trace_context_set`; for one that
-/// is served it is NULL. All arguments are borrowed until the callback returns.
+/// "client"), `name`, `attributes`, `startUs`, and `context`, the trace context received with the
+/// request. For a message that is about to be sent, the span is a child of the thread's current
+/// one, and `context` takes the new span's trace context (`trunkline_trace_context_set`); for a
+/// request being served, `context` is NULL. All arguments are borrowed until the callback returns.
 pub type trunkline_span_begin_callback = Option<
     unsafe extern "C" fn(
         record: *const trunkline_str,
@@ -24,20 +24,21 @@ pub type trunkline_span_begin_callback = Option<
     ) -> *mut c_void,
 >;
 
-/// Makes a span the current one of the thread (`entered`), before a callback that serves its
-/// request, and again not, after it.
+/// Makes a span the current one of the thread (`entered` is true) before a callback that serves its
+/// request, and undoes this (`entered` is false) after it.
 pub type trunkline_span_scope_callback =
     Option<unsafe extern "C" fn(span: *mut c_void, entered: bool, user_data: *mut c_void)>;
 
-/// Ends a span, and measures it. `record` has all attributes, `startUs`, `endUs`, `error` (if it
-/// failed: the text, which may be empty) and `metric`: `name`, `description`, `value` in seconds,
-/// `attributes` and `boundaries`. The `name` of an opening may be another one than at its begin.
-/// `requests`, if it is there, are those of an operation that took several, each with `name`,
-/// `attributes`, `startUs`, `endUs` and `error`, for spans below this one. `span` is NULL where
-/// none was begun: of a request that the library answered itself and of a connection that it made
-/// anew, whose spans are begun and ended here, and of a session, which has no `name` and is only
-/// measured. `record` is `{}` for a message that could not be sent. It is borrowed until the
-/// callback returns.
+/// Ends a span, and records its metric. `record` contains all attributes, `startUs`, `endUs`,
+/// `error` (on failure: the message, which may be empty) and `metric`: `name`, `description`,
+/// `value` in seconds, `attributes` and `boundaries`. The `name` of an opening may differ from the
+/// one at its begin. `requests`, if present, are the requests of an operation that took several,
+/// for child spans of this one, each with `name`, `attributes`, `startUs`, `endUs` and `error`.
+///
+/// `span` is NULL if none was begun: for a request that the library answered itself and for a
+/// reconnect, whose spans begin and end here, and for a session, which has no `name` and only a
+/// metric. `record` is `{}` for a message that could not be sent. It is borrowed until the callback
+/// returns.
 pub type trunkline_span_end_callback =
     Option<unsafe extern "C" fn(span: *mut c_void, record: *const trunkline_str, user_data: *mut c_void)>;
 
@@ -54,8 +55,7 @@ pub(crate) struct PortTelemetry {
     pub(crate) scope: trunkline_span_scope_callback,
     pub(crate) end: unsafe extern "C" fn(*mut c_void, *const trunkline_str, *mut c_void),
     pub(crate) data: UserData,
-    /// Of requests that are served and have reached a callback, of openings and of notifications,
-    /// by their numbers.
+    /// By number: the spans of openings, notifications, and requests that have reached a callback.
     pub(crate) spans: Mutex<HashMap<u64, Span>>,
 }
 
@@ -69,7 +69,7 @@ unsafe impl Send for Span {}
 unsafe impl Sync for Span {}
 
 impl PortTelemetry {
-    /// Runs a callback that serves a call, within the span of its request.
+    /// Runs a callback that serves a call, within its request's span.
     pub(crate) fn around<T>(&self, core: &trunkline_bridge::Port, ticket: u64, serve: impl FnOnce() -> T) -> T {
         let Some((span, scope)) = self.served(core, ticket).zip(self.scope) else { return serve() };
         // SAFETY: the host's function with the host's data.
@@ -80,7 +80,7 @@ impl PortTelemetry {
         served
     }
 
-    /// The span of the request that a call belongs to.
+    /// The span of a call's request.
     fn served(&self, core: &trunkline_bridge::Port, ticket: u64) -> Option<Span> {
         let record = core.telemetry(ticket, &[]).ok()??;
         let number = number_of(&record);
@@ -90,7 +90,7 @@ impl PortTelemetry {
         Some(span)
     }
 
-    /// Begins the span of a request, which is given its trace context.
+    /// Begins the span of a request, and adds its trace context to the request.
     pub(crate) fn sending(
         &self,
         core: &trunkline_bridge::Port,
@@ -104,8 +104,7 @@ impl PortTelemetry {
         (request.with_trace(Some(trace)), Some(span))
     }
 
-    /// Begins the span of the opening of a connection, or of a notification (`target` is its
-    /// connection).
+    /// Begins the span of an opening connection, or of a notification (`target` is its connection).
     pub(crate) fn numbered(&self, core: &trunkline_bridge::Port, target: u64, message: &Request) -> Option<HostSpan> {
         let record = core.telemetry_message(target, Some(message)).ok()??;
         let mut context = trunkline_trace_context::default();
@@ -115,7 +114,7 @@ impl PortTelemetry {
         Some(HostSpan { number, trace })
     }
 
-    /// Ends the span of what was refused.
+    /// Ends the span of a message that was refused.
     pub(crate) fn unsent(&self, number: u64) {
         let span = self.spans.lock().remove(&number);
         if let Some(span) = span {
@@ -123,14 +122,14 @@ impl PortTelemetry {
         }
     }
 
-    /// Ends the span of a request. `None`: it could not be sent.
+    /// Ends the span of a request. `None` if it could not be sent.
     pub(crate) fn sent(&self, core: &trunkline_bridge::Port, ticket: Option<u64>, span: Span) {
         let record = ticket.and_then(|ticket| core.telemetry(ticket, &[]).ok().flatten());
         let record = record.unwrap_or_else(|| b"{}".to_vec());
         self.end(Some(span), &record);
     }
 
-    /// Takes what the core reports.
+    /// Passes on the core's reports.
     pub(crate) fn receive(&self, records: &[u8]) {
         let records: Vec<Box<serde_json::value::RawValue>> = serde_json::from_slice(records).unwrap_or_default();
         for record in records {

@@ -1,9 +1,9 @@
-//! The threads that wait on a port, and the one way in which they are woken.
+//! The threads that wait on a port, and how they are woken.
 //!
-//! One of them, the leader, sleeps on a descriptor that only the leader empties; the others sleep
-//! on a condition variable. A signal handler can only write to a descriptor, so without the leader
-//! nothing could wake the threads then. The descriptor that the host's event loop watches is
-//! another one: a dispatch on a third thread must not take the byte that a sleeper needs.
+//! One of them, the leader, sleeps on a descriptor that only the leader resets; the others sleep on
+//! a condition variable. A signal handler can only write to a descriptor, so without the leader
+//! nothing could wake the threads. The host's event loop watches another descriptor, because a
+//! dispatch on a third thread must not take the byte that a sleeper needs.
 
 use std::time::{Duration, Instant};
 
@@ -16,14 +16,14 @@ use crate::edge::failure::Failure;
 pub(crate) struct WaitingThreads {
     threads: Mutex<Threads>,
     changed: Condvar,
-    /// Raised by everything that may concern a sleeper. Lowered by the leader, which looks again
+    /// Signalled by everything that may concern a sleeper. Reset by the leader, which checks again
     /// afterwards.
     leader: Alarm,
 }
 
 #[derive(Default)]
 struct Threads {
-    /// Moves with each change that a thread must look at.
+    /// Incremented by each change that threads must check.
     changes: u64,
     followers: usize,
     has_leader: bool,
@@ -34,12 +34,12 @@ impl WaitingThreads {
         Ok(Self { threads: Mutex::default(), changed: Condvar::default(), leader: Alarm::new()? })
     }
 
-    /// The state to hand to `sleep`. To be read before looking for what the sleep would wait for.
+    /// The state to pass to `sleep`. Read it before checking for what the sleep would wait for.
     pub(crate) fn changes(&self) -> u64 {
         self.threads.lock().changes
     }
 
-    /// Makes every waiting thread look again.
+    /// Makes every waiting thread check again.
     pub(crate) fn wake(&self) {
         let mut threads = self.threads.lock();
         self.change(&mut threads);
@@ -48,12 +48,12 @@ impl WaitingThreads {
         }
     }
 
-    /// Wakes from a signal handler: the leader, now or the next one, passes it on.
+    /// Wakes from a signal handler: the current or next leader passes it on.
     pub(crate) fn wake_in_signal_handler(&self) {
         self.leader.set();
     }
 
-    /// Sleeps until something changes, unless that happened after `seen` was read. Also returns
+    /// Sleeps until something changes, unless it changed after `seen` was read. May also return
     /// without a change.
     pub(crate) fn sleep(&self, seen: u64, timeout: Duration) {
         let mut threads = self.threads.lock();
@@ -73,7 +73,7 @@ impl WaitingThreads {
         self.leader.clear();
         let mut threads = self.threads.lock();
         threads.has_leader = false;
-        // A follower becomes the leader, and a signal handler's news reaches all of them.
+        // A follower becomes the leader, and a signal handler's wake-up reaches all threads.
         self.change(&mut threads);
     }
 
@@ -85,7 +85,7 @@ impl WaitingThreads {
     }
 }
 
-/// The bell of replies, of progress and of ends: threads wait for them.
+/// The bell for replies, progress and ends that threads wait for.
 pub(crate) struct WakesThreads(pub(crate) std::sync::Arc<WaitingThreads>);
 
 impl Bell for WakesThreads {

@@ -3,11 +3,11 @@ import type { AccessToken, Identity, TokenScheme } from "./generated/model.js";
 import { TokenFacts, type VerificationDescription } from "./generated/token-facts.js";
 
 /**
- * An access token to verify, with the facts of the HTTP request that presents it. They are fetched
- * when they are asked for, until the verifier has answered.
+ * An access token to verify, with details of the HTTP request that carries it. The details are
+ * fetched lazily and are only available until the verifier returns.
  */
 export class PresentedToken extends TokenFacts implements AccessToken {
-  /** The token. It is a secret of the client: neither log it nor pass it on. */
+  /** The token. It is the client's secret: don't log it or pass it on. */
   readonly token: string;
   /** The scheme of the `Authorization` header. */
   readonly scheme: TokenScheme;
@@ -19,7 +19,9 @@ export class PresentedToken extends TokenFacts implements AccessToken {
   readonly resource: string;
   readonly #describe: () => VerificationDescription;
 
-  /** A token and the function that describes its request. Tests can supply one. */
+  /**
+   * Creates a token whose request is described by `describe`; tests can pass their own function.
+   */
   constructor({ token, scheme, method, url, resource }: AccessToken, describe: () => VerificationDescription) {
     super();
     this.token = token;
@@ -37,13 +39,15 @@ export class PresentedToken extends TokenFacts implements AccessToken {
 }
 
 /**
- * Verifies a token. It must refuse tokens for another `resource`. `null` and `undefined`: an
- * unknown token. A {@link TokenError} gives the reason of a refusal; any other error is logged, and
- * the client is asked to retry later.
+ * Verifies an access token: returns the caller's identity, or `null` or `undefined` for an unknown
+ * token. It must reject tokens issued for another `resource`.
+ *
+ * Throw a {@link TokenError} to give the client a reason. Any other error is logged, and the client
+ * is asked to retry later.
  */
 export type TokenVerifier = (token: PresentedToken) => Identity | null | undefined | Promise<Identity | null | undefined>;
 
-/** Thrown by a token verifier: the request is refused, and the client is given the reason. */
+/** Thrown by a token verifier to reject the request; the client gets the reason. */
 export class TokenError extends Error {
   constructor(
     message: string,

@@ -1,4 +1,4 @@
-// Calls of this thread's handlers, from the body to the answer, which is sent exactly once.
+// Calls of this thread's handlers, from the body to the response, which is sent exactly once.
 import { InputRequired } from "./client-requests.js";
 import { Context, finish, passedOn, report } from "./context.js";
 import { Suspended, ToolError, attempt, describe, thrownBy } from "./errors.js";
@@ -19,9 +19,9 @@ export class Calls {
   readonly #requests: Requests;
   readonly #scopes: CallScopes;
   telemetry: Telemetry | undefined;
-  /** Contexts of the calls without an answer, by ticket. */
+  /** The contexts of unanswered calls, by ticket. */
   readonly #open = new Map<number, Context>();
-  /** Tickets of cancelled calls whose handlers still run. */
+  /** Tickets of cancelled calls whose handlers are still running. */
   readonly #ignoring = new Set<number>();
 
   constructor(port: NativePort, requests: Requests, scopes: CallScopes) {
@@ -30,7 +30,7 @@ export class Calls {
     this.#scopes = scopes;
   }
 
-  /** Runs the handler of a call and answers when it is done. */
+  /** Runs the handler of a call, and sends its response. */
   start(ticket: number, callable: Callable | undefined, body: string, cause: number): void {
     if (!callable) {
       this.#fail(ticket, new ToolError("it was removed while the call was on its way"));
@@ -46,7 +46,7 @@ export class Calls {
 
   #run(ticket: number, callable: Callable, body: string, scope: CallScope | undefined, context: Context): void {
     this.#open.set(ticket, context);
-    // Hooks, loggers and conversions of values are the program's, as handlers are.
+    // Hooks, loggers and value conversions belong to the program, as handlers do.
     const complete = (value: unknown): void => {
       if (scope) scope.run(() => { this.#complete(ticket, callable, value); });
       else this.#complete(ticket, callable, value);
@@ -64,16 +64,16 @@ export class Calls {
     }
   }
 
-  /** Runs a handler within the context of its call, and within its span. */
+  /** Runs a handler within its call's context and span. */
   #within(ticket: number, scope: CallScope | undefined, run: () => unknown): unknown {
-    // Calls that middleware causes are within its span already.
+    // Calls caused by middleware already run within its span.
     const observed = this.telemetry && !scope?.vars ? (): unknown => this.telemetry?.aroundCall(ticket, run) : run;
     return scope ? scope.run(observed) : observed();
   }
 
   /**
-   * Answers whether a schema library accepts arguments that the core has refused, or throws what it
-   * says of them. The core answers the caller, so the call scope records no failure.
+   * Answers whether a schema library accepts arguments that the core rejected, or throws the
+   * library's explanation. The core responds to the caller, so the call scope records no failure.
    */
   explain(ticket: number, callable: Callable | undefined, body: string, cause: number): void {
     const explained: Callable = { run: (args) => callable?.explain?.(args), answer: valueOf };
@@ -85,7 +85,7 @@ export class Calls {
     if (this.#finish(ticket, reason)) this.#ignoring.add(ticket);
   }
 
-  /** True if handlers still run whose calls were cancelled. */
+  /** True if handlers of cancelled calls are still running. */
   get cancelIsIgnored(): boolean {
     return this.#ignoring.size > 0;
   }
@@ -114,7 +114,7 @@ export class Calls {
     if (this.#finish(ticket)) attempt(() => this.#port.complete(ticket, shape, body));
   }
 
-  /** Fails a call. A handler that suspends ends here too; the core ignores that failure. */
+  /** Fails a call. Also called when a handler suspends; the core ignores that failure. */
   #fail(ticket: number, error: unknown): void {
     this.#ignoring.delete(ticket);
     const context = this.#open.get(ticket);
@@ -130,12 +130,12 @@ export class Calls {
       this.#port.fail(ticket, JSON.stringify(failure));
     } catch (unsent) {
       log([{ level: "error", target: "trunkline", message: `a failure could not be sent: ${thrownBy(unsent).message}` }]);
-      // It must leave neither the caller waiting nor this function.
+      // Neither the caller nor this function may be left hanging.
       callBack("the failure of a call", () => this.#port.fail(ticket, JSON.stringify({ kind: "internal", message: describe(error) })), []);
     }
   }
 
-  /** Ends the context of a call; false if it had ended. */
+  /** Ends the context of a call. Returns false if it had already ended. */
   #finish(ticket: number, cancelled?: string): boolean {
     const context = this.#open.get(ticket);
     if (!context) return false;

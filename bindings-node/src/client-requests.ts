@@ -1,10 +1,10 @@
-// Requests of a handler to its client: outcomes, forms and rounds.
+// Requests that handlers send to their client: outcomes, forms and rounds.
 import type { JsonObject, SamplingMessage } from "./generated/model.js";
 import type { InputRequest } from "./generated/operations.js";
 import { convert, type Converted, type Schema } from "./schema/convert.js";
 import type { StandardSchemaV1 } from "./schema/standard-schema.js";
 
-/** The outcome of a form. `content` is valid against the schema. */
+/** The user's response to a form. `content` is valid against the schema. */
 export type ElicitResult<C = JsonObject> = { action: "accept"; content: C } | { action: "decline" | "cancel"; content?: undefined };
 
 /** The type of a form's content: the output of a Standard Schema. */
@@ -13,13 +13,15 @@ export type FormContent<S> = S extends StandardSchemaV1
   : // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a JSON Schema says nothing to the compiler
     Record<string, any>;
 
-/** The outcome of a link. Acceptance does not imply that the user is done with the page. */
+/**
+ * The user's response to a link. `accept` does not mean that the user has finished with the page.
+ */
 export interface ElicitUrlResult {
-  /** The choice of the user. */
+  /** The user's choice. */
   action: "accept" | "decline" | "cancel";
 }
 
-/** The schema of a form as a JSON Schema. */
+/** The JSON Schema of a form. */
 export function formSchema(schema: Schema): JsonObject {
   return form(schema).json;
 }
@@ -29,20 +31,21 @@ export function form(schema: Schema): Converted {
   return convert(schema, "input", "the schema of an elicitation");
 }
 
-/** Messages of a conversation; a string is a message of the user. */
+/** The messages of a conversation; a string is a user message. */
 export function conversation(messages: string | SamplingMessage | readonly SamplingMessage[]): readonly SamplingMessage[] {
   if (typeof messages === "string") return [{ role: "user", content: { type: "text", text: messages } }];
   return Array.isArray(messages) ? (messages as readonly SamplingMessage[]) : [messages as SamplingMessage];
 }
 
 /**
- * Returned by a handler of a tool, prompt or resource that needs input of the client first. The
- * handler runs again from the top, with the responses in `ctx.inputResponses` by the same keys and
- * with `ctx.state`, which travels sealed. Most handlers use `ctx.elicit` and its like instead.
+ * Returned by a handler of a tool, prompt or resource that needs input from the client first. The
+ * handler then runs again from the start, with the responses in `ctx.inputResponses` under the same
+ * keys, and with `ctx.state`, which is sealed. Most handlers use `ctx.elicit` and similar methods
+ * instead.
  */
 export class InputRequired {
   constructor(
-    /** The requests, by keys of the handler's own. */
+    /** The requests, under keys of your choice. */
     readonly inputRequests: Readonly<Record<string, InputRequest>>,
     /** Any JSON value. */
     readonly state?: unknown,

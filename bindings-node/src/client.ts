@@ -21,41 +21,50 @@ import { deadlineOf, inMilliseconds } from "./times.js";
 export interface Notification {
   /** The method, such as `notifications/message`. */
   method: string;
-  /** Its parameters; empty if it has none. */
+  /** The parameters; empty if there are none. */
   params: JsonObject;
 }
 
-/** Options of a connection, and the handlers of the client. All times are in milliseconds. */
+/** Options of a connection, and the client's handlers. All times are in milliseconds. */
 export interface ConnectOptions extends ClientOptions, EndpointOptions, ChildOptions, RequestHandlers, NotificationHandlers {
-  /** Called for each notification of the server, also for those that come before a listener. */
+  /**
+   * Called for each notification from the server, including those that arrive before listeners are
+   * added.
+   */
   onNotification?: ((notification: Notification) => void) | undefined;
-  /** An access token, or how to get one: `{}` asks the server and opens the browser. */
+  /**
+   * An access token, or how to get one: `{}` discovers the authorization server and opens the
+   * browser.
+   */
   auth?: string | OAuthOptions | undefined;
-  /** Gives up connecting. */
+  /** Aborts connecting. */
   signal?: AbortSignal | undefined;
   /**
-   * For tests, of a server of this process: rejects a request with what a handler threw, where its
-   * caller is otherwise told of an internal error. Default: false.
+   * For tests with a server in this process: requests reject with the error that the handler threw
+   * instead of an internal error. Default: false.
    */
   raiseExceptions?: boolean | undefined;
 }
 
 /** The events of a client. */
-// A type: an interface does not fit the index signature of EventEmitter.
+// A type, because an interface doesn't match the index signature of EventEmitter.
 // eslint-disable-next-line @typescript-eslint/consistent-type-definitions
 export type ClientEvents = {
   /**
-   * The server's tools have changed. Emitted only if `onToolsChanged` was passed to `connect`;
-   * adding a listener otherwise throws.
+   * The server's tools have changed. Only emitted if `onToolsChanged` was passed to `connect`;
+   * otherwise, adding a listener throws.
    */
   toolsChanged: [];
-  /** A notification of the server. The option `onNotification` also gets the earliest. */
+  /**
+   * A notification from the server. Use the option `onNotification` to also receive the earliest
+   * ones.
+   */
   notification: [notification: Notification];
-  /** The connection has closed, by `close` or with an error. */
+  /** The connection was closed, by `close` or because of an error. */
   close: [error?: TrunklineError];
 };
 
-/** The common part of the clients of one server and of many. */
+/** The base of {@link Client} and {@link ClientGroup}. */
 export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
   readonly #connection: Connection;
   readonly #handlers: Handlers;
@@ -97,12 +106,11 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
   }
 
   /**
-   * Adds handlers, replacing those of the same name. Servers of revisions before 2026-07-28
-   * take only handlers for which a handler of that capability was there when they were connected
-   * to.
+   * Adds handlers, replacing those of the same name. Servers of revisions before 2026-07-28 only
+   * accept handlers for capabilities that were declared, by a handler, when the client connected.
    *
-   * @throws {@link InvalidArgumentError} for a name that is unknown, or a handler that comes too
-   *   late for its capability.
+   * @throws {@link InvalidArgumentError} if a name is unknown, or it is too late to declare a
+   *   handler's capability.
    */
   setHandlers(handlers: RequestHandlers): void {
     checkNames(handlers, Object.keys(operations));
@@ -111,7 +119,8 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
   }
 
   /**
-   * Changes the roots. A server of a revision before 2026-07-28 is notified; others ask again.
+   * Changes the roots. Servers of revisions before 2026-07-28 are notified; newer ones request the
+   * roots when needed.
    *
    * @throws {@link ClosedError} if the connection has ended.
    * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
@@ -121,30 +130,30 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
   }
 
   /**
-   * Closes the connection; requests in flight fail. A program that was started gets `deadline`
-   * milliseconds to exit by itself (default: `closeTimeout`).
+   * Closes the connection; requests in flight fail. A server that the client started gets
+   * `deadline` milliseconds to exit on its own (default: `closeTimeout`).
    *
-   * @throws {@link InvalidArgumentError} for a deadline that is not a time.
+   * @throws {@link InvalidArgumentError} if the deadline is not a valid time.
    */
   async close(options: { deadline?: number | undefined } = {}): Promise<void> {
     await this.#connection.close(deadlineOf(options));
   }
 
-  /** False once the client was closed, or has lost a server that it cannot reach again. */
+  /** False once the client was closed or has lost a server that it cannot reach again. */
   get isConnected(): boolean {
     return this.#connection.isOpen;
   }
 
   /**
-   * Keeps the event loop alive while connected, which is the default; of a server of this process
-   * only where there are handlers or listeners for what it sends.
+   * Keeps the event loop alive while connected, which is the default. For a server in this process,
+   * applies only while there are handlers or listeners for what it sends.
    */
   ref(): this {
     this.#connection.ref();
     return this;
   }
 
-  /** Lets the process end while connected, unless a request is in flight. */
+  /** Lets the process exit while connected, unless a request is in flight. */
   unref(): this {
     this.#connection.unref();
     return this;
@@ -161,14 +170,14 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
   }
 
   /**
-   * The id of the process of the server, if this client has started it and it runs. A server that
-   * is started again has another one.
+   * The process id of the server, if this client started it and it is running. It changes when the
+   * server is restarted.
    */
   override get pid(): number | undefined {
     return (this.#connection.describe() as Partial<ConnectionDescription>).pid;
   }
 
-  /** Lets the process end while nobody asks a server of this process and nobody listens to it. */
+  /** Lets the process exit if an in-process server has neither pending requests nor listeners. */
   #releaseLoop(): void {
     this.#connection.unref();
     this.once("newListener" as "notification", () => {
@@ -176,7 +185,7 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
     });
   }
 
-  /** Calls each listener; what one throws costs the others nothing. */
+  /** Calls each listener. An exception in one does not affect the others. */
   #emit(event: "notification" | "toolsChanged" | "close", ...given: unknown[]): void {
     for (const listener of (this as EventEmitter).rawListeners(event)) callBack(`a listener of "${event}"`, () => Reflect.apply(listener, this, given) as unknown, []);
   }
@@ -193,10 +202,11 @@ export class Client extends ConnectedClient {
   /**
    * Connects and negotiates.
    *
-   * @throws {@link TransportError} if the server cannot be reached or started; its `reason` says
-   *   why. {@link VersionError} if the two sides have no revision in common.
-   * @throws {@link AuthorizationRequiredError} if the server asks for a token that is not there.
-   * @throws {@link InvalidArgumentError} for an option that is unknown or invalid.
+   * @throws {@link TransportError} if the server cannot be reached or started; see its `reason`.
+   * @throws {@link VersionError} if client and server share no revision.
+   * @throws {@link AuthorizationRequiredError} if the server requires a token and none is
+   *   available.
+   * @throws {@link InvalidArgumentError} if an option is unknown or invalid.
    */
   static connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Client> {
     return Client.open((connection, handlers) => new Client(connection, handlers, options), target, options);
@@ -208,7 +218,7 @@ function authorization(auth: string | OAuthOptions | undefined): object | undefi
   return auth && inMilliseconds(auth, oauthOptionsTimes);
 }
 
-/** Refuses a listener of an event that would come or not depending on the server's revision. */
+/** Throws for an event that would or wouldn't arrive depending on the server's revision. */
 function refuseToolsChanged(event: string | symbol): void {
   if (event === "toolsChanged") throw invalid('the event "toolsChanged" needs the option onToolsChanged of Client.connect: newer servers tell only clients that asked when they connected');
 }

@@ -14,40 +14,40 @@ import { connectInMemory, Server } from "./server.js";
 import { within } from "./times.js";
 import { expectation } from "./tool-results.js";
 
-/** A program to start, which serves over its stdin and stdout, as an entry of `mcpServers`. */
+/** A program to start that serves over its stdin and stdout; also an entry of `mcpServers`. */
 export interface ChildProcess extends ChildOptions {
-  /** The transport, which the command tells as well. */
+  /** The transport; implied by `command`. */
   type?: "stdio" | undefined;
   /** The program: a path, or a name that is looked up in `PATH`. */
   command: string;
-  /** Its arguments. */
+  /** Arguments of the program. */
   args?: readonly string[] | undefined;
 }
 
-/** A server at a URL, as an entry of `mcpServers`. */
+/** A server at a URL; also an entry of `mcpServers`. */
 export interface RemoteServer {
   /** The transport: Streamable HTTP unless it is `sse`. */
   type?: "http" | "streamable-http" | "sse" | undefined;
   /** The URL of the endpoint. */
   url: string;
-  /** Headers of every request. */
+  /** Headers to send with every request. */
   headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * Its own authorization: an access token, `"oauth"` for a login, or the options of OAuth by their
-   * names in JSON (`docs/options.md`).
+   * Authorization for this server: an access token, `"oauth"` to log in, or OAuth options by their
+   * JSON names (`docs/options.md`).
    */
   auth?: string | Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
- * A URL, a program (an array with its arguments), a server in this process, a transport of the
- * program's own, an entry of `mcpServers`, or a configuration with one server: an object or the
- * path of its `.json` file. In entries, `${NAME}` and `${NAME:-default}` stand for variables of the
- * environment.
+ * What a client can connect to: a URL, a program (an array with its arguments), a server in this
+ * process, a custom transport, an entry of `mcpServers`, or a configuration with one server (an
+ * object or the path of its `.json` file). Entries can refer to environment variables as `${NAME}`
+ * and `${NAME:-default}`.
  */
 export type ConnectTarget = string | URL | readonly string[] | Server | Transport | ChildProcess | RemoteServer | { mcpServers: Readonly<Record<string, object>> };
 
-/** Options of transports, each of which may be undefined. */
+/** Options of transports; each may be undefined. */
 export interface TransportOptions {
   http: Partial<Record<keyof EndpointOptions, unknown>>;
   child: Partial<Record<keyof ChildOptions, unknown>>;
@@ -57,12 +57,12 @@ export class Connection extends OpenHandle implements RequestSender {
   readonly #port = port();
   /** Requests in flight to a server in this process, which waits for them when it closes. */
   readonly #inFlight = new Set<Promise<unknown>>();
-  /** Rejects requests with what a handler of this process threw, where its caller is not told. */
+  /** Rejects requests with an in-process handler's error if its caller doesn't see it otherwise. */
   raiseExceptions = false;
   #inMemory = false;
   #closing = false;
 
-  /** Connects and negotiates; gives the result of the core. */
+  /** Connects and negotiates. Returns the core's result. */
   async connect(target: ConnectTarget | ServersOf, options: TransportOptions, config: object, signal: AbortSignal | undefined): Promise<unknown> {
     if (this.raiseExceptions && !(target instanceof Server)) throw invalid("raiseExceptions: for a server of this process only, because exceptions do not travel");
     const transport = target instanceof Server ? await this.#toServer(target, options) : transportOf(target, options);
@@ -78,7 +78,7 @@ export class Connection extends OpenHandle implements RequestSender {
     this.#port.notify(this.handle, { ...note, ...span });
   }
 
-  /** The facts about the server by now. */
+  /** Returns what is currently known about the server. */
   describe(): object {
     return this.#port.describe(this.handle);
   }
@@ -125,7 +125,7 @@ export class Connection extends OpenHandle implements RequestSender {
     return result;
   }
 
-  /** Connects to a server in this process, which closes the connection when it closes. */
+  /** Connects to a server in this process. Closing the server closes the connection. */
   async #toServer(server: Server, { http, child }: TransportOptions): Promise<object> {
     refuse({ ...http, ...child }, "servers at a URL and programs");
     this.#inMemory = true;
@@ -153,7 +153,7 @@ function transportOf(target: Exclude<ConnectTarget, Server> | ServersOf, { http,
     refuse(http, "servers at a URL");
     return { type: "child", command: target as readonly string[], ...child };
   }
-  // For the servers of a configuration they are defaults.
+  // For the servers of a configuration, they are defaults.
   const defaults = { ...http, ...child };
   if (target instanceof ServersOf) return { type: "group", servers: target.servers, defaults };
   if (!isTransport(target)) return { type: "config", server: target, defaults };
@@ -161,7 +161,7 @@ function transportOf(target: Exclude<ConnectTarget, Server> | ServersOf, { http,
   return { type: "channel" };
 }
 
-/** Refuses options that are for other targets. */
+/** Rejects options that are for other targets. */
 function refuse(options: object, targets: string): void {
   for (const [name, value] of Object.entries(options)) if (value !== undefined) throw invalid(`${name}: for ${targets} only`);
 }

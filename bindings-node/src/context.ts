@@ -17,34 +17,34 @@ import { InvalidArguments, validated } from "./schema/validate.js";
 import { CallScope, type Owner } from "./scope.js";
 import { nextTurn } from "./times.js";
 
-/** Reports of progress after which other things of the event loop get to run. */
+/** Yield to the event loop after this many progress reports. */
 const REPORTS_IN_A_ROW = 16;
 let reports = 0;
 
-/** The facts about a call, and what the handler keeps for its later runs. */
+/** The facts about a call, and what its handler stores for later runs. */
 interface CallInfo extends CallDescription {
   once: JsonObject;
 }
 
-/** Ends a context: its call was answered or, with a reason, cancelled. */
+/** Ends a context because its call was answered or, if a reason is given, cancelled. */
 export let finish: (context: Context, cancelled?: string) => void;
 
-/** The facts about what a context is of, as the core gives them. */
+/** Returns the core's description of what a context belongs to. */
 export let describedBy: (context: Context) => unknown;
 
 /** Runs the rest of a request, for middleware. */
 export let proceed: (context: Context, params?: JsonObject) => Promise<unknown>;
 
-/** Logs an error that is hidden from the caller, and hands it to the hook of the server. */
+/** Logs an error that is hidden from the caller, and passes it to the server's error hook. */
 export let report: (context: Context, error: unknown, described: string) => true;
 
 /**
- * Notes the failure of a call for whoever caused it. Where it went through middleware, gives the
- * answer that it has become already: a result or an error.
+ * Records the failure of a call for the code that caused it. If the error passed through
+ * middleware, returns the reply that it was already converted to: a result or an error.
  */
 export let passedOn: (context: Context, error: unknown) => PassedOn | undefined;
 
-/** The error of the handler behind a middleware, and the answer that it has become. */
+/** A handler's error behind middleware, and the reply that it was converted to. */
 interface PassedOn {
   thrown: unknown;
   answer: unknown;
@@ -62,7 +62,7 @@ export class Context extends ClientRequests {
   readonly #owner: Owner | undefined;
   readonly #scope: CallScope | undefined;
   #vars: Map<string, unknown> | undefined;
-  /** Failures that `next` was rejected with. */
+  /** The errors that `next` rejected with. */
   readonly #passedOn: PassedOn[] = [];
   /** Values of `once`, by name. */
   readonly #done = new Map<string, Promise<unknown>>();
@@ -90,11 +90,11 @@ export class Context extends ClientRequests {
     report = (context, error, described) => {
       let name = "a handler";
       try {
-        // A token to verify has neither.
+        // Token verification has neither.
         const { method, name: called } = context.described as Partial<CallInfo>;
         if (method !== undefined) name = `${method} ${called}`;
       } catch {
-        // The call is over, or is one of a client.
+        // The call is over, or belongs to a client.
       }
       log([{ level: "error", target: context.#owner ? "trunkline::server" : "trunkline::client", message: `${name} failed: ${described}`, error }]);
       callBack("onError", () => context.#owner?.onError?.(error, context as never), [], "trunkline::server");
@@ -118,19 +118,19 @@ export class Context extends ClientRequests {
     this.#scope = scope;
   }
 
-  /** Values of this request, which its middleware and its handler share. */
+  /** Values shared by this request's middleware and handler. */
   get vars(): Map<string, unknown> {
     return (this.#vars ??= this.#scope?.vars ?? new Map());
   }
 
-  /** The value that the option `lifespan` of the server opened. */
+  /** The value that the server's `lifespan` option opened. */
   get lifespan(): unknown {
     return this.#owner?.lifespan;
   }
 
   /** Aborted when the caller cancels the call, its connection ends, or the server closes. */
   get signal(): AbortSignal {
-    // Made on demand: a controller costs more than the rest of the context.
+    // Created on demand: a controller costs more than the rest of the context.
     if (!this.#controller) {
       this.#controller = new AbortController();
       if (this.#cancelled !== undefined) this.#controller.abort(abortReason(this.#cancelled));
@@ -139,7 +139,7 @@ export class Context extends ClientRequests {
   }
 
   /**
-   * Reports progress if the caller requested it. A value that does not rise is dropped.
+   * Reports progress if the caller requested it. Values that don't increase are dropped.
    *
    * @throws {@link InvalidArgumentError} if a number is not finite.
    */
@@ -149,8 +149,8 @@ export class Context extends ClientRequests {
   }
 
   /**
-   * Logs to the client of this call, if it wants messages of that level. `data` is any JSON value;
-   * `logger` names a part of the server.
+   * Sends a log message to the client, if it accepts messages of that level. `data` is any JSON
+   * value; `logger` names the part of the server that logs.
    *
    * @throws {@link InvalidArgumentError} if `data` has no JSON form.
    * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
@@ -160,7 +160,7 @@ export class Context extends ClientRequests {
   }
 
   /**
-   * Logs on the level `debug`, as {@link log} does.
+   * Sends a log message with level `debug`, as {@link log} does.
    *
    * @throws {@link InvalidArgumentError} if `data` has no JSON form.
    * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
@@ -170,7 +170,7 @@ export class Context extends ClientRequests {
   }
 
   /**
-   * Logs on the level `info`, as {@link log} does.
+   * Sends a log message with level `info`, as {@link log} does.
    *
    * @throws {@link InvalidArgumentError} if `data` has no JSON form.
    * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
@@ -180,7 +180,7 @@ export class Context extends ClientRequests {
   }
 
   /**
-   * Logs on the level `warning`, as {@link log} does.
+   * Sends a log message with level `warning`, as {@link log} does.
    *
    * @throws {@link InvalidArgumentError} if `data` has no JSON form.
    * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
@@ -190,7 +190,7 @@ export class Context extends ClientRequests {
   }
 
   /**
-   * Logs on the level `error`, as {@link log} does.
+   * Sends a log message with level `error`, as {@link log} does.
    *
    * @throws {@link InvalidArgumentError} if `data` has no JSON form.
    * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
@@ -200,11 +200,11 @@ export class Context extends ClientRequests {
   }
 
   /**
-   * Does work once, however often this handler runs for one request. Later runs get the value of
-   * the first, which must be a JSON value.
+   * Does work once per request, however often the handler runs for it. Later runs get the value of
+   * the first, which must have a JSON form.
    *
-   * @throws The error of the work, which is done again then; {@link InvalidArgumentError} if its
-   *   value has no JSON form.
+   * @throws The error of the work, which is then repeated in the next run; {@link
+   *   InvalidArgumentError} if the value has no JSON form.
    */
   once<T>(name: string, work: () => T | Promise<T>): Promise<T> {
     let done = this.#done.get(name);
@@ -216,32 +216,32 @@ export class Context extends ClientRequests {
   }
 
   /**
-   * Makes this call a task from here on: the client gets the task now and fetches the result later.
-   * Has an effect if the tool may be a task and has `deferTask`, and the client supports tasks.
+   * Turns this call into a task: the client gets the task now and fetches the result later. Only
+   * has an effect if the tool supports tasks and has `deferTask`, and the client supports tasks.
    */
   startTask(): void {
     this.#notify({ startTask: true });
   }
 
-  /** Sets the status message of the task. Without effect in a call that is not a task. */
+  /** Sets the status message of the task. Has no effect if the call is not a task. */
   setTaskMessage(text: string): void {
     this.#notify({ taskMessage: text });
   }
 
   /**
-   * Closes the stream that the client waits on, if it can reconnect for the result: over HTTP, in
-   * sessions of 2025-11-25. Without effect elsewhere.
+   * Closes the stream that the client waits on, if the client can reconnect for the result (over
+   * HTTP, in sessions of 2025-11-25). Has no effect otherwise.
    */
   closeStream(): void {
     this.#notify({ closeStream: true });
   }
 
   /**
-   * Fulfilled when the caller responds.
+   * Resolves when the client responds to a ping.
    *
    * @throws {@link TimeoutError} after 60 seconds.
-   * @throws {@link ProtocolError} with the code -32601 on revision 2026-07-28 and later, where a
-   *   server cannot ping.
+   * @throws {@link ProtocolError} with code -32601 on revision 2026-07-28 and later, where servers
+   *   cannot ping.
    */
   async ping(options: RequestOptions = {}): Promise<void> {
     await this.#requests.send(this.#ticket, methods.ping, undefined, options);
@@ -253,10 +253,10 @@ export class Context extends ClientRequests {
     try {
       const json = stringify({ once: { name, value: (await work()) ?? null } }, `the value of once(${JSON.stringify(name)})`);
       this.#send(json);
-      // The value as later runs get it, after its way through JSON.
+      // The value as later runs get it, after a round trip through JSON.
       return (JSON.parse(json) as { once: { value?: unknown } }).once.value;
     } catch (error) {
-      // By the next turn `once` has stored this promise, even if the work threw synchronously.
+      // By the next turn, `once` has stored this promise, even if the work threw synchronously.
       await Promise.resolve();
       this.#done.delete(name);
       throw error;
@@ -271,7 +271,7 @@ export class Context extends ClientRequests {
     try {
       this.#port.notify(this.#ticket, json);
     } catch (error) {
-      // The call may have ended in the core a moment before this thread receives the event.
+      // The call may have ended in the core just before this thread receives the event.
       if (!this.#port.cancelled(this.#ticket)) throw thrownBy(error);
     }
   }
@@ -320,7 +320,7 @@ class Sender implements ClientRequestSender {
   }
 }
 
-/** Keeps requests that a handler sends but does not await from ending the process. */
+/** Keeps a failed request that a handler doesn't await from ending the process. */
 function quiet<T>(result: Promise<T>): Promise<T> {
   result.catch(() => undefined);
   return result;

@@ -1,11 +1,11 @@
-// The errors of this package, and the conversion of the core's.
+// The errors of this package, and conversion of the core's errors.
 import { inspect, types } from "node:util";
 
 import { errorClasses } from "./generated/error-classes.js";
 import { CancelledError, InternalError, InvalidArgumentError, ProtocolError, type ErrorKind, type TrunklineError } from "./generated/errors.js";
 import { home } from "./native/place.js";
 
-/** Thrown by the handler of a tool, it gives the caller a result with `isError` and its message. */
+/** Thrown by a tool handler to give the caller a result with `isError` and this message. */
 export class ToolError extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);
@@ -14,8 +14,8 @@ export class ToolError extends Error {
 }
 
 /**
- * Ends a handler that sent a client request whose response comes with another run of the handler.
- * Not a TrunklineError, so that code that handles those lets it pass.
+ * Ends a handler whose client request is answered in another run of the handler. Not a
+ * TrunklineError, so that code that catches those lets it pass.
  */
 export class Suspended extends Error {
   constructor(message: string) {
@@ -25,28 +25,30 @@ export class Suspended extends Error {
 }
 
 /**
- * The latest values that functions for credentials threw, with the ends of the messages of the
- * errors that come of them.
+ * The latest values thrown by credential functions, by the ends of the messages of the errors that
+ * result from them.
  */
 const causes: { end: string; thrown: unknown }[] = [];
 const mostCauses = 8;
 
 /**
- * Keeps what a function of the program threw as the cause of errors whose message ends so: the core
- * passes on texts only.
+ * Keeps a value thrown by a callback as the cause of errors whose message ends with `end`. The core
+ * only passes on strings.
  */
 export function keepCause(end: string, thrown: unknown): void {
   causes.unshift({ end, thrown });
   causes.length = Math.min(causes.length, mostCauses);
 }
 
-/** The error for an error object of the core. `kind` is the kind of any other text. */
+/**
+ * Creates the error for an error object of the core. `kind` applies if `body` is any other string.
+ */
 export function errorOf(body: string, kind: unknown = "internal"): TrunklineError {
   let fields: { kind?: ErrorKind; message?: string; code?: number; data?: unknown };
   try {
     fields = JSON.parse(body) as typeof fields;
   } catch {
-    // A panic of the native code, or an argument that never reached the core, is plain text.
+    // A native panic, or an argument that never reached the core, is a plain string.
     fields = { kind: kind as ErrorKind, message: body };
   }
   const { kind: named = "internal", message = body, code, data } = fields;
@@ -57,7 +59,7 @@ export function errorOf(body: string, kind: unknown = "internal"): TrunklineErro
   return new (Object.hasOwn(errorClasses, named) ? errorClasses[named] : InternalError)(message, facts);
 }
 
-/** The messages of errors that came from a peer, which are passed on without the code. */
+/** The messages of errors received from a peer, which are passed on without the code. */
 const messages = new WeakMap<ProtocolError, string>();
 
 function received(message: string, code: number | undefined, data: unknown): ProtocolError {
@@ -66,16 +68,16 @@ function received(message: string, code: number | undefined, data: unknown): Pro
   return error;
 }
 
-/** The message of an error for the caller of the handler that threw it. */
+/** Returns the message of an error for the caller of the handler that threw it. */
 export function messageOf(error: ProtocolError): string {
   return messages.get(error) ?? error.message;
 }
 
-/** Converts an error of the native library to an error of this package. */
+/** Converts an error of the native library to one of this package. */
 export function thrownBy(error: unknown): TrunklineError {
   if (!(error instanceof Error)) return errorOf(String(error));
   const { code } = error as { code?: unknown };
-  // The code is a kind, or a word of Node-API for an argument of the wrong type.
+  // The code is a kind, or a Node-API code for an argument of the wrong type.
   return errorOf(error.message, typeof code === "string" && /Expected$|^InvalidArg$/.test(code) ? "invalidArgument" : code);
 }
 
@@ -89,14 +91,14 @@ export function attempt<T>(call: () => T): T {
   }
 }
 
-/** The error of a request that the caller's signal cancelled. */
+/** Creates the error of a request that the caller's signal cancelled. */
 export function aborted(signal: AbortSignal): CancelledError {
   return new CancelledError("cancelled by the caller's signal", { cause: signal.reason });
 }
 
 /**
- * File and line of the program that called the package: ` (server.mjs:12)`; empty if unknown, as in
- * a bundle of both.
+ * Returns the file and line of the program that called the package, as in ` (server.mjs:12)`; empty
+ * if unknown, for example in a bundle of both.
  */
 export function callerPlace(): string {
   const inside = home;
@@ -107,30 +109,30 @@ export function callerPlace(): string {
   return place === undefined ? "" : ` (${place})`;
 }
 
-/** Refuses what is not a function. `what` names it. */
+/** Throws unless the value is a function. `what` names it. */
 export function checkFunction(value: unknown, what: string): void {
   if (typeof value !== "function") throw invalid(`${what} must be a function, not ${typeof value}`);
 }
 
-/** Refuses an option `signal` of another kind. */
+/** Throws unless the option `signal` is an AbortSignal. */
 export function checkSignal(signal: unknown): void {
   if (signal === undefined) return;
   const { aborted, addEventListener } = Object(signal) as Partial<AbortSignal>;
   if (typeof aborted !== "boolean" || typeof addEventListener !== "function") throw invalid(`signal must be an AbortSignal, not ${inspect(signal, { depth: 0 })}`);
 }
 
-/** The error for an invalid argument that this package finds before the core. */
+/** Creates the error for an invalid argument that this package detects before the core. */
 export function invalid(message: string, cause?: unknown): InvalidArgumentError {
   return new InvalidArgumentError(message, cause === undefined ? {} : { cause });
 }
 
-/** Errors of a chain of causes that are described. The chain may be circular. */
+/** Maximum number of errors to describe in a chain of causes, which may be circular. */
 const mostErrors = 8;
 const mostCharacters = 16_384;
 
 /**
- * Describes an error for the log, which a peer sees only with the server option `debug`. Stacks
- * only: other members of an error may hold secrets, such as the headers of a failed request.
+ * Describes an error for the log. Peers only see it with the server option `debug`. Contains only
+ * stacks: other members of an error may hold secrets, such as the headers of a failed request.
  */
 export function describe(error: unknown): string {
   try {
@@ -161,7 +163,7 @@ function textOf(thrown: unknown): string {
   return `an object that is not an Error${typeof message === "string" ? `: ${message}` : ""}`;
 }
 
-/** True also for errors of other realms of the process. */
+/** Returns whether a value is an error, including errors of other realms. */
 function isError(thrown: unknown): thrown is Error {
   return types.isNativeError(thrown) || thrown instanceof Error;
 }

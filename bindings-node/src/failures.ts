@@ -1,4 +1,4 @@
-// Failures of calls, from the errors that handlers throw.
+// Converts errors thrown by handlers to failures of calls.
 import { TokenError } from "./auth.js";
 import { describe, messageOf, ToolError } from "./errors.js";
 import { ProtocolError } from "./generated/errors.js";

@@ -1,4 +1,4 @@
-// Serving in the foreground: SIGINT and SIGTERM end it in good order.
+// Serving in the foreground, with a graceful shutdown on SIGINT and SIGTERM.
 
 import { writeStderr } from "./log.js";
 import { port } from "./port.js";
@@ -8,13 +8,13 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 const cancelledMs = 500;
 /** Time for child processes to end with the server. */
 const childrenMs = 2000;
-/** A child process keeps the event loop alive, and so do the pipes to it. */
+/** A child process keeps the event loop alive, and so do its pipes. */
 const ofChildren = ["ProcessWrap", "PipeWrap"];
 
 /**
- * Serves to the end. At a signal for which the program has no handler, `close` brings the end; a
- * second one acts as if nobody handled it. `serve` is called with whether signals are handled, for
- * the core to take them, too, which ends a process whose event loop is blocked.
+ * Serves until the end. A signal that the program doesn't handle itself calls `close`; a second one
+ * has its default effect. `serve` is told whether signals are handled, so that the core can handle
+ * them too: it ends a process whose event loop is blocked.
  */
 export async function endedBySignals<T>(
   serve: (areHandled: boolean) => Promise<T>,
@@ -37,8 +37,8 @@ export async function endedBySignals<T>(
 }
 
 /**
- * Exits once nothing but handlers that ignore their cancellation keeps the event loop alive, or
- * nothing but child processes that handlers have left: both might do so for ever.
+ * Exits once only handlers that ignore their cancellation, or only child processes left by
+ * handlers, keep the event loop alive: either could do so forever.
  */
 export function exitUnlessSettled(): void {
   const exit = (what: string): void => {
@@ -51,7 +51,7 @@ export function exitUnlessSettled(): void {
   const before = children().length;
   const lookAtChildren = (): void => {
     const running = children();
-    // Those that the program has started since are its own business, as is everything else.
+    // Children that the program started since are its own concern, as is everything else.
     if (running.length === 0 || running.length > before) return;
     if (process.getActiveResourcesInfo().every((resource) => ofChildren.includes(resource))) exit("child processes");
   };

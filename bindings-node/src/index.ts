@@ -1,4 +1,5 @@
-// The declarations name types of Node.js, which programs without "types": ["node"] read by this.
+// The declarations use types of Node.js; this makes them available to programs without "types":
+// ["node"].
 /// <reference types="node" preserve="true" />
 export { checkStore, Server, type PromptChanges, type ResourceChanges, type ToolChanges } from "./server.js";
 export { type AuthOptions, type HttpOptions, type ListenOptions, type MountOptions, type ServerInfo, type ServerOptions } from "./options.js";

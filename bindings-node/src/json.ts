@@ -1,19 +1,20 @@
-// Values in JSON texts. Maps and sets are kept; all else that JSON has no form for is refused.
+// Encodes values as JSON. Maps and sets are converted; other values without a JSON form are
+// rejected.
 import { types } from "node:util";
 
 import { invalid } from "./errors.js";
 
-/** A value without a JSON form; the message names the place in it. */
+/** A value without a JSON form; the message names its path. */
 export class UnfitValue extends TypeError {
   readonly fault: string = "cannot be sent";
 }
 
-/** A value that its output schema refuses. */
+/** A value that its output schema rejects. */
 export class UnfitOutput extends UnfitValue {
   override readonly fault = "does not fit its output schema";
 }
 
-/** A function as the member of an object. */
+/** A function as a member of an object. */
 export class UnfitFunction extends UnfitValue {
   constructor(
     message: string,
@@ -24,24 +25,23 @@ export class UnfitFunction extends UnfitValue {
 }
 
 /**
- * The origin of a value: a handler returned it, or the program gave it to a function of the
- * package, where functions and symbols are refused also as members of objects. JSON leaves such
- * members out.
+ * The origin of a value: returned by a handler, or passed to a function of the package, which
+ * rejects functions and symbols also as members of objects. JSON omits such members.
  */
 type Origin = "returned" | "given";
 
-/** The JSON text of a value. An {@link UnfitValue} if it has none. */
+/** Encodes a value as JSON. Throws an {@link UnfitValue} if it has no JSON form. */
 export function json(value: unknown, origin: Origin = "returned"): string {
   let text: string | undefined;
   try {
     text = JSON.stringify(value);
   } catch {
-    // It names no place.
+    // It names no path.
   }
   return text === undefined || isLossy(value, origin) ? JSON.stringify(kept(value, origin, "$", [])) : text;
 }
 
-/** Writes a message to the core as JSON. `what` names it in the error if it has no JSON form. */
+/** Encodes a message to the core as JSON. `what` names it in the error if it has no JSON form. */
 export function stringify(value: object, what: string): string {
   try {
     return json(value, "given");
@@ -51,8 +51,8 @@ export function stringify(value: object, what: string): string {
 }
 
 /**
- * The plain form: the result of its `toJSON`, the entries of a Map, the items of a Set, the value
- * in a boxed one.
+ * Returns the plain form of a value: the result of its `toJSON`, the entries of a Map, the items of
+ * a Set, or the value in a boxed primitive.
  */
 export function plain(value: unknown, key = ""): unknown {
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
@@ -62,7 +62,7 @@ export function plain(value: unknown, key = ""): unknown {
   return "toJSON" in value && typeof value.toJSON === "function" && !isInvalidDate(value) ? (value.toJSON as (key: string) => unknown)(key) : value;
 }
 
-/** True if JSON loses something of the value, which has no cycles. */
+/** Returns whether JSON loses part of the value, which has no cycles. */
 function isLossy(value: unknown, origin: Origin): boolean {
   switch (typeof value) {
     case "number":
@@ -81,7 +81,7 @@ function isLossy(value: unknown, origin: Origin): boolean {
     const form = plain(value);
     return ArrayBuffer.isView(value) || isInvalidDate(value) || (form !== value && isLossy(form, origin));
   }
-  // Most objects are plain, of which this is known at once.
+  // Most objects are plain, which is quick to check.
   if (Object.getPrototypeOf(value) !== Object.prototype && kindOf(value) !== "Object") return true;
   for (const name of Object.keys(value)) if (isLossy((value as Record<string, unknown>)[name], origin)) return true;
   return false;
@@ -95,7 +95,7 @@ function kindOf(value: object): string {
   return Object.prototype.toString.call(value).slice(8, -1);
 }
 
-/** The value, with what JSON would lose kept or refused. */
+/** Returns the value, converting or rejecting what JSON would lose. */
 function kept(given: unknown, origin: Origin, place: string, within: readonly unknown[], key = ""): unknown {
   const value = plain(given, key);
   const isGiven = origin === "given";

@@ -10,7 +10,7 @@ export type OpenLifespan = () => unknown;
 export class Lifespan {
   readonly #open: OpenLifespan | undefined;
   readonly #owner: Owner;
-  /** Those of mounted servers. */
+  /** The lifespans of mounted servers. */
   readonly #mounted = new Set<Lifespan>();
   /** The ends of the listeners and connections that use it. */
   readonly #uses = new Set<Promise<unknown>>();
@@ -29,7 +29,7 @@ export class Lifespan {
     void end.then(() => {
       this.#uses.delete(end);
       if (this.#uses.size === 0) this.#closed = this.#close();
-      // The error is for the caller of `close`.
+      // The error is reported by `close`.
       this.#closed.catch(() => undefined);
     });
     if (this.#open !== undefined) await this.#enterOwn(this.#open);
@@ -37,7 +37,7 @@ export class Lifespan {
   }
 
   async #enterOwn(open: OpenLifespan): Promise<void> {
-    // The life before may be closing still.
+    // The previous lifespan may still be closing.
     this.#opened ??= this.#closed.then(open, open);
     const opened = this.#opened;
     try {
@@ -48,7 +48,7 @@ export class Lifespan {
     }
   }
 
-  /** Opens the one of a mounted server whenever this one is, and now if it is. */
+  /** Opens a mounted server's lifespan whenever this one is open, and now if it already is. */
   mount(mounted: Lifespan): void {
     this.#mounted.add(mounted);
     for (const end of this.#uses) {
@@ -58,14 +58,14 @@ export class Lifespan {
     }
   }
 
-  /** Those that use the one of a server use it until their end. */
+  /** Users of this lifespan keep using a mounted server's lifespan until they end. */
   unmount(mounted: Lifespan): void {
     this.#mounted.delete(mounted);
   }
 
-  /** Fulfilled when what was opened is closed; rejected with the error of that. */
+  /** Resolves when everything that was opened is closed; rejects if closing fails. */
   async closed(): Promise<void> {
-    // The ends of what was just closed are told in the next microtasks.
+    // The ends of what was just closed are reported in the next microtasks.
     await new Promise(nextTurn);
     await this.#closed;
     for (const mounted of this.#mounted) await mounted.#closed;

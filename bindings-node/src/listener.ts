@@ -1,4 +1,4 @@
-// Listeners for HTTP.
+// HTTP listeners.
 import { endedBySignals } from "./foreground.js";
 import type { Lifespan } from "./lifespan.js";
 import type { OpenHandle } from "./open-handle.js";
@@ -11,16 +11,16 @@ export interface Address {
   port?: number;
 }
 
-/** A server that listens, for HTTP or on descriptors. */
+/** A server that is listening, for HTTP or on descriptors. */
 export class Listener {
   readonly #handle: OpenHandle;
   readonly #deadlineMs: number;
   readonly #lifespan: Lifespan;
   /** The URL of the endpoint. Empty on descriptors. */
   readonly url: string;
-  /** Empty on a Unix socket and on descriptors. */
+  /** The address. Empty on a Unix socket and on descriptors. */
   readonly host: string;
-  /** 0 on a Unix socket and on descriptors. */
+  /** The port. 0 on a Unix socket and on descriptors. */
   readonly port: number;
 
   /** @internal */
@@ -35,10 +35,10 @@ export class Listener {
 
   /**
    * Stops listening. Calls in flight get `deadline` milliseconds (default: all but the last fifth
-   * of the server's `drainDeadline`), then they are cancelled. The lifespan of the server is closed
-   * too, if nothing else serves or uses the server.
+   * of the server's `drainDeadline`) and are then cancelled. Also closes the server's lifespan if
+   * nothing else serves or uses the server.
    *
-   * @throws The error of the lifespan, if that does not close.
+   * @throws The error of the lifespan, if closing it fails.
    */
   async close(options: { deadline?: number | undefined } = {}): Promise<void> {
     await this.#handle.close(deadlineOf(options) ?? this.#deadlineMs);
@@ -46,14 +46,16 @@ export class Listener {
   }
 
   /**
-   * Serves in the foreground: fulfilled once the listener has closed, and the lifespan of the
-   * server, if nothing else uses it. SIGINT and SIGTERM close the listener, where the program does
-   * not handle them itself; calls in flight may complete within `drainDeadline`. A second signal
-   * ends the process at once. A handler that blocks the event loop for all that time does not keep
-   * the process: it exits with status 1. Nor do child processes that handlers have left: two
-   * seconds after a signal has closed the listener, it exits with 0 if nothing else is left.
+   * Serves in the foreground. Resolves once the listener has closed, and the server's lifespan if
+   * nothing else uses it.
    *
-   * @throws The error of the lifespan, if that does not close.
+   * SIGINT and SIGTERM close the listener unless the program handles them itself; calls in flight
+   * may complete within `drainDeadline`. A second signal ends the process at once. A handler that
+   * blocks the event loop for all that time does not keep the process alive: it exits with status
+   * 1. Nor do child processes left by handlers: two seconds after a signal has closed the listener,
+   * the process exits with 0 if nothing else is running.
+   *
+   * @throws The error of the lifespan, if closing it fails.
    */
   async run(): Promise<void> {
     const serve = (areHandled: boolean): Promise<unknown> => {
@@ -70,7 +72,7 @@ export class Listener {
     return this;
   }
 
-  /** Lets the process end while listening. */
+  /** Lets the process exit while listening. */
   unref(): this {
     this.#handle.unref();
     return this;

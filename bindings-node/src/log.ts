@@ -1,22 +1,22 @@
-// Log records of the core.
+// The core's log records.
 import { isMainThread } from "node:worker_threads";
 
 import { describe } from "./errors.js";
 import { native } from "./native/native.js";
 import { isPromise } from "./schema/validate.js";
 
-/** The levels of records, the gravest first. */
+/** The levels of records, most severe first. */
 export type LogLevel = "error" | "warn" | "info" | "debug";
 
 /** A record of the library's log. */
 export interface LogRecord {
-  /** Its level. */
+  /** The level. */
   level: LogLevel;
-  /** Its text, on one or several lines. */
+  /** The message, on one or more lines. */
   message: string;
   /** The subject, such as `trunkline::server::http` or `trunkline::access`. */
   target: string;
-  /** The value that a handler threw, of a record about that. */
+  /** The value that a handler threw, if the record is about that. */
   error?: unknown;
 }
 
@@ -28,8 +28,8 @@ const toStderr: Logger = ({ level, message, target }) => {
 };
 
 /**
- * Writes to stderr. A stream of Node.js would keep everything that is not read, and the process for
- * as long; but the stderr of a worker belongs to its parent, which reads it.
+ * Writes to stderr. A Node.js stream would buffer everything that is not read, and keep the process
+ * alive for as long. But the stderr of a worker belongs to its parent, which reads it.
  */
 export function writeStderr(text: string): void {
   if (isMainThread) native().writeStderr(text);
@@ -38,12 +38,12 @@ export function writeStderr(text: string): void {
 
 let logger = toStderr;
 
-/** Sets the logger of this thread. The default writes warnings and errors to stderr. */
+/** Sets the logger of this thread. The default logger writes warnings and errors to stderr. */
 export function setLogger(other?: Logger): void {
   logger = other ?? toStderr;
 }
 
-/** Logs records. A logger that fails costs neither the other records nor the caller. */
+/** Logs records. If the logger throws, neither other records nor the caller are affected. */
 export function log(records: readonly LogRecord[]): void {
   for (const record of records) {
     contained(logger, [record], (error) => {
@@ -54,8 +54,8 @@ export function log(records: readonly LogRecord[]): void {
 }
 
 /**
- * Calls a function of the program that answers no call, such as a listener. Exceptions and
- * rejections are logged: they cost neither the events behind it nor the process.
+ * Calls a function of the program that doesn't answer a call, such as a listener. Exceptions and
+ * rejections are logged, and affect neither later events nor the process.
  */
 export function callBack<Args extends unknown[]>(what: string, call: (...args: Args) => unknown, args: Args, target = "trunkline"): void {
   contained(call, args, (error) => {

@@ -14,7 +14,7 @@ export class OpenHandle implements HandleOwner {
   #ended = false;
   #end!: (error?: TrunklineError) => void;
 
-  /** Fulfilled once this has closed, with the error that closed it if any. Never rejected. */
+  /** Resolves once this has closed, with the error that closed it, if any. Never rejects. */
   readonly end = new Promise<TrunklineError | undefined>((resolve) => {
     this.#end = resolve;
   });
@@ -24,7 +24,7 @@ export class OpenHandle implements HandleOwner {
     this.#handlers = handlers;
   }
 
-  /** Opens; fulfilled with the result of the core. Aborting the signal gives up. */
+  /** Opens it; resolves with the core's result. Aborting the signal cancels opening. */
   async open(config: object, signal?: AbortSignal): Promise<unknown> {
     try {
       if (signal?.aborted) throw aborted(signal);
@@ -46,7 +46,7 @@ export class OpenHandle implements HandleOwner {
     signal.addEventListener("abort", abort, { once: true });
     try {
       const opened = await result;
-      // It may have opened a moment before it was given up.
+      // It may have opened just before it was aborted.
       if (!signal.aborted) return opened;
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -73,7 +73,7 @@ export class OpenHandle implements HandleOwner {
     await this.end;
   }
 
-  /** Lets the core end the process at a signal while the event loop is blocked. */
+  /** Lets the core end the process on a signal while the event loop is blocked. */
   shareSignals(): void {
     if (this.isOpen) this.#port.notify(this.#handle, { foreground: true });
   }

@@ -1,20 +1,20 @@
-// Names of the options that this package reads itself, judged in the words of the core, to which
-// all others go.
+// Checks the names of options that this package reads itself. Errors use the core's wording,
+// because the core checks all other options.
 import { inspect } from "node:util";
 
 import { invalid } from "./errors.js";
 import type { InvalidArgumentError } from "./generated/errors.js";
 import { stringify, UnfitFunction } from "./json.js";
 
-/** Refuses an option that is not known. */
+/** Throws for unknown options. */
 export function checkNames(options: object, known: readonly string[]): void {
   if (typeof (options as unknown) !== "object" || (options as unknown) === null) throw invalid(`options must be an object, not ${inspect(options)}`);
   for (const [name, value] of Object.entries(options)) if (value !== undefined && !known.includes(name)) throw unknownOption(name, known);
 }
 
 /**
- * Writes options to the core. `hooks` are the names of those that are functions and stay here: a
- * function that is left was meant for one of them.
+ * Encodes options for the core. `hooks` are the names of options that are functions and stay here;
+ * a function under another name was probably meant for one of them.
  */
 export function stringifyOptions(options: object, what: string, hooks: readonly string[]): string {
   try {
@@ -32,17 +32,19 @@ function unknownOption(name: string, known: readonly string[]): InvalidArgumentE
   return invalid(`unknown option \`${name}\`: ${remedy}`);
 }
 
-/** Characters of a name that many others resemble. */
+/** Shorter names resemble many others, so they may differ in fewer letters. */
 const short = 5;
 
-/** The name that was meant, where one is misspelt. */
+/** Returns the name that was probably meant by a misspelt one. */
 function nearest(name: string, known: readonly string[]): string | undefined {
   const mostSlips = name.length < short ? 1 : 2;
   const [[distance, meant] = [Infinity, undefined]] = known.map((known) => [slips(known, name), known] as const).sort(([one], [other]) => one - other);
   return distance <= mostSlips ? meant : known.find((known) => known.length > short && name.startsWith(known));
 }
 
-/** The letters to put in, leave out or change (Levenshtein); capitals are those letters. */
+/**
+ * Returns the number of letters to insert, delete or replace (Levenshtein distance), ignoring case.
+ */
 function slips(known: string, given: string): number {
   const [one, other] = [known.toLowerCase(), given.toLowerCase()];
   let row = Array.from({ length: other.length + 1 }, (_, column) => column);

@@ -1,4 +1,4 @@
-// Options of servers and listeners, and their form in the messages of the contract.
+// Options of servers and listeners, and their form in messages to the core.
 import type { TokenVerifier } from "./auth.js";
 import { base64 } from "./content.js";
 import type { ErrorHook } from "./features/feature.js";
@@ -16,26 +16,26 @@ export type ServerInfo = Implementation;
 /** Limits and behaviour of a server. All times are in milliseconds. */
 export interface ServerOptions extends Omit<generated.ServerOptions, "store"> {
   /**
-   * Keeps tasks, the sessions of older revisions, and used request states and DPoP proofs in a
-   * store, so that they outlive the process, and several processes share them: a URL (`memory:`,
+   * Keeps tasks, sessions of older revisions, and used request states and DPoP proofs in a store,
+   * so that they outlive the process and several processes can share them: a URL (`memory:`,
    * `sqlite:PATH`, `redis://…` or `rediss://…`), or a custom store.
    */
   store?: string | Store | undefined;
   /** Instructions for the model. */
   instructions?: string | undefined;
-  /** Called with what a handler threw, where the caller is given a generic text. */
+  /** Called with errors thrown by handlers if the caller gets a generic message. */
   onError?: ErrorHook | undefined;
   /**
-   * Opens what calls need, before the first one over whichever transport. The value is
-   * `ctx.lifespan`; its `[Symbol.asyncDispose]` or `[Symbol.dispose]` is called when nothing serves
-   * or uses the server any more.
+   * Opens what calls need, before the first one on any transport. The value is `ctx.lifespan`; its
+   * `[Symbol.asyncDispose]` or `[Symbol.dispose]` is called when nothing serves or uses the server
+   * anymore.
    */
   lifespan?: OpenLifespan | undefined;
 }
 
-/** Access tokens that requests to an endpoint need. By default they are JWTs. */
+/** Access tokens that requests to an endpoint need. By default these are JWTs. */
 export interface AuthOptions extends generated.AuthOptions {
-  /** Verifies tokens in place of the built-in verifier of JWTs. */
+  /** Verifies tokens in place of the built-in JWT verifier. */
   verifier?: TokenVerifier | undefined;
 }
 
@@ -60,10 +60,10 @@ export interface MountOptions extends HttpOptions {
 /** The options of a server that are functions. */
 export const serverHooks: readonly (keyof ServerOptions)[] = ["onError", "lifespan"];
 
-/** The options of listeners and of connections that are functions. */
+/** The options of listeners and connections that are functions. */
 export const transportHooks = ["verifier", "onNotification", ...Object.keys(operations), ...Object.keys(notified)];
 
-/** The message that registers a server. */
+/** Returns the message that registers a server. */
 export function describeServer(info: ServerInfo, { instructions, store, ...others }: Omit<ServerOptions, "onError" | "lifespan">, own: StoreCallables | undefined): object {
   const options = { ...others, store: own ? undefined : (store as string | undefined) };
   const { stateKeys } = options;
@@ -71,12 +71,12 @@ export function describeServer(info: ServerInfo, { instructions, store, ...other
   return { info, instructions, store: lanes, options: { ...inMilliseconds(options, generated.serverOptionsTimes), stateKeys: inBase64(stateKeys) } };
 }
 
-/** The keys, those that are bytes in base64. The core judges values of other kinds. */
+/** Encodes keys given as bytes in base64. The core checks values of other types. */
 function inBase64(keys: ServerOptions["stateKeys"]): unknown {
   return Array.isArray(keys) ? keys.map((key: unknown) => (key instanceof Uint8Array ? base64(key) : key)) : keys;
 }
 
-/** The transport of a listener, with the handle of the verifier in place of the function. */
+/** Returns the transport of a listener, with the verifier's handle in place of the function. */
 export function describeHttp({ auth, ...options }: ListenOptions | MountOptions, verifier: number | undefined): object {
   return { type: "http", ...inMilliseconds(options, generated.httpOptionsTimes), auth: auth && { ...auth, verifier } };
 }

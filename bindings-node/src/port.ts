@@ -1,4 +1,4 @@
-// The port of this thread and the loop that drains its queue. docs/bridge.md describes the events.
+// The port of this thread, and the loop that drains its queue. docs/bridge.md describes the events.
 import { AsyncLocalStorage } from "node:async_hooks";
 
 import { Calls } from "./calls.js";
@@ -19,30 +19,33 @@ import type { StoreCallables } from "./store.js";
 import { type HostSpan, observes, Telemetry } from "./telemetry.js";
 import { nextTurn } from "./times.js";
 
-/** Events taken in one turn of the event loop. Timers and sockets are served before the next. */
+/** Events per turn of the event loop. Timers and sockets are served before the next turn. */
 const batch = 512;
-/** Fields of an event in the array that the native library gives. */
+/** Fields per event in the array that the native library returns. */
 const eventFields = 7;
-/** Longest time that the exit of the process waits for the port to close. */
+/** Maximum time that process exit waits for the port to close. */
 const exitMs = 2000;
 
-/** The owner of an open handle, a listener or a connection. */
+/** The owner of an open handle: a listener or a connection. */
 export interface HandleOwner {
   receiveNotification(method: string, params: unknown): void;
-  /** The handler of a request of the server. */
+  /** Returns the handler of a request of the server. */
   callable(operation: string): Callable | undefined;
   closed(error?: TrunklineError): void;
 }
 
 /**
- * Runs a function outside of the current asynchronous context. Events belong to no request and must
- * not see the AsyncLocalStorage of one.
+ * Runs a function outside of the current asynchronous context. Events belong to no request, and
+ * must not see a request's AsyncLocalStorage.
  */
 export const outside = AsyncLocalStorage.snapshot();
 
 let current: Port | undefined;
 
-/** The port of this thread. The first use loads the native library; nothing runs before `open`. */
+/**
+ * Returns the port of this thread. The first use loads the native library; nothing runs before
+ * `open`.
+ */
 export function port(): Port {
   return (current ??= new Port());
 }
@@ -53,7 +56,7 @@ export class Port {
   readonly #port: NativePort;
   readonly #callables = new Map<number, Callable>();
   readonly #servers = new Map<number, Owner>();
-  /** The functions of custom stores, by server. They stay until `Freed`. */
+  /** The functions of custom stores, by server. They are kept until `Freed`. */
   readonly #stores = new Map<number, StoreCallables>();
   readonly #calls: Calls;
   readonly #owners = new Map<number, HandleOwner>();
@@ -77,7 +80,7 @@ export class Port {
     this.#handoffs = new Handoffs(this.#port, this.#drain);
   }
 
-  /** True if telemetry is wanted and there; from now on requests have spans. */
+  /** True if telemetry is enabled and available; from now on requests have spans. */
   observes(wanted: boolean | undefined): boolean {
     if (!observes(wanted)) return false;
     if (!this.#telemetry) {
@@ -88,12 +91,12 @@ export class Port {
     return true;
   }
 
-  /** The span of a notification. Connections that are not observed have none. */
+  /** Starts the span of a notification. Connections without telemetry have none. */
   notifying(target: number, notification: { method: string; params?: unknown }): { span?: HostSpan } {
     return this.#telemetry?.notifying(target, notification) ?? {};
   }
 
-  /** Registers a server; `owner` is for the calls of its features. */
+  /** Registers a server. `owner` is passed to the calls of its features. */
   registerServer(description: object, owner: Owner, store?: StoreCallables): number {
     const handle = this.#register("server", description);
     this.#servers.set(handle, owner);
@@ -101,7 +104,7 @@ export class Port {
     return handle;
   }
 
-  /** Registers a feature of a server, or puts it in the place of another; returns its handle. */
+  /** Registers a feature of a server, or replaces another one. Returns its handle. */
   register(server: number, { kind, name = kind, description, callable, visible: hook, completers }: Feature, replaces?: number): number {
     const hooks: number[] = [];
     const hooked = (kind: "visibility" | "completer", callable: Callable): number => {
@@ -116,7 +119,7 @@ export class Port {
       if (callable) this.#callables.set(handle, { ...callable, where: `${name}${callerPlace()}`, owner: this.#servers.get(server) });
       return handle;
     } finally {
-      // The feature keeps it.
+      // The feature keeps it alive.
       for (const handle of hooks) this.unregister(handle);
     }
   }
@@ -126,7 +129,10 @@ export class Port {
     return attempt(() => this.#port.register(kind, json));
   }
 
-  /** Unregisters a handle. Its callable stays until `Freed`: admitted calls may still come. */
+  /**
+   * Unregisters a handle. Its callable is kept until `Freed`, because admitted calls may still
+   * arrive.
+   */
   unregister(handle: number): void {
     this.#servers.delete(handle);
     attempt(() => {
@@ -149,17 +155,19 @@ export class Port {
     });
   }
 
-  /** Holds stdin and stdout for a listener: from now on, what the process prints goes to stderr. */
+  /**
+   * Reserves stdin and stdout for a listener: from now on, what the process prints goes to stderr.
+   */
   holdStdio(): void {
     this.notify(0, { holdStdio: true });
   }
 
-  /** The deadline in milliseconds that the options name for the close of a server or connection. */
+  /** Returns the close deadline in milliseconds from the options of a server or connection. */
   closeDeadlineMs(handle: number): number {
     return attempt(() => this.#port.closeDeadlineMs(handle));
   }
 
-  /** The facts about a connection; none once it has ended. */
+  /** Returns the facts about a connection; empty once it has ended. */
   describe(connection: number): object {
     try {
       return JSON.parse(this.#port.describe(connection)) as object;
@@ -168,7 +176,7 @@ export class Port {
     }
   }
 
-  /** Opens a listener or connection: its handle, and its result once it is open. */
+  /** Opens a listener or connection. Returns its handle, and its result once it is open. */
   open(config: object, owner: HandleOwner): { handle: number; result: Promise<unknown> } {
     if (!this.#hooked) {
       this.#hooked = true;
@@ -179,7 +187,7 @@ export class Port {
     const handle = this.#begin(config);
     this.#owners.set(handle, owner);
     const result = this.requests.reply(handle).catch((error: unknown) => {
-      // A handle that did not open has no event `Closed`.
+      // A handle that failed to open gets no `Closed` event.
       this.#owners.delete(handle);
       throw error;
     });
@@ -199,7 +207,7 @@ export class Port {
     }
   }
 
-  /** Judges what `open` would be given. */
+  /** Validates a configuration for `open`. */
   check(config: object): void {
     const json = stringifyOptions(config, "the options", transportHooks);
     attempt(() => {
@@ -213,12 +221,12 @@ export class Port {
     });
   }
 
-  /** True if handlers still run whose calls were cancelled. */
+  /** True if handlers of cancelled calls are still running. */
   get cancelIsIgnored(): boolean {
     return this.#calls.cancelIsIgnored;
   }
 
-  /** Keeps the event loop alive until `unref` was called as often. */
+  /** Keeps the event loop alive until `unref` has been called as often. */
   ref(): void {
     if (this.#refs++ === 0) this.#port.ref();
   }
@@ -230,7 +238,7 @@ export class Port {
   #takeBatch(): void {
     const events = this.#port.drain("queue", batch, 0);
     for (let at = 0; at < events.length; at += eventFields) {
-      // One that fails must not lose the others.
+      // A failing one must not lose the others.
       callBack("an event", () => {
         this.#dispatch(
           events[at] as number,
@@ -289,12 +297,12 @@ export class Port {
     }
   }
 
-  /** The handler of a request of the server of a connection, or the function of a store. */
+  /** Returns the handler for requests of a connection's server, or a function of a store. */
   #named(handle: number, name: string): Callable | undefined {
     return this.#owners.get(handle)?.callable(name) ?? this.#stores.get(handle)?.get(name);
   }
 
-  /** Closes the port at the exit of the process. The event loop has ended, so this blocks. */
+  /** Closes the port at process exit. The event loop has ended, so this blocks. */
   #exit(): void {
     try {
       const end = Date.now() + exitMs;

@@ -1,4 +1,4 @@
-// The requests of a client that are not operations, and those that open streams.
+// Client requests that are not operations, and requests that open streams.
 import { EventEmitter } from "node:events";
 
 import type { SubscriptionFilter } from "./generated/model.js";
@@ -7,7 +7,7 @@ import type { CallOptions, RequestOptions, RequestSender } from "./requests.js";
 import { ClientTask, Subscription, type StartOptions } from "./stream.js";
 import { milliseconds } from "./times.js";
 
-/** A client by what it sends. */
+/** The request methods of a client. */
 export abstract class ClientRequester<Events extends Record<keyof Events, unknown[]>> extends EventEmitter<Events> {
   readonly #sender: RequestSender;
 
@@ -23,9 +23,9 @@ export abstract class ClientRequester<Events extends Record<keyof Events, unknow
   }
 
   /**
-   * Sends a request of the protocol that has no method of its own; gives its result.
+   * Sends a protocol request that has no method of its own, and returns its result.
    *
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   request(method: string, params?: object, options: CallOptions & CacheOptions = {}): Promise<unknown> {
     return this.#sender.call(method, params, options);
@@ -41,21 +41,21 @@ export abstract class ClientRequester<Events extends Record<keyof Events, unknow
   }
 
   /**
-   * Subscribes to changes of resources, lists and tasks; works on every revision.
+   * Subscribes to changes of resources, lists and tasks. Works on every revision.
    *
-   * @throws {@link InvalidArgumentError} if the server announces nothing of the kind.
+   * @throws {@link InvalidArgumentError} if the server doesn't announce such changes.
    */
   async subscribe(filter: SubscriptionFilter, options: RequestOptions = {}): Promise<Subscription> {
     return new Subscription(await this.#sender.openStream("subscribe", filter, options));
   }
 
   /**
-   * Calls a tool as a task, on every revision that has tasks. Where the server makes none of the
-   * call, the task has no id, and its result at once. `ttl` is the time for which the server is
-   * asked to keep it, in milliseconds (2025-11-25). With `manualInput` the caller answers the
-   * requests for input that its state shows, with `respond` (2026-07-28).
+   * Calls a tool as a task, on any revision that supports tasks. If the server doesn't create a
+   * task, the returned object has no id, and its result is available at once. `ttl` is the time in
+   * milliseconds for which to ask the server to keep the task (2025-11-25). With `manualInput`, you
+   * answer the input requests of its state with `respond` (2026-07-28).
    *
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   async startTask(name: string, args: object = {}, { ttl, ...options }: StartOptions & { ttl?: number | undefined } = {}): Promise<ClientTask> {
     const params = { name, arguments: args, ttlMs: milliseconds(ttl, "ttl") };
@@ -63,9 +63,9 @@ export abstract class ClientRequester<Events extends Record<keyof Events, unknow
   }
 
   /**
-   * Takes up a task by its id, for example one that was started before this program was.
+   * Resumes a task by its id, for example one that an earlier run of the program started.
    *
-   * @throws {@link ProtocolError} if the server does not know it, or not any more.
+   * @throws {@link ProtocolError} if the server does not know it, or has deleted it.
    */
   async resumeTask(taskId: string, options: StartOptions = {}): Promise<ClientTask> {
     return new ClientTask(await this.#sender.openStream("startTask", { taskId }, options));

@@ -1,4 +1,4 @@
-// Requests of this thread: to the servers of its connections and to the clients of its calls.
+// Requests of this thread, to the servers of its connections and to the clients of its calls.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { inspect } from "node:util";
 
@@ -18,8 +18,8 @@ import { milliseconds } from "./times.js";
 /** Options of a request. All times are in milliseconds. */
 export interface RequestOptions extends RequestTimes {
   /**
-   * Cancels the request, which is rejected with a {@link CancelledError}, not an `AbortError`: the
-   * reason of the signal is its `cause`.
+   * Cancels the request, which then rejects with a {@link CancelledError} (not an `AbortError`)
+   * whose `cause` is the reason of the signal.
    */
   signal?: AbortSignal | undefined;
 }
@@ -27,27 +27,27 @@ export interface RequestOptions extends RequestTimes {
 /** Options of requests that may report progress. */
 export interface SendOptions extends RequestOptions {
   /**
-   * Requests progress and receives it. Of reports that come faster than they are taken, only the
-   * latest. Its exceptions are logged.
+   * Requests progress, and receives it. If reports arrive faster than they are handled, only the
+   * latest is delivered. Exceptions are logged.
    */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** Options of calls, and of requests like them. All times are in milliseconds. */
+/** Options of calls and similar requests. All times are in milliseconds. */
 export interface CallOptions extends SendOptions, InputOptions {
   /** The `_meta` of the request. */
   meta?: JsonObject | undefined;
 }
 
-/** Options of a call of a tool. */
+/** Options of a tool call. */
 export interface ToolCallOptions<S extends Schema | undefined = undefined> extends CallOptions {
-  /** Checks and types the structured content: a JSON Schema or a Standard Schema. */
+  /** Validates and types the structured content: a JSON Schema or a Standard Schema. */
   result?: S | undefined;
-  /** Throws a {@link ToolError} where the tool fails. Always so with `result`. Default: false. */
+  /** Throws a {@link ToolError} if the tool fails. Always applies with `result`. Default: false. */
   raiseOnError?: boolean | undefined;
 }
 
-/** The options of requests, some of which are for requests of one kind. */
+/** The options of all requests; some apply to one kind of request only. */
 const requestOptions: readonly (keyof ToolCallOptions | keyof ClientRequestOptions | keyof CacheOptions | "elicitationId")[] = [
   "signal",
   "timeout",
@@ -64,26 +64,31 @@ const requestOptions: readonly (keyof ToolCallOptions | keyof ClientRequestOptio
   "elicitationId",
 ];
 
-/** The result of a call; values that are not objects are `result` in the structured content. */
+/**
+ * The result of a tool call. Structured content that is not an object is in its member `result`.
+ */
 export type ToolResult<S> = HasText & (S extends Schema ? Omit<CallToolResult, "structuredContent"> & { structuredContent: Structured<Arguments<S>> } : CallToolResult);
 
 interface HasText {
-  /** The text blocks of the content, joined by line breaks. */
+  /** The text blocks of the content, joined by newlines. */
   readonly text: string;
 }
 
 type Structured<T> = T extends readonly unknown[] | string | number | boolean | null ? { result: T } : T;
 
-/** Options of a request to the client. A person has the server's `inputTimeout` by default. */
+/**
+ * Options of a request to the client. By default, requests to a person time out after the server's
+ * `inputTimeout`.
+ */
 export interface ClientRequestOptions extends RequestOptions {
   /**
-   * Names the response that belongs to this request when the handler runs again. By default
-   * requests are counted by kind, which is right if the handler always sends them in one order.
+   * Identifies the response to this request when the handler runs again. By default, requests are
+   * numbered by kind, which works if the handler always sends them in the same order.
    */
   key?: string | undefined;
 }
 
-/** The request of a server that a handler answers. */
+/** The server's request that a handler answers. */
 export interface ServerRequestContext {
   /** Aborted when the reply is no longer needed, and when the connection ends. */
   readonly signal: AbortSignal;
@@ -91,20 +96,20 @@ export interface ServerRequestContext {
 
 /** Options that the sender of a request adds. */
 export interface SenderOptions extends InputOptions, CacheOptions {
-  /** Checks the structured content of the result. */
+  /** Validates the structured content of the result. */
   resultSchema?: JsonObject | undefined;
   /** Fetches all pages as one. */
   all?: boolean | undefined;
 }
 
-/** The sender of a client's requests. */
+/** Sends a client's requests. */
 export interface RequestSender {
   readonly handle: number;
   call(method: string, params: object | undefined, options: CallOptions): Promise<unknown>;
   callTool(method: string, params: object, options: ToolCallOptions<Schema | undefined>): Promise<unknown>;
-  /** Fetches all pages of a list; gives their items. `member` of the result holds the items. */
+  /** Fetches all pages of a list, and returns their items, which are in `member` of the result. */
   list(method: string, member: string, options: RequestOptions): Promise<unknown>;
-  /** Fetches a page of a list; gives the result. */
+  /** Fetches a page of a list, and returns the result. */
   page(method: string, member: string, cursor: string | undefined, options: RequestOptions): Promise<unknown>;
   /** Sends a notification to the server, or a note about the connection to the core. */
   notify(note: object): void;
@@ -112,7 +117,10 @@ export interface RequestSender {
   openStream(method: string, params: object, options: RequestOptions & InputOptions): Promise<OpenStream>;
 }
 
-/** An open stream: the result of the request that opened it, and the requests about it. */
+/**
+ * An open stream: the result of the request that opened it, and functions to send requests about
+ * it.
+ */
 export interface OpenStream {
   result: unknown;
   request: (method: string, options: SendOptions & SenderOptions, params?: object) => Promise<unknown>;
@@ -125,7 +133,7 @@ export interface KeepAlive {
   unref(): void;
 }
 
-/** A request on its way. */
+/** A request in flight. */
 export interface StartedRequest {
   ticket: number;
   result: Promise<unknown>;
@@ -155,15 +163,16 @@ export class Requests {
   }
 
   /**
-   * Sends a request to the server of a connection or the client of a call; gives its result. The
-   * calls that it causes in this process have `scope` around them.
+   * Sends a request to the server of a connection or the client of a call, and returns its result.
+   * The calls that it causes in this process run in `scope`.
    */
   async send(target: number, method: string, params: object | undefined, options: SendOptions & ClientRequestOptions & SenderOptions, scope?: CallScope): Promise<unknown> {
-    // Awaited, as everywhere on the way to the caller: so an error has the caller in its stack.
+    // Awaited, as everywhere on the way to the caller, so that the stack of an error includes the
+    // caller.
     return await this.start(target, method, params, options, scope).result;
   }
 
-  /** Sends a request; gives its ticket and its result. */
+  /** Sends a request. Returns its ticket and its result. */
   start(target: number, method: string, params: object | undefined, options: SendOptions & ClientRequestOptions & SenderOptions, scope?: CallScope): StartedRequest {
     const { all, resultSchema, ...given } = options;
     checkNames(given, requestOptions);
@@ -199,7 +208,7 @@ export class Requests {
     }
   }
 
-  /** The result in the reply with this ticket. */
+  /** Returns the result in the reply with this ticket. */
   async reply(ticket: number, onProgress?: SendOptions["onProgress"]): Promise<unknown> {
     this.#keepAlive.ref();
     const { ok, body } = await new Promise<Reply>((resolve) => {
@@ -207,7 +216,7 @@ export class Requests {
       this.#pending.set(ticket, { resolve, onProgress: onProgress && AsyncLocalStorage.bind(onProgress) });
     });
     if (ok) return JSON.parse(body);
-    // Made here and not where the event came, so that its stack leads to the caller.
+    // Created here and not where the event arrived, so that its stack leads to the caller.
     throw errorOf(body);
   }
 
@@ -222,17 +231,17 @@ export class Requests {
   receiveProgress(ticket: number, body: string): void {
     const onProgress = this.#pending.get(ticket)?.onProgress;
     if (!onProgress) return;
-    // The token of the protocol is this request, whose handler this is.
+    // The protocol's progress token stands for this request, and this is its callback.
     const progress = JSON.parse(body) as Progress & { progressToken?: unknown };
     delete progress.progressToken;
     callBack("onProgress", onProgress, [progress]);
   }
 }
 
-/** The reason that the peer is given for a cancellation. */
+/** Returns the reason of a cancellation for the peer. */
 function reasonOf(signal: AbortSignal): string {
   const reason: unknown = signal.reason;
   if (reason instanceof Error) return reason.message;
-  // An object without a prototype has no text.
+  // An object without a prototype cannot be converted to a string.
   return typeof reason === "string" ? reason : inspect(reason, { depth: 0 });
 }

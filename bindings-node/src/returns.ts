@@ -1,4 +1,4 @@
-// Return mapping: the value of a handler as a shape and its bytes for the core.
+// Converts handlers' return values to shapes and bytes for the core.
 import { types } from "node:util";
 
 import type { InputRequired } from "./client-requests.js";
@@ -8,15 +8,17 @@ import { json, plain } from "./json.js";
 /** A shape and its bytes. */
 export type Answer = [shape: number, body: string];
 
-/** The parts that the results of one kind of feature have. */
+/** How the results of one kind of feature are built from parts. */
 export interface Parts {
-  /** Returns the part that a value stands for, as on the wire, or `undefined` if none. */
+  /**
+   * Returns the part that a value represents, in protocol form, or `undefined` if it is not a part.
+   */
   part: (value: unknown) => unknown;
-  /** The part for a string beside parts. */
+  /** The part for a string among parts. */
   text?: (text: string) => unknown;
-  /** The member of a whole result that holds the parts. */
+  /** The member of a complete result that holds the parts. */
   member: string;
-  /** The other members that a whole result may have. An object with any further member is data. */
+  /** The other members that a complete result may have. An object with any other member is data. */
   beside: ReadonlySet<string>;
 }
 
@@ -24,8 +26,8 @@ export interface Parts {
 export const resultMembers = ["_meta", "resultType"] as const;
 
 /**
- * Maps a value to an answer. An {@link UnfitValue} if it has no JSON form. `wrapped`: the output
- * schema of the tool describes a value other than an object.
+ * Converts a value to an answer. Throws an {@link UnfitValue} if it has no JSON form. `wrapped`
+ * means that the tool's output schema describes a value other than an object.
  */
 export function answerOf(returned: unknown, parts: Parts, wrapped = false): Answer {
   const value = plain(returned);
@@ -42,7 +44,10 @@ export function answerOf(returned: unknown, parts: Parts, wrapped = false): Answ
   return wrapped || types.isNativeError(value) ? valueOf(value) : [Shape.Object, json(value)];
 }
 
-/** The value as a whole result: an object with parts and only members that such a result has. */
+/**
+ * Returns the value if it is a complete result: an object with parts and only members of such a
+ * result.
+ */
 export function wholeOf(returned: unknown, { member, beside, ...parts }: Parts): object | undefined {
   const value = plain(returned);
   if (typeof value !== "object" || value === null || !Object.keys(value).every((key) => key === member || beside.has(key))) return undefined;
@@ -56,7 +61,7 @@ export function valueOf(value: unknown): Answer {
   return [Shape.Value, json(value ?? null)];
 }
 
-/** A whole result. */
+/** A complete result. */
 export function resultOf(result: object): Answer {
   return [Shape.Result, json(result)];
 }
@@ -66,12 +71,15 @@ export function inputOf({ inputRequests, state }: InputRequired): Answer {
 }
 
 /**
- * An {@link UnfitValue} with the name of the feature. The message says all: the stack is the
- * package's own.
+ * An {@link UnfitValue} with the name of the feature. Only the message is useful, because the stack
+ * is in this package.
  */
 export class InvalidReturn extends TypeError {}
 
-/** The parts of an array; with strings among them, where those are parts too. `undefined`: data. */
+/**
+ * Returns the parts of an array, and of strings among them if those are parts too; `undefined` if
+ * it is data.
+ */
 function partsOf(values: readonly unknown[], { part, text }: Pick<Parts, "part" | "text">): unknown[] | undefined {
   const found = values.map(part);
   if (!found.includes(undefined)) return found;

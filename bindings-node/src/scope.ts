@@ -1,16 +1,15 @@
-// The context of calls that come of something that this thread does.
+// The context of calls that are caused by something that this thread does.
 import { AsyncLocalStorage } from "node:async_hooks";
 
 /**
- * The context of the calls that an exchange, a request in memory or `next` of a middleware
- * causes.
+ * The context of the calls caused by an exchange, an in-memory request or a middleware's `next`.
  */
 export class CallScope {
-  /** Runs a function in the asynchronous context in which this was made. */
+  /** Runs a function in the asynchronous context in which this was created. */
   readonly run = AsyncLocalStorage.snapshot();
-  /** The values of the request that the calls belong to, if it has begun already. */
+  /** The values of the request that the calls belong to, if it has begun. */
   readonly vars: Map<string, unknown> | undefined;
-  /** The exception that ended the call, which may be undefined itself. */
+  /** The exception that ended the call, which may itself be undefined. */
   failure: { thrown: unknown; internal: boolean } | undefined;
 
   constructor(vars?: Map<string, unknown>) {
@@ -26,7 +25,7 @@ export interface Owner {
 }
 
 /**
- * Scopes by the ticket of their exchange or request, until nothing comes of it any more: calls of
- * tasks begin after the response. All servers of a thread have its port.
+ * Scopes by the ticket of their exchange or request, kept until it can cause no more calls: calls
+ * of tasks begin after the response. All servers of a thread share its port.
  */
 export type CallScopes = Map<number, CallScope>;

@@ -1,4 +1,4 @@
-// Handlers of a client for what its server asks and reports.
+// A client's handlers for requests and notifications of its server.
 import { checkHandler, type Callable } from "./features/feature.js";
 import { keepCause, ToolError } from "./errors.js";
 import { asked, notified, operations, own, silent, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
@@ -30,7 +30,7 @@ export class Handlers {
     for (const [name, run] of Object.entries(transportFunctions(transport))) this.#callables.set(name, { run, answer: (result) => resultOf(result ?? {}) });
   }
 
-  /** The operations that are answered, with those of more handlers, as the core takes them. */
+  /** Returns the operations that have handlers, including `more`, in the core's form. */
   lanes(more: ServerHandlers = {}): Record<string, "queue"> {
     return Object.fromEntries([...this.#callables.keys(), ...given(more, operations).map(([name]) => operations[name])].map((operation) => [operation, "queue"]));
   }
@@ -50,7 +50,7 @@ export class Handlers {
   }
 }
 
-/** A function whose caller is this program, which gets what it throws back. */
+/** Wraps a function that this program calls, so that it gets the thrown error itself. */
 function ownFunction(operation: string, callable: Callable): Callable {
   const told = (thrown: unknown): ToolError => {
     const message = (thrown instanceof Error && (thrown.message || thrown.name)) || String(thrown);
@@ -79,7 +79,7 @@ function answerOf(result: unknown, name: keyof RequestHandlers): ReturnType<type
   throw new TypeError(`${name} returned ${String(result)}, which is not a result`);
 }
 
-/** The handlers of these names, as far as they are given. */
+/** Returns the handlers of these names that are given. */
 function given<K extends keyof ServerHandlers>(handlers: ServerHandlers, names: Record<K, string>): [K, NonNullable<ServerHandlers[K]>][] {
   return (Object.keys(names) as K[]).flatMap((name) => {
     const handler = handlers[name];

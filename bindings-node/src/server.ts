@@ -34,24 +34,27 @@ import { deadlineOf } from "./times.js";
 export interface MemoryConnection {
   /** Refuses new requests, and closes once those in flight are done or the deadline has passed. */
   closeWithin(deadlineMs: number): Promise<void>;
-  /** Fulfilled once the connection has closed. */
+  /** Resolves once the connection has closed. */
   readonly end: Promise<unknown>;
 }
 
-/** Frees servers that are dropped without `close`. Everything that is open keeps its server. */
+/**
+ * Frees servers that are dropped without `close`. Open listeners and connections keep their server
+ * alive.
+ */
 const dropped = new FinalizationRegistry<number>((handle) => {
   port().unregister(handle);
 });
 
-/** Adds a connection in memory to a server; gives the server's handle. */
+/** Adds an in-memory connection to a server. Returns the server's handle. */
 export let connectInMemory: (server: Server, connection: MemoryConnection) => Promise<number>;
 
 let storeFindings: (server: Server) => Promise<string[]>;
 
 /**
- * Checks that a store keeps the contract of `Store`: the findings; none if it does. It uses keys of
- * its own below `check/`, removes them afterwards, and takes some seconds. A call of the store has
- * ten seconds.
+ * Checks that a store fulfils the contract of {@link Store}. Returns the violations found; an empty
+ * array if there are none. The check takes a few seconds. It uses keys below `check/` and removes
+ * them afterwards. A store call times out after ten seconds.
  *
  * @throws {@link InvalidArgumentError} if a method of the store is missing.
  */
@@ -65,9 +68,9 @@ export async function checkStore(store: string | Store): Promise<string[]> {
 }
 
 /**
- * A server of tools, resources, prompts and skills for clients of every revision. One serves all
- * connections and all requests of a process, over any transports at once: it is made when the
- * program starts, not for each request or session.
+ * A server of tools, resources, prompts and skills for clients of every protocol revision. One
+ * server handles all connections and requests of a process, on any number of transports: create it
+ * when the program starts, not for each request or session.
  */
 export class Server {
   readonly #port = port();
@@ -113,8 +116,8 @@ export class Server {
   }
 
   /**
-   * Adds a tool. The handler's arguments have the type of the schema. Like all features, tools can
-   * be added while clients are connected.
+   * Adds a tool. The schema determines the type of the handler's arguments. Like all features,
+   * tools can be added while clients are connected.
    *
    * @throws {@link InvalidArgumentError} if the definition is invalid or its name is taken.
    */
@@ -128,7 +131,7 @@ export class Server {
 
   /**
    * Adds a resource or, with a URI template (RFC 6570, such as `notes://{name}`), all resources
-   * whose URI matches. An exact URI wins over templates.
+   * whose URI matches. An exact URI takes precedence over templates.
    *
    * @throws {@link InvalidArgumentError} if the definition is invalid or its name is taken.
    */
@@ -146,7 +149,7 @@ export class Server {
   }
 
   /**
-   * Adds an agent skill: a folder (a path or a `file:` URL), or its files by path. `SKILL.md` at
+   * Adds an agent skill: a directory (a path or a `file:` URL), or its files by path. `SKILL.md` at
    * the root names the skill. The files are read now and served as resources; clients with the
    * skills extension also get their digests.
    *
@@ -157,20 +160,21 @@ export class Server {
   }
 
   /**
-   * Adds a folder (a path or a `file:` URL) whose files are resources, read when they are asked
-   * for: text as text, the rest as blobs. The URI of each is `uri` and its path, after a `/`.
-   * Nothing outside of the folder can be read: no `..`, no absolute path, no link that leads out.
+   * Adds a directory (a path or a `file:` URL) whose files are served as resources. Files are read
+   * on request: text as text, everything else as blobs. The URI of a file is `uri`, a `/`, and its
+   * path. Nothing outside of the directory can be read: no `..`, no absolute paths, no links that
+   * lead outside.
    *
-   * @throws {@link InvalidArgumentError} if the folder or an option is invalid.
+   * @throws {@link InvalidArgumentError} if the directory or an option is invalid.
    */
   addDirectory(uri: string, path: string | URL, options: DirectoryOptions = {}): Registration {
     return this.#register(directoryFeature(uri, path, options));
   }
 
   /**
-   * Adds completion of a prompt argument or a resource template variable.
+   * Adds a completion for a prompt argument or a resource template variable.
    *
-   * @throws {@link InvalidArgumentError} if the argument has a completion already.
+   * @throws {@link InvalidArgumentError} if the argument already has a completion.
    */
   registerCompletion(ref: CompletionReference, argument: string, handler: CompletionHandler): Registration {
     return this.#register(completionFeature(ref, argument, handler));
@@ -180,7 +184,7 @@ export class Server {
    * Adds a provider of features that are not registered. Its pages follow the registered features.
    * Call {@link listChanged} when its list changes.
    *
-   * @throws {@link InvalidArgumentError} if a function is missing, or has another name.
+   * @throws {@link InvalidArgumentError} if a function is missing or misnamed.
    */
   registerProvider<C extends Category>(category: C, provider: Provider<C>): Registration {
     return this.#register(providerFeature(category, provider));
@@ -188,9 +192,9 @@ export class Server {
 
   /**
    * Adds middleware for some methods, or for all that can be wrapped. It runs inside the middleware
-   * that was added before.
+   * that was added earlier.
    *
-   * @throws {@link InvalidArgumentError} for a method that cannot be wrapped.
+   * @throws {@link InvalidArgumentError} if a method cannot be wrapped.
    */
   use(middleware: Middleware): Registration;
   use(methods: string | readonly string[], middleware: Middleware): Registration;
@@ -200,21 +204,21 @@ export class Server {
   }
 
   /**
-   * Adds the handler of a request that the protocol does not have. Clients send it with
-   * `client.request(method, params)`. The method is a prefix that is not the protocol's, best the
-   * domain of the vendor in reverse, a slash, and a name, such as `com.acme/sum`.
+   * Adds the handler of a request that is not part of the protocol. Clients send it with
+   * `client.request(method, params)`. The method consists of a prefix that the protocol doesn't
+   * use, preferably the vendor's reversed domain, a slash, and a name, such as `com.acme/sum`.
    *
-   * @throws {@link InvalidArgumentError} for a method of the protocol, or with one of its prefixes.
+   * @throws {@link InvalidArgumentError} if the method, or its prefix, belongs to the protocol.
    */
   registerRequestHandler<P extends Schema | undefined = undefined>(method: string, config: RequestHandlerOptions<P>, handler: RequestHandler<P>): Registration {
     return this.#register(requestHandlerFeature(method, config, handler));
   }
 
   /**
-   * Shows the features of another server, and those that are added to it later. Tools and prompts
-   * are `prefix__name`, resources `prefix+uri`; an empty prefix leaves names and URIs as they are,
-   * for one server. The middleware of the other server runs for its own features, inside that of
-   * this one; the options are those of this one.
+   * Adds the features of another server, including features that it adds later. Tools and prompts
+   * are named `prefix__name`, resources `prefix+uri`. An empty prefix, which only one server can
+   * have, leaves names and URIs unchanged. The other server's middleware runs for its own features,
+   * inside that of this server. The options of this server apply.
    *
    * @throws {@link InvalidArgumentError} if the prefix is taken, or the other server is this one.
    */
@@ -231,11 +235,11 @@ export class Server {
   }
 
   /**
-   * Shows the features of the server behind a client, whatever revisions the two sides speak.
-   * Progress, log messages and cancellations pass, and what the server asks is asked of the client
-   * whose call needs it. Servers of revisions before 2026-07-28 get a connection for each caller,
-   * opened as the client was. A client group is shown as all of its servers, each under its name in
-   * the group and for as long as it is one of the group.
+   * Adds the features of the server behind a client, whatever revisions the two sides use.
+   * Progress, log messages and cancellations are forwarded, and the server's requests go to the
+   * client whose call caused them. For servers of revisions before 2026-07-28, each caller gets its
+   * own connection, opened with the client's options. With a client group, each of its servers is
+   * mounted under its name for as long as it is in the group.
    *
    * @throws {@link InvalidArgumentError} if the client is not connected, or the prefix is taken.
    */
@@ -244,7 +248,7 @@ export class Server {
   }
 
   /**
-   * Notifies subscribers of a resource that its contents have changed.
+   * Notifies subscribers that a resource has changed.
    *
    * @throws {@link ClosedError} if the server is closed.
    */
@@ -253,7 +257,7 @@ export class Server {
   }
 
   /**
-   * Notifies clients that the list of a provider has changed; other lists need no call.
+   * Notifies clients that a provider's list has changed. Other lists need no call.
    *
    * @throws {@link ClosedError} if the server is closed.
    */
@@ -262,7 +266,7 @@ export class Server {
   }
 
   /**
-   * Notifies the client that the user is done with the page of `elicitUrl` (2025-11-25).
+   * Notifies the client that the user has finished with the page of `elicitUrl` (2025-11-25).
    *
    * @throws {@link ClosedError} if the server is closed.
    */
@@ -271,17 +275,17 @@ export class Server {
   }
 
   /**
-   * Serves over stdin and stdout in the foreground, until stdin ends, or SIGINT or SIGTERM comes:
-   * then calls in flight may complete within `drainDeadline`. A signal that the program handles
-   * itself is left to it, and a second one ends the process at once. From this call on, what the
-   * program prints on stdout goes to stderr.
+   * Serves over stdin and stdout in the foreground, until stdin ends or SIGINT or SIGTERM arrives.
+   * Calls in flight may then complete within `drainDeadline`. Signals that the program handles
+   * itself are left to it; a second signal ends the process at once. From this call on, what the
+   * program prints to stdout goes to stderr.
    *
-   * A handler that blocks the event loop would keep the process alive: where one still does two
-   * seconds after the end, or has done since the signal until `drainDeadline`, the process exits
-   * with status 1. It exits with 0 half a second after the end while handlers go on whose
-   * calls were cancelled, and two seconds after it where only child processes of handlers are left.
+   * Handlers can't keep the process alive. It exits with status 1 if a handler still blocks the
+   * event loop two seconds after the end, or has blocked it since the signal until `drainDeadline`.
+   * It exits with 0 half a second after the end if only handlers of cancelled calls are running,
+   * and two seconds after the end if only child processes of handlers are left.
    *
-   * @throws The error of the lifespan, or that with which the input ended.
+   * @throws The error of the lifespan, or the error that ended the input.
    */
   async serveStdio(): Promise<void> {
     const opened = new OpenHandle();
@@ -292,7 +296,7 @@ export class Server {
       return opened.end;
     };
     const close = (signal: NodeJS.Signals): Promise<void> => {
-      // While the lifespan opens there is nothing to drain.
+      // While the lifespan opens, there is nothing to drain.
       if (!opened.isOpen) process.kill(process.pid, signal);
       return opened.close(this.#port.closeDeadlineMs(this.#known()));
     };
@@ -305,8 +309,8 @@ export class Server {
   /**
    * Listens for Streamable HTTP.
    *
-   * @throws {@link TransportError} if the address cannot be listened on.
-   * @throws {@link InvalidArgumentError} for an option that is unknown or invalid.
+   * @throws {@link TransportError} if the server cannot listen on the address.
+   * @throws {@link InvalidArgumentError} if an option is unknown or invalid.
    */
   async listen(options: ListenOptions = {}): Promise<Listener> {
     const { opened, result } = await this.#listenHttp(options);
@@ -314,12 +318,12 @@ export class Server {
   }
 
   /**
-   * Serves descriptors of the program's own, one JSON message a line as on stdin and stdout: a
-   * socket that a supervisor has passed on (`writer` is `reader` then), two pipes, a serial line.
-   * They stay the program's: the library uses duplicates, which it makes blocking. Ends when the
-   * input ends. Not on Windows.
+   * Serves on file descriptors, such as a socket passed by a supervisor (both `reader` and
+   * `writer`), two pipes or a serial line, with one JSON message per line as over stdin and stdout.
+   * The program keeps its descriptors: the library uses duplicates and sets them to blocking mode.
+   * Ends at the end of the input. Not available on Windows.
    *
-   * @throws {@link InvalidArgumentError} for what is not an open descriptor.
+   * @throws {@link InvalidArgumentError} if a number is not an open descriptor.
    */
   async listenFd(reader: number, writer = reader): Promise<Listener> {
     const { opened } = await this.#listen({ type: "fd", reader, writer });
@@ -327,31 +331,32 @@ export class Server {
   }
 
   /**
-   * The server as a handler for `node:http` and frameworks on top of it, such as
-   * `createServer(server.handler())`, or in Express `app.use("/mcp", server.handler())`. Opens with
+   * Returns the server as a handler for `node:http` and frameworks based on it, such as
+   * `createServer(server.handler())`, or `app.use("/mcp", server.handler())` in Express. Opens with
    * the first request.
    *
-   * @throws {@link InvalidArgumentError} for an option that is unknown or invalid.
+   * @throws {@link InvalidArgumentError} if an option is unknown or invalid.
    */
   handler(options: MountOptions = {}): NodeHandler {
     return nodeHandler(this.#mount(options));
   }
 
   /**
-   * The server as a handler of web-standard requests, as in Hono. Opens with the first request.
+   * Returns the server as a handler of web-standard requests, as in Hono. Opens with the first
+   * request.
    *
-   * @throws {@link InvalidArgumentError} for an option that is unknown or invalid.
+   * @throws {@link InvalidArgumentError} if an option is unknown or invalid.
    */
   fetchHandler(options: MountOptions = {}): FetchHandler {
     return fetchHandler(this.#mount(options));
   }
 
   /**
-   * Closes all listeners and connections in memory, and removes all features. Calls in flight get
-   * `deadline` milliseconds (default: all but the last fifth of `drainDeadline`). To connect from
-   * now on is a {@link ClosedError}, and over HTTP the status 503.
+   * Closes all listeners and in-memory connections, and removes all features. Calls in flight get
+   * `deadline` milliseconds (default: all but the last fifth of `drainDeadline`). New connections
+   * then fail with a {@link ClosedError}, or over HTTP with status 503.
    *
-   * @throws The error of the lifespan, if that does not close; the server is closed all the same.
+   * @throws The error of the lifespan, if closing it fails; the server is closed regardless.
    */
   async close(options: { deadline?: number | undefined } = {}): Promise<void> {
     const given = deadlineOf(options);
@@ -374,18 +379,18 @@ export class Server {
   }
 
   /**
-   * For a server that is mounted in the program's own web server: fulfilled once SIGINT or SIGTERM
-   * has come and this server is closed. `web.close()` is called first, so that new connections go
-   * to other processes. Streams, for which the web server would wait, end at once; calls in flight
-   * may complete within `drainDeadline`. A signal that the program handles itself is left to it,
-   * and a second one ends the process at once.
+   * For a server that is mounted in the program's own web server: resolves once SIGINT or SIGTERM
+   * has arrived and this server is closed. Calls `web.close()` first, so that new connections go to
+   * other processes. Streams, which the web server would wait for, end at once; calls in flight may
+   * complete within `drainDeadline`. Signals that the program handles itself are left to it; a
+   * second signal ends the process at once.
    *
    * ```ts
    * const web = app.listen(8000);
    * await server.closeOnSignal(web);
    * ```
    *
-   * @throws The error of the lifespan, if that does not close.
+   * @throws The error of the lifespan, if closing it fails.
    */
   async closeOnSignal(web?: { close(): unknown; closeIdleConnections?(): void }): Promise<void> {
     const close = async (): Promise<void> => {
@@ -438,13 +443,13 @@ export class Server {
     };
   }
 
-  /** The handle, also while the server closes: calls in flight may use it. */
+  /** Returns the handle, also while the server closes: calls in flight may use it. */
   #known(): number {
     if (this.#handle === undefined) throw new ClosedError("the server is closed");
     return this.#handle;
   }
 
-  /** The handle, for a new listener or connection. */
+  /** Returns the handle for a new listener or connection. */
   #handleToOpen(): number {
     if (this.#closing) throw new ClosedError("the server is closed");
     this.#port.observes(this.#telemetry);
@@ -452,9 +457,9 @@ export class Server {
   }
 
   #mount(options: MountOptions): Mount {
-    // It opens with the first request, but a wrong option is an error here.
+    // The listener opens with the first request, but invalid options are reported now.
     const { auth, ...others } = options;
-    // A verifier has no handle yet.
+    // The verifier has no handle yet.
     const judged = { mounted: true, ...others, ...(auth && !auth.verifier && { auth }) } as MountOptions;
     if (this.#handle !== undefined && Object.keys(options).length > 0) this.#port.check({ server: this.#handle, transport: describeHttp(judged, undefined) });
     return new Mount(options.path, async () => (await this.#listenHttp({ mounted: true, ...options })).opened);
@@ -494,11 +499,11 @@ export class Server {
   }
 }
 
-/** The changes of a tool. */
+/** Changes to a tool. */
 export type ToolChanges = ToolOptions<Schema | undefined, Schema | undefined> & { name: string };
-/** The changes of a resource or resource template. */
+/** Changes to a resource or resource template. */
 export type ResourceChanges = ResourceOptions & { name: string; uri: string };
-/** The changes of a prompt. */
+/** Changes to a prompt. */
 export type PromptChanges = PromptOptions<StandardSchemaV1 | undefined> & { name: string };
 
 interface Opened {

@@ -6,9 +6,8 @@ import { storeFunctions, storeMethods, type Store, type StoreCall, type StoreFun
 import { resultOf } from "./returns.js";
 
 /**
- * Thrown by a store of a program's own. `kind` says why: `unavailable` (it cannot be reached; any
- * other error says so, too), `full` (there is no room in it), or `corrupt` (it holds something that
- * cannot be read).
+ * Thrown by a custom store. `kind` is the reason: `unavailable` (the store cannot be reached; any
+ * other error means the same), `full`, or `corrupt` (it contains unreadable data).
  */
 export class StoreError extends Error {
   constructor(

@@ -1,4 +1,4 @@
-// Streams of a client: subscriptions and tasks.
+// Client streams: subscriptions and tasks.
 import { ClosedError } from "./generated/errors.js";
 import type { CallToolResult, Change, SubscriptionFilter, Task } from "./generated/model.js";
 import type { InputOptions } from "./generated/options.js";
@@ -12,7 +12,10 @@ const dropped = new FinalizationRegistry<() => void>((cancel) => {
   cancel();
 });
 
-/** Items of a server, as they come. Iterate over it, and close it: `await using` does it too. */
+/**
+ * Items from a server, in order of arrival. Iterate over it, and close it; `await using` closes it
+ * too.
+ */
 export class Stream<T> implements AsyncIterableIterator<T>, AsyncDisposable {
   readonly #open: OpenStream;
   #closed = false;
@@ -28,16 +31,16 @@ export class Stream<T> implements AsyncIterableIterator<T>, AsyncDisposable {
   }
 
   /**
-   * Waits for the next item; done when the stream is over.
+   * Waits for the next item; done when the stream has ended.
    *
-   * @throws {@link TrunklineError} of the kind that says why the stream has ended.
+   * @throws {@link TrunklineError} of a kind that says why the stream has failed.
    */
   async next(): Promise<IteratorResult<T, undefined>> {
     const item = this.#closed ? null : ((await this.request(waistMethod.next, {}).catch(ended)) as T | null);
     return item ? { done: false, value: item } : { done: true, value: undefined };
   }
 
-  /** Ends the stream. A second call has no effect. */
+  /** Ends the stream. Calling it again has no effect. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -56,23 +59,27 @@ export class Stream<T> implements AsyncIterableIterator<T>, AsyncDisposable {
   }
 }
 
-/** The end of a stream that was closed while it was waited for, or whose connection was. */
+/**
+ * Returns null if the stream was closed during a wait, by itself or with its connection. Rethrows
+ * any other error.
+ */
 function ended(error: unknown): null {
   if (error instanceof ClosedError) return null;
   throw error;
 }
 
-/** The answers to requests for input, by their keys. */
+/** The responses to requests for input, by key. */
 export type InputResponses = NonNullable<InputOptions["inputResponses"]>;
 
-/** Options of the start of a task. */
+/** Options for starting a task. */
 export type StartOptions = RequestOptions & Pick<InputOptions, "manualInput">;
 
 /**
- * Changes at a server, in order. It survives a reconnect, and ends when a loop over it ends.
+ * Changes at a server, in order of arrival. It survives a reconnect, and ends when a loop over it
+ * ends.
  */
 export class Subscription extends Stream<Change> {
-  /** The part of the filter that the server honours. */
+  /** The part of the filter that the server accepted. */
   readonly honoured: SubscriptionFilter;
 
   /** @internal */
@@ -81,7 +88,7 @@ export class Subscription extends Stream<Change> {
     this.honoured = open.result as SubscriptionFilter;
   }
 
-  /** Closes the subscription, as the end of a loop over it does. */
+  /** Closes the subscription, as leaving a loop over it does. */
   return(): Promise<IteratorResult<Change, undefined>> {
     this.close();
     return Promise.resolve({ done: true, value: undefined });
@@ -89,9 +96,8 @@ export class Subscription extends Stream<Change> {
 }
 
 /**
- * A call of a tool as a task: its states, and its result. States that follow fast on one another
- * may be passed over. `close` ends the polling and leaves the task alone: `resumeTask` takes it up
- * again.
+ * A tool call that runs as a task: its states, and its result. States in quick succession may be
+ * skipped. `close` stops polling but doesn't cancel the task: `resumeTask` resumes it.
  */
 export class ClientTask extends Stream<Task> {
   #state: Task | undefined;
@@ -102,20 +108,20 @@ export class ClientTask extends Stream<Task> {
     this.#state = (open.result as Task | null) ?? undefined;
   }
 
-  /** The id of the task; undefined if the server made no task of the call. */
+  /** The id of the task; undefined if the server didn't create a task. */
   get id(): string | undefined {
     return this.#state?.taskId;
   }
 
-  /** The latest state that was seen; undefined if the server made no task of the call. */
+  /** The latest known state; undefined if the server didn't create a task. */
   get state(): Task | undefined {
     return this.#state;
   }
 
   /**
-   * Waits for the next state; done when the task is over.
+   * Waits for the next state; done when the task has ended.
    *
-   * @throws {@link TrunklineError} of the kind that says why the server was not asked.
+   * @throws {@link TrunklineError} of a kind that says why the state could not be fetched.
    */
   override async next(): Promise<IteratorResult<Task, undefined>> {
     const step = await super.next();
@@ -124,14 +130,15 @@ export class ClientTask extends Stream<Task> {
   }
 
   /**
-   * The result of the call, once the task is over: within `timeout`, or else the `maxTimeout` of
-   * the client. The task keeps running, and can be waited for again. `onProgress` gets the progress
-   * of a task that `startTask` started, where the revision has it for tasks.
+   * Waits for the task to end, and returns the result of the call. `timeout` defaults to the
+   * client's `maxTimeout`; after a timeout the task keeps running, and you can wait for it again.
+   * `onProgress` gets the progress of a task that `startTask` started, if the revision reports
+   * progress for tasks.
    *
-   * @throws {@link ProtocolError} with which the task failed, or if the server does not know it any
-   *   more.
+   * @throws {@link ProtocolError} if the task failed with this error, or the server doesn't know
+   *   it.
    * @throws {@link CancelledError} if the task was cancelled.
-   * @throws {@link TimeoutError} if the task is not over, or the server keeps it no longer.
+   * @throws {@link TimeoutError} if the task did not end in time, or the server has deleted it.
    * @throws {@link ToolError} if the tool fails and `raiseOnError` is set or `result` is given.
    */
   async result<S extends Schema | undefined = undefined>(options: SendOptions & Pick<ToolCallOptions<S>, "result" | "raiseOnError"> = {}): Promise<ToolResult<S>> {
@@ -141,20 +148,20 @@ export class ClientTask extends Stream<Task> {
   }
 
   /**
-   * Answers the `inputRequests` of the state, by their keys, where the caller does so itself
-   * (`manualInput`; 2026-07-28).
+   * Answers the `inputRequests` of the current state, by key, if you passed `manualInput`
+   * (2026-07-28).
    *
-   * @throws {@link InvalidArgumentError} if the task asks for no input by its state.
+   * @throws {@link InvalidArgumentError} if the task's state does not request input.
    */
   async respond(responses: InputResponses, options: RequestOptions = {}): Promise<void> {
     await this.request("respond", options, responses);
   }
 
   /**
-   * Cancels the task; of one that is over, nothing changes. The server may let it come to another
-   * end.
+   * Cancels the task. Has no effect once the task has ended, and the task may still end
+   * differently.
    *
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   async cancel(options: RequestOptions = {}): Promise<void> {
     await this.request("cancel", options);

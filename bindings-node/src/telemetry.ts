@@ -1,5 +1,5 @@
-// Spans and measurements of OpenTelemetry, which is used where the application has it. The core
-// makes names, attributes and times (docs/bridge.md); here they become spans.
+// OpenTelemetry spans and metrics, used if the application has set up OpenTelemetry. The core
+// provides names, attributes and times (docs/bridge.md), which become spans here.
 import modules from "node:module";
 import { join } from "node:path";
 
@@ -45,7 +45,7 @@ interface Span {
   end(time?: number): void;
 }
 
-/** A request of an operation that took several. */
+/** One of several requests of an operation. */
 interface RequestRecord {
   name?: string;
   attributes: object;
@@ -63,16 +63,16 @@ interface TelemetryRecord extends RequestRecord {
   metric: { name: string; description: string; value: number; attributes: object; boundaries: number[] };
 }
 
-/** `TelemetryMeasurements` of the core. */
+/** The core's `TelemetryMeasurements`. */
 interface TelemetryMeasurements {
   measurements: { name: string; description: string; unit: string; monotonic: boolean; value: number }[];
 }
 
-/** The ports whose servers are measured: the instruments are those of the process, one for all. */
+/** The ports whose servers are measured. The instruments are shared by the process. */
 const measured = new Set<NativePort>();
 let measures = false;
 
-/** A measurement of all servers. Ports that were closed are left out. */
+/** Returns a measurement of all servers, except for closed ports. */
 function load(name: string): number {
   let total = 0;
   for (const port of measured) {
@@ -88,20 +88,21 @@ function measurementsOf(port: NativePort): TelemetryMeasurements["measurements"]
   return json === "" ? [] : (JSON.parse(json) as TelemetryMeasurements).measurements;
 }
 
-/** A span for a message that is about to be sent: its number, and its trace context. */
+/** The span of a message that is about to be sent: its number, and its trace context. */
 export interface HostSpan {
   number: number;
   trace: object;
 }
 
-/** The keys of a trace context that may stand in `_meta`. */
+/** The keys of a trace context that `_meta` may contain. */
 const keys = ["traceparent", "tracestate", "baggage"];
 
 let api: Api | undefined;
 
 /**
- * True if telemetry is wanted and there: by default where the application has set up OpenTelemetry.
- * Throws if it is asked for and `@opentelemetry/api` is not installed.
+ * Returns whether telemetry is enabled and available. By default it is enabled if the application
+ * has set up OpenTelemetry. Throws if it is enabled explicitly and `@opentelemetry/api` is not
+ * installed.
  */
 export function observes(wanted: boolean | undefined): boolean {
   if (wanted === false || (wanted === undefined && !(Symbol.for("opentelemetry.js.api.1") in globalThis))) return false;
@@ -110,7 +111,7 @@ export function observes(wanted: boolean | undefined): boolean {
   return api !== undefined;
 }
 
-/** The API of the application: beside this package, or where the program is. */
+/** Returns the application's API: next to this package, or where the program is. */
 function found(): Api | undefined {
   for (const base of [place, join(process.cwd(), "package.json")]) {
     try {
@@ -128,8 +129,8 @@ export class Telemetry {
   readonly #api: Api;
   readonly #histograms = new Map<string, { record(value: number, attributes: object, context?: object): void }>();
   /**
-   * Of requests that are served and have reached a function of the program, of openings and of
-   * notifications, by their numbers.
+   * By number: the spans of openings, notifications, and requests that have reached a function of
+   * the program.
    */
   readonly #spans = new Map<number, Span>();
 
@@ -139,7 +140,7 @@ export class Telemetry {
     this.#api = api;
   }
 
-  /** Measures the load of the servers of the port when the program collects measurements. */
+  /** Reports the load of the port's servers whenever the program collects metrics. */
   measureLoad(): void {
     const measurements = measurementsOf(this.#port);
     if (!measurements.length) return;
@@ -155,7 +156,7 @@ export class Telemetry {
     }
   }
 
-  /** Runs the function of a call within the span of the request that it belongs to. */
+  /** Runs the function of a call within the span of its request. */
   aroundCall(ticket: number, run: () => unknown): unknown {
     const json = this.#port.telemetry(ticket);
     if (json === "") return run();
@@ -166,7 +167,7 @@ export class Telemetry {
     return recorded(span, () => this.#api.context.with(this.#api.trace.setSpan(parent, span), run));
   }
 
-  /** Sends a request within a span of its own; `send` takes the trace context of its messages. */
+  /** Sends a request within its own span; `send` gets the trace context for its messages. */
   sent<T extends { ticket: number; result: Promise<unknown> }>(target: number, json: string, send: (trace: object | undefined) => T): T {
     const begun = this.#port.telemetry(target, json);
     if (begun === "") return send(undefined);
@@ -186,17 +187,17 @@ export class Telemetry {
     }
   }
 
-  /** The member of the message that opens a connection: its span, which begins now. */
+  /** Starts the span of an opening connection, and returns its member of the message. */
   opening(): { span?: HostSpan } {
     return this.#numbered(0, { method: "open" });
   }
 
-  /** The member of a message with a notification: its span, which begins now. */
+  /** Starts the span of a notification, and returns its member of the message. */
   notifying(target: number, { method, params }: { method: string; params?: unknown }): { span?: HostSpan } {
     return this.#numbered(target, { method, params, notification: true });
   }
 
-  /** Drops the span of a connection whose opening was refused at once. */
+  /** Drops the span of a connection whose open failed at once. */
   forget(number: number): void {
     this.#spans.delete(number);
   }
@@ -210,7 +211,7 @@ export class Telemetry {
     return { span: { number: record.number, trace } };
   }
 
-  /** Begins the span of a message that is about to be sent, and gives its trace context. */
+  /** Starts the span of a message that is about to be sent, and returns its trace context. */
   #sending(record: TelemetryRecord): { span: Span; trace: object } {
     const active = this.#api.context.active();
     const span = this.#begin(record, active);
@@ -220,8 +221,7 @@ export class Telemetry {
   }
 
   /**
-   * Takes what the core reports: requests that were served, openings and notifications that were
-   * sent, and sessions that have ended.
+   * Processes the core's reports: served requests, openings, sent notifications and ended sessions.
    */
   receive(records: TelemetryRecord[]): void {
     for (const record of records) {
@@ -238,7 +238,7 @@ export class Telemetry {
   #begin({ name = "", kind, attributes, startUs }: Pick<TelemetryRecord, "name" | "kind" | "attributes" | "startUs">, parent: object): Span {
     const { trace, context, SpanKind } = this.#api;
     const [around, remote] = [trace.getSpanContext(context.active()), trace.getSpanContext(parent)];
-    // Of the HTTP request, say, that brought it.
+    // Links to the surrounding span, such as that of the HTTP request.
     const links = kind === "server" && around && around.spanId !== remote?.spanId ? [{ context: around }] : [];
     const options = { kind: kind === "server" ? SpanKind.SERVER : SpanKind.CLIENT, attributes, links, startTime: startUs / 1000 };
     return trace.getTracer("trunkline").startSpan(name, options, parent);
@@ -272,7 +272,7 @@ export class Telemetry {
   }
 }
 
-/** Notes in a span what a function throws, at once or later. */
+/** Records in a span what a function throws or rejects with. */
 function recorded<T>(span: Span, run: () => T): T {
   try {
     const returned = run();

@@ -4,10 +4,12 @@ import { inspect } from "node:util";
 import { invalid } from "./errors.js";
 import { checkNames } from "./option-names.js";
 
-/** A later turn of the event loop, also where a test has put fakes in the place of the timers. */
+/** Schedules a later turn of the event loop, even if a test has replaced the timers with fakes. */
 export const nextTurn = setImmediate;
 
-/** Rounds a time up to whole milliseconds that a double holds exactly. `name` is for the error. */
+/**
+ * Rounds a time up to whole milliseconds that a double represents exactly. `name` is for the error.
+ */
 export function milliseconds(value: number, name: string): number;
 export function milliseconds(value: number | undefined, name: string): number | undefined;
 export function milliseconds(value: unknown, name: string): number | undefined {
@@ -16,13 +18,13 @@ export function milliseconds(value: unknown, name: string): number | undefined {
   throw invalid(`${name} must be a number of milliseconds from 0 on (Infinity: as long as possible), not ${inspect(value)}`);
 }
 
-/** The option of what closes something, in whole milliseconds. */
+/** Returns the `deadline` option of a close, in whole milliseconds. */
 export function deadlineOf(options: { deadline?: number | undefined }): number | undefined {
   checkNames(options, ["deadline"]);
   return milliseconds(options.deadline, "deadline");
 }
 
-/** Options in the words of the contract, where times are whole milliseconds and end in `Ms`. */
+/** Renames options for the core, where times are whole milliseconds and their names end in `Ms`. */
 export function inMilliseconds(options: object, times: readonly string[]): Record<string, unknown> {
   const json: Record<string, unknown> = { ...options };
   for (const name of times) {
@@ -32,10 +34,10 @@ export function inMilliseconds(options: object, times: readonly string[]): Recor
   return json;
 }
 
-/** Longest time of a Node timer. A timer with a longer one fires at once. */
+/** Maximum time of a Node timer. A timer with a longer time fires at once. */
 const longestTimer = 2 ** 31 - 1;
 
-/** Fulfilled when the work is done or the time is over. */
+/** Resolves when the work is done or the time is over. */
 export async function within(ms: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise((resolve) => {

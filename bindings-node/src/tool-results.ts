@@ -1,4 +1,4 @@
-// Results of tools as the caller wants them: as they are, or checked and typed by a schema.
+// Tool results as the caller wants them: unchanged, or validated and typed by a schema.
 import { ToolError } from "./errors.js";
 import { TransportError } from "./generated/errors.js";
 import type { CallToolResult, JsonObject } from "./generated/model.js";
@@ -6,7 +6,7 @@ import type { ToolCallOptions } from "./requests.js";
 import { convert, needsWrap, wrap, type Schema } from "./schema/convert.js";
 import { InvalidArguments, validated } from "./schema/validate.js";
 
-/** The schema for the core's check, and the reader of the result. */
+/** Returns the schema for the core's validation, and the reader of the result. */
 export function expectation({ result: schema, raiseOnError }: ToolCallOptions<Schema | undefined>): { resultSchema?: JsonObject; read: (result: CallToolResult) => unknown } {
   const refuse = (result: CallToolResult): CallToolResult => {
     if (result.isError) throw new ToolError(textOf(result));
@@ -27,7 +27,7 @@ export function expectation({ result: schema, raiseOnError }: ToolCallOptions<Sc
   return { resultSchema: wrapped ? wrap(json) : json, read };
 }
 
-/** A result of a peer, whose content is what the getter of the text takes it for. */
+/** Checks the content of a peer's result, which the text getter relies on. */
 function checked(result: CallToolResult): CallToolResult {
   const content: unknown = (result as CallToolResult | null)?.content;
   if (!Array.isArray(content)) throw new TransportError("the result of a tool makes no sense: content is not an array");
@@ -42,7 +42,7 @@ const text = {
   },
 };
 
-/** Adds the text of the content, which the result as JSON does not have. */
+/** Adds the text of the content, which the JSON result doesn't have. */
 function withText(result: CallToolResult): CallToolResult {
   return Object.defineProperty(result, "text", text);
 }

@@ -105,7 +105,7 @@ pub unsafe extern "C" fn trunkline_server_set_enabled(
     guard(error, || handle!(server).set_enabled(registration, is_enabled))
 }
 
-/// Adds a tool with options (NULL: none); otherwise like `trunkline_server_add_tool`.
+/// Adds a tool with options (NULL: none). Otherwise like `trunkline_server_add_tool`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_add_tool_with(
     server: *mut trunkline_server,

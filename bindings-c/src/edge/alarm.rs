@@ -16,8 +16,8 @@ pub(crate) struct Alarm {
 }
 
 const CLEAR: u8 = 0;
-/// Somebody is about to raise the descriptor. Its own state, so that it is never `SET` before it is
-/// raised.
+/// A thread is about to raise the descriptor. A separate state, so that it is never `SET` before
+/// the descriptor is raised.
 const SETTING: u8 = 1;
 const SET: u8 = 2;
 
@@ -32,15 +32,16 @@ impl Alarm {
         let free = self.state.compare_exchange(CLEAR, SETTING, Ordering::SeqCst, Ordering::SeqCst);
         if free.is_ok() && self.is_ours() {
             self.descriptor.raise();
-            // The thread that the descriptor woke may have cleared it already: then it stays clear.
+            // The thread that the descriptor woke may already have cleared it, in which case it
+            // stays clear.
             let _ = self.state.compare_exchange(SETTING, SET, Ordering::SeqCst, Ordering::SeqCst);
         }
     }
 
-    /// A thread that clears it must look for work afterwards: a `set` that came before is
-    /// forgotten. The descriptor is lowered whatever the state says: a thread that was interrupted
-    /// inside `set` has raised it, or will, and waiting must not end at once again and again until
-    /// that thread goes on.
+    /// Clears the alarm. The caller must look for work afterwards, because an earlier `set` is
+    /// forgotten. The descriptor is lowered whatever the state: a thread interrupted inside `set`
+    /// has raised it, or will, and until that thread continues, waiting must not end at once over
+    /// and over.
     pub(crate) fn clear(&self) {
         if self.is_ours() {
             self.descriptor.lower();
@@ -52,7 +53,7 @@ impl Alarm {
         self.pid == std::process::id()
     }
 
-    /// Waits until it is set, at most `timeout`; may also return early (a signal handler ran).
+    /// Waits until it is set, at most `timeout`. May return early if a signal handler ran.
     pub(crate) fn wait(&self, timeout: Duration) {
         self.descriptor.wait(timeout);
     }
@@ -98,14 +99,14 @@ mod unix {
             // SAFETY: `errno` is a place of this thread. A signal handler must leave it as it was.
             unsafe {
                 let before = *errno();
-                // A full pipe is a raised one.
+                // A full pipe is already raised.
                 let _ = (&self.writer).write(&[1]);
                 *errno() = before;
             }
         }
 
         pub(super) fn lower(&self) {
-            // Hardly ever more than one byte: only those whose setters were overtaken by a clear.
+            // Rarely more than one byte: only if a clear overtook their setters.
             let _ = (&self.reader).read(&mut [0; 8]);
         }
 

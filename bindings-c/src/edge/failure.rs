@@ -10,7 +10,7 @@ use crate::generated::errors::NAMES;
 pub use crate::generated::errors::trunkline_result;
 use trunkline_result::*;
 
-/// The failure of a function. Owned by its receiver; freed with `trunkline_error_free`.
+/// The failure of a function. The receiver owns it; free it with `trunkline_error_free`.
 pub struct trunkline_error {
     pub(crate) result: trunkline_result,
     pub(crate) message: CString,
@@ -90,21 +90,21 @@ impl Failure {
         &self.error.message
     }
 
-    /// The same failure of something inside an argument.
+    /// The same failure, for a part of an argument.
     pub(crate) fn in_the(mut self, argument: &str) -> Self {
         self.error.message = format!("in the {argument}: {}", self.error.message);
         self
     }
 
-    /// Returns whether this is an outcome of a request of a call, and not a wrong use of the
-    /// function that made it.
+    /// Returns whether this is the outcome of a call's request, rather than a misuse of the
+    /// function that sent it.
     pub(crate) fn is_outcome_of_request(&self) -> bool {
         matches!(self.result, TRUNKLINE_PROTOCOL | TRUNKLINE_SUSPENDED)
     }
 
     pub(crate) fn into_error(self) -> trunkline_error {
         let Self { result, error } = self;
-        // As in Rust and Python: only errors of the protocol have a code.
+        // As in Rust and Python, only protocol errors have a code.
         let code = error.code.map(|code| format!(" ({code})")).unwrap_or_default();
         let message = CString::new(error.message.replace('\0', "\u{fffd}") + &code).unwrap_or_default();
         trunkline_error { result, message, json: Text::new(error.to_json()), error }

@@ -1,5 +1,5 @@
-//! The edge itself: panics become a result code, pointers become references, outputs are written on
-//! success only.
+//! The FFI layer: panics become a result code, pointers become references, outputs are only written
+//! on success.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,8 +7,8 @@ use std::ptr::NonNull;
 
 use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
 
-/// Runs the body of an exported function and turns its outcome into a result code and, if the
-/// caller asked, an error object.
+/// Runs the body of an exported function, and converts its outcome to a result code and, if the
+/// caller passed a place for it, an error object.
 pub(crate) fn guard(error: *mut *mut trunkline_error, body: impl FnOnce() -> Result<(), Failure>) -> trunkline_result {
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => return trunkline_result::TRUNKLINE_OK,
@@ -25,18 +25,18 @@ pub(crate) fn guard(error: *mut *mut trunkline_error, body: impl FnOnce() -> Res
     result
 }
 
-/// [`guard`] for a function without an error object: `trunkline_last_error` has the failure.
+/// [`guard`] for a function without an error argument: `trunkline_last_error` returns the failure.
 pub(crate) fn guard_result(body: impl FnOnce() -> Result<(), Failure>) -> trunkline_result {
     guard(std::ptr::null_mut(), body)
 }
 
-/// Runs the body of an exported function that gives a value, without a way to say why it could not:
-/// `fallback` then.
+/// Runs the body of an exported function that returns a value and cannot report a failure; on
+/// failure it returns `fallback`.
 pub(crate) fn value_or<T>(fallback: T, body: impl FnOnce() -> Result<T, Failure>) -> T {
     catch_unwind(AssertUnwindSafe(body)).ok().and_then(Result::ok).unwrap_or(fallback)
 }
 
-/// Runs the body of an exported function that cannot fail; a panic in it gives `fallback`.
+/// Runs the body of an exported function that cannot fail; a panic returns `fallback`.
 pub(crate) fn contain<T>(fallback: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(fallback)
 }
@@ -46,7 +46,7 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
-/// A place that the caller gave for a result.
+/// An output location passed by the caller.
 pub(crate) struct Out<T>(NonNull<T>);
 
 impl<T> Out<T> {
@@ -56,7 +56,7 @@ impl<T> Out<T> {
         unsafe { self.0.write(value) }
     }
 
-    /// Puts the value as the last step of an exported function.
+    /// Writes the value, as the last step of an exported function.
     pub(crate) fn finish(self, value: T) -> Result<(), Failure> {
         self.put(value);
         Ok(())
@@ -92,7 +92,7 @@ pub(crate) unsafe fn take<T>(pointer: *mut T) {
     }
 }
 
-/// Hands an object to the caller, who frees it with its `_free` function.
+/// Passes an object to the caller, who frees it with its `_free` function.
 pub(crate) fn give<T>(value: T) -> *mut T {
     Box::into_raw(Box::new(value))
 }
@@ -106,7 +106,7 @@ macro_rules! handle {
     };
 }
 
-/// A call argument that is kept beyond the function.
+/// A call argument that is kept after the function returns.
 macro_rules! kept {
     ($call:ident) => {{
         let call = std::ptr::from_ref($crate::edge::ffi::handle!($call));
@@ -136,7 +136,7 @@ macro_rules! out {
     };
 }
 
-/// A text argument.
+/// A string argument.
 macro_rules! text {
     ($text:ident) => {
         // SAFETY: the conventions of the header: `data` points to `len` readable bytes during the
@@ -145,7 +145,7 @@ macro_rules! text {
     };
 }
 
-/// A text argument that may hold any bytes.
+/// A string argument that may contain any bytes.
 macro_rules! bytes {
     ($text:ident) => {
         // SAFETY: the conventions of the header: `data` points to `len` readable bytes during the
@@ -166,7 +166,8 @@ macro_rules! slice {
     };
 }
 
-/// An output argument that may be NULL: a function that fills it, and does nothing without it.
+/// An output argument that may be NULL: returns a function that writes it, or does nothing if it is
+/// NULL.
 macro_rules! out_or_null {
     ($pointer:ident) => {{
         // SAFETY: the conventions of the header: NULL, or writable memory of its type.
@@ -179,7 +180,7 @@ macro_rules! out_or_null {
     }};
 }
 
-/// Frees an object that the library gave away.
+/// Frees an object that the library passed to the caller.
 macro_rules! free {
     ($pointer:ident) => {
         $crate::edge::ffi::contain((), || {

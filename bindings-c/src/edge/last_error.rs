@@ -1,4 +1,4 @@
-//! Why a function failed that was given no place for its error.
+//! The failures of functions that were given no place for an error.
 
 use std::cell::RefCell;
 
@@ -9,14 +9,14 @@ thread_local! {
 }
 
 struct Last {
-    /// Made into an error only on request: many failures, such as of a JSON pointer that leads
-    /// nowhere, are expected.
+    /// Converted to an error only on request, because many failures, such as a JSON pointer without
+    /// a value, are expected.
     failure: Option<Failure>,
     lent: Option<Box<trunkline_error>>,
 }
 
 pub(crate) fn keep(failure: Failure) {
-    // A thread that is ending has no thread-local storage any more.
+    // A thread that is ending has no thread-local storage.
     let _ = LAST.try_with(|last| last.borrow_mut().failure = Some(failure));
 }
 

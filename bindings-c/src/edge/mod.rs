@@ -1,5 +1,5 @@
-//! The edge to C: panics, pointers, text, failures, user data, and the descriptor that wakes an
-//! event loop. It knows nothing of servers and clients.
+//! The C layer: panics, pointers, strings, failures, user data, and the descriptor that wakes an
+//! event loop. It doesn't depend on servers and clients.
 
 pub(crate) mod alarm;
 pub(crate) mod failure;
@@ -10,7 +10,7 @@ pub(crate) mod sigpipe;
 pub(crate) mod text;
 pub(crate) mod user_data;
 
-/// The names that nearly every exported function needs.
+/// The names that almost every exported function needs.
 pub(crate) mod prelude {
     pub(crate) use super::failure::{Failure, trunkline_error, trunkline_result};
     pub(crate) use super::ffi::{

@@ -2,16 +2,15 @@
 
 use crate::edge::failure::Failure;
 
-/// An options object. `wrong` is the first value that was invalid; a setter that fails leaves the
-/// rest as it is.
+/// An options object. `wrong` is the first invalid value; a setter that fails changes nothing else.
 pub(crate) trait OptionsHandle {
     fn wrong(&self) -> &Option<Failure>;
 
     fn wrong_mut(&mut self) -> &mut Option<Failure>;
 }
 
-/// Changes an options object. The first change that fails is kept in it, for whatever uses the
-/// options.
+/// Changes an options object. The first failure is kept in it, and reported when the options are
+/// used.
 macro_rules! set {
     ($options:ident, $change:expr) => {
         $crate::edge::ffi::guard_result(|| {
@@ -26,7 +25,7 @@ macro_rules! set {
     };
 }
 
-/// An options argument that may be NULL; fails if something that was set is wrong.
+/// An options argument that may be NULL; fails if an invalid value was set.
 macro_rules! settled {
     ($options:ident) => {
         match $crate::edge::ffi::optional!($options) {
@@ -48,7 +47,7 @@ pub(crate) fn change<T: OptionsHandle>(
     })
 }
 
-/// Options that are used: if something was set wrong, that is the caller's failure.
+/// Returns options for use; fails if an invalid value was set.
 pub(crate) fn checked<T: OptionsHandle>(options: &T) -> Result<&T, Failure> {
     options.wrong().as_ref().map_or(Ok(options), |failure| Err(failure.clone().in_the("options")))
 }

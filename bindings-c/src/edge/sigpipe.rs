@@ -1,8 +1,8 @@
-//! Keeps a peer that goes away from ending the process, as Rust, Python and Node programs do.
+//! Keeps a disconnecting peer from ending the process, as Rust, Python and Node.js do.
 
 use std::sync::Once;
 
-/// Ignores SIGPIPE, once, unless the program has decided otherwise.
+/// Ignores SIGPIPE, once, unless the program has set its own action.
 pub(crate) fn ignore() {
     static ONCE: Once = Once::new();
     ONCE.call_once(ignore_if_default);

@@ -1,12 +1,12 @@
-//! Text at the edge: borrowed (`trunkline_str`) and owned (`trunkline_text`).
+//! Strings: borrowed (`trunkline_str`) and owned (`trunkline_text`).
 
 use std::ffi::c_char;
 
 use crate::edge::failure::Failure;
 
-/// UTF-8 text by pointer and length, never owned by this struct. Text that you pass needs no final
-/// NUL byte and is only read during the call. Text from the library is followed by a NUL byte that
-/// `len` does not count (slices of your own text excepted).
+/// A borrowed UTF-8 string: a pointer and a length. A string that you pass needs no final NUL byte,
+/// and is only read during the call. A string from the library is followed by a NUL byte that `len`
+/// does not count (except for slices of your own strings).
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct trunkline_str {
@@ -16,7 +16,7 @@ pub struct trunkline_str {
     pub len: usize,
 }
 
-/// Text that the library made for you. Freed with `trunkline_text_free`.
+/// A string that the library created for you. Free it with `trunkline_text_free`.
 pub struct trunkline_text(pub(crate) Text);
 
 impl trunkline_str {
@@ -49,13 +49,13 @@ impl trunkline_str {
         Self { data: c"".as_ptr(), len: 0 }
     }
 
-    /// A slice of text that the caller of the library already has.
+    /// A slice of a string that the caller already has.
     pub(crate) fn slice(text: &str) -> Self {
         Self { data: text.as_ptr().cast(), len: text.len() }
     }
 }
 
-/// Owned text with the final NUL byte that is promised to C.
+/// An owned string with the final NUL byte that the header promises.
 #[derive(Debug, Clone)]
 pub(crate) struct Text(Vec<u8>);
 
@@ -77,7 +77,7 @@ impl Text {
         text.map_err(|reason| Failure::internal(reason.to_string()))
     }
 
-    /// Lends the text; valid as long as `self` is alive and not moved out.
+    /// Lends the string; valid while `self` is alive and not moved out.
     pub(crate) fn lend(&self) -> trunkline_str {
         trunkline_str { data: self.0.as_ptr().cast(), len: self.0.len() - 1 }
     }

@@ -1,4 +1,4 @@
-//! Functions of the host and the data that goes with them.
+//! Functions of the host, and their data.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::edge::failure::Failure;
 
-/// Frees `user_data`. Fires exactly once, when nothing can use the data any more; also if the
-/// function that received it failed. It may run on any thread.
+/// Frees `user_data`. Runs exactly once, when nothing can use the data anymore, or if the function
+/// that received it failed. May run on any thread.
 pub type trunkline_destructor = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
 
 thread_local! {
@@ -15,11 +15,11 @@ thread_local! {
     static DESTRUCTORS_RUN: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The host's data, freed once, when the last owner lets go.
+/// The host's data, freed once, when the last owner releases it.
 pub(crate) struct UserData {
     pointer: *mut c_void,
     destructor: trunkline_destructor,
-    /// The owner, where several functions have the same data.
+    /// The owner, if several functions share the data.
     _owner: Option<Arc<UserData>>,
 }
 
@@ -30,17 +30,17 @@ unsafe impl Send for UserData {}
 unsafe impl Sync for UserData {}
 
 impl UserData {
-    /// Takes the data over at once, so that the destructor fires whatever happens afterwards.
+    /// Takes ownership at once, so that the destructor runs whatever happens afterwards.
     pub(crate) fn new(pointer: *mut c_void, destructor: trunkline_destructor) -> Self {
         Self { pointer, destructor, _owner: None }
     }
 
-    /// The same data for one of several functions: freed when the last of them lets go.
+    /// The same data for one of several functions, freed when the last of them releases it.
     pub(crate) fn share(self: &Arc<Self>) -> Self {
         Self { pointer: self.pointer, destructor: None, _owner: Some(self.clone()) }
     }
 
-    /// Returns whether the host hears when nothing can use the data any more.
+    /// Returns whether the host is notified when nothing can use the data anymore.
     pub(crate) fn has_destructor(&self) -> bool {
         self.destructor.is_some()
     }
@@ -49,7 +49,7 @@ impl UserData {
         self.pointer
     }
 
-    /// The number of destructors that have run on this thread. It only grows.
+    /// The number of destructors that have run on this thread. It only increases.
     pub(crate) fn destructors_run() -> u64 {
         DESTRUCTORS_RUN.get()
     }
@@ -66,19 +66,19 @@ impl Drop for UserData {
     }
 }
 
-/// A function of the host with its data.
+/// A function of the host, and its data.
 pub(crate) struct Callback<F> {
     pub(crate) function: F,
     pub(crate) data: UserData,
 }
 
 impl<F> Callback<F> {
-    /// `None` if the host gave no function (the data is freed then).
+    /// `None` if the host passed no function; the data is then freed.
     pub(crate) fn new(function: Option<F>, data: UserData) -> Option<Self> {
         function.map(|function| Self { function, data })
     }
 
-    /// A callback that must be there.
+    /// A required callback.
     pub(crate) fn required(function: Option<F>, data: UserData) -> Result<Self, Failure> {
         Self::new(function, data).ok_or_else(|| Failure::null("callback"))
     }

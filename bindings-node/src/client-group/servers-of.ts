@@ -1,6 +1,6 @@
 // The target of a connection to many servers.
 
-/** The servers that a group is opened with. */
+/** The servers of a group. */
 export class ServersOf {
   readonly servers: unknown;
 

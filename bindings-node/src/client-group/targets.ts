@@ -1,11 +1,11 @@
-// The servers that a group is opened with.
+// The servers of a group.
 import type { ConnectedClient } from "../client.js";
 import type { ChildProcess, RemoteServer } from "../connection.js";
 
 /**
  * A server of a group: a URL, a program (an array with its arguments), an entry of `mcpServers`, or
- * a connected client. The group shares the client, which keeps its own handlers and options and is
- * not closed with it.
+ * a connected client. The group shares the client's connection; the client keeps its own handlers
+ * and options, and stays open when the group closes.
  */
 export type ServerTarget = string | URL | readonly string[] | ChildProcess | RemoteServer | ConnectedClient;
 

@@ -1,10 +1,13 @@
-// Completion of prompt arguments and of resource template variables.
+// Completion of prompt arguments and resource template variables.
 import type { Context } from "../context.js";
 import type { Completion, CompletionReference } from "../generated/model.js";
 import { valueOf } from "../returns.js";
 import { checkHandler, type Callable, type Feature } from "./feature.js";
 
-/** Suggests values for an incomplete one. `arguments` are the other arguments that are known. */
+/**
+ * Suggests completions for a partial value. `arguments` contains the other arguments that are
+ * known.
+ */
 export type CompletionHandler = (
   value: string,
   known: { arguments: Record<string, string> },
@@ -16,10 +19,10 @@ interface Body {
   context?: { arguments?: Record<string, string> };
 }
 
-/** Completions beside the arguments or variables that they complete. */
+/** Completion functions, by the argument or variable that they complete. */
 export type Completions<Names extends string = string> = Readonly<Partial<Record<Names, CompletionHandler | undefined>>>;
 
-/** The functions that suggest values in a definition, by their arguments. */
+/** Returns the completion functions of a definition, by argument. */
 export function completersOf(complete: Completions = {}): Map<string, Callable> {
   const given = Object.entries(complete).filter((entry): entry is [string, CompletionHandler] => entry[1] !== undefined);
   return new Map(given.map(([argument, handler]) => [argument, callableOf(argument, handler)]));

@@ -5,23 +5,24 @@ import { valueOf, type Answer } from "../returns.js";
 import type { Owner } from "../scope.js";
 import { milliseconds } from "../times.js";
 
-/** The handler of a feature, as its calls need it. Both steps may be asynchronous. */
+/** The handler of a feature, as its calls use it. Both steps may be asynchronous. */
 export interface Callable {
   /** Calls the handler with the body of a call. */
   run(body: never, context: Context): unknown;
-  /** Maps the return value of the handler to an answer. */
+  /** Converts the handler's return value to an answer. */
   answer(returned: unknown): Answer | Promise<Answer>;
-  /** Judges arguments that the core has refused: true if a schema library accepts them. */
+  /** Checks arguments that the core rejected: true if a schema library accepts them. */
   explain?(args: object): Promise<boolean>;
   /** The feature and the place of its registration, for errors. */
   where?: string | undefined;
-  /** The server of the feature; the handlers of a client have none. */
+  /** The server of the feature; undefined for a client's handlers. */
   owner?: Owner | undefined;
 }
 
 /**
- * Called with what a handler threw, after it was logged, where the caller is given a generic text:
- * not with a ToolError or ProtocolError, which are answers. An error that it throws is logged.
+ * Called with an error that a handler threw, after it was logged, if the caller only gets a generic
+ * message: not for a ToolError or ProtocolError, which are replies. An error that the hook throws
+ * is logged.
  */
 export type ErrorHook = (error: unknown, context: Context) => void;
 
@@ -30,11 +31,11 @@ export interface Feature {
   kind: "tool" | "resource" | "resourceTemplate" | "prompt" | "skill" | "directory" | "completion" | "completer" | "provider" | "middleware" | "requestHandler" | "mount" | "proxy" | "visibility" | "verifier";
   /** The name in errors. Default: the kind. */
   name?: string | undefined;
-  /** The rest of the message of `register`. */
+  /** The rest of the `register` message. */
   description: object;
   /** Absent for a skill or a directory, whose files the core serves. */
   callable?: Callable | undefined;
-  /** Decides who sees and calls the feature. */
+  /** Decides which callers see and may call the feature. */
   visible?: Callable | undefined;
   /** Suggest values for its arguments. */
   completers?: ReadonlyMap<string, Callable> | undefined;
@@ -59,7 +60,9 @@ export interface AccessOptions {
 /** The options of features that are functions, or have functions as members. */
 export const featureHooks: readonly (keyof AccessOptions | "complete")[] = ["visible", "complete"];
 
-/** The members of a registration, and its hook, that say who may use a feature and for how long. */
+/**
+ * Returns the options about access and time limits, for the registration, and the visibility hook.
+ */
 export function accessOf({ scopes, timeout, visible }: AccessOptions): { beside: object; visible?: Callable | undefined } {
   const beside = { scopes, timeoutMs: milliseconds(timeout, "timeout") };
   if (visible === undefined) return { beside };
@@ -69,32 +72,33 @@ export function accessOf({ scopes, timeout, visible }: AccessOptions): { beside:
 
 /** A registered feature. */
 export interface Registration {
-  /** Removes the feature and notifies connected clients. A second call has no effect. */
+  /** Removes the feature and notifies connected clients. Calling it again has no effect. */
   remove(): void;
 }
 
 /**
- * A registered tool, resource, resource template or prompt. Connected clients are notified of its
+ * A registered tool, resource, resource template or prompt. Connected clients are notified of
  * changes; running calls are unaffected.
  */
 export interface ChangeableRegistration<C> extends Registration {
   /**
-   * Changes the definition, its name or URI, or the handler. Members that are not given stay;
+   * Changes the definition, the name or URI, or the handler. Omitted members keep their values;
    * `undefined` removes one.
    *
-   * @throws {@link InvalidArgumentError} if the changed definition is invalid: nothing changes.
+   * @throws {@link InvalidArgumentError} if the changed definition is invalid. Nothing changes
+   *   then.
    */
   update(changes: Changes<C>): void;
   /** Shows the feature again. */
   enable(): void;
-  /** Hides the feature: no list has it, and calls of it find nothing. */
+  /** Hides the feature: it is not listed, and calls of it fail as if it did not exist. */
   disable(): void;
 }
 
-/** Changes of a registered feature. */
+/** Changes to a registered feature. */
 export type Changes<C> = { [K in keyof C]?: C[K] | undefined } & { handler?: (...args: never[]) => unknown };
 
-/** Rejects a handler that is not a function. `of` names its feature. */
+/** Throws unless the handler is a function. `of` names its feature. */
 export function checkHandler(handler: unknown, of: string): void {
   checkFunction(handler, `the handler of ${of}`);
 }

@@ -6,19 +6,19 @@ import { checkHandler, type Feature } from "./feature.js";
 
 /** A request on its way to a handler. */
 export interface MiddlewareRequest {
-  /** The method of the specification, such as `tools/call`. */
+  /** The protocol method, such as `tools/call`. */
   readonly method: string;
-  /** Its parameters; empty if it has none. */
+  /** The parameters; empty if there are none. */
   readonly params: JsonObject;
 }
 
 /**
- * Runs the rest of the request, with other params if given, in the asynchronous context of its
- * caller. Rejected with what the handler threw.
+ * Runs the rest of the request, with other params if given, in the caller's asynchronous context.
+ * Rejects with the error that the handler threw.
  */
 export type Next = (params?: JsonObject) => Promise<JsonObject>;
 
-/** Wraps requests. It returns the result of `next`, changed or not, or a result of its own. */
+/** Wraps requests. Returns the result of `next`, changed or not, or a result of its own. */
 export type Middleware = (request: MiddlewareRequest, next: Next, context: Context) => JsonObject | Promise<JsonObject>;
 
 export function middlewareFeature(methods: string | readonly string[] | undefined, middleware: Middleware): Feature {

@@ -1,11 +1,11 @@
-// Other servers as parts of a server.
+// Servers mounted in another server.
 import { invalid } from "../errors.js";
 import { checkNames } from "../option-names.js";
 import type { Feature } from "./feature.js";
 
-/** A connected client, a `Client` or a `ClientGroup`. */
+/** A connected client: a `Client` or a `ClientGroup`. */
 export interface ProxiedClient {
-  /** The protocol revision that is spoken. */
+  /** The negotiated protocol revision. */
   readonly revision: string;
   /** Closes the connection. */
   close(): Promise<void>;
@@ -25,7 +25,7 @@ export interface ProxyOptions {
   maxConnections?: number | undefined;
 }
 
-/** A server of this process, by its handle. */
+/** A server in this process, by its handle. */
 export function mountFeature(prefix: string, mounted: number): Feature {
   return { kind: "mount", description: { prefix, mounted } };
 }

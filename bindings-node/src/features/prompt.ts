@@ -23,20 +23,20 @@ export interface PromptOptions<A extends StandardSchemaV1 | undefined = undefine
   complete?: Completions<ArgumentNames<A>> | undefined;
 }
 
-/** The names of a prompt's arguments, where its schema tells them. */
+/** The names of a prompt's arguments, if its schema declares them. */
 type ArgumentNames<A> = A extends StandardSchemaV1 ? (keyof StandardSchemaV1.InferOutput<A> extends never ? string : keyof StandardSchemaV1.InferOutput<A> & string) : string;
 
 /** The type of a prompt's arguments. */
 export type PromptArguments<A> = A extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<A> : Record<string, string>;
 
 /**
- * Fills in a prompt. A string is a message of the user; `user(...)` and `assistant(...)` make
- * messages, and content blocks alone are the user's. An array holds several.
- * `{ messages: [...] }` is the whole result.
+ * Fills in a prompt. A string or a content block becomes a user message; `user(...)` and
+ * `assistant(...)` create messages; an array contains several of these. `{ messages: [...] }` is
+ * the complete result.
  */
 export type PromptHandler<A = undefined> = (args: PromptArguments<A>, context: Context) => unknown;
 
-/** Messages, and values that become messages of the user, in `messages`. */
+/** Messages, and values that become user messages, in `messages`. */
 export const promptParts: Parts = {
   part: (value) => (typeof value === "string" || isMessage(value) || isContentBlock(value) ? value : undefined),
   member: "messages",

@@ -18,20 +18,20 @@ interface Params {
   prompts: { name: string; arguments?: Record<string, string>; _meta?: JsonObject };
 }
 
-/** A page of a provider: the items, with a cursor unless it is the last page. */
+/** A page of a provider: its items, and a cursor unless it is the last page. */
 export type Page<T> = readonly T[] | { items: readonly T[]; nextCursor?: string | undefined };
 
 /**
- * Lists and serves features that are not registered, such as rows of a database. Only registered
- * tools have schemas and scopes that are checked before their handler runs: `get` judges both.
+ * Lists and serves features that are not registered, such as rows of a database. Unlike for
+ * registered tools, schemas and scopes are not checked before `get` runs: it must check both.
  */
 export interface Provider<C extends Category = Category> {
-  /** Lists a page: the first without a cursor. The cursors are this provider's own. */
+  /** Lists a page; `cursor` is undefined for the first page. The provider defines its cursors. */
   list(cursor: string | undefined, context: Context): Page<ListItems[C]> | Promise<Page<ListItems[C]>>;
   /**
-   * Calls the tool, reads the resource (also of a provided template, through the provider of
-   * `resources`) or fills in the prompt, and returns a value as a handler does. `undefined` and
-   * `null`: it does not exist.
+   * Calls the tool, reads the resource (including those of a listed template, through the provider
+   * of `resources`) or fills in the prompt, and returns a value as a handler does. Return
+   * `undefined` or `null` if there is no such feature.
    */
   get?(params: Params[C], context: Context): unknown;
 }
@@ -49,7 +49,7 @@ export function providerFeature<C extends Category>(category: C, provider: Provi
   const { list, get } = Object(provider) as Record<"list" | "get", unknown>;
   if (typeof list !== "function") throw invalid("a provider needs the function list");
   if (get !== undefined) checkFunction(get, "the get of a provider");
-  // One that is of no class has no members of its own beside these.
+  // A plain object must not have other members.
   if (Object.getPrototypeOf(provider) === Object.prototype) checkNames(provider, ["list", "get"]);
   const listed = (page: Page<unknown>): Listed => new Listed(page);
   return {

@@ -1,4 +1,4 @@
-// Handlers of requests beyond the protocol: methods of extensions and vendors.
+// Handlers of requests outside the protocol: methods of extensions and vendors.
 import type { Context } from "../context.js";
 import type { JsonObject } from "../generated/model.js";
 import { checkNames } from "../option-names.js";
@@ -20,9 +20,9 @@ export interface RequestHandlerOptions<P extends Schema | undefined = undefined>
 export type RequestParams<P> = P extends undefined ? JsonObject : Arguments<P>;
 
 /**
- * Handles a request beyond the protocol. It returns the result, an object, or nothing for an empty
- * one. A {@link ToolError} is a JSON-RPC error with its text, a {@link ProtocolError} one with its
- * code. Any other error is logged, and the client gets a generic text.
+ * Handles a request outside the protocol. Returns the result, an object, or nothing for an empty
+ * result. A {@link ToolError} becomes a JSON-RPC error with its message, a {@link ProtocolError}
+ * one with its code. Any other error is logged, and the client gets a generic message.
  */
 export type RequestHandler<P = undefined> = (params: RequestParams<P>, context: Context) => object | null | undefined | Promise<object | null | undefined>;
 
@@ -32,7 +32,7 @@ export function requestHandlerFeature(method: string, config: RequestHandlerOpti
   const quoted = JSON.stringify(method);
   checkHandler(handler, `the method ${quoted}`);
   const params = paramsSchema === undefined ? undefined : convert(paramsSchema, "input", `the paramsSchema of ${quoted}`);
-  // No list shows the schema, so a library alone judges, which may convert first (`z.coerce`).
+  // No list shows the schema, so only the library validates, and it may convert first (`z.coerce`).
   const checkedByCore = params?.validate ? undefined : params?.json;
   return {
     kind: "requestHandler",

@@ -24,20 +24,23 @@ export interface ResourceOptions extends Omit<Resource, "uri" | "name">, AccessO
   complete?: Completions | undefined;
 }
 
-/** Contents of a resource. `uri` and `mimeType` default to its own; a blob is bytes or base64. */
+/**
+ * The contents of a resource. `uri` and `mimeType` default to those of the resource; a blob is
+ * bytes or a base64 string.
+ */
 export type GivenContents = { uri?: string | undefined; mimeType?: string | undefined; _meta?: JsonObject | undefined } & (
   | { text: string; blob?: undefined }
   | { blob: string | Uint8Array; text?: undefined }
 );
 
 /**
- * Returns the contents of a resource. A string is text (`text/plain` without a `mimeType`), bytes
- * are a blob; {@link GivenContents} or an array of them say more. `{ contents: [...] }` is the
- * whole result; any other value is JSON. The handler of a template also gets the variables of the
- * URI.
+ * Returns the contents of a resource. A string becomes text (`text/plain` without a `mimeType`),
+ * bytes become a blob; use {@link GivenContents} or an array of them for more control. `{ contents:
+ * [...] }` is the complete result. Any other value is encoded as JSON. The handler of a template
+ * also gets the variables of the URI.
  */
 export type ResourceHandler<U extends string = string> = string extends U
-  ? // Only the program knows if the URI has variables, which then come before the context.
+  ? // Only the program knows whether the URI has variables, which come before the context.
     // eslint-disable-next-line @typescript-eslint/no-explicit-any -- they are either
     (uri: string, ...rest: any[]) => unknown
   : U extends `${string}{${string}`
@@ -80,7 +83,9 @@ export function resourceFeature(name: string, uri: string, config: ResourceOptio
 
 const members = new Set(["uri", "mimeType", "text", "blob", "_meta"]);
 
-/** The contents that a value stands for: bytes, or an object with members of contents only. */
+/**
+ * Returns the contents that a value represents: bytes, or an object with only members of contents.
+ */
 function contentsOf(value: unknown): unknown {
   if (value instanceof Uint8Array) return { blob: base64(value) };
   if (typeof value !== "object" || value === null || !Object.keys(value).every((key) => members.has(key))) return undefined;

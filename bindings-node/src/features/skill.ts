@@ -1,4 +1,4 @@
-// Agent skills, and folders of files.
+// Agent skills, and directories of files.
 import { fileURLToPath } from "node:url";
 
 import { base64 } from "../content.js";
@@ -8,7 +8,7 @@ import { checkNames } from "../option-names.js";
 import { milliseconds } from "../times.js";
 import type { Feature } from "./feature.js";
 
-/** A skill's folder, or its files by path, such as `references/factors.md`. A string is text. */
+/** A skill's directory, or its files by path, such as `references/factors.md`. A string is text. */
 export type SkillFiles = string | URL | Readonly<Record<string, string | Uint8Array>>;
 
 /** Options of a skill. */

@@ -39,13 +39,17 @@ export interface ToolOptions<I extends Schema | undefined = undefined, O extends
 }
 
 /**
- * Handles calls of a tool. Its return value becomes the result: a string is text; content blocks,
- * and strings among them, are the content; an object, number, boolean or array is JSON, as are a
- * Map and a Set; `undefined` and null leave it empty; `{ content: [...] }` with content blocks, and
- * only members of a result, is the whole result; an {@link InputRequired}
- * requests input of the client first. A {@link ToolError} is a failure that the caller sees, a
- * {@link ProtocolError} a JSON-RPC error. Any other error is logged, and the caller gets a generic
- * text.
+ * Handles calls of a tool. The return value becomes the result:
+ *
+ * - A string becomes text.
+ * - Content blocks, and strings among them, become the content.
+ * - An object, number, boolean, array, Map or Set becomes JSON.
+ * - `undefined` and `null` leave the result empty.
+ * - `{ content: [...] }` with content blocks, and only members of a result, is the complete result.
+ * - An {@link InputRequired} requests input from the client first.
+ *
+ * A {@link ToolError} is a failure that the caller sees, a {@link ProtocolError} a JSON-RPC error.
+ * Any other error is logged, and the caller gets a generic message.
  */
 export type Handler<I = undefined, O = undefined> = (args: Arguments<I>, context: Context) => Returned<O> | Promise<Returned<O>>;
 
@@ -78,7 +82,7 @@ export function toolFeature(name: string, config: ToolOptions<Schema | undefined
       ...(input?.validate && { explain: explain.bind(undefined, input.validate, input.closed) }),
       run: (args, context) => validated(input?.validate, args, (args) => handler(args, context)),
       answer: (returned) => {
-        // A whole result has its structured content apart.
+        // A complete result has its structured content separately.
         const checked = output?.validate && !wholeOf(returned, toolParts) ? output.validate(returned) : undefined;
         if (isPromise(checked)) return checked.then((checked) => answerOf(outputOf(checked), toolParts, wrapped));
         return answerOf(checked ? outputOf(checked) : returned, toolParts, wrapped);

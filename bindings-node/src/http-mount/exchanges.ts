@@ -1,4 +1,4 @@
-// HTTP exchanges: requests from a web framework, and the responses of the core.
+// HTTP exchanges: requests from a web framework, and the core's responses.
 import { attempt, errorOf } from "../errors.js";
 import type { TrunklineError } from "../generated/errors.js";
 import { EventKind } from "../generated/waist.js";
@@ -6,14 +6,14 @@ import type { NativePort } from "../native/native.js";
 import type { KeepAlive } from "../requests.js";
 import { CallScope, type CallScopes } from "../scope.js";
 
-/** The head of a request. Header names and values have one character for each byte. */
+/** The head of a request. Header names and values have one character per byte. */
 export interface RequestHead {
   method: string;
   /** The path as sent, without the query. */
   path: string;
   query?: string;
   headers: (readonly [name: string, value: string])[];
-  /** The IP address of the peer, if it is known. */
+  /** The IP address of the peer, if known. */
   remoteAddress?: string | undefined;
 }
 
@@ -24,10 +24,10 @@ export interface ResponseHead {
   empty: boolean;
 }
 
-/** A receiver of a response. */
+/** Receives a response. */
 export interface Receiver {
   head(head: ResponseHead): void;
-  /** Further chunks come once these bytes are granted again. */
+  /** More chunks arrive once these bytes are granted again. */
   chunk(bytes: Uint8Array): void;
   /** Ends the response, with an error if it is incomplete. */
   end(error?: TrunklineError): void;
@@ -48,8 +48,9 @@ export class Exchanges {
   }
 
   /**
-   * Passes a request to a mounted listener. `undefined` if it is optional and nothing is served at
-   * its path. The receiver gets the response from the next turn of the event loop on.
+   * Passes a request to a mounted listener. Returns `undefined` if the request is optional and
+   * nothing is served at its path. The receiver gets the response in a later turn of the event
+   * loop.
    */
   start(listener: number, head: RequestHead & { optional?: boolean }, receiver: Receiver): Exchange | undefined {
     const json = JSON.stringify(head);
@@ -75,7 +76,7 @@ export class Exchanges {
   }
 }
 
-/** An exchange. After its end, its methods have no effect. */
+/** An exchange. After it has ended, its methods have no effect. */
 export class Exchange {
   readonly #port: NativePort;
   readonly #ticket: number;
@@ -85,7 +86,7 @@ export class Exchange {
     this.#ticket = ticket;
   }
 
-  /** Sends a piece of the body; false if the rest is not wanted. */
+  /** Sends a part of the body. Returns false if the rest is not wanted. */
   body(bytes: Uint8Array): boolean {
     return attempt(() => this.#port.httpBody(this.#ticket, bytes, false));
   }
@@ -102,7 +103,7 @@ export class Exchange {
     });
   }
 
-  /** Cancels the exchange: the client has disconnected. */
+  /** Cancels the exchange, because the client has disconnected. */
   cancel(): void {
     attempt(() => {
       this.#port.cancel(this.#ticket, "the client has disconnected");

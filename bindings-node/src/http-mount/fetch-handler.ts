@@ -24,7 +24,7 @@ export function fetchHandler(mount: Mount): FetchHandler {
 function headOf({ method, url, headers }: Request): RequestHead {
   const { pathname, search, host } = new URL(url);
   const pairs = [...headers];
-  // Some platforms have the host in the URL only.
+  // On some platforms, only the URL contains the host.
   if (!headers.has("host")) pairs.push(["host", host]);
   return { method, path: pathname, query: search.slice(1), headers: pairs };
 }
@@ -35,11 +35,11 @@ class ResponseBuilder implements Receiver {
   #resolve!: (response: Response) => void;
   #exchange: Exchange | undefined;
   #head: ResponseHead | undefined;
-  /** Chunks that the reader has not pulled yet, bounded by the credit. */
+  /** Chunks that the reader has not yet pulled, bounded by the credit. */
   readonly #chunks: Uint8Array[] = [];
   #ended = false;
   #error: TrunklineError | undefined;
-  /** Resumes the reader that waits for the next chunk or the end. */
+  /** Resumes a reader that waits for the next chunk or the end. */
   #resume: (() => void) | undefined;
   #cleanUp: (() => void) | undefined;
 
@@ -80,12 +80,12 @@ class ResponseBuilder implements Receiver {
     this.#cleanUp?.();
     this.#resume?.();
     if (this.#head || !error) return;
-    // A client that disconnected reads no response, but a framework would report a rejection.
+    // A disconnected client reads no response, but a framework would report a rejection.
     const { text, ...head } = error instanceof CancelledError ? { status: 499, headers: [], text: "" } : unavailable(error);
     this.#resolve(new Response(text, head));
   }
 
-  /** Enqueues a chunk for each pull, and only then grants credit for more. */
+  /** Enqueues one chunk per pull, and only then grants credit for more. */
   #stream(): ReadableStream<Uint8Array> {
     return new ReadableStream<Uint8Array>(
       {

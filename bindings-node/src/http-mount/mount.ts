@@ -18,13 +18,13 @@ export class Mount {
   }
 
   /**
-   * Passes a request to the core. Rejected if the server is closed or an option is invalid. With
-   * `optional`, undefined for a path where nothing is served.
+   * Passes a request to the core. Rejects if the server is closed or an option is invalid. With
+   * `optional`, resolves to undefined for a path where nothing is served.
    */
   async request(head: RequestHead, receiver: Receiver): Promise<Exchange>;
   async request(head: RequestHead & { optional: boolean }, receiver: Receiver): Promise<Exchange | undefined>;
   async request(head: RequestHead & { optional?: boolean }, receiver: Receiver): Promise<Exchange | undefined> {
-    // It serves many requests, and must not keep the context of the first one.
+    // The listener serves many requests, and must not keep the context of the first.
     this.#listener ??= outside(() => this.#opened());
     const { handle } = await this.#listener;
     return port().exchanges.start(handle, head, receiver);
@@ -43,19 +43,19 @@ export class Mount {
     } catch (error) {
       reset();
       if (error instanceof ClosedError) throw error;
-      // The reason is for the operator, not for the sender of the request.
+      // The reason is for the operator, not for the client.
       log([{ level: "error", target: "trunkline", message: `the server was not opened: ${thrownBy(error).message}` }]);
       throw new InternalError("Internal Server Error", { cause: error });
     }
   }
 }
 
-/** True if a truncated response is recognizable by its length. */
+/** Returns whether a truncated response can be recognized by its length. */
 export function hasLength({ headers }: ResponseHead): boolean {
   return headers.some(([name]) => name === "content-length");
 }
 
-/** The response in place of the core's, for a server that is closed or did not open. */
+/** Returns the response of a server that is closed or failed to open. */
 export function unavailable(error: Error): Pick<ResponseHead, "status" | "headers"> & { text: string } {
   const isClosed = error instanceof ClosedError;
   const type: [string, string] = ["content-type", "text/plain; charset=utf-8"];

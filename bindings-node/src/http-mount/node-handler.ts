@@ -1,4 +1,4 @@
-// A server as a handler for node:http and frameworks on top of it, such as Express.
+// A server as a handler for node:http and frameworks based on it, such as Express.
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { invalid, thrownBy } from "../errors.js";
@@ -7,7 +7,9 @@ import { stringify } from "../json.js";
 import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.js";
 import { hasLength, unavailable, type Mount } from "./mount.js";
 
-/** Handles a request of `node:http`; as middleware, passes those for other paths to `next`. */
+/**
+ * Handles a request of `node:http`. As middleware, it passes requests for other paths to `next`.
+ */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void;
 
 export function nodeHandler(mount: Mount): NodeHandler {
@@ -15,7 +17,7 @@ export function nodeHandler(mount: Mount): NodeHandler {
     const head = headOf(request);
     const writer = new ResponseWriter(response);
     const failed = (error: unknown): void => {
-      // A closed server has no paths any more.
+      // A closed server no longer has any paths.
       if (error instanceof ClosedError && next && mount.path !== undefined && !isAt(mount.path, head.path)) next();
       else if (error instanceof ClosedError || !next) writer.fail(error instanceof TrunklineError ? error : thrownBy(error));
       else next(error);
@@ -93,7 +95,7 @@ class ResponseWriter implements Receiver {
     if (this.#ended || response.headersSent) return;
     this.#head = head;
     this.#setHead(head);
-    // The client waits for the head of a stream that may be silent for long.
+    // The client waits for the head of a stream that may stay silent for a long time.
     if (!hasLength(head)) response.flushHeaders();
   }
 
@@ -128,7 +130,7 @@ class ResponseWriter implements Receiver {
     this.#ended = true;
     const response = this.#response;
     if (error instanceof CancelledError || (error && this.#head && hasLength(this.#head))) {
-      // The client must see that the response is truncated.
+      // Lets the client detect that the response is truncated.
       response.destroy();
     } else if (error && !this.#head) this.fail(error);
     else response.end();
@@ -144,7 +146,7 @@ class ResponseWriter implements Receiver {
   }
 }
 
-/** Passes the body of a request to the core. A body that is parsed already is written again. */
+/** Passes the body of a request to the core. A body that was already parsed is serialized again. */
 function feed(exchange: Exchange, request: IncomingMessage, gone: () => void): void {
   const { body } = request as { body?: unknown };
   if (request.readableDidRead) {
@@ -154,7 +156,7 @@ function feed(exchange: Exchange, request: IncomingMessage, gone: () => void): v
   }
   let wanted = true;
   request.on("data", (chunk: Uint8Array) => {
-    // Unwanted data is still read: a client may read the response only after its last byte.
+    // Unwanted data is still read: some clients read the response only after sending the last byte.
     wanted &&= exchange.body(chunk);
   });
   request.on("end", () => {

@@ -6,8 +6,8 @@ import { version } from "../generated/waist.js";
 import { home, library, place } from "./place.js";
 
 /**
- * The waist, as docs/bridge.md describes it. Bodies are JSON texts. Errors have the kind as `code`
- * and the error object as JSON in `message`.
+ * The native interface that docs/bridge.md describes. Bodies are JSON strings. Errors have the kind
+ * as `code`, and the error object as JSON in `message`.
  */
 export interface NativePort {
   register(kind: string, json: string): number;
@@ -26,8 +26,8 @@ export interface NativePort {
   httpBody(exchange: number, bytes: Uint8Array, end: boolean): boolean;
   httpCredit(exchange: number, bytes: number): void;
   /**
-   * Kind, ticket, handle, ok, name, body and cause of each event in turn. A response chunk is
-   * bytes.
+   * Returns the kind, ticket, handle, ok, name, body and cause of each event in turn. A response
+   * chunk is bytes.
    */
   drain(lane: "queue" | "pool", max: number, waitMs: number): (number | boolean | string | Uint8Array)[];
   wait(ticket: number, waitMs: number): [ok: boolean, body: string] | null;
@@ -36,8 +36,8 @@ export interface NativePort {
   measurements(): string;
   cancelled(ticket: number): boolean;
   /**
-   * Lets the event loop read a pipe that the core hands over; false if it cannot. `onRead` is
-   * called after each read, with false once the core reads again.
+   * Lets the event loop read a pipe that the core hands over; returns false if it cannot. `onRead`
+   * is called after each read, with false once the core reads again.
    */
   watch(handle: number, onRead: (watched: boolean) => void): boolean;
   ref(): void;
@@ -47,7 +47,7 @@ export interface NativePort {
 interface Native {
   Port: new (bell: () => void) => NativePort;
   VERSION: string;
-  /** Writes to standard error, without waiting for a reader that there may not be. */
+  /** Writes to standard error without blocking if nothing reads it. */
   writeStderr(text: string): void;
 }
 
@@ -56,7 +56,10 @@ const platforms = ["darwin-arm64", "darwin-x64", "linux-arm64-gnu", "linux-arm64
 
 let loaded: Native | undefined;
 
-/** The native library of this platform. Without it, the error names the package to install. */
+/**
+ * Returns the native library of this platform. If it is missing, the error names the package to
+ * install.
+ */
 export function native(): Native {
   return (loaded ??= load());
 }
@@ -64,7 +67,7 @@ export function native(): Native {
 function load(): Native {
   const named = process.env["TRUNKLINE_NATIVE"];
   if (named !== undefined && named !== "") return open(named, "named by TRUNKLINE_NATIVE");
-  // In a checkout of the source, `cargo xtask build` copies the library to this file.
+  // In a source checkout, `cargo xtask build` copies the library to this file.
   const built = home && join(home, "../trunkline.node");
   if (built !== undefined && existsSync(built)) return open(built, "built from source");
   const platform = platformName();
@@ -107,30 +110,39 @@ function open(file: string, what: string): Native {
   return checked(module.exports, name);
 }
 
-/** A library of another version has other functions, which would fail in odd ways later. */
+/**
+ * Checks the version: a library of another version has other functions, which would fail in odd
+ * ways later.
+ */
 function checked(library: unknown, name: string): Native {
   const found = (library as Partial<Native>).VERSION ?? "another version";
   if (found === version) return library as Native;
   throw new Error(`trunkline ${version} needs its native library in the same version, but ${name} is ${found}: reinstall both, as in npm install trunkline@${version}`);
 }
 
-/** Such as `linux-x64-gnu`, `linux-arm64-musl`, `darwin-arm64`, `win32-x64-msvc`. */
+/**
+ * Returns the platform name, such as `linux-x64-gnu`, `linux-arm64-musl`, `darwin-arm64`,
+ * `win32-x64-msvc`.
+ */
 function platformName(): string {
   const base = `${process.platform}-${process.arch}`;
   if (process.platform === "win32") return `${base}-msvc`;
   return process.platform === "linux" ? `${base}-${isMusl() ? "musl" : "gnu"}` : base;
 }
 
-/** `ldd` is a script of glibc, or of musl the library itself; small images lack it. */
+/**
+ * Returns whether libc is musl. `ldd` is a script of glibc, or the musl library itself; small
+ * images lack it.
+ */
 function isMusl(): boolean {
-  // Deno asks the user for the report that Node gives; it is built for glibc only.
+  // Deno asks the user for permission to get Node's report; it is only built for glibc.
   if (process.versions["deno"] !== undefined) return false;
   try {
     const ldd = readFileSync("/usr/bin/ldd", "latin1");
     if (ldd.includes("musl")) return true;
     if (ldd.includes("GNU C Library")) return false;
   } catch {
-    // The report says it, too.
+    // The report also contains it.
   }
   const { report } = process;
   // Otherwise the report resolves the host names of open sockets.

@@ -1,7 +1,7 @@
-// The same as place.ts for bundles of ES modules, which have no `require` of their own. Bundlers
-// leave the library where it is: it is found when the bundle runs.
+// Replaces place.ts in bundles of ES modules, which have no `require`. Bundlers leave the library
+// where it is; it is located when the bundle runs.
 import { existsSync } from "node:fs";
-// Webpack replaces calls of a `createRequire` that is imported by its name.
+// Webpack replaces calls of a `createRequire` that is imported by name.
 import modules from "node:module";
 import { fileURLToPath } from "node:url";
 
@@ -23,10 +23,10 @@ export function library(platform: string): unknown {
 
 function bundle(): string {
   try {
-    // There is one in bundles of CommonJS, where `import.meta` is empty.
+    // In CommonJS bundles it exists, and `import.meta` is empty.
     return __filename;
   } catch {
-    // Webpack writes the place of this module at the time of the build.
+    // Webpack inserts the location of this module at build time.
     const file = fileURLToPath(import.meta.url);
     return existsSync(file) ? file : (process.argv[1] ?? file);
   }

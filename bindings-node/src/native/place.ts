@@ -1,17 +1,17 @@
-// The place of this code, and of the libraries of the platforms beside it. The bundles that
-// bundlers make of ES modules have place.mts instead.
+// Locates this code and the platform libraries next to it. Bundles of ES modules use place.mts
+// instead.
 import { basename, dirname } from "node:path";
 
 /** The file of this code, or of the bundle that contains it. */
 export const place = file();
 
-/** The folder with all code of this package; undefined in a bundle, which has the program too. */
+/** The directory of this package's code; undefined in a bundle, which also contains the program. */
 export const home = basename(place) === "place.js" ? dirname(dirname(place)) : undefined;
 
 /**
- * The library in the package of a platform; undefined if there is none. Each name is literal, so
- * that tracers of deployments and bundlers find the library, and inside of `try`, so that Bun
- * leaves out those of other platforms.
+ * Returns the library in a platform's package; undefined if it is not installed. Each name is a
+ * literal, so that bundlers and deployment tracers find the library, and inside a `try`, so that
+ * Bun leaves out those of other platforms.
  */
 export function library(platform: string): unknown {
   /* eslint-disable @typescript-eslint/no-require-imports -- an import would load the libraries of all platforms */
@@ -47,7 +47,7 @@ function file(): string {
   try {
     return __filename;
   } catch {
-    // Ncc makes ES modules of this code and leaves the name, which they do not have.
+    // Ncc converts this code to ES modules but keeps the name, which they don't have.
     return process.argv[1] ?? "";
   }
 }

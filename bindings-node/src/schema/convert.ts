@@ -1,4 +1,4 @@
-// Conversion of schemas: a JSON Schema as it is, or a Standard Schema that can write one.
+// Converts schemas: a JSON Schema is used unchanged, a Standard Schema must be able to produce one.
 import modules from "node:module";
 import { join } from "node:path";
 
@@ -29,7 +29,7 @@ export type Validate = StandardSchemaV1.Props["validate"];
 export interface Converted {
   json: JsonObject;
   validate?: Validate;
-  /** The properties of an object that was closed here. */
+  /** The properties of an object schema that was closed here. */
   closed?: JsonObject;
 }
 
@@ -44,13 +44,13 @@ export function convert(schema: unknown, side: "input" | "output", where: string
   return { json: schema };
 }
 
-/** Keywords beside `properties` that say which further members an object may have. */
+/** Keywords besides `properties` that allow other members of an object. */
 const aboutMembers = ["additionalProperties", "unevaluatedProperties", "patternProperties", "$ref", "allOf", "anyOf", "oneOf", "if"];
 
 /**
- * Converts the schema of arguments. An object schema of a library that says nothing of further
- * members is closed: the library would drop them without a word, as a misspelt one. A JSON Schema
- * is its author's.
+ * Converts the schema of arguments. A library's object schema that doesn't mention other members is
+ * closed, because the library would silently drop them, for example if they are misspelt. A JSON
+ * Schema is left as its author wrote it.
  */
 export function convertArguments(schema: unknown, where: string): Converted {
   const { json, validate } = convert(schema, "input", where);
@@ -59,28 +59,36 @@ export function convertArguments(schema: unknown, where: string): Converted {
   return isClosed ? { json: { ...json, additionalProperties: false }, validate, closed: json["properties"] as JsonObject } : { json, validate };
 }
 
-/** True for a `looseObject` of valibot, whose JSON Schema is that of an `object`. */
+/**
+ * Returns whether the schema is a valibot `looseObject`, whose JSON Schema is that of an `object`.
+ */
 function mayBeLoose(schema: StandardSchemaV1): boolean {
   return schema["~standard"].vendor === "valibot" && (schema as { type?: unknown }).type !== "object";
 }
 
-/** True for an output schema of values other than objects, which has to be wrapped. */
+/** Returns whether an output schema describes values other than objects, which must be wrapped. */
 export function needsWrap(json: JsonObject): boolean {
   return json["type"] !== "object" && !("properties" in json);
 }
 
-/** The schema of `{"result": value}`, from the schema of `value`. References keep their targets. */
+/**
+ * Returns the schema of `{"result": value}` for the schema of `value`. References keep their
+ * targets.
+ */
 export function wrap(json: JsonObject): JsonObject {
   const { $schema, ...rest } = json;
-  // References inside a schema with an $id are relative to it, wherever it stands.
+  // References inside a schema with an $id are relative to it, wherever the schema is.
   const inner = "$id" in json ? rest : (relocate(rest) as JsonObject);
   return { ...($schema === undefined ? {} : { $schema }), type: "object", properties: { result: inner }, required: ["result"] };
 }
 
-/** Issues that are reported at once. */
+/** Maximum number of issues reported at once. */
 const mostIssues = 3;
 
-/** An issue of a validation, as a JSON pointer and a message, which names the places of several. */
+/**
+ * Returns the issues of a validation as a JSON pointer and a message. If there are several, the
+ * message contains their paths.
+ */
 export function issueOf(issues: readonly StandardSchemaV1.Issue[]): { path: string; message: string } {
   const [first, ...others] = issues.slice(0, mostIssues).map(({ path = [], message }) => {
     const keys = path.map((segment) => (typeof segment === "object" ? segment.key : segment));
@@ -114,7 +122,10 @@ function isZod3(schema: unknown): boolean {
   return isStandard(schema) && schema["~standard"].vendor === "zod" && !("_zod" in schema);
 }
 
-/** The function that writes a schema as JSON Schema, or an error that names the remedy. */
+/**
+ * Returns a function that converts a schema to JSON Schema, or throws an error that says what to
+ * do.
+ */
 function converter(schema: StandardSchemaV1, side: "input" | "output", where: string): () => JsonObject {
   const { vendor, jsonSchema } = schema["~standard"];
   const libraryOptions = tolerant[vendor] ?? {};
@@ -142,8 +153,8 @@ function converter(schema: StandardSchemaV1, side: "input" | "output", where: st
 }
 
 /**
- * Options that leave checks in code out of the JSON Schema instead of failing. The library's own
- * validation still makes these checks.
+ * Options that omit custom checks from the JSON Schema instead of failing. The library's own
+ * validation still applies them.
  */
 const tolerant: Partial<Record<string, Record<string, unknown>>> = {
   arktype: { fallback: { predicate: ({ base }: { base: unknown }) => base } },
@@ -157,7 +168,10 @@ function method(schema: object, name: string): AnyFunction | undefined {
   return typeof found === "function" ? (found.bind(schema) as AnyFunction) : undefined;
 }
 
-/** A function of an optional package, installed beside this one or in the program's own tree. */
+/**
+ * Returns a function of an optional package, installed next to this one or in the program's own
+ * tree.
+ */
 function exported(packageName: string, name: string): AnyFunction | undefined {
   for (const base of [place, join(process.cwd(), "package.json")]) {
     try {

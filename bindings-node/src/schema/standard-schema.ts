@@ -1,10 +1,10 @@
 // The parts of the Standard Schema and Standard JSON Schema interfaces (standardschema.dev) that
-// this package uses. They are structural: schemas of zod, arktype, valibot and others fit without
-// being a dependency.
+// this package uses. The types are structural: schemas of zod, arktype, valibot and others match
+// without a dependency.
 
 /** A schema of any library that implements Standard Schema. */
 export interface StandardSchemaV1<Input = unknown, Output = Input> {
-  /** The interface of Standard Schema. */
+  /** The Standard Schema interface. */
   readonly "~standard": StandardSchemaV1.Props<Input, Output>;
 }
 

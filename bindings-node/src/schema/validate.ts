@@ -4,9 +4,9 @@ import type { JsonObject } from "../generated/model.js";
 import { issueOf, type Validate } from "./convert.js";
 import type { StandardSchemaV1 } from "./standard-schema.js";
 
-/** Arguments that a library's own checks refuse. */
+/** Arguments that a library's own checks reject. */
 export class InvalidArguments extends Error {
-  /** A JSON pointer; empty if the message names the place. */
+  /** A JSON pointer; empty if the message contains the path. */
   readonly path: string;
 
   constructor(issues: readonly StandardSchemaV1.Issue[], start = "") {
@@ -17,8 +17,8 @@ export class InvalidArguments extends Error {
 }
 
 /**
- * Passes the validated value to `next`. Invalid values throw {@link InvalidArguments}, whose
- * message begins with `start`.
+ * Passes the validated value to `next`. Throws {@link InvalidArguments} for an invalid value, with
+ * a message that begins with `start`.
  */
 export function validated<T>(validate: Validate | undefined, value: unknown, next: (value: never) => T, start?: string): T | Promise<T> {
   if (!validate) return next(value as never);
@@ -31,13 +31,14 @@ export function validated<T>(validate: Validate | undefined, value: unknown, nex
 }
 
 /**
- * Judges arguments that the core refuses, which the library may convert first: true if it accepts
- * them, and none has a name beside `properties`. Throws the library's words where they tell more.
+ * Checks arguments that the core rejected but the library may convert first. Returns true if the
+ * library accepts them and none has a name outside `properties`. Throws the library's explanation
+ * if it is more specific.
  */
 export async function explain(validate: Validate, properties: JsonObject | undefined, args: object): Promise<boolean> {
   const { issues } = await validate(args);
   if (!issues) return properties === undefined || Object.keys(args).every((name) => Object.hasOwn(properties, name));
-  // All that zod tells of a union; the core explains the member that was meant.
+  // For a union, zod reports nothing more; the core explains the member that was meant.
   const telling = issues.filter(({ message }) => message !== "Invalid input");
   if (telling.length > 0) throw new InvalidArguments(telling);
   return false;

@@ -1,4 +1,4 @@
-"""Model Context Protocol servers and clients: every revision of the protocol, one core in Rust, no
+"""Model Context Protocol servers and clients: all protocol revisions, a core in Rust, no
 dependencies.
 """
 
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 __version__ = _native.VERSION
 
 _OPTIONS = "Auth Child Client Endpoint Http Mount Prompt Resource Sample Server Tool"
-# Types of annotations, and functions that few programs need: loaded when they are asked for.
+# Annotation types and rarely used functions, loaded on first access.
 _LAZY = {
     **{f"{name}Options": "_generated.options" for name in _OPTIONS.split()},
     "ASGIApp": "http_mount",
@@ -87,12 +87,12 @@ _LAZY = {
 }
 
 
-# `typing.get_type_hints` reads the annotations of public classes with the names of this module.
+# `typing.get_type_hints` resolves the annotations of public classes in this module's namespace.
 _ANNOTATIONS = (Callable, ClassVar, Literal, Mapping, Sequence)
 
 
 def _named(value: Any) -> Any:
-    """Lets tracebacks, reprs and pickles name a class or function as programs import it."""
+    """Set the public module name, so that tracebacks, reprs and pickles show it."""
     if issubclass(type(value), type | FunctionType):
         value.__module__ = __name__
     return value

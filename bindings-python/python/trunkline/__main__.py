@@ -1,4 +1,4 @@
-"""The installed package in words: `python -m trunkline`."""
+"""Information about the installed package: `python -m trunkline`."""
 
 import platform
 import sys
@@ -9,7 +9,7 @@ from ._internal._generated.waist import REVISIONS
 
 
 def main() -> None:
-    """Prints the version, the place of the library, the interpreter, and the revisions."""
+    """Print the version, the path of the library, the interpreter, and the protocol revisions."""
     has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
     print(f"trunkline {__version__}")
     print(f"library: {_native.__file__}")

@@ -1,1 +1,1 @@
-"""The rooms of the package: `trunkline` exports everything that programs use."""
+"""The implementation. Everything public is exported from `trunkline`."""

@@ -1,4 +1,4 @@
-"""The native half: the functions of docs/bridge.md, with Python objects in place of JSON text."""
+"""The native module: the functions of docs/bridge.md, with Python objects instead of JSON."""
 
 from typing import Any, Final, TypeAlias, final
 
@@ -14,26 +14,26 @@ class NativeError(Exception):
 def to_json(value: object) -> bytes: ...
 def from_json(json: bytes) -> Any: ...
 
-# Microseconds, and ISO 8601.
+# Durations in microseconds, from and to ISO 8601.
 def read_duration(text: str) -> int: ...
 def write_duration(micros: int) -> str: ...
 
-# To standard error, without waiting for a reader that there may not be.
+# Writes to standard error without blocking if nothing reads it.
 def write_stderr(text: str) -> None: ...
 
-# The description, and the parameters with theirs.
+# Returns the description, and the parameters with their descriptions.
 def read_docstring(text: str) -> tuple[str, list[tuple[str, str]]]: ...
 
 @final
 class Schema:
     def __new__(cls, json: object) -> Schema: ...
-    # Place (a JSON pointer) and text of the first fault.
+    # Returns the path (a JSON pointer) and description of the first problem.
     def problem(self, value: object) -> tuple[str, str] | None: ...
 
 @final
 class Alternatives:
     def __new__(cls, json: object) -> Alternatives: ...
-    # The positions of the members of `anyOf` that the value fits, the best first.
+    # Returns the indices of the `anyOf` members that match the value, best first.
     def fitting(self, value: object) -> list[int]: ...
 
 @final

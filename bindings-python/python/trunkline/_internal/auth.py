@@ -1,4 +1,4 @@
-"""Authorization over HTTP: callers need an access token (OAuth 2.1, RFC 9728)."""
+"""HTTP authorization: callers need an access token (OAuth 2.1, RFC 9728)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .options import Unpack, encoded
 
 
 class PresentedToken(AccessToken, VerificationDescription):
-    """An access token to verify, with details of the HTTP request that presents it. They are
-    fetched lazily, and only until the verifier has returned.
+    """An access token to verify, with details of the HTTP request that carries it. The details are
+    fetched lazily and are only available until the verifier returns.
     """
 
     __slots__ = ("_describe", "_request")
@@ -27,7 +27,9 @@ class PresentedToken(AccessToken, VerificationDescription):
 
     @classmethod
     def presented(cls, json: Mapping[str, Any], describe: Callable[[], Mapping[str, Any]]) -> PresentedToken:
-        """A token whose request is described by a function, which tests can supply."""
+        """Return a token whose request is described by `describe`; tests can pass their own
+        function.
+        """
         given = AccessToken.from_json(json)
         token = cls(given.token, given.scheme, given.method, given.url, given.resource)
         token._describe = describe
@@ -44,23 +46,25 @@ class PresentedToken(AccessToken, VerificationDescription):
 
 
 Verify: TypeAlias = Callable[[PresentedToken], Awaitable[Identity | None] | Identity | None]
-"""A verifier of access tokens: it returns the identity of the caller, or None for an invalid token.
-`async def` runs on the event loop, `def` on a thread of the pool. It may raise `InvalidToken` or
-`InsufficientScope`, with the reason for the caller.
+"""Verifies an access token: returns the caller's identity, or None if the token is invalid.
+
+`async def` verifiers run on the event loop, `def` verifiers on a pool thread. To give the caller a
+reason, raise `InvalidToken` or `InsufficientScope`.
 """
 
 
 class Auth:
-    """The `auth` of `Server.serve` and `Server.asgi`. The context has the caller's verified
-    identity as `auth`.
+    """The `auth` argument of `Server.serve` and `Server.asgi`. Handlers find the caller's verified
+    identity in `ctx.auth`.
 
-    Requests without a valid token are refused with a challenge that tells clients where to get one.
+    Requests without a valid token are rejected with a challenge that tells clients where to get
+    one.
 
     Args:
-        resource: the public URL of the endpoint, which tokens must be issued for.
-        verifier: judges tokens instead of the built-in verifier of JWTs; `def` runs on a
-            thread of the pool. It must refuse tokens that are not for the resource.
-        options: see `AuthOptions`.
+        resource: Public URL of the endpoint. Tokens must be issued for it.
+        verifier: Verifies tokens in place of the built-in JWT verifier; `def` functions run on a
+            pool thread. It must reject tokens issued for another resource.
+        options: See `AuthOptions`.
     """
 
     __slots__ = ("_json", "verifier")
@@ -72,7 +76,7 @@ class Auth:
         self._json: dict[str, Any] = {"resource": resource, **encoded(AUTH_OPTIONS, options)}
 
     def to_json(self, verifier: int | None) -> dict[str, Any]:
-        """The options as the core takes them, with the handle of the verifier if there is one."""
+        """Return the options in the core's form; `verifier` is the verifier's handle, if any."""
         return self._json if verifier is None else {**self._json, "verifier": verifier}
 
     def __repr__(self) -> str:
@@ -80,12 +84,12 @@ class Auth:
 
 
 class InvalidToken(Exception):
-    """Raised by a verifier: the token is invalid. The caller gets 401 and this message."""
+    """Raised by a verifier if the token is invalid. The caller gets a 401 with this message."""
 
 
 class InsufficientScope(Exception):
-    """Raised by a verifier: the token is valid, but does not grant these scopes. The caller gets
-    403 and the scopes.
+    """Raised by a verifier if the token is valid but lacks these scopes. The caller gets a 403 that
+    names them.
     """
 
     def __init__(self, scopes: Sequence[str]) -> None:

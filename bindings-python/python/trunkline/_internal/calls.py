@@ -1,4 +1,4 @@
-"""Calls of handlers: what the contexts of both colours are made of."""
+"""The part of a call that `Context` and `SyncContext` share."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from ._generated.models import LoggingLevel
     from .client_requests.input_request import InputRequest
 
-# Every request has a timeout in the core: this is only how long one look lasts.
+# How long one wait lasts. The core enforces the timeout of each request.
 _WAIT_MS: Final = 60_000
-# Reports of progress and log messages after which other things of the event loop get to run.
+# Yield to the event loop after this many progress reports or log messages.
 _MESSAGES_IN_A_ROW: Final = 16
 _messages = count(1)
 
 
 class Call(CallDescription):
-    """The common part of both contexts. The core describes the call on demand."""
+    """Base of both contexts. The core describes the call on demand."""
 
     __slots__ = ("_info", "_port", "_ticket", "_vars")
 
@@ -38,14 +38,14 @@ class Call(CallDescription):
 
     @property
     def vars(self) -> dict[str, Any]:
-        """Values of this request, which its middleware, its dependencies and its handler share."""
+        """Values shared by this request's middleware, dependencies and handler."""
         if self._vars is None:
             self._vars = {}
         return self._vars
 
     @property
     def lifespan(self) -> Any:
-        """The value of the lifespan of the server; None if it has none."""
+        """The value of the server's lifespan; None without a lifespan."""
         lifespan = self._port.lifespan
         return None if lifespan is None else lifespan.value
 
@@ -90,7 +90,7 @@ class Call(CallDescription):
         self._notify({"log": said if logger is None else {**said, "logger": logger}})
 
     def _kept(self, name: str) -> tuple[bool, Any]:
-        """Returns whether a value was kept under that name, and the value."""
+        """Return whether a value was stored under `name`, and the value."""
         kept: dict[str, Any] = self._fact("once") or {}
         return name in kept, kept.get(name)
 
@@ -105,7 +105,7 @@ class Call(CallDescription):
 
 
 class AsyncCall(Call):
-    """A call whose handler is an `async def` function."""
+    """A call handled by an `async def` function."""
 
     __slots__ = ()
 
@@ -137,15 +137,15 @@ class AsyncCall(Call):
 
 
 class SyncCall(Call):
-    """A call whose handler is a `def` function, on a thread of the pool."""
+    """A call handled by a `def` function, on a pool thread."""
 
     __slots__ = ()
 
     def raise_if_cancelled(self) -> None:
-        """Ends the handler when nobody waits for the result any more.
+        """Abort the handler if its result is no longer needed.
 
         Raises:
-            CancelledError: if so.
+            CancelledError: If the result is no longer needed.
         """
         if self.cancelled:
             raise CancelledError("the caller cancelled the request")

@@ -1,4 +1,4 @@
-"""Errors. Every class is one of the core's kinds, which are the same in every language."""
+"""Errors. Each class corresponds to an error kind of the core, as in every other language."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ base.invalid = InvalidArgumentError
 
 
 class ToolError(Exception):
-    """Raise it in a handler: the caller gets a result with `is_error` and this text."""
+    """Raised by a handler to give the caller a result with `is_error` and this message."""
 
 
 class Suspended(BaseException):
-    """Ends a handler whose client is asked first: it is called again with the answer. Not an
-    Exception, so that what handlers catch for themselves does not catch this.
+    """Ends a handler until the client's response arrives; the handler then runs again. Not an
+    Exception, so that a handler's own `except Exception` doesn't catch it.
     """
 
 
-# The latest exceptions of functions that give credentials, with the ends of the messages of the
-# errors that come of them.
+# The latest exceptions raised by credential functions, by the ends of the messages of the errors
+# that result from them.
 _causes: Final[deque[tuple[str, BaseException]]] = deque(maxlen=8)
 
 
 def keep_cause(end: str, error: BaseException) -> None:
-    """Keeps the exception of a function of the program as the cause of errors whose message ends
-    so: the core passes on texts only.
+    """Keep an exception of a callback as the cause of errors whose message ends with `end`. The
+    core only passes on strings.
     """
     _causes.append((end, error))
 
 
 def from_object(error: dict[str, Any]) -> TrunklineError | Suspended:
-    """The exception for an error object of the core."""
+    """Return the exception for an error object of the core."""
     return _make(error.get("kind", "internal"), error.get("message", ""), error.get("code"), error.get("data"))
 
 
 def reraise(error: _native.NativeError) -> NoReturn:
-    """Raises the public exception for a native one."""
+    """Raise the public exception for a native one."""
     made = _make(*error.args)
     raise made from made.__cause__
 
@@ -72,7 +72,7 @@ def _make(kind: str, message: str, code: int | None, data: Any) -> TrunklineErro
         if kind == AuthorizationRequiredError.kind:
             error.__cause__ = next((cause for end, cause in reversed(tuple(_causes)) if message.endswith(end)), None)
         elif number is not None:
-            # The subclass of the number, such as ConnectionRefusedError.
+            # The subclass for the errno, such as ConnectionRefusedError.
             error.__cause__ = OSError(number, os.strerror(number))
         return error
     return CLASSES.get(kind, InternalError)(message)

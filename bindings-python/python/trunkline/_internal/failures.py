@@ -1,4 +1,4 @@
-"""Failures of handlers, as the core reports them to callers."""
+"""How failures of handlers are reported to the caller and logged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PACKAGE: Final = __name__.partition(".")[0]
 
 
 class InvalidArguments(ValueError):
-    """An argument that fits its schema, but of which no value can be built."""
+    """An argument that matches its schema but cannot be converted to the annotated type."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
@@ -29,7 +29,7 @@ class InvalidArguments(ValueError):
 
 
 class InvalidReturn(TypeError):
-    """A returned value that cannot be sent. Only the text is of use: the frames are those of this
+    """A returned value that cannot be sent. Only the message is useful: all frames are in this
     package.
     """
 
@@ -42,13 +42,13 @@ def failure_of(error: BaseException) -> dict[str, Any]:
 
     whole = error
     while len(inner := getattr(error, "exceptions", ())) == 1:
-        error = inner[0]  # a task group that holds nothing else
+        error = inner[0]  # a task group with a single exception
     if isinstance(error, ToolError):
         return {"kind": "tool", "message": str(error)}
     if isinstance(error, InvalidArguments):
         return {"kind": "invalid", "message": error.reason, "path": error.path}
     if isinstance(error, CancelledError):
-        return {"kind": "tool", "message": "The call was cancelled."}  # by the host, such as a loop that ends
+        return {"kind": "tool", "message": "The call was cancelled."}  # by the host, such as a loop that is closing
     if isinstance(error, ProtocolError):
         failure: dict[str, Any] = {"kind": "protocol", "code": error.code, "message": error.message}
         return failure if error.data is None else {**failure, "data": jsonable(error.data)}
@@ -56,27 +56,27 @@ def failure_of(error: BaseException) -> dict[str, Any]:
 
 
 def is_told(error: BaseException) -> bool:
-    """Returns whether the caller is told of the error, as of the answers that handlers raise."""
+    """Return whether the caller sees the error, such as ToolError, and not an internal error."""
     return failure_of(error)["kind"] != "internal"
 
 
 def report(context: Call, error: BaseException, subject: str, otherwise: str) -> None:
-    """Logs an error that is hidden from the caller, and hands it to the hooks of the server. The
-    call is named by its method and name, or `otherwise`.
+    """Log an error that is hidden from the caller, and pass it to the server's error hooks. The log
+    names the call by its method and name, or by `otherwise`.
     """
     log = logger(f"{_PACKAGE}.{subject}")
-    # The frames of a value that cannot be sent are all of this package.
+    # The frames of a value that cannot be sent are all in this package.
     frames = None if isinstance(error, InvalidReturn) else _outside(error.__traceback__)
     where = (type(error), error, frames)
     try:
         named = {"mcp_method": context.method, "mcp_name": context.name}
-    except TrunklineError:  # the call is over, or is one of a client
+    except TrunklineError:  # the call is over, or belongs to a client
         named = {}
     log.error("%s failed", " ".join(named.values()) or otherwise, exc_info=where, extra=named)
     for hook in context._error_hooks():
         try:
             told = hook(error, context)
-        except BaseException:  # also SystemExit: the caller must get its answer
+        except BaseException:  # including SystemExit: the caller must get a response
             log.exception("a function of on_error failed")
         else:
             if hasattr(told, "__await__"):
@@ -91,8 +91,8 @@ async def _finished(told: Awaitable[object], log: logging.Logger) -> None:
 
 
 def is_suspension(error: BaseException) -> bool:
-    """Returns whether the handler has ended because the client is asked first; a task group wraps
-    that.
+    """Return whether the handler ended to wait for the client's response; a task group wraps the
+    exception.
     """
     if isinstance(error, Suspended):
         return True
@@ -109,7 +109,7 @@ def detail(error: BaseException) -> str:
 
 
 def _outside(frames: TracebackType | None) -> TracebackType | None:
-    """The frames without those of this package at the start, which say nothing to the author of a
+    """Drop this package's frames from the start of a traceback; they don't help the author of a
     handler.
     """
     first = frames

@@ -1,6 +1,4 @@
-"""A server as an ASGI application, inside whatever web framework and server a program
-runs already.
-"""
+"""A server as an ASGI application, for any web framework and server."""
 
 from __future__ import annotations
 
@@ -31,12 +29,12 @@ _GONE: Final = "the client has disconnected"
 
 
 class ASGIApp:
-    """The ASGI 3 application that `Server.asgi` returns.
+    """The ASGI 3 application returned by `Server.asgi`.
 
-    Nothing starts before the first request, so it needs no lifespan hook and may be made before a
-    server forks. Where it is the root application, the lifespan of the web server is its own;
-    elsewhere `close` may be called, or not at all. A signal that the web server handles closes it,
-    too: streams end at once, and calls in flight get the drain deadline.
+    Nothing starts before the first request, so it needs no lifespan hook, and you can create it
+    before a web server forks. As the root application, it starts and closes with the web server's
+    ASGI lifespan. Mounted in another application, `close` is optional. A signal that the web server
+    handles also closes it: streams end at once, and calls in flight get the drain deadline.
     """
 
     def __init__(self, server: Registry, transport: dict[str, Any]) -> None:
@@ -46,10 +44,10 @@ class ASGIApp:
         self._port: Port | None = None
         self._listener = 0
         self._verifier: int | None = None
-        # The loops that requests came from: more than one only if they follow or stand beside each
-        # other.
+        # The loops of requests. There are several only if they run one after another, or side by
+        # side.
         self._loops: set[AbstractEventLoop] = set()
-        # The end that a signal has begun.
+        # The shutdown started by a signal.
         self._ending: Task[None] | None = None
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
@@ -64,8 +62,8 @@ class ASGIApp:
             raise ValueError(f"an MCP endpoint does not understand the ASGI scope {kind!r}")
 
     async def close(self, deadline: float | None = None) -> None:
-        """Ends sessions and streams: calls in flight get until the deadline (seconds; default: the
-        server's). A request that comes later starts anew.
+        """End sessions and streams. Calls in flight get until the deadline (in seconds; default:
+        the server's). A later request reopens the application.
         """
         with self._server._lock:
             port, self._port = self._port, None
@@ -79,7 +77,7 @@ class ASGIApp:
             await self._server._release(port, loop, deadline)
 
     def signalled(self) -> None:
-        """Closes at a signal: a web server waits for streams, and clients keep theirs open."""
+        """Close on a signal. The web server would wait for streams, which clients keep open."""
         for loop in self._loops:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(self._begin_end, loop)
@@ -111,19 +109,19 @@ class ASGIApp:
                 return
 
     async def _begin(self) -> None:
-        """Enters the lifespan of the server, if it has one, before the first request."""
+        """Enter the server's lifespan, if it has one, before the first request."""
         from asyncio import get_running_loop
 
         if self._server._enter_lifespan is not None:
             await self._server._ready(self._open(get_running_loop())[0])
 
     def _open(self, loop: AbstractEventLoop) -> tuple[Port, int]:
-        """The port and the listener, for a request on `loop`."""
+        """Return the port and the listener for a request on `loop`."""
         port = self._port
         if port is not None and loop in self._loops and not port.is_inherited:
             return port, self._listener
         with self._server._lock:
-            if self._server._bind() is not self._port:  # the first request, or the first one in a forked process
+            if self._server._bind() is not self._port:  # the first request, or the first in a forked process
                 self._mount()
             # Work outside of requests must not run in the context variables of the first request.
             port, _ = self._context.copy().run(self._server._acquire, loop)
@@ -132,7 +130,7 @@ class ASGIApp:
             return port, self._listener
 
     def _mount(self) -> None:
-        """Opens the listener. It needs no loop yet: if this fails, nobody uses the server."""
+        """Open the listener. This needs no loop: if it fails, the server has no user."""
         port = self._server._bind()
         transport, self._verifier = self._server._transport(port, self._transport)
         try:
@@ -165,42 +163,44 @@ class ASGIApp:
 
 
 class Exchange:
-    """The received part of a response that was not sent on yet; bounded, for chunks need credit."""
+    """The part of a response that was received but not yet sent. Bounded, because chunks need
+    credit.
+    """
 
     def __init__(self, loop: AbstractEventLoop) -> None:
         self.loop = loop
-        # True once the core is done with it.
+        # True once the core is done with the exchange.
         self.ended = False
         self._events: deque[tuple[int, bool, Any]] = deque()
         self._waiting: Future[None] | None = None
 
     def receive(self, kind: int, ok: bool, body: Any) -> None:
-        """Takes an event of the core, on the loop of the request."""
+        """Receive an event of the core, on the request's loop."""
         self.ended = kind not in (HTTP_HEAD, HTTP_CHUNK)
         self._events.append((kind, ok, body))
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
     async def next(self) -> tuple[int, bool, Any]:
-        """The next event."""
+        """Return the next event."""
         while not self._events:
             self._waiting = self.loop.create_future()
             await self._waiting
         return self._events.popleft()
 
     def ends_now(self) -> bool:
-        """True if nothing is left but a good end."""
+        """Return True if only a successful end remains."""
         return len(self._events) == 1 and self.ended and self._events[0][1]
 
 
 async def _feed(port: Port, ticket: int, receive: Receive) -> None:
-    """Takes the body of the request to the core, and then waits for the client to go away."""
+    """Pass the request body to the core, then wait until the client disconnects."""
     wanted = True
     while True:
         message: Message
         try:
             message = await receive()
-        except Exception:  # noqa: BLE001 - frameworks have errors of their own for a client that is gone
+        except Exception:  # noqa: BLE001 - frameworks raise their own errors for a client that has disconnected
             message = {"type": "http.disconnect"}
         if message["type"] == "http.disconnect":
             port.cancel(ticket, _GONE)
@@ -233,7 +233,7 @@ async def _respond(port: Port, ticket: int, exchange: Exchange, send: Send) -> N
         elif _is_gone(body):
             return
         else:
-            # The web server cuts the connection, so that the client sees that something is missing.
+            # The web server drops the connection, so that the client notices the truncation.
             raise ClosedError(body["message"])
 
 
@@ -252,7 +252,7 @@ def _is_gone(error: dict[str, Any]) -> bool:
 
 
 def _head(scope: MutableMapping[str, Any]) -> dict[str, Any]:
-    """The head of a request as the core takes it. Its path is the one below the mount."""
+    """Return the head of a request in the core's form. Its path is relative to the mount."""
     path: str = (scope.get("raw_path") or b"").decode("latin-1") or scope["path"]
     root: str = scope.get("root_path", "").rstrip("/")
     if root and path.startswith(root) and path[len(root) : len(root) + 1] in ("", "/"):

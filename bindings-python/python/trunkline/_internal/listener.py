@@ -1,4 +1,4 @@
-"""One transport that a server listens on."""
+"""A transport on which a server listens."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 class Listener:
-    """The listener of `Server.serve`: awaited, it serves until the end; as a context manager,
-    inside the block.
+    """The listener returned by `Server.serve`. Await it to serve until the end, or use it as a
+    context manager to serve inside the block.
     """
 
     def __init__(self, server: Registry, transport: dict[str, Any], *, foreground: bool = False) -> None:
         self._server = server
-        # The program ends with it.
+        # The program ends with this listener.
         self._foreground = foreground
-        # The core takes signals, too: it ends the process while the event loop is blocked.
+        # The core also handles signals: it ends the process if the event loop is blocked.
         self._shares_signals = False
         self._transport = transport
         self._port: Port | None = None
@@ -40,24 +40,24 @@ class Listener:
 
     @property
     def url(self) -> str:
-        """Where clients connect to, once an HTTP listener is ready."""
+        """The URL that clients connect to, once an HTTP listener is ready."""
         return self._fact("url")
 
     @property
     def host(self) -> str:
-        """The address that a ready HTTP listener listens on."""
+        """The address that an HTTP listener listens on, once it is ready."""
         return self._fact("host")
 
     @property
     def port(self) -> int:
-        """The port that a ready HTTP listener listens on."""
+        """The port that an HTTP listener listens on, once it is ready."""
         return self._fact("port")
 
     async def start(self) -> None:
-        """Begins to serve; returns when clients can connect.
+        """Start to serve. Returns when clients can connect.
 
         Raises:
-            TransportError: if it cannot, for instance because the port is taken.
+            TransportError: If the listener cannot start, for instance because the port is in use.
         """
         if self._port is not None:
             raise InvalidArgumentError("this listener was started already: call serve() again for another")
@@ -71,9 +71,9 @@ class Listener:
                     "another event loop serves this server already; a SyncClient of it connects after serve()"
                 )
             if self._transport["type"] == "stdio":
-                # Prints of the lifespan go to standard error already.
+                # Output printed by the lifespan already goes to standard error.
                 port.native.notify(0, {"holdStdio": True})
-            # On Windows the core cannot redirect them.
+            # On Windows the core cannot redirect stdout.
             with redirect_stdout(sys.stderr) if self._transport["type"] == "stdio" else nullcontext():
                 await self._server._ready(port)
             transport, self._verifier = self._server._transport(port, self._transport)
@@ -84,22 +84,22 @@ class Listener:
                 raise ClosedError("the listener was closed while it was starting")
             self._result = result
         except BaseException:
-            if self._port is port:  # otherwise `close` lets go of it
+            if self._port is port:  # otherwise `close` releases it
                 await self._let_go(port, 0)
             raise
 
     async def wait(self) -> None:
-        """Returns when serving has ended: by `close`, or by itself when stdin ends.
+        """Wait until serving ends: after `close`, or at the end of stdin.
 
         Raises:
-            TransportError: if it ended because something broke.
+            TransportError: If the listener failed.
         """
         if self._port is not None:
             await self._port.ended(self._handle)
 
     async def close(self, deadline: float | None = None) -> None:
-        """Stops: calls in flight get until the deadline (seconds; default: the server's), then they
-        are cancelled.
+        """Stop serving. Calls in flight get until the deadline (in seconds; default: the server's)
+        and are then cancelled.
         """
         port = self._port
         if port is None:

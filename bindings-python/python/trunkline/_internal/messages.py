@@ -1,4 +1,4 @@
-"""Messages of a conversation: prompts give them, and models are asked with them."""
+"""Messages of prompts and of sampling requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .model.base import Model, list_of, string_of
 
 
 class Message(Model):
-    """A message of the user or the assistant. `user(...)` and `assistant(...)` make one."""
+    """A message of the user or the assistant. Create one with `user(...)` or `assistant(...)`."""
 
     __slots__ = ("content", "meta", "role")
 
@@ -23,10 +23,10 @@ class Message(Model):
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> Message:
-        """The message of a peer.
+        """Read a message received from a peer.
 
         Raises:
-            TypeError, LookupError: if it is invalid.
+            TypeError, LookupError: If it is invalid.
         """
         content = json["content"]
         blocks = (
@@ -46,22 +46,22 @@ class Message(Model):
 
 
 def user(content: str | Content | Sequence[Content]) -> Message:
-    """A message of the user. Several blocks in one message are for sampling only."""
+    """Return a user message. Messages with several blocks are for sampling only."""
     return Message("user", content)
 
 
 def assistant(content: str | Content | Sequence[Content]) -> Message:
-    """A message of the assistant. Several blocks in one message are for sampling only."""
+    """Return an assistant message. Messages with several blocks are for sampling only."""
     return Message("assistant", content)
 
 
 class GetPromptResult(Model):
-    """All that a prompt gives, where its messages alone do not say enough.
+    """A complete prompt result, for prompts that return more than messages.
 
     Args:
-        messages: the messages; text is what the user says.
-        description: what this prompt is (default: the prompt's description).
-        meta: the `_meta` of the result.
+        messages: The messages; a string is a user message.
+        description: Description of the prompt; default: the description it was registered with.
+        meta: The `_meta` of the result.
     """
 
     __slots__ = ("description", "messages", "meta")
@@ -79,10 +79,10 @@ class GetPromptResult(Model):
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> GetPromptResult:
-        """The result of a server.
+        """Read a result received from a server.
 
         Raises:
-            TypeError, LookupError: if it is invalid.
+            TypeError, LookupError: If it is invalid.
         """
         messages = [Message.from_json(message) for message in list_of(json, "messages")]
         return cls(messages, description=json.get("description"), meta=json.get("_meta"))

@@ -1,4 +1,4 @@
-"""Options of this package as the core's JSON names them."""
+"""Converts options of this package to the core's JSON."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ else:
     except ImportError:  # Python 3.10
 
         class Unpack:
-            """Stands for that of later versions where annotations are read."""
+            """Replaces `Unpack` of later versions when annotations are evaluated."""
 
             def __class_getitem__(cls, options: Any) -> Any:
                 return options
 
 
 def camel_case(**options: Any) -> dict[str, Any]:
-    """The options that were given, under their JSON names; empty objects are left out, too."""
+    """Return the given options under their JSON names; empty objects are omitted too."""
     return {_camel_case(name): value for name, value in options.items() if value is not None and value != {}}
 
 
 def encoded(names: Mapping[str, str], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given, under the names of a generated table. Times become milliseconds,
-    bytes base64 text.
+    """Return the given options under the names of a generated table. Times are converted to
+    milliseconds, bytes to base64.
 
     Raises:
-        TypeError: if there is no such option.
-        InvalidArgumentError: if a time is negative or not a number.
+        TypeError: If there is no such option.
+        InvalidArgumentError: If a time is negative or not a number.
     """
     if unknown := [name for name in options if name not in names]:
         raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}")
@@ -42,7 +42,7 @@ def encoded(names: Mapping[str, str], options: Mapping[str, Any]) -> dict[str, A
 
 
 def in_json(name: str, json: str, value: Any) -> Any:
-    """An option as JSON has it."""
+    """Return an option in JSON form."""
     if json.endswith("Ms"):
         return ms_of(name, value)
     if isinstance(value, (bytes, bytearray)):
@@ -62,12 +62,12 @@ _WRITTEN_AS_DICTS: Final = frozenset({"annotations", "icons", "modelPreferences"
 
 
 def in_ms(**times: float | None) -> dict[str, Any]:
-    """The times that were given, as whole milliseconds, for `camel_case`."""
+    """Return the given times in whole milliseconds, for `camel_case`."""
     return {f"{name}_ms": ms_of(name, time) for name, time in times.items() if time is not None}
 
 
 def snake_case(json: str) -> str:
-    """The name of an option in Python."""
+    """Return the Python name of an option."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in json.removesuffix("Ms"))
 
 

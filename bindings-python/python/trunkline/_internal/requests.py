@@ -1,4 +1,4 @@
-"""Requests to the peer as the core takes them, and answers as values."""
+"""Requests to the peer in the core's form, and results as values."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from .options import camel_case, in_ms
 T = TypeVar("T")
 
 OnProgress: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None] | None]
-"""Called with the progress of a call, the total and a message, the latter two as far as the server
-gives them. In the order of arrival, before the call returns; of an `async def` function, each call
-is a task of its own. An exception is logged, and costs nothing else.
+"""Called with the progress of a call, and with the total and a message if the server sent them.
+
+Called in order of arrival, before the call returns. Each call of an `async def` function runs as a
+task. Exceptions are logged and otherwise ignored.
 """
 
 
@@ -26,7 +27,7 @@ def request_json(
     progress: bool = False,
     all_pages: bool = False,
 ) -> dict[str, Any]:
-    """One request as the core takes it."""
+    """Return a request in the core's form."""
     json: dict[str, Any] = {"method": method}
     if params is not None:
         json["params"] = params
@@ -40,10 +41,10 @@ def request_json(
 
 
 def read_answer(method: str, read: Callable[[Any], T], answer: Any) -> T:
-    """The result of a peer, read by its model.
+    """Read the result of a peer with its model.
 
     Raises:
-        TransportError: if it does not have the form that the protocol gives it.
+        TransportError: If the result doesn't match the protocol.
     """
     try:
         return read(answer)
@@ -53,5 +54,5 @@ def read_answer(method: str, read: Callable[[Any], T], answer: Any) -> T:
 
 
 def params_of(members: dict[str, Any]) -> dict[str, Any] | None:
-    """The params of a request: the members that were given, or None if there are none."""
+    """Return the params of a request: the members that are set, or None if there are none."""
     return {name: value for name, value in members.items() if value is not None} or None

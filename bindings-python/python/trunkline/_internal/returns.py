@@ -1,4 +1,4 @@
-"""Return values of handlers, as the core's shapes."""
+"""Converts handlers' return values to the core's shapes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .schema.node import Schema
 if TYPE_CHECKING:
     from typing import TypeGuard
 
-# A shape of docs/bridge.md and the JSON value in it.
+# A shape of docs/bridge.md, and its JSON value.
 Answer: TypeAlias = tuple[int, Any]
 
 
@@ -29,7 +29,7 @@ def _typed_json(value: Any) -> Any:
 
 
 class Returns:
-    """Shape of the results of one tool; decided by its return annotation, or else by each value."""
+    """The shape of a tool's results, determined by its return annotation or by each value."""
 
     __slots__ = ("_plain", "_shape", "_write", "schema", "wrap")
 
@@ -47,15 +47,15 @@ class Returns:
         self.wrap = wrap
         self._shape = shape
         self._plain = plain
-        # From a value of the annotation to its JSON form.
+        # Converts a value of the annotated type to JSON.
         self._write = write
 
     @classmethod
     def of(cls, annotation: Any, output_schema: Mapping[str, Any] | None) -> Returns:
-        """For a return annotation (or MISSING) and the schema that the user gave, if any.
+        """Create it for a return annotation (or MISSING) and the user's schema, if any.
 
         Raises:
-            UnsupportedType: if there is no JSON Schema for the annotation.
+            UnsupportedType: If the annotation has no JSON Schema.
         """
         if output_schema is not None:
             return cls(dict(output_schema), None)
@@ -65,7 +65,7 @@ class Returns:
         builder = Builder("output")
         node, write = builder.node(annotation), _typed_json
         if builder.serializes:
-            # Wherever the serializers are inside, their library writes the whole value.
+            # If any part of the type has serializers, the library writes the whole value.
             found = of_pydantic(annotation, "output")
             builder = Builder("output")
             node, write = builder.foreign(found), found.write
@@ -76,10 +76,10 @@ class Returns:
         return cls(builder.finish(wrapped), VALUE, wrap=True, plain=node.plain, write=write)
 
     def render(self, value: Any) -> tuple[int, Any]:
-        """The shape and the JSON value for what the handler returned.
+        """Return the shape and the JSON value for what the handler returned.
 
         Raises:
-            TypeError: if the value has no JSON form.
+            TypeError: If the value has no JSON form.
         """
         if type(value) is str and self._write is _typed_json:
             return TEXT, value
@@ -112,7 +112,7 @@ _UNDECLARED: list[Any] = [MISSING, Any, object, None, type(None), str]
 
 
 def _is_undeclared(annotation: Any) -> bool:
-    """True if each value is judged by itself, such as those of a list of anything."""
+    """Return True if the shape depends on each value, as for a list of `Any`."""
     arguments = get_args(annotation)
     return annotation in _UNDECLARED or (
         (get_origin(annotation) or annotation) in (list, tuple) and all(one in (Any, object, ...) for one in arguments)
@@ -131,19 +131,19 @@ def _blocks(items: list[Any]) -> list[Any]:
 
 
 def _without_input(annotation: Any) -> Any:
-    """The annotation of the results alone: a handler that asks first gives something else
-    meanwhile.
-    """
+    """Return the annotation without `InputRequired`, which a handler returns before its result."""
     if annotation is InputRequired:
         return Any
     if get_origin(annotation) not in (Union, UnionType):
         return annotation
     members = tuple(member for member in get_args(annotation) if member is not InputRequired)
-    return Union[members]  # noqa: UP007 - made of what is known only now
+    return Union[members]  # noqa: UP007 - only known at run time
 
 
 def _is_content(annotation: Any) -> bool:
-    """True if content blocks or full results may be returned: then no schema is declared."""
+    """Return True if content blocks or full results may be returned, in which case no schema is
+    declared.
+    """
     if isinstance(annotation, type) and issubclass(annotation, (Block, CallToolResult)):
         return True
     origin = get_origin(annotation)
@@ -155,7 +155,9 @@ def _is_content(annotation: Any) -> bool:
 
 
 def _is_object(cls: type[Any]) -> bool:
-    """True if its values are objects in JSON, which structured content is; others are wrapped."""
+    """Return True if values of the class are JSON objects, as structured content must be. Other
+    values are wrapped.
+    """
     return (
         cls in MAPPINGS
         or hasattr(cls, "__dataclass_fields__")
@@ -167,7 +169,7 @@ def _is_object(cls: type[Any]) -> bool:
 
 
 def render_messages(value: Any) -> Answer:
-    """The shape of a prompt's messages."""
+    """Return the shape of a prompt's messages."""
     if isinstance(value, str):
         return TEXT, str(value)
     if isinstance(value, (Message, Block)):
@@ -186,7 +188,7 @@ def render_messages(value: Any) -> Answer:
 
 
 def render_contents(value: Any) -> Answer:
-    """The shape of what was read."""
+    """Return the shape of a resource's contents."""
     if isinstance(value, str):
         return TEXT, str(value)
     if isinstance(value, (bytes, bytearray, memoryview)):

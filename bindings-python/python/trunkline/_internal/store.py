@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
 
 class StoreError(Exception):
-    """Raised by a custom store. `kind` says why: `unavailable` (it cannot be reached; any
-    other exception says so, too), `full` (there is no room in it), or `corrupt` (it holds
-    something that cannot be read).
+    """Raised by a custom store. `kind` is the reason: `unavailable` (the store cannot be reached;
+    any other exception means the same), `full`, or `corrupt` (it contains unreadable data).
     """
 
     def __init__(self, message: str, kind: Literal["unavailable", "full", "corrupt"] = "unavailable") -> None:
@@ -29,7 +28,7 @@ class StoreError(Exception):
 
 
 class StoreHandler(Handler):
-    """Takes the members of a call of the core. A `def` method runs on a thread of the pool."""
+    """Calls a method of the store with a call's members. `def` methods run on a pool thread."""
 
     __slots__ = ("_method", "_params", "_result")
 
@@ -57,10 +56,10 @@ class StoreHandler(Handler):
 
 
 def store_handlers(store: Any) -> dict[str, StoreHandler]:
-    """The functions of a store, by the names of their calls.
+    """Return the functions of a store, by the names of their calls.
 
     Raises:
-        InvalidArgumentError: if a method is missing.
+        InvalidArgumentError: If a method is missing.
     """
     missing = [method for method, *_ in FUNCTIONS.values() if not callable(getattr(store, method, None))]
     if missing:

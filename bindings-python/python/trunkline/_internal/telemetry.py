@@ -1,7 +1,7 @@
-"""Spans and measurements of OpenTelemetry, which is used where the application has it.
+"""OpenTelemetry spans and metrics, used if the application has loaded OpenTelemetry.
 
-The core makes names, attributes and times (docs/bridge.md); here they become spans. Nothing of
-OpenTelemetry is imported unless the application did, or asks for it.
+The core provides names, attributes and times (docs/bridge.md), which become spans here.
+OpenTelemetry is imported only if the application did so, or enables telemetry.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-# The ports whose servers are measured, and the instruments: those of the process, one for all. The
-# ports are not kept alive: where nobody collects, nobody takes closed ones away.
+# The ports whose servers are measured, and the instruments, which the process shares. The
+# references are weak: if nothing collects the measurements, nothing removes closed ports.
 _measured: Final[weakref.WeakSet[_native.Port]] = weakref.WeakSet()
 _instruments: Final[list[object]] = []
 _lock: Final = threading.Lock()
 
 
 class Telemetry:
-    """The tracer and the meter of this package, and the spans of requests that are being served."""
+    """The tracer and meter of this package, and the spans of requests being served."""
 
     def __init__(self) -> None:
         from opentelemetry import metrics, propagate, trace
@@ -40,13 +40,13 @@ class Telemetry:
         self._tracer = trace.get_tracer("trunkline", _native.VERSION)
         self._meter = metrics.get_meter("trunkline", _native.VERSION)
         self._histograms: dict[str, Histogram] = {}
-        # Of requests that are served and have reached a function of the program, of openings and of
-        # notifications, by their numbers.
+        # By number: the spans of openings, notifications, and requests that have reached a function
+        # of the program.
         self._spans: dict[int, Span] = {}
         self._lock = threading.Lock()
 
     def measure_load(self, native: _native.Port) -> None:
-        """Measures the load of the servers of a port when the program collects measurements."""
+        """Report the load of a port's servers whenever the program collects metrics."""
         measured = native.measurements()
         if measured is None:
             return
@@ -60,8 +60,8 @@ class Telemetry:
                 _instruments.append(make(one["name"], [partial(_load, one["name"])], one["unit"], one["description"]))
 
     def around_call(self, native: _native.Port, ticket: int, context: ContextVars) -> ContextVars:
-        """The context variables of a call, within the span of the request that it belongs to."""
-        with self._lock:  # the end of the request cannot come between
+        """Return the context variables of a call, with the span of its request."""
+        with self._lock:  # so that the request does not end in between
             record = native.telemetry(ticket)
             if record is None:
                 return context
@@ -73,16 +73,16 @@ class Telemetry:
         return context
 
     def record_exception(self, error: BaseException) -> None:
-        """Notes the exception of a handler, in whose context variables this is called."""
+        """Record a handler's exception. Call this in the handler's context variables."""
         self._trace.get_current_span().record_exception(error)
 
     def sending(self, native: _native.Port, target: int, json: dict[str, Any]) -> SentSpan | None:
-        """The span of a request that is about to be sent to a server, or to the client of a call.
-        None: it is not observed.
+        """Return the span of a request that is about to be sent to a server or to the client of a
+        call; None if telemetry is off for it.
         """
         try:
             record = native.telemetry(target, json)
-        except TypeError:  # values that JSON does not have: they are sent as results are
+        except TypeError:  # values without a JSON type, which are converted as in results
             record = native.telemetry(target, jsonable(json))
         if record is None:
             return None
@@ -91,23 +91,23 @@ class Telemetry:
         return SentSpan(self, native, span)
 
     def opening(self, native: _native.Port) -> dict[str, Any]:
-        """The member of the message that opens a connection: its span, which begins now."""
+        """Start the span of an opening connection, and return its member of the message."""
         return self._numbered(native, 0, {"method": "open"})
 
     def notifying(self, native: _native.Port, target: int, json: dict[str, Any]) -> dict[str, Any]:
-        """The member of a message with a notification: its span, which begins now."""
+        """Start the span of a notification, and return its member of the message."""
         sent = {"method": json["method"], "params": json.get("params"), "notification": True}
         return self._numbered(native, target, sent)
 
     def forget(self, json: dict[str, Any]) -> None:
-        """Drops the span of a connection whose opening was refused at once."""
+        """Drop the span of a connection whose open failed at once."""
         if (span := json.get("span")) is not None:
             with self._lock:
                 self._spans.pop(span["number"], None)
 
     def receive(self, records: list[dict[str, Any]]) -> None:
-        """Takes what the core reports: requests that were served, openings and notifications that
-        were sent, and sessions that have ended.
+        """Process the core's reports: served requests, openings, sent notifications and ended
+        sessions.
         """
         for record in records:
             if "name" not in record:
@@ -120,7 +120,7 @@ class Telemetry:
             self.end(span, record)
 
     def end(self, span: Span, record: dict[str, Any]) -> None:
-        """Ends a span, and measures it."""
+        """End a span and record its metrics."""
         within = self._trace.set_span_in_context(span)
         for request in record.get("requests", ()):
             self._finish(self._begin({**request, "kind": record["kind"]}, within), request)
@@ -146,7 +146,7 @@ class Telemetry:
         return {"span": {"number": number, "trace": self._carried(span)}}
 
     def _carried(self, span: Span) -> dict[str, str]:
-        """The trace context of the messages that belong to a span."""
+        """Return the trace context for the messages of a span."""
         trace: dict[str, str] = {}
         self._propagate.inject(trace, self._trace.set_span_in_context(span))
         return {key: trace[key] for key in ("traceparent", "tracestate", "baggage") if key in trace}
@@ -156,7 +156,7 @@ class Telemetry:
         kind = self._trace.SpanKind.SERVER if is_served else self._trace.SpanKind.CLIENT
         around = self._trace.get_current_span().get_span_context()
         remote = self._trace.get_current_span(parent).get_span_context()
-        # Of the HTTP request, say, that brought it.
+        # Link to the surrounding span, such as that of the HTTP request.
         links = [self._trace.Link(around)] if is_served and around.is_valid and around != remote else None
         attributes, start = record["attributes"], record["startUs"] * 1000
         return self._tracer.start_span(
@@ -183,12 +183,12 @@ class Telemetry:
     def _attach(self, context: Any) -> None:
         from opentelemetry.context import attach
 
-        attach(context)  # the context variables are a copy of this call alone: nothing has to be detached
+        attach(context)  # the context is a copy for this call only, so there is nothing to detach
 
 
 def _load(name: str, _: CallbackOptions) -> Iterator[Observation]:
-    """A measurement of all servers. Ports that were closed are left out, and so are those of the
-    process that this one was forked from.
+    """Yield a measurement of all servers, except for closed ports and those inherited through a
+    fork.
     """
     from opentelemetry.metrics import Observation
 
@@ -209,7 +209,7 @@ def _load(name: str, _: CallbackOptions) -> Iterator[Observation]:
 
 
 class SentSpan:
-    """The span of a request that is sent: a context manager around it."""
+    """A context manager for the span of a request that is sent."""
 
     __slots__ = ("_native", "_span", "_telemetry", "ticket")
 
@@ -217,7 +217,7 @@ class SentSpan:
         self._telemetry = telemetry
         self._native = native
         self._span = span
-        # 0: it was not sent yet.
+        # 0: not sent yet.
         self.ticket: int = 0
 
     def __enter__(self) -> Self:
@@ -229,7 +229,7 @@ class SentSpan:
         try:
             record = self._native.telemetry(self.ticket) if self.ticket else None
         except _native.NativeError:
-            record = None  # another process's
+            record = None  # belongs to another process
         if record is None:
             self._span.end()
         else:

@@ -25,19 +25,18 @@ if TYPE_CHECKING:
 class Client(AsyncOperations, Connected):
     """A connection to a server: `async with Client("http://localhost:8000/mcp") as client: ...`.
 
-    It belongs to the event loop on which it was connected. Times are in seconds. Handlers for the
-    server's requests are registered with decorators, such as `@client.on_elicit`: `async def`
-    functions run on that loop, `def` functions on threads.
+    The client belongs to the event loop on which it connects. Times are in seconds. Decorators such
+    as `@client.on_elicit` register handlers for the server's requests: `async def` handlers run on
+    that loop, `def` handlers on threads.
 
-    Callbacks for notifications and progress run on that loop, too, in the order of arrival, and
-    those of a call run before it returns. An `async def` callback runs as a task, which the next
-    event does not wait for. Exceptions in callbacks are logged (`trunkline.client`) and have no
-    other effect.
+    Callbacks for notifications and progress also run on that loop, in order of arrival; those of a
+    call run before it returns. An `async def` callback runs as a task, and later events don't wait
+    for it. Exceptions in callbacks are logged (`trunkline.client`) and otherwise ignored.
 
     Args:
-        target: The URL of an endpoint, the command of a server to start (a list), a `Server` of
-            this process, whichever thread or event loop serves it, an entry of `mcpServers` (a
-            dict), or a configuration with one server: a dict or the path of its `.json` file.
+        target: The URL of an endpoint, the command of a server to start (a list), a `Server` in
+            this process (served by any thread or event loop), an entry of `mcpServers` (a dict), or
+            a configuration with one server (a dict or the path of its `.json` file).
         options: See `ConnectOptions`.
     """
 
@@ -50,12 +49,12 @@ class Client(AsyncOperations, Connected):
         self._callbacks: set[Task[None]] = set()
 
     async def connect(self) -> None:
-        """Connects and negotiates; `async with` does it for you.
+        """Connect and negotiate. `async with` does this on entry.
 
         Raises:
-            TransportError: if the connection cannot be made.
-            VersionError: if there is no revision in common.
-            TimeoutError: if it takes longer than the connect timeout.
+            TransportError: If the client cannot connect.
+            VersionError: If client and server share no revision.
+            TimeoutError: If connecting exceeds the connect timeout.
         """
         if self._port is not None:
             if self._connection.info is None or self.is_connected:
@@ -67,7 +66,7 @@ class Client(AsyncOperations, Connected):
             port = Port()
             port.attach(loop)
         else:
-            # The connection lives on the server's port.
+            # An in-memory connection lives on the server's port.
             port, server_handle = server._acquire(loop)
         self._port, self._handle = port, 0
         try:
@@ -91,12 +90,12 @@ class Client(AsyncOperations, Connected):
             raise
 
     async def close(self, deadline: float | None = None) -> None:
-        """Closes the connection; `async with` does it for you. Requests in flight fail with
-        ClosedError, and so does an unfinished `connect`.
+        """Close the connection. `async with` does this on exit. Requests in flight, and an
+        unfinished `connect`, fail with ClosedError.
 
         Args:
-            deadline: the time in which a server that was started may exit by itself, before it is
-                asked to and then killed (seconds; default: the option `close_timeout`).
+            deadline: Seconds for a server that the client started to exit on its own, before it is
+                terminated and then killed; default: the option `close_timeout`.
         """
         port = self._port
         if port is not None:
@@ -120,7 +119,7 @@ class Client(AsyncOperations, Connected):
     async def _ask(
         self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None
     ) -> tuple[int, Any]:
-        """A request to the server, or about a subscription: its ticket and its result."""
+        """Send a request to the server or about a subscription. Return its ticket and result."""
         port = self._connected_port()
         scope = self._connection.scope()
         handle = self._handle if target is None else target

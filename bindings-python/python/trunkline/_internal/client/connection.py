@@ -1,4 +1,4 @@
-"""The common part of both clients: the target and the options."""
+"""The parts that both clients share: the target and the options."""
 
 from __future__ import annotations
 
@@ -38,8 +38,9 @@ T = TypeVar("T")
 Target: TypeAlias = Union[
     str, os.PathLike[str], Sequence[str | os.PathLike[str]], Mapping[str, Any], "trunkline.Server", Transport
 ]
-"""A place to connect to: the URL of an endpoint, the command of a server to start, a `Server` of
-this process, an entry of `mcpServers`, or a configuration with one server, or the path of its file.
+"""What a client can connect to: the URL of an endpoint, the command of a server to start, a
+`Server` in this process, an entry of `mcpServers`, or a configuration with one server or the path
+of its file.
 """
 
 _LISTS_CHANGED: Final = (methods.TOOLS_CHANGED, methods.RESOURCES_CHANGED, methods.PROMPTS_CHANGED)
@@ -47,7 +48,7 @@ _LISTS_CHANGED: Final = (methods.TOOLS_CHANGED, methods.RESOURCES_CHANGED, metho
 
 @contextmanager
 def callback_errors() -> Generator[None]:
-    """Logs what a callback of the program raises: it must cost neither the call that waits nor
+    """Log exceptions of the program's callbacks, so that they affect neither the waiting call nor
     other events.
     """
     try:
@@ -57,7 +58,7 @@ def callback_errors() -> Generator[None]:
 
 
 class Connection:
-    """The settings of a client, and the answer of the server when it was opened."""
+    """The settings of a connection, and the server's response to opening it."""
 
     def __init__(self, target: Target, options: ConnectOptions, *, blocking: bool) -> None:
         given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
@@ -85,7 +86,7 @@ class Connection:
             options=encoded(CLIENT_OPTIONS, jsonable(given) if "roots" in given else given),
         )
         self.on_notification: OnNotification | None = on_notification
-        # Method -> the function that is called with it, and the reader of its params.
+        # By method: the callback, and the reader of its params.
         self.listeners: dict[str, tuple[Callable[..., Any], Read | None]] = {}
         if on_tools_changed is not None:
             self.listeners[methods.TOOLS_CHANGED] = (on_tools_changed, None)
@@ -94,18 +95,18 @@ class Connection:
         self.telemetry: Telemetry | None = None
 
     def shown(self, name: str) -> str:
-        """A client of class `name` with this connection, for its `repr`."""
+        """Return the `repr` of a client of class `name` with this connection."""
         revision = f", revision={self.info['revision']!r}" if self.info else ""
         return f"{name}({self.target!r}{revision})"
 
     def open_json(self, server_handle: int | None) -> dict[str, Any]:
-        """The message that opens the connection; `server_handle` is for a server of
-        this process.
+        """Return the message that opens the connection. `server_handle` is for a server in this
+        process.
         """
         transport = self.transport if server_handle is None else {**self.transport, "server": server_handle}
         if isinstance(self.target, ServersOf):
             transport = {**transport, "servers": self.target.json()}
-        # Newer servers notify only clients that ask for it when they connect.
+        # Newer servers only send notifications that the client requests when it connects.
         listen = {"listen": True} if self.listens else {}
         self.telemetry = telemetry_of(self._observed)
         observed = {"options": {**self._client.get("options", {}), "telemetry": self.telemetry is not None}}
@@ -118,31 +119,31 @@ class Connection:
 
     @property
     def listens(self) -> bool:
-        """True if the changes of lists are wanted."""
+        """True if the client wants list changes."""
         return self.on_notification is not None or any(method in _LISTS_CHANGED for method in self.listeners)
 
     @property
     def has_callbacks(self) -> bool:
-        """True if something may come from the server beside answers."""
+        """True if the server may send anything besides responses."""
         return bool(self.on_notification or self.listeners or self.handlers)
 
     def lanes(self) -> dict[str, str]:
-        """The requests of the server that are answered, each with the lane of its handler."""
+        """The server requests that have handlers, each with the handler's lane."""
         return {name: "pool" if self.uses_pool(handler) else "queue" for name, handler in self.handlers.items()}
 
     def uses_pool(self, handler: ServerRequestHandler) -> bool:
-        """True if it runs on a thread of the pool. A blocking client on its own port has those of
-        its transport.
+        """Return True if the handler runs on a pool thread. A blocking client on its own port only
+        has pool threads for its transport.
         """
         return handler.in_thread and (not self.blocking or self.server is not None or handler.key in FUNCTIONS)
 
     def span(self, native: _native.Port, target: int, json: dict[str, Any]) -> SentSpan | NoSpan:
-        """The span of a request."""
+        """Return the span of a request."""
         return NO_SPAN if self.telemetry is None else self.telemetry.sending(native, target, json) or NO_SPAN
 
     def observed(self, native: _native.Port, target: int, json: dict[str, Any], telemetry: Telemetry | None) -> None:
-        """Gives a message that is about to be sent its span: the one that opens the connection
-        (`target` is 0), or a notification. `telemetry` gets the events of the port.
+        """Add the span of a message that is about to be sent: one that opens the connection
+        (`target` is 0), or a notification. `telemetry` receives the events of the port.
         """
         if self.telemetry is None or telemetry is None:
             return
@@ -153,7 +154,7 @@ class Connection:
 
     @contextmanager
     def forgetting(self, json: dict[str, Any], telemetry: Telemetry | None) -> Generator[None]:
-        """Drops the span of an opening that is refused at once."""
+        """Drop the span of an open that fails at once."""
         try:
             yield
         except BaseException:
@@ -162,25 +163,23 @@ class Connection:
             raise
 
     def scope(self) -> CallScope | None:
-        """The context of the calls that a request causes, where the server is in
-        this process.
-        """
+        """Return the scope of the calls that a request causes, if the server is in this process."""
         return None if self.server is None else CallScope()
 
     def raise_exception(self, scope: CallScope | None) -> None:
-        """Raises the exception of the handler, if that is wanted and its caller is not
-        told of it.
+        """Raise the handler's exception, if the client wants it and the caller doesn't see it
+        otherwise.
         """
         if self._raises and scope is not None and (error := scope.error) is not None and not is_told(error):
             raise error
 
     def opened(self, info: dict[str, Any], native: _native.Port, handle: int) -> None:
-        """Takes what is known about the server now that the connection is open."""
+        """Store what is known about the server once the connection is open."""
         self.info, self._place = info, (native, handle)
 
     @property
     def is_open(self) -> bool:
-        """False before it was opened, and when it was closed or has ended by itself."""
+        """False before the connection was opened, and after it was closed or has ended."""
         if self.info is None:
             return False
         native, handle = self._place
@@ -191,7 +190,7 @@ class Connection:
         return True
 
     def describe(self, name: str) -> Any:
-        """A fact about the server."""
+        """Return a fact about the server."""
         if (info := self.info) is None:
             raise ClosedError("the client is not connected: use it in a `with` block, or call connect() first")
         if "serverInfo" not in info:
@@ -202,8 +201,8 @@ class Connection:
 
     @property
     def pid(self) -> int | None:
-        """The id of the process of the server now: it may have been started again."""
-        self.describe("pid")  # only of a client that was connected
+        """The id of the server's current process. It changes when the server is restarted."""
+        self.describe("pid")  # raises if the client was never connected
         native, handle = self._place
         try:
             return native.describe(handle).get("pid")
@@ -211,16 +210,16 @@ class Connection:
             return None
 
     def shared(self) -> dict[str, int]:
-        """The connection, for a group that shares it."""
-        self.describe("revision")  # only while it is open
+        """Return the connection for a group that shares it."""
+        self.describe("revision")  # raises unless the connection is open
         native, handle = self._place
         return {"connection": handle, "port": native.describe(0)["number"]}
 
     def listen(
         self, run: Callable[[Callable[..., Any], tuple[Any, ...]], None], progress: Mapping[int, OnProgress]
     ) -> Callable[[str, Any, int], None]:
-        """The receiver of the notifications of the connection; `run` calls a callback
-        of the user.
+        """Return the receiver of the connection's notifications. `run` calls a callback of the
+        user.
         """
 
         def receive(method: str, params: Any, ticket: int) -> None:
@@ -287,8 +286,8 @@ class Connected(HostHandlers, ConnectionDescription):
 
     @property
     def is_connected(self) -> bool:
-        """True from `connect` on until the client is closed, or has lost a server that it cannot
-        reach again; `connect` then makes another connection.
+        """True from `connect` until the client is closed or loses a server that it cannot reach
+        again. You can then call `connect` again.
         """
         return self._connection.is_open
 
@@ -296,10 +295,11 @@ class Connected(HostHandlers, ConnectionDescription):
         return self._connection.shared()
 
     def set_roots(self, roots: Sequence[Root | Mapping[str, Any]]) -> None:
-        """Changes the roots. A server of an older revision is notified; newer ones ask again.
+        """Change the roots. Servers of older revisions are notified; newer ones request the roots
+        when needed.
 
         Raises:
-            InvalidArgumentError: if a URI does not begin with `file://`, or if the client connected
+            InvalidArgumentError: If a URI does not begin with `file://`, or the client connected
                 without roots to a server of an older revision.
 
         .. deprecated:: 2026-07-28

@@ -1,4 +1,4 @@
-"""The servers that a group is opened with."""
+"""Targets of a client group."""
 
 from __future__ import annotations
 
@@ -10,39 +10,41 @@ from ..schema.jsonable import jsonable
 
 
 class ShareableClient(Protocol):
-    """A connected client of any kind."""
+    """A connected client of either kind."""
 
     def _shared(self) -> dict[str, int]: ...
 
 
 ServerTarget: TypeAlias = str | Sequence[str | os.PathLike[str]] | Mapping[str, Any] | ShareableClient
-"""A URL, the command of a server to start, an entry of `mcpServers`, or a connected client,
-which the group shares.
+"""A server of a group: a URL, the command of a server to start, an entry of `mcpServers`, or a
+connected client whose connection the group shares.
 """
 GroupTarget: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
-"""A configuration with `mcpServers`, its file, or targets by name."""
+"""The servers of a group: a configuration with `mcpServers`, the path of its file, or targets by
+name.
+"""
 
 
 class ServersOf:
-    """The servers that a group is opened with."""
+    """The servers of a group."""
 
     def __init__(self, servers: GroupTarget) -> None:
         self._servers: Any = servers if isinstance(servers, Mapping) else jsonable(servers)
 
     def json(self) -> Any:
-        """The servers as the core takes them: clients by their connections."""
+        """Return the servers in the core's form; clients are given by their connections."""
         servers = self._servers
         if isinstance(servers, Mapping):
             return {name: place(server) for name, server in cast("Mapping[str, Any]", servers).items()}
         return servers
 
     def __repr__(self) -> str:
-        # Entries hold secrets.
+        # Entries may contain secrets.
         json: Any = self._servers
         return repr([*(json.get("mcpServers") or json.get("servers") or json)] if hasattr(json, "get") else json)
 
 
 def place(server: ServerTarget) -> Any:
-    """A server as the core takes it: a client by its connection."""
+    """Return a server in the core's form; a client is given by its connection."""
     shared: Callable[[], Any] | None = getattr(server, "_shared", None)
     return jsonable(server) if shared is None else shared()

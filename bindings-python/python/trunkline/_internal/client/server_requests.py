@@ -1,4 +1,4 @@
-"""Handlers of a client for the requests of its server."""
+"""A client's handlers for requests of its server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Here(NamedTuple):
-    """The place of a handler that runs on the thread of a blocking call."""
+    """Stands in for the port of a handler that runs on the thread of a blocking call."""
 
     native: _native.Port
     telemetry: Telemetry | None = None
@@ -29,8 +29,8 @@ class Here(NamedTuple):
 
 
 class ServerRequestHandler(Handler):
-    """Called with a request of the server; returns the result. A `def` function runs on a thread of
-    the pool, or in a blocking client on a thread that waits.
+    """Called with a request of the server; returns the result. A `def` function runs on a pool
+    thread or, in a blocking client, on a waiting thread.
     """
 
     __slots__ = ("function", "read")
@@ -50,7 +50,7 @@ class ServerRequestHandler(Handler):
     def failure(self, error: BaseException) -> dict[str, Any]:
         if self.key not in OWN:
             return super().failure(error)
-        # The caller is this program: it gets the exception back.
+        # The caller is in this program and gets the exception itself.
         message = str(error) or type(error).__qualname__
         keep_cause(f"{self.key} failed: {message}", error)
         return {"kind": "tool", "message": message}

@@ -33,15 +33,14 @@ if TYPE_CHECKING:
     from ..server.server import Server
     from ..telemetry import SentSpan
 
-# Interval at which a waiting call looks for log records of the core (every request has a timeout
-# there) ...
+# How often a waiting call looks for the core's log records (the core enforces timeouts) ...
 _WAIT_MS: Final = 1000
-# ... and for what is told to a callback.
+# ... and for events that a callback receives.
 _CALLBACK_MS: Final = 20
-# Events taken at once, and how often in a row: more than there can be before a reply.
+# Events per batch, and batches in a row: more than can precede a reply.
 _BATCH: Final = 256
 _BATCHES: Final = 200
-# Time that it waits for the loop of a server of this process to hand over what came before a reply.
+# How long to wait until the loop of an in-process server has passed on what preceded a reply.
 _FLUSH_SECONDS: Final = 1.0
 
 
@@ -50,23 +49,23 @@ class SyncClient(SyncOperations, Connected):
     client: ...`.
 
     Any thread may use it. It has no background thread: callbacks for notifications and progress run
-    on the calling thread, while one of its methods runs, in the order of arrival. Exceptions in
-    callbacks are logged (`trunkline.client`) and have no other effect. Arguments: those of
-    `Client`; callbacks are ordinary functions.
+    on the calling thread, during calls of its methods, in order of arrival. Exceptions in callbacks
+    are logged (`trunkline.client`) and otherwise ignored. It takes the arguments of `Client`;
+    callbacks are ordinary functions.
     """
 
     def __init__(self, target: Target, **options: Unpack[trunkline.ConnectOptions]) -> None:
         self._connection = Connection(target, options, blocking=True)
-        # Held while the connection is opened and taken away, which one thread does.
+        # Held while one thread opens or takes away the connection.
         self._state = threading.Lock()
         self._native: _native.Port | None = None
         self._handle = 0
         self._progress: dict[int, OnProgress] = {}
         self._receive = self._connection.listen(_run, self._progress)
-        # Held while events are handed over, so that they stay in order; re-entered when a callback
-        # makes a call.
+        # Held while events are delivered, to keep them in order; re-entered when a callback makes a
+        # call.
         self._draining = threading.RLock()
-        # For a server of this process: its port, and what was heard there.
+        # For an in-process server: its port, and the events received there.
         self._server_port: Port | None = None
         self._inbox: deque[tuple[str, Any, int]] = deque()
         # Requests of the server that wait for a thread: operation, params, ticket.
@@ -74,12 +73,12 @@ class SyncClient(SyncOperations, Connected):
         self._calls: TransportCalls | None = None
 
     def connect(self) -> None:
-        """Connects and negotiates; `with` does it for you.
+        """Connect and negotiate. `with` does this on entry.
 
         Raises:
-            TransportError: if the connection cannot be made.
-            VersionError: if there is no revision in common.
-            TimeoutError: if it takes longer than the connect timeout.
+            TransportError: If the client cannot connect.
+            VersionError: If client and server share no revision.
+            TimeoutError: If connecting exceeds the connect timeout.
         """
         self._refuse_deadlock()
         if self._connection.info is not None and not self.is_connected:
@@ -100,12 +99,12 @@ class SyncClient(SyncOperations, Connected):
             raise
 
     def close(self, deadline: float | None = None) -> None:
-        """Closes the connection; `with` does it for you. Requests in flight fail with ClosedError,
-        and so does an unfinished `connect` on another thread.
+        """Close the connection. `with` does this on exit. Requests in flight, and an unfinished
+        `connect` on another thread, fail with ClosedError.
 
         Args:
-            deadline: the time in which a server that was started may exit by itself, before it is
-                asked to and then killed (seconds; default: the option `close_timeout`).
+            deadline: Seconds for a server that the client started to exit on its own, before it is
+                terminated and then killed; default: the option `close_timeout`.
         """
         native = self._native
         if native is not None:
@@ -126,7 +125,7 @@ class SyncClient(SyncOperations, Connected):
         self.close()
 
     def _ask(self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None) -> tuple[int, Any]:
-        """A request to the server, or about a subscription: its ticket and its result."""
+        """Send a request to the server or about a subscription. Return its ticket and result."""
         native = self._connected_native()
         handle = self._handle if target is None else target
         with self._connection.span(native, handle, json) as span:
@@ -152,7 +151,7 @@ class SyncClient(SyncOperations, Connected):
             if on_progress is None:
                 ticket = send()
             else:
-                with self._draining:  # the first progress must not overtake its callback
+                with self._draining:  # progress must not arrive before its callback is known
                     ticket = send()
                     self._progress[ticket] = on_progress
         except _native.NativeError as error:
@@ -173,7 +172,7 @@ class SyncClient(SyncOperations, Connected):
             if self._native is not None:
                 self._native.cancel(ticket, "")
         except _native.NativeError:
-            pass  # another process's
+            pass  # belongs to another process
 
     def _note(self, json: dict[str, Any]) -> None:
         native, port = self._connected_native(), self._server_port
@@ -197,7 +196,7 @@ class SyncClient(SyncOperations, Connected):
         return native
 
     def _wait(self, native: _native.Port, ticket: int, with_progress: bool = False) -> Any:
-        """The result of a request or open; meanwhile events are handed over."""
+        """Return the result of a request or an open, delivering events while waiting."""
         look_ms = _CALLBACK_MS if with_progress or self._connection.has_callbacks else _WAIT_MS
         try:
             while (reply := native.wait(ticket, look_ms)) is None:
@@ -205,11 +204,11 @@ class SyncClient(SyncOperations, Connected):
             self._drain(native, to_the_end=with_progress)
         except _native.NativeError as error:
             reraise(error)
-        except BaseException:  # Ctrl-C, or a callback that failed
+        except BaseException:  # Ctrl-C, or a callback that raised
             try:
                 native.cancel(ticket, "")
             except _native.NativeError:
-                pass  # answered just now, or closed
+                pass  # just answered, or closed
             raise
         ok, body = reply
         if not ok:
@@ -218,7 +217,7 @@ class SyncClient(SyncOperations, Connected):
 
     def _drain(self, native: _native.Port, *, to_the_end: bool = False) -> None:
         if not self._draining.acquire(blocking=to_the_end):
-            return  # another thread is at it
+            return  # another thread is delivering
         try:
             if self._server_port is not None:
                 self._drain_inbox(to_the_end)
@@ -238,7 +237,7 @@ class SyncClient(SyncOperations, Connected):
                     break
         finally:
             self._draining.release()
-        # Without the lock: a user may think for minutes, while other threads go on.
+        # Without the lock: a user may take minutes to answer, and other threads must not wait.
         while True:
             try:
                 asked = self._asked.popleft()
@@ -257,7 +256,7 @@ class SyncClient(SyncOperations, Connected):
     def _drain_inbox(self, to_the_end: bool) -> None:
         port = self._server_port
         if to_the_end and port is not None and port.serving_loop is not None:
-            # Notifications from before the reply may still be waiting for the loop.
+            # Notifications that preceded the reply may still be queued on the loop.
             handled = threading.Event()
             port.drain_elsewhere(handled.set)
             handled.wait(_FLUSH_SECONDS)
@@ -265,7 +264,7 @@ class SyncClient(SyncOperations, Connected):
             self._receive(*self._inbox.popleft())
 
     def _open(self) -> _native.Port:
-        """Begins to connect; whose port that is on."""
+        """Start to connect, and return the port that the connection is on."""
         if (server := self._connection.server) is not None:
             return self._open_in_memory(server)
         native = _native.Port()
@@ -303,7 +302,7 @@ class SyncClient(SyncOperations, Connected):
         return port.native
 
     def _taken(self, native: _native.Port) -> bool:
-        """Takes the connection away. True if it was there: then the caller ends it."""
+        """Take the connection away. Return True if there was one: the caller must then end it."""
         with self._state:
             if self._native is not native:
                 return False

@@ -1,4 +1,4 @@
-"""Results of tools as the caller wants them: as they are, or as a value of a type."""
+"""Tool results as the caller wants them: unchanged, or as a value of a type."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from ..schema.unsupported import UnsupportedType
 
 
 def expect(json: dict[str, Any], result: Any) -> dict[str, Any]:
-    """The request with the schema of a type, by which the core checks the structured content.
+    """Return the request with the schema of `result`, against which the core validates structured
+    content.
 
     Raises:
-        InvalidArgumentError: if the type has no JSON form.
+        InvalidArgumentError: If the type has no JSON form.
     """
-    # A text may be the content alone, as a tool that declares no schema gives it.
+    # A string may also be plain content, as tools without an output schema return it.
     return json if result is None or result is str else {**json, "resultSchema": _typed(result)[0]}
 
 
 def read_tool_result(result: Any, raise_on_error: bool, answer: Any) -> Any:
-    """The result, or its structured content as a value of the type `result`; for `str`, of a tool
-    without structured content, its text.
+    """Return the result, or its structured content as a value of type `result`. For `str`, and a
+    tool without structured content, return the text of the result.
 
     Raises:
-        ToolError: if the tool failed, and the caller wants an error or a value.
-        TransportError: if no value of the type can be made of the content.
+        ToolError: If the tool failed, and the caller wants an error or a value.
+        TransportError: If the content cannot be converted to the type.
     """
     found = read_answer(methods.CALL_TOOL, CallToolResult.from_json, answer)
     if found.is_error and (raise_on_error or result is not None):

@@ -13,11 +13,11 @@ from .server_requests import ServerRequestHandler
 
 
 def transport_handlers(transport: Any, *, blocking: bool) -> dict[str, ServerRequestHandler]:
-    """The functions of a transport, by the names of their calls.
+    """Return the functions of a transport, by the names of their calls.
 
     Raises:
-        InvalidArgumentError: in a blocking client, if a method is asynchronous: no loop runs it
-            there.
+        InvalidArgumentError: If a blocking client is given asynchronous methods, for which it has
+            no event loop.
     """
     from inspect import iscoroutinefunction
 
@@ -31,9 +31,7 @@ def transport_handlers(transport: Any, *, blocking: bool) -> dict[str, ServerReq
 
 
 class TransportCalls:
-    """The calls of the transport of a blocking client, on threads of their own until it
-    is dropped.
-    """
+    """Answers the transport calls of a blocking client, on its own threads, until it is dropped."""
 
     error_hooks: tuple[()] = ()
     telemetry: None = None
@@ -48,18 +46,18 @@ class TransportCalls:
             self._pool.start()
 
     def handler(self, handle: int, name: str) -> ServerRequestHandler | None:  # noqa: ARG002
-        """The function of that name."""
+        """Return the function with this name."""
         return self._functions.get(name)
 
     def scope(self, cause: int, port: int) -> None:
-        """None: nothing in this process causes calls of a transport."""
+        """Return None: nothing in this process causes calls of a transport."""
 
     def __del__(self) -> None:
         self._pool.stop()
 
 
 def _function(method: Callable[..., Any], params: tuple[str, ...], result: str | None) -> Callable[..., Any]:
-    """The function of the core; its error is that of the connection."""
+    """Return the function for the core. Its exception becomes the connection's error."""
     from inspect import iscoroutinefunction
 
     def returned(value: Any) -> Mapping[str, Any]:

@@ -1,1 +1,1 @@
-"""Features of a server, one module for each kind."""
+"""Requests that handlers send to their client."""

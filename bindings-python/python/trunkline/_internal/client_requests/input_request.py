@@ -1,6 +1,4 @@
-"""Requests of a handler to its client: what they consist of, and the values that the answers
-become.
-"""
+"""Requests that a handler sends to its client: their parameters, and how results are read."""
 
 from __future__ import annotations
 
@@ -15,22 +13,22 @@ from ..schema.jsonable import jsonable
 T = TypeVar("T")
 
 Messages: TypeAlias = str | Message | Sequence[Message | str | Mapping[str, Any]]
-"""The prompt for the model: text, or a conversation so far. A text is a message of the user."""
+"""A prompt for the model: a string, which becomes a user message, or a conversation so far."""
 
 
 class InputRequest(Generic[T]):
-    """One request to the client, made by `elicit`, `elicit_url`, `sample` or `list_roots`."""
+    """A request to the client, made with `elicit`, `elicit_url`, `sample` or `list_roots`."""
 
     __slots__ = ("method", "params", "read")
 
     def __init__(self, method: str, params: dict[str, Any] | None, read: Callable[[Any], T]) -> None:
         self.method: str = method
         self.params: dict[str, Any] | None = None if params is None else jsonable(params)
-        # Makes the answer out of the client's result.
+        # Reads the client's result.
         self.read: Callable[[Any], T] = read
 
     def to_json(self) -> dict[str, Any]:
-        """The request in the form that the protocol uses."""
+        """Return the request in protocol form."""
         return {"method": self.method} if self.params is None else {"method": self.method, "params": self.params}
 
     def __repr__(self) -> str:
@@ -38,14 +36,14 @@ class InputRequest(Generic[T]):
 
 
 class InputRequired:
-    """Returned by a handler that needs input of the client first. It is called again with the
-    answers in `ctx.input_responses` and with `state` in `ctx.state`.
+    """Return this from a handler that needs input from the client first. The handler is then called
+    again, with the responses in `ctx.input_responses` and with `state` in `ctx.state`.
 
-    Handlers that would rather write one line after the other use `ctx.elicit` and its like.
+    To write a handler as straight-line code instead, use `ctx.elicit` and similar methods.
 
     Args:
-        requests: the client requests, each under a key of your choice.
-        state: any JSON value. It travels sealed: the client can neither read nor change it.
+        requests: Client requests, each under a key of your choice.
+        state: Any JSON value. It is sealed: the client can neither read nor change it.
     """
 
     __slots__ = ("requests", "state")
@@ -55,7 +53,7 @@ class InputRequired:
         self.state: Any = state
 
     def to_json(self) -> dict[str, Any]:
-        """The form that the core takes instead of a result."""
+        """Return the form that the core accepts in place of a result."""
         json: dict[str, Any] = {"inputRequests": {key: request.to_json() for key, request in self.requests.items()}}
         return json if self.state is None else {**json, "state": jsonable(self.state)}
 
@@ -64,7 +62,7 @@ class InputRequired:
 
 
 class ElicitResult(Generic[T]):
-    """The answer of the user: `content` is there only if `action` is `"accept"`."""
+    """The user's response. `content` is present only if `action` is `"accept"`."""
 
     __slots__ = ("action", "content")
 
@@ -73,7 +71,7 @@ class ElicitResult(Generic[T]):
         self.content: T | None = content
 
     def to_json(self) -> dict[str, Any]:
-        """The form that the protocol uses."""
+        """Return the response in protocol form."""
         json: dict[str, Any] = {"action": self.action}
         return json if self.content is None else {**json, "content": jsonable(self.content)}
 
@@ -82,7 +80,7 @@ class ElicitResult(Generic[T]):
 
 
 def read_form(form: Form | None) -> Callable[[Any], ElicitResult[Any]]:
-    """The reader of an answer, whose content is what the form says."""
+    """Return a function that reads a response to the form."""
 
     def read(answer: Any) -> ElicitResult[Any]:
         if answer["action"] != "accept" or form is None:
@@ -94,6 +92,6 @@ def read_form(form: Form | None) -> Callable[[Any], ElicitResult[Any]]:
 
 
 def messages_of(given: Messages) -> list[Any]:
-    """A conversation as a list of messages."""
+    """Return a conversation as a list of messages."""
     listed: Sequence[Any] = [given] if isinstance(given, (str, Message)) else given
     return [Message("user", message) if isinstance(message, str) else message for message in listed]

@@ -1,1 +1,1 @@
-"""The context of a handler while it runs."""
+"""The context of a running handler."""

@@ -1,1 +1,1 @@
-"""Features of a server, one module for each kind."""
+"""The features of a server, one module per kind."""

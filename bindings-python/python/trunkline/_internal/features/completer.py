@@ -1,4 +1,4 @@
-"""Functions that suggest values: registered by themselves, or in the definition of a feature."""
+"""Completion functions, registered on their own or in the definition of a feature."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .function import FunctionHandler
 
 
 class CompletionHandler(FunctionHandler):
-    """Called with what was typed so far, and with the other arguments if it takes them."""
+    """Called with the value typed so far and, if it accepts them, the other arguments."""
 
     __slots__ = ("_arguments_name", "_value_name")
 
@@ -47,7 +47,7 @@ class CompletionHandler(FunctionHandler):
 
 
 class Completer(CompletionHandler):
-    """The same in the definition of a prompt or of a resource template."""
+    """A completion function in the definition of a prompt or resource template."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Completions of the arguments of prompts and of the variables of resource templates."""
+"""Completions for prompt arguments and resource template variables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Completions(Registry):
     """The completion methods of a server."""
 
     def completion(self, of: str | Callable[..., Any], argument: str) -> Callable[[F], F]:
-        """Registers the decorated function as what suggests values, and leaves it as it is. See
+        """Register the decorated function as a completion, and return it unchanged. See
         `add_completion`.
         """
 
@@ -28,20 +28,18 @@ class Completions(Registry):
         return decorate
 
     def add_completion(self, of: str | Callable[..., Any], argument: str, function: Callable[..., Any]) -> None:
-        """Adds what suggests values for one argument of a prompt, or for one variable of a resource
-        template.
+        """Add a completion for a prompt argument or a resource template variable.
 
         Args:
-            of: the function of a registered prompt or template, a prompt's name, or a template's
-                URI.
-            argument: the name of the argument or variable.
-            function: called with the text so far and, if it has a second parameter, with the other
-                arguments that are filled in; returns the suggestions as a list of texts or as a
-                `Completion`.
+            of: The function of a registered prompt or template, the name of a prompt, or the URI of
+                a template.
+            argument: Name of the argument or variable.
+            function: Called with the value typed so far and, if it has a second parameter, the
+                other arguments already filled in. Returns a list of strings or a `Completion`.
 
         Raises:
-            InvalidArgumentError: if `of` is a function that is not registered, or there is a
-                completion of it already.
+            InvalidArgumentError: If `of` is a function that is not registered, or the argument
+                already has a completion.
         """
         reference, shown = self._reference(of)
         registration = {"ref": reference, "argument": argument}
@@ -49,10 +47,10 @@ class Completions(Registry):
         self._add(handler, f"a completion of {argument!r} of {shown!r}")
 
     def remove_completion(self, of: str | Callable[..., Any], argument: str) -> None:
-        """Takes a completion away.
+        """Remove a completion.
 
         Raises:
-            InvalidArgumentError: if there is none.
+            InvalidArgumentError: If there is no such completion.
         """
         reference, shown = self._reference(of)
         self._remove("completion", (*reference.values(), argument), f"completion of {argument!r} of {shown!r}")

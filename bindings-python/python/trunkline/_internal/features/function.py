@@ -1,6 +1,4 @@
-"""Handlers that are one function: its arguments, context and dependencies are filled in for each
-call.
-"""
+"""Handlers that call one function, with its arguments, context and dependencies."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class FunctionHandler(Handler):
-    """A function and the plan of its parameters."""
+    """A function, and how to fill its parameters."""
 
     __slots__ = ("_context_name", "_defaults", "_dependencies", "function")
 
@@ -36,7 +34,7 @@ class FunctionHandler(Handler):
         self.function = function
         self._context_name = parameters.context_name
         self._dependencies = parameters.dependencies
-        # Of arguments, for dependencies that take them, too.
+        # Defaults of arguments, because dependencies can take arguments too.
         self._defaults: dict[str, Any] = {
             parameter.name: parameter.default
             for parameter in parameters.named
@@ -44,17 +42,17 @@ class FunctionHandler(Handler):
         }
 
     def require(self, marks: Sequence[Depends]) -> None:
-        """Makes these dependencies before its own; nothing takes their values."""
+        """Run these dependencies before the handler's own. Their values are not used."""
         where = (name_of(self.function),)
         plans = [("", plan(mark, is_async=not self.in_thread, within=where)) for mark in marks]
         self._dependencies = [*plans, *self._dependencies]
 
     def bind(self, body: Any) -> dict[str, Any]:
-        """The arguments in the body of a call."""
+        """Return the arguments in the body of a call."""
         raise NotImplementedError
 
     def render(self, value: Any) -> Answer:
-        """The shape of what the function returned."""
+        """Return the shape of the function's result."""
         raise NotImplementedError
 
     async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
@@ -107,7 +105,9 @@ class FunctionHandler(Handler):
 
 
 def _awaited(port: Port, ticket: int, value: Awaitable[Any]) -> Any:
-    """The result of what a function on a thread returned, such as one that hides an `async def`."""
+    """Await the result of a function on a thread, such as a `def` function that wraps an `async
+    def`.
+    """
     from ..port.loop_side import LoopSide
 
     side = LoopSide(port, ticket)
@@ -118,7 +118,7 @@ def _awaited(port: Port, ticket: int, value: Awaitable[Any]) -> Any:
 
 
 class TextHandler(FunctionHandler):
-    """A function that receives texts."""
+    """A function whose arguments are strings."""
 
     __slots__ = ("_signature",)
 
@@ -133,7 +133,7 @@ class TextHandler(FunctionHandler):
 
 
 class VisibilityHandler(FunctionHandler):
-    """A function that decides who sees and calls a feature."""
+    """A function that decides which callers see and may call a feature."""
 
     __slots__ = ()
 
@@ -148,7 +148,7 @@ class VisibilityHandler(FunctionHandler):
             raise InvalidArgumentError(f"{parameters.where}: it takes the context and dependencies only, not {name!r}")
         super().__init__(None, function, parameters, {})
 
-    def bind(self, body: Any) -> dict[str, Any]:  # noqa: ARG002 - it has the name of the feature only
+    def bind(self, body: Any) -> dict[str, Any]:  # noqa: ARG002 - it only contains the name of the feature
         return {}
 
     def render(self, value: Any) -> Answer:

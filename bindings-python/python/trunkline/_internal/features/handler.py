@@ -1,4 +1,4 @@
-"""Answers of calls: the value of the handler, or its failure."""
+"""Handlers answer calls with the function's value or its failure."""
 
 from __future__ import annotations
 
@@ -18,88 +18,87 @@ if TYPE_CHECKING:
 
 
 class Handler:
-    """One registered feature. Classes of kinds say how its function is called and what becomes of
-    the value.
-    """
+    """A registered feature. Subclasses define how its function is called and its value is sent."""
 
     __slots__ = ("completers", "in_thread", "key", "origin", "registration", "task_name", "visible")
 
-    # As docs/bridge.md calls it.
+    # The name of the kind in docs/bridge.md.
     kind: ClassVar[str] = "request"
-    # The last word of the name of its logger.
+    # The last segment of the logger's name.
     subject: ClassVar[str] = "server"
 
     def __init__(self, key: Hashable, registration: dict[str, Any], *, in_thread: bool) -> None:
-        # Unique among the features of its kind on one server.
+        # Unique among the server's features of this kind.
         self.key = key
         # The registration message, without the server.
         self.registration = {"lane": "pool" if in_thread else "queue", **registration}
         self.in_thread = in_thread
-        # Of a feature that can be changed: how it was made, with which function and options.
+        # For features that can be changed: the factory, function and options they were made with.
         self.origin: Any = None
-        # Decides who sees it.
+        # Decides who sees the feature.
         self.visible: Handler | None = None
-        # Suggest values for its arguments.
+        # Suggest values for arguments.
         self.completers: dict[str, Handler] = {}
         self.task_name = f"trunkline {self.kind} {key}"
 
     def prepare(self) -> bool:
-        """Brings the registration message up to date before it is sent: whether that changed it."""
+        """Update the registration message before it is sent. Return whether it changed."""
         return False
 
     async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:  # noqa: ARG002
-        """Runs an `async def` handler."""
+        """Run an `async def` handler."""
         return self.answered(await self.call(port, ticket, body))
 
     def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:  # noqa: ARG002
-        """Runs a `def` handler; in the context of its call, as everything else does here."""
+        """Run a `def` handler, in the context of its call."""
         return self.answered(self.call(port, ticket, body))
 
     def call(self, port: Port, ticket: int, body: Any) -> Any:
-        """Calls the function. Returns its value, or the awaitable of an `async def` function."""
+        """Call the function. Return its value, or the awaitable of an `async def` function."""
         raise NotImplementedError
 
     def answered(self, value: Any) -> Answer:
-        """The answer that the value of the function becomes."""
+        """Return the answer for the value of the function."""
         raise NotImplementedError
 
     def failure(self, error: BaseException) -> dict[str, Any]:
-        """The failure message for an exception of a handler."""
+        """Return the failure message for an exception of the handler."""
         return failure_of(error)
 
     async def answer(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> None:
-        """Answers a call on the event loop."""
+        """Answer a call on the event loop."""
         try:
             self._complete(port.native, ticket, await self.run(port, ticket, body, scope))
         except GeneratorExit:
-            # The loop is gone, perhaps with the interpreter, which can import nothing then.
+            # The loop is closed, perhaps because the interpreter exits and can't import anything.
             message = {"kind": "internal", "message": "the event loop of the handler has ended"}
             try:
                 send_failure(port.native, ticket, message)
             except _native.NativeError:
-                pass  # the port is closed: nobody waits for the answer
+                pass  # the port is closed: nothing waits for the answer
             raise
         except BaseException as error:
             from asyncio import CancelledError
 
             self._fail(port, ticket, error, scope, Context)
-            # All else costs the call alone, as on a thread of the pool: a loop ends with what its
-            # tasks raise beyond Exception, such as the SystemExit of a library.
+            # Any other exception only fails this call, as it does on a pool thread. An event loop
+            # would end on exceptions of its tasks that are not an Exception, such as a library's
+            # SystemExit.
             if isinstance(error, CancelledError):
                 raise
 
     def answer_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> None:
-        """Answers a call on a thread of the pool, in the context of the call: hooks and records of
-        its failure, validators and serializers see the variables of the handler.
+        """Answer a call on a pool thread, in the context of the call, so that error hooks, log
+        records, validators and serializers see the handler's context variables.
         """
         try:
             self._complete(port.native, ticket, self.run_in_thread(port, ticket, body, scope))
-        except BaseException as error:  # noqa: BLE001 - also SystemExit: it must not end a thread of the pool
+        except BaseException as error:  # noqa: BLE001 - including SystemExit, which must not end a pool thread
             self._fail(port, ticket, error, scope, SyncContext)
 
     @property
     def explainer(self) -> Handler:
-        """The handler of calls for the words about refused arguments."""
+        """The handler that explains why arguments were rejected."""
         return self
 
     @property
@@ -108,10 +107,10 @@ class Handler:
         return f"the {self.kind} {self.key!r}"
 
     def _rendered(self, render: Callable[[Any], Answer], value: Any) -> Answer:
-        """The answer that a returned value becomes.
+        """Return the answer for a returned value.
 
         Raises:
-            InvalidReturn: if it cannot be sent; the text names the feature.
+            InvalidReturn: If it cannot be sent; the message names the feature.
         """
         try:
             return render(value)
@@ -124,7 +123,7 @@ class Handler:
             try:
                 native.complete(ticket, shape, json)
             except TypeError:
-                # It was not what the annotation promises; it may still have a JSON form.
+                # The value doesn't match its annotation, but may still have a JSON form.
                 native.complete(ticket, shape, jsonable(json))
         except (TypeError, ValueError) as error:
             raise InvalidReturn(self.where, error) from None
@@ -149,16 +148,16 @@ class Handler:
                     report(context(port, ticket, scope), error, self.subject, self.task_name)
                     failure["logged"] = True
             send_failure(native, ticket, failure)
-        except BaseException as broken:  # noqa: BLE001 - such an error cannot be told; still its caller must not wait in vain
+        except BaseException as broken:  # noqa: BLE001 - it cannot be reported, but the caller must get a reply
             message = f"{type(error).__name__}, which cannot be told: {type(broken).__name__}"
             try:
                 send_failure(native, ticket, {"kind": "internal", "message": message})
             except _native.NativeError:
-                pass  # the port is closed: nobody waits for the answer
+                pass  # the port is closed: nothing waits for the answer
 
 
 def place_of(function: Callable[..., Any]) -> str:
-    """The file and line of a function, in brackets; nothing if it is not written in Python."""
+    """Return the file and line of a function in parentheses; empty if it is not in Python."""
     from inspect import unwrap
     from pathlib import Path
 

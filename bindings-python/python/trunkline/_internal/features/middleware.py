@@ -25,14 +25,15 @@ if TYPE_CHECKING:
 
 
 Next: TypeAlias = Callable[..., Awaitable[dict[str, Any]]]
-"""Runs the rest of the request: `await next()`, or `await next(params)` with other params. It gives
-the result as the protocol has it, and raises what the handler raised; `ProtocolError` is the answer
-of the library itself.
+"""Runs the rest of the request: `await next()`, or `await next(params)` to change the params.
+
+Returns the result in protocol form. Raises the handler's exception, or `ProtocolError` if the
+library itself replied with an error.
 """
 
 
 class Request:
-    """A request that middleware sees: its method and its params, as they came."""
+    """A request as middleware sees it: its method, and its params as received."""
 
     __slots__ = ("method", "params")
 
@@ -45,13 +46,13 @@ class Request:
 
 
 Middleware: TypeAlias = Callable[[Request, Next, Context], Awaitable["Mapping[str, Any] | InputRequired"]]
-"""A function around requests: `async def` of the request, of `next` and of the context. It returns
-the result, such as the one that `next` gave; see `Server.middleware`.
+"""An `async def` function of the request, `next` and the context that runs around requests. It
+returns a result, such as the one that `next` returned. See `Server.middleware`.
 """
 
 
 class MiddlewareHandler(Handler):
-    """Called with the request, what runs the rest of it, and the context."""
+    """Called with the request, `next`, and the context."""
 
     __slots__ = ("function",)
 
@@ -67,7 +68,7 @@ class MiddlewareHandler(Handler):
 
     async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
         context = Context(port, ticket, scope)
-        # Exceptions of the rest, each with the answer that it has become.
+        # Exceptions raised by `next`, each with the reply that it was converted to.
         raised: list[tuple[BaseException, dict[str, Any] | ProtocolError]] = []
 
         async def proceed(params: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -96,7 +97,8 @@ class MiddlewareHandler(Handler):
                 raise
             if scope is not None:
                 scope.error = error
-            # It went through: its caller is told what the handler's failure became.
+            # The exception passed through: the caller gets the reply that the failure was converted
+            # to.
             if isinstance(told := answers[-1], ProtocolError):
                 raise told from None
             return RESULT, told
@@ -122,7 +124,7 @@ M = TypeVar("M", bound="Middleware")
 
 
 class Middlewares(Registry):
-    """Middleware of a server."""
+    """The middleware of a server."""
 
     @overload
     def middleware(self, function: M, /) -> M: ...
@@ -131,8 +133,8 @@ class Middlewares(Registry):
     def middleware(self, /, *methods: str) -> Callable[[M], M]: ...
 
     def middleware(self, /, *given: Any) -> Any:
-        """Registers the decorated function as middleware, of all requests or of those with the
-        named methods, and leaves it as it is: `@server.middleware` or
+        """Register the decorated function as middleware, and return it unchanged. It runs around
+        all requests with `@server.middleware`, or around those with the given methods, as in
         `@server.middleware("tools/call")`. See `add_middleware`.
         """
         if len(given) == 1 and callable(given[0]):
@@ -146,22 +148,24 @@ class Middlewares(Registry):
         return decorate
 
     def add_middleware(self, function: Middleware, *methods: str) -> None:
-        """Adds something that runs around requests, the first added outermost.
+        """Add middleware that runs around requests. The first one added is the outermost.
 
         Args:
-            function: `async def` of the request, of `next`, and of the context. `await next()` runs
-                the rest and gives its result as the protocol has it, `await next(params)` does so
-                with other params; it returns a result. The rest runs in a copy of the context
-                variables of the middleware, and `next` raises what its handler raised.
-            methods: the methods of the requests, such as `"tools/call"` (default: all that can be
-                wrapped).
+            function: An `async def` function of the request, `next` and the context that returns a
+                result. `await next()` runs the rest of the request and returns its result in
+                protocol form; `await next(params)` does the same with other params. The rest runs
+                in a copy of the middleware's context variables, and `next` raises the handler's
+                exception.
+            methods: Methods of the requests, such as `"tools/call"`; default: all that can be
+                wrapped.
 
-        A handler that asks its client on 2026-07-28 runs again with the answers, and so does its
-        middleware, once in each round. The result of a round that asks has the `resultType`
-        `"input_required"`, the last one `"complete"`.
+        On 2026-07-28, a handler that sends requests to its client runs again with the responses,
+        and so does its middleware, once per round. The result of a round that needs input has the
+        `resultType` `"input_required"`; that of the last round has `"complete"`.
 
         Raises:
-            InvalidArgumentError: if a method cannot be wrapped, or the function is there already.
+            InvalidArgumentError: If a method cannot be wrapped, or the function is already
+                registered.
         """
         for method in methods:
             if not isinstance(method, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -169,9 +173,9 @@ class Middlewares(Registry):
         self._add(MiddlewareHandler(function, methods), "this middleware")
 
     def remove_middleware(self, function: Middleware) -> None:
-        """Takes middleware away.
+        """Remove middleware.
 
         Raises:
-            InvalidArgumentError: if it is not there.
+            InvalidArgumentError: If the function is not registered.
         """
         self._remove("middleware", key_of(function), "such middleware")

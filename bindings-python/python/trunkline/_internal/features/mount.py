@@ -1,4 +1,4 @@
-"""Other servers as parts of a server: of this process, or behind a client."""
+"""Servers mounted in another server: in this process, or behind a client."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ProxiedClient(Protocol):
 
 
 class MountHandler(Handler):
-    """Stands for a server that is mounted; the core answers for it, so it is never called."""
+    """Represents a mounted server. The core serves it, so it is never called."""
 
     __slots__ = ("_given", "_place", "mounted")
 
@@ -37,7 +37,7 @@ class MountHandler(Handler):
 
 
 class ProxyHandler(MountHandler):
-    """The same for a server behind a client."""
+    """Represents a server behind a client in the same way."""
 
     __slots__ = ()
 
@@ -45,7 +45,7 @@ class ProxyHandler(MountHandler):
 
 
 class Mount:
-    """A server that another one shows, as `mount` and `proxy` return it."""
+    """A mounted server, as returned by `mount` and `proxy`."""
 
     __slots__ = ("_kind", "_prefix", "_registry")
 
@@ -58,35 +58,35 @@ class Mount:
         return f"Mount({self._prefix!r})"
 
     def remove(self) -> None:
-        """Takes the server away. Running calls continue.
+        """Unmount the server. Running calls continue.
 
         Raises:
-            InvalidArgumentError: if it was removed before.
+            InvalidArgumentError: If it was already unmounted.
         """
         self._registry._remove(self._kind, self._prefix, f"{self._kind} {self._prefix!r} any more")
 
 
 class Mounts(Registry):
-    """The servers that a server shows beside its own features."""
+    """The methods of a server that mount other servers."""
 
     def mount(self, prefix: str, server: Registry) -> Mount:
-        """Shows the features of another server, and those that are added to it later.
+        """Add the features of another server, including features that it adds later.
 
-        Tools and prompts are `prefix__name`, resources `prefix+uri`. The middleware of the other
-        server runs for its own features, inside that of this one; the options are those of this
-        one.
+        Tools and prompts are named `prefix__name`, resources `prefix+uri`. The other server's
+        middleware runs for its own features, inside that of this server. The options of this server
+        apply.
 
         Args:
-            prefix: letters, digits, `-` and `_`; an empty one leaves names and URIs as they are,
-                for one server.
-            server: the server to show, which may be served by itself, too.
+            prefix: Letters, digits, `-` and `_`. An empty prefix, which only one server can have,
+                leaves names and URIs unchanged.
+            server: The server to mount. It may also be served on its own.
 
         Returns:
-            The handle that removes it.
+            A handle that unmounts it.
 
         Raises:
-            InvalidArgumentError: if the prefix is taken or invalid, or the server is there already,
-                is this one, or shows this one.
+            InvalidArgumentError: If the prefix is taken or invalid, or the server is already
+                mounted, is this server, or mounts this server.
         """
         if not isinstance(server, Registry):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidArgumentError(f"mount() takes a Server, not {server!r}; for a client there is proxy()")

@@ -17,7 +17,7 @@ from .registry import Registration, Registry, described, taken
 
 
 class PromptHandler(TextHandler):
-    """Called with the prompt's arguments; returns messages."""
+    """Called with the prompt's arguments. Returns messages."""
 
     __slots__ = ()
 
@@ -40,8 +40,8 @@ class Prompts(Registry):
     def prompt(self, **options: Unpack[trunkline.PromptOptions]) -> Callable[[F], F]: ...
 
     def prompt(self, function: Any = None, **options: Unpack[trunkline.PromptOptions]) -> Any:
-        """Registers the decorated function as a prompt, and leaves it as it is. Options: see
-        `PromptOptions`.
+        """Register the decorated function as a prompt, and return it unchanged. See `PromptOptions`
+        for the options.
         """
 
         def decorate(decorated: F) -> F:
@@ -53,35 +53,36 @@ class Prompts(Registry):
         return decorate if function is None else decorate(function)
 
     def add_prompt(self, function: Callable[..., Any], **options: Unpack[trunkline.PromptOptions]) -> Registration:
-        """Adds a prompt, and notifies the clients that are connected.
+        """Add a prompt, and notify connected clients.
 
-        The parameters are the prompt's arguments. Clients fill them with texts; annotations say
-        what those become (`int`, `float`, `bool`, enums, dates and the like). The function returns
-        text of the user, a message made by `user(...)` or `assistant(...)`, content, a list of
-        these, or a `GetPromptResult`.
+        The function's parameters are the prompt's arguments. Clients send strings, which are
+        converted to the annotated types (`int`, `float`, `bool`, enums, dates and so on). The
+        function returns a string, which becomes a user message, a message made with `user(...)` or
+        `assistant(...)`, content, a list of these, or a `GetPromptResult`.
 
         Args:
-            function: `async def` runs on the event loop, `def` on a thread of the pool.
-            options: see `PromptOptions`.
+            function: `async def` runs on the event loop, `def` on a pool thread.
+            options: See `PromptOptions`.
 
         Raises:
-            InvalidArgumentError: if a parameter cannot be filled with text, or the name is taken.
+            InvalidArgumentError: If a parameter cannot be filled from a string, or the name is
+                taken.
         """
         return self._added(_prompt, function, options)
 
     def get_prompt(self, name: str) -> Registration:
-        """The prompt of that name, to change, hide or remove it.
+        """Return the prompt with this name, to change, hide or remove it.
 
         Raises:
-            InvalidArgumentError: if there is no such prompt.
+            InvalidArgumentError: If there is no such prompt.
         """
         return self._found("prompt", name)
 
     def remove_prompt(self, name: str) -> None:
-        """Takes a prompt away; connected clients are notified.
+        """Remove a prompt, and notify connected clients.
 
         Raises:
-            InvalidArgumentError: if there is no such prompt.
+            InvalidArgumentError: If there is no such prompt.
         """
         self._remove("prompt", name, f"prompt named {name!r}")
 

@@ -1,4 +1,4 @@
-"""Providers: lists and features that are not registered."""
+"""Providers: features that are listed and looked up on demand instead of being registered."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 Category: TypeAlias = Literal["tools", "resources", "resourceTemplates", "prompts"]
-"""The features that a provider lists and gives."""
+"""The kind of features that a provider lists and gets."""
 
 
 D_co = TypeVar("D_co", covariant=True)
@@ -32,29 +32,30 @@ ProviderPage: TypeAlias = Sequence[D_co | Mapping[str, Any]] | tuple[Sequence[D_
 
 
 class AsyncProvider(Protocol[D_co]):
-    """Lists and gets features that are not registered, with descriptors of the class `D_co`."""
+    """Lists and gets features that are not registered. `D_co` is the class of their descriptors."""
 
     async def list(self, cursor: str | None, ctx: Context, /) -> ProviderPage[D_co]:
-        """A page of descriptors; `cursor` is None for the first one.
+        """Return a page of descriptors; `cursor` is None for the first page.
 
         Returns:
-            Descriptors, as their classes or as the protocol has them, or a tuple of those and the
-            cursor of the next page.
+            Descriptors, as instances of their class or in protocol form, or a tuple of these and
+                the cursor of the next page.
         """
         ...
 
     async def get(self, params: dict[str, Any], ctx: Context, /) -> object:
-        """The value that a handler of the category returns, or None if there is no such feature.
+        """Return the value that a handler of the category would return, or None if there is no such
+        feature.
 
         Args:
-            params: those of the request, such as `name` and `arguments` of a tool.
-            ctx: the context of the request.
+            params: The params of the request, such as a tool's `name` and `arguments`.
+            ctx: The context of the request.
         """
         ...
 
 
 class SyncProvider(Protocol[D_co]):
-    """The same with `def`: the methods run on threads of the pool."""
+    """A provider with `def` methods, which run on pool threads."""
 
     def list(self, cursor: str | None, ctx: SyncContext, /) -> ProviderPage[D_co]:
         """See `AsyncProvider.list`."""
@@ -66,7 +67,8 @@ class SyncProvider(Protocol[D_co]):
 
 
 Provider: TypeAlias = AsyncProvider[D_co] | SyncProvider[D_co]
-"""A source of features that are not registered: both methods `async def`, or both `def`."""
+"""A provider of features that are not registered. Its methods are both `async def` or both `def`.
+"""
 
 
 class ProviderHandler(Handler):
@@ -105,7 +107,7 @@ class ProviderHandler(Handler):
 
     def _render(self, value: Any) -> Answer:
         if value is None:
-            return VALUE, None  # there is no such feature
+            return VALUE, None  # no such feature
         if self._category == "tools":
             return _UNDECLARED.render(value)
         return render_messages(value) if self._category == "prompts" else render_contents(value)
@@ -141,10 +143,10 @@ P = TypeVar("P")
 
 
 class Providers(Registry):
-    """Providers of a server."""
+    """The provider methods of a server."""
 
     def provider(self, category: Category) -> Callable[[P], P]:
-        """Registers the decorated class, or an object, as a provider, and leaves it as it is. See
+        """Register the decorated class, or an object, as a provider, and return it unchanged. See
         `add_provider`.
         """
 
@@ -168,16 +170,16 @@ class Providers(Registry):
     def add_provider(self, category: Literal["prompts"], provider: Provider[Prompt]) -> None: ...
 
     def add_provider(self, category: Category, provider: Provider[Any]) -> None:
-        """Adds a source of features that are not registered, such as rows of a database.
+        """Add a provider of features that are not registered, such as rows of a database.
 
-        The provider has two methods, both `async def` or both `def`: those of `AsyncProvider` and
-        `SyncProvider`. `get` is called for a name or URI that is not registered. Arguments of a
-        tool are checked against the schema that was listed for it, if the caller has listed it;
-        scopes are for `get` to judge.
+        The provider has the two methods of `AsyncProvider` or `SyncProvider`, both `async def` or
+        both `def`. `get` is called for names and URIs that are not registered. Arguments of a tool
+        are validated against its listed schema if the caller has listed it. `get` must check scopes
+        itself.
 
         Args:
             category: `"tools"`, `"resources"`, `"resourceTemplates"` or `"prompts"`.
-            provider: the object.
+            provider: The provider.
         """
         self._provide(category, provider)
 
@@ -185,15 +187,15 @@ class Providers(Registry):
         self._add(ProviderHandler(category, provider), f"this provider of {category}")
 
     def remove_provider(self, category: Category, provider: Any) -> None:
-        """Takes a provider away.
+        """Remove a provider.
 
         Raises:
-            InvalidArgumentError: if it is not there.
+            InvalidArgumentError: If it is not registered.
         """
         self._remove("provider", (category, id(provider)), f"such provider of {category}")
 
     def list_changed(self, category: Category) -> None:
-        """Notifies clients that the list of a provider has changed. Features added or removed here
-        need no call.
+        """Notify clients that a provider's list has changed. Not needed when you register or remove
+        features.
         """
         self._tell({"listChanged": category})

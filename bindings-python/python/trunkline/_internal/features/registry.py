@@ -1,4 +1,4 @@
-"""The registry of a server and the life of its port."""
+"""The registry of a server, and the lifetime of its port."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
     from .function import FunctionHandler
     from .handler import Handler
 
-    # Gets an exception of a handler, and the context of its call.
+    # Called with a handler's exception and the context of its call.
     ErrorHook = Callable[[BaseException, Context | SyncContext], object]
-    # Makes the handler of a function with options, and its words for an error.
+    # Makes the handler for a function and options, and its name for error messages.
     Make = Callable[[Callable[..., Any], Mapping[str, Any]], tuple[FunctionHandler, str]]
 
 E = TypeVar("E", bound="ErrorHook")
 EnterLifespan: TypeAlias = Callable[[Any], AbstractAsyncContextManager[Any]]
-"""A function of the server that makes an async context manager: entered before the first call, and
-left after the last. Its value is `ctx.lifespan`.
+"""A function of the server that returns an async context manager. It is entered before the first
+call and exited after the last; its value is `ctx.lifespan`.
 """
 # Kind and key of a registered feature.
 Key: TypeAlias = tuple[str, Hashable]
 
 
 class Registry:
-    """A server without its features, each kind of which is a class that builds on this one."""
+    """The base of the classes that add one kind of feature to a server."""
 
     def __init__(
         self,
@@ -62,8 +62,7 @@ class Registry:
         # The functions of a custom store.
         self._store = store
         self._overrides: dict[Hashable, Callable[[bool], Dependency]] = {}
-        # In the order of registration, which is that of lists, of middleware, and of looking for a
-        # template.
+        # In order of registration, which is the order of lists, middleware and template matching.
         self._things: dict[Key, Handler] = {}
         self._handles: dict[Key, int] = {}
         self._disabled: set[Key] = set()
@@ -74,23 +73,24 @@ class Registry:
         # The users of the port: the loops of listeners and clients, and None for each blocking
         # client.
         self._users: list[AbstractEventLoop | None] = []
-        # The servers mounted in this one, as each of its users uses them, too.
+        # The mounted servers, once per user of this server, because each user uses them too.
         self._borrowed: list[tuple[AbstractEventLoop | None, list[tuple[Registry, Port]]]] = []
         self._background: BackgroundLoop | None = None
         self._error_hooks: list[ErrorHook] = []
         self._bind()
 
     def on_error(self, function: E, /) -> E:
-        """Registers the decorated function for exceptions of handlers, and leaves it as it is:
-        `(error, ctx)`.
+        """Register the decorated function, called with `(error, ctx)`, for exceptions of handlers,
+        and return it unchanged.
 
-        It gets those of which the caller is told nothing, after they were logged, and not
-        `ToolError` and `ProtocolError`, which are answers. A `def` function runs where the handler
-        ran, so it must not block. An `async def` function runs on the event loop, perhaps after the
-        caller has its answer: it can read `ctx`, but not ask the client. Its exceptions are logged.
+        It is called after the exception was logged, and only for exceptions that the caller doesn't
+        see: not for `ToolError` and `ProtocolError`, which are replies. A `def` function runs where
+        the handler ran, so it must not block. An `async def` function runs on the event loop,
+        possibly after the caller got the reply: it can read `ctx`, but can't send requests to the
+        client. Its own exceptions are logged.
 
         Raises:
-            InvalidArgumentError: if it is not a function.
+            InvalidArgumentError: If it is not a function.
         """
         if not callable(function):
             raise InvalidArgumentError(f"on_error takes a function of (error, ctx), not {function!r}")
@@ -99,16 +99,16 @@ class Registry:
 
     @contextmanager
     def override(self, dependency: Callable[..., Any], replacement: Callable[..., Any]) -> Generator[None]:
-        """Puts another function in the place of a dependency while the block runs, for tests:
-        `with server.override(get_db, lambda: FakeDb()): ...`.
+        """Replace a dependency while the block runs, for tests: `with server.override(get_db,
+        lambda: FakeDb()): ...`.
 
         Args:
-            dependency: the function of a `Depends`.
-            replacement: what a `Depends` may have: it is called in its place, with what it needs
-                itself.
+            dependency: The function of a `Depends`.
+            replacement: Called in its place. Any function that a `Depends` accepts; it may have
+                dependencies of its own.
 
         Raises:
-            InvalidArgumentError: if one of them is not a function.
+            InvalidArgumentError: If one of them is not a function.
         """
         for function in (dependency, replacement):
             if not callable(function):
@@ -130,8 +130,8 @@ class Registry:
                 self._overrides[key] = before
 
     def _add(self, handler: Handler, what: str) -> Key:
-        """Registers a feature; connected clients are notified. `what` is for the error if it
-        is there already.
+        """Register a feature, and notify connected clients. `what` names it in the error for a
+        duplicate.
         """
         key = (handler.kind, handler.key)
         with self._lock:
@@ -147,7 +147,7 @@ class Registry:
         return key
 
     def _added(self, make: Make, function: Callable[..., Any], options: Mapping[str, Any]) -> Registration:
-        """Registers a feature that can be changed."""
+        """Register a feature that can be changed."""
         handler, what = self._made(make, function, options)
         return Registration(self, self._add(handler, what))
 
@@ -175,7 +175,7 @@ class Registry:
         return Registration(self, (kind, key))
 
     def _change(self, key: Key, function: Callable[..., Any] | None, options: Mapping[str, Any]) -> Key:
-        """Puts a feature, made anew with other options, in its own place."""
+        """Replace a feature by one made with other options, at the same position."""
         with self._lock:
             port = self._bind()
             make, old, given = self._thing(key).origin
@@ -208,8 +208,8 @@ class Registry:
         return handler
 
     def _remove(self, kind: str, key: Hashable, what: str) -> None:
-        """Takes a feature away; connected clients are notified. `what` is for the error if
-        there is none.
+        """Remove a feature, and notify connected clients. `what` names it in the error if there is
+        none.
         """
         with self._lock:
             port = self._bind()
@@ -218,15 +218,15 @@ class Registry:
             self._disabled.discard((kind, key))
             handle = self._handles.pop((kind, key), None)
             if handle is None:
-                return  # a completion of what was removed
+                return  # a completion of the removed feature
             try:
                 port.unregister(handle)
             except _native.NativeError as error:
                 reraise(error)
 
     def _transport(self, port: Port, transport: dict[str, Any]) -> tuple[dict[str, Any], int | None]:
-        """A transport as the core opens it, and the verifier of its tokens if it has one: `_forget`
-        takes that back.
+        """Return a transport in the core's form, and the handle of its token verifier, if any,
+        which `_forget` releases.
         """
         auth: Auth | None = transport.get("auth")
         if auth is None:
@@ -243,7 +243,7 @@ class Registry:
         return {**transport, "auth": auth.to_json(verifier)}, verifier
 
     def _check(self, transport: dict[str, Any]) -> None:
-        """Raises InvalidArgumentError if a listener could not be opened so."""
+        """Raise InvalidArgumentError if a listener could not be opened with these options."""
         with self._lock:
             port = self._bind()
         try:
@@ -252,15 +252,15 @@ class Registry:
             reraise(error)
 
     def _forget(self, port: Port, verifier: int | None) -> None:
-        """Takes the verifier of a listener that is closed back."""
+        """Release the verifier of a closed listener."""
         if verifier is not None and not port.is_inherited:
             try:
                 port.unregister(verifier)
             except _native.NativeError:
-                pass  # gone with the port
+                pass  # released with the port
 
     def _tell(self, notice: dict[str, Any]) -> None:
-        """Notifies the clients of the server."""
+        """Notify the clients of the server."""
         with self._lock:
             port, handle = self._bind(), self._handle
         try:
@@ -269,8 +269,8 @@ class Registry:
             reraise(error)
 
     def _acquire(self, loop: AbstractEventLoop | None) -> tuple[Port, int]:
-        """The port and the handle for one more user. If no other loop handles the events, `loop`
-        does; for a blocking client, which has none, a loop in the background.
+        """Return the port and the server's handle, for one more user. If no other loop handles the
+        events, `loop` does; blocking clients have no loop and get one in the background.
         """
         with self._lock:
             port = self._bind()
@@ -278,7 +278,7 @@ class Registry:
                 port.attach(loop)
             else:
                 self._keep_served(port)
-            # A loop that was closed took its users with it.
+            # Users on a closed loop are gone.
             self._users = [*self._open_users(), loop]
             self._borrow(port, loop)
             if port.telemetry is None:
@@ -286,16 +286,14 @@ class Registry:
             return port, self._handle
 
     def _observe(self, port: Port) -> None:
-        """Begins telemetry, if it is wanted and there."""
+        """Start telemetry, if it is enabled and OpenTelemetry is available."""
         port.telemetry = telemetry_of(self._json.get("options", {}).get("telemetry"))
         if port.telemetry is not None:
             port.native.notify(0, {"telemetry": True})
             port.telemetry.measure_load(port.native)
 
     async def _ready(self, port: Port) -> None:
-        """Returns when the lifespan has begun; whoever has acquired the port waits for it before
-        the first call.
-        """
+        """Wait until the lifespan has started. Use this before the first call on a port."""
         if port.lifespan is not None and port.loop is not None:
             from asyncio import wrap_future
 
@@ -309,14 +307,14 @@ class Registry:
             await port.lifespan.close()
 
     def _mountable(self) -> dict[str, int]:
-        """The place of this server, for one that shows its features."""
+        """Return the location of this server for a server that mounts it."""
         with self._lock:
             port = self._bind()
             return {"mounted": self._handle, "port": port.native.describe(0)["number"]}
 
     def _borrow(self, port: Port, loop: AbstractEventLoop | None) -> None:
-        """Uses the mounted servers for one more user. One whose port has ended since has a new
-        place.
+        """Acquire the mounted servers for one more user. A server whose port has ended gets a new
+        port, and is registered again.
         """
         used: list[tuple[Registry, Port]] = []
         for key, handler in [*self._things.items()]:
@@ -330,13 +328,13 @@ class Registry:
         self._borrowed.append((loop, used))
 
     def _lend(self, mounted: Registry) -> None:
-        """Uses a server that was mounted while this one has users already."""
+        """Acquire a server that was mounted while this one is in use."""
         with self._lock:
             for loop, used in self._borrowed:
                 used.append((mounted, mounted._acquire(loop)[0]))
 
     def _returned(self, loop: AbstractEventLoop | None) -> list[tuple[Registry, Port]]:
-        """The mounted servers that one user is done with."""
+        """Return the mounted servers to release for a user that is done."""
         with self._lock:
             for index, (user, used) in enumerate(self._borrowed):
                 if user is loop:
@@ -345,9 +343,7 @@ class Registry:
         return []
 
     async def _release(self, port: Port, loop: AbstractEventLoop, deadline: float) -> None:
-        """Takes back one `_acquire` with that loop; with the last one everything that was started
-        ends.
-        """
+        """Undo one `_acquire` with that loop. The last one ends everything that was started."""
         await self._release_own(port, loop, deadline)
         for mounted, its_port in self._returned(loop):
             await mounted._release(its_port, loop, deadline)
@@ -369,7 +365,7 @@ class Registry:
             background.stop()
 
     def _release_blocking(self, port: Port, deadline: float) -> None:
-        """The same for a blocking client."""
+        """Undo one `_acquire` of a blocking client."""
         self._release_own_blocking(port, deadline)
         for mounted, its_port in self._returned(None):
             mounted._release_blocking(its_port, deadline)
@@ -390,8 +386,8 @@ class Registry:
                 background.stop()
 
     def _leave(self, port: Port, loop: AbstractEventLoop | None) -> tuple[bool, BackgroundLoop | None]:
-        """Takes a user away: whether it was the last one, and what then has to be stopped after the
-        port.
+        """Remove a user. Return whether it was the last one, and the background loop to stop after
+        the port, if any.
         """
         with self._lock:
             if port is not self._port or port.is_inherited:
@@ -401,7 +397,7 @@ class Registry:
             self._users = self._open_users()
             if self._users:
                 if loop is not None and loop is port.loop and loop not in self._users:
-                    # It may end now, and the others go on.
+                    # This loop may end now, but the other users continue.
                     port.move(self._background_loop())
                 return False, None
             self._port = None
@@ -412,7 +408,7 @@ class Registry:
         return [user for user in self._users if user is None or not user.is_closed()]
 
     def _keep_served(self, port: Port) -> None:
-        """Makes sure that some loop handles the events, for a blocking client."""
+        """Make sure that some loop handles the events, for a blocking client."""
         with self._lock:
             if port.serving_loop is None and not port.is_inherited:
                 port.attach(self._background_loop())
@@ -428,8 +424,8 @@ class Registry:
         return None if self._port is None else self._port.serving_loop
 
     def _bind(self) -> Port:
-        """The port of this process: made when first needed, after the last use ended, and after a
-        fork.
+        """Return the port of this process, creating it on first use, after the last user left, and
+        after a fork.
         """
         with self._lock:
             if self._port is None or self._port.is_inherited:
@@ -456,7 +452,7 @@ class Registry:
                     except InvalidArgumentError:
                         if handler.kind != "completion":
                             raise
-                        continue  # what it completes was removed since
+                        continue  # the completed feature was removed
                     if key in self._disabled:
                         port.native.notify(self._handles[key], {"enabled": False})
                 self._port = port
@@ -482,7 +478,7 @@ class Registry:
                 self._handles[key] = port.register(handler.kind, json, handler)
             finally:
                 for hook in hooks:
-                    port.native.unregister(hook)  # the feature keeps it
+                    port.native.unregister(hook)  # the feature keeps it alive
         except _native.NativeError as error:
             reraise(error)
 
@@ -501,10 +497,10 @@ def _checked_lifespan(function: EnterLifespan) -> EnterLifespan:
 
 
 class Registration:
-    """A registered tool, resource, resource template or prompt: changes it, shows or hides it, and
-    takes it away.
+    """A registered tool, resource, resource template or prompt, with methods to change, hide and
+    remove it.
 
-    Clients that are connected are notified; running calls are unaffected.
+    Connected clients are notified. Running calls are unaffected.
     """
 
     __slots__ = ("_key", "_registry")
@@ -517,44 +513,45 @@ class Registration:
         return f"Registration({self._key[0]}={self._key[1]!r})"
 
     def update(self, function: Callable[..., Any] | None = None, **options: Any) -> None:
-        """Changes options, and the function if one is given. Options that are not named stay; None
-        takes one away.
+        """Change the given options, and the function if one is given. Other options keep their
+        values; None resets an option.
 
         Raises:
-            InvalidArgumentError: if the feature was removed, or as when it was added.
-            TypeError: if there is no such option.
+            InvalidArgumentError: If the feature was removed, or for the same reasons as when adding
+                it.
+            TypeError: If there is no such option.
         """
         self._key = self._registry._change(self._key, function, options)
 
     def enable(self) -> None:
-        """Shows the feature again.
+        """Show the feature again.
 
         Raises:
-            InvalidArgumentError: if it was removed.
+            InvalidArgumentError: If the feature was removed.
         """
         self._registry._set_enabled(self._key, is_enabled=True)
 
     def disable(self) -> None:
-        """Hides the feature: no list has it, and calls of it find nothing.
+        """Hide the feature: it is not listed, and calls of it fail as if it did not exist.
 
         Raises:
-            InvalidArgumentError: if it was removed.
+            InvalidArgumentError: If the feature was removed.
         """
         self._registry._set_enabled(self._key, is_enabled=False)
 
     def remove(self) -> None:
-        """Takes the feature away.
+        """Remove the feature.
 
         Raises:
-            InvalidArgumentError: if it was removed before.
+            InvalidArgumentError: If the feature was already removed.
         """
         kind, key = self._key
         self._registry._remove(kind, key, f"{kind} {key!r} any more")
 
 
 def described(function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
-    """The descriptor of a feature with these options. Its function gives name and description where
-    there are none.
+    """Return the descriptor of a feature with these options. Name and description default to those
+    of the function.
     """
     name = options.pop("name", None)
     if name is None:
@@ -568,12 +565,12 @@ def described(function: Callable[..., Any], options: dict[str, Any]) -> dict[str
 
 
 def taken(options: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Some of the options, which are no longer there then."""
+    """Remove some of the options, and return them."""
     return {name: options.pop(name) for name in names if name in options}
 
 
 def running_loop() -> object | None:
-    """The loop of this thread, without importing asyncio for it."""
+    """Return the running loop of this thread without importing asyncio."""
     import sys
 
     asyncio = sys.modules.get("asyncio")

@@ -1,4 +1,4 @@
-"""Handlers of requests beyond the protocol: methods of extensions and vendors."""
+"""Handlers of requests outside the protocol: methods of extensions and vendors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .registry import Registry
 
 
 class RequestHandler(FunctionHandler):
-    """Called with the params of the request; returns its result, an object."""
+    """Called with the params of the request. Returns the result, an object."""
 
     __slots__ = ("_signature",)
 
@@ -44,7 +44,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class RequestHandlers(Registry):
-    """The methods of a server that serve requests beyond the protocol."""
+    """The methods of a server for requests outside the protocol."""
 
     def request_handler(
         self,
@@ -54,8 +54,8 @@ class RequestHandlers(Registry):
         scopes: Sequence[str] = (),
         timeout: float | None = None,
     ) -> Callable[[F], F]:
-        """Registers the decorated function as the handler of a request that the protocol does not
-        have, and leaves it as it is: `@server.request_handler("com.acme/sum")`. See
+        """Register the decorated function as the handler of a request that is not part of the
+        protocol, and return it unchanged: `@server.request_handler("com.acme/sum")`. See
         `add_request_handler`.
         """
 
@@ -106,9 +106,9 @@ class RequestHandlers(Registry):
         self._add(handler, f"a handler of {method!r}")
 
     def remove_request_handler(self, method: str) -> None:
-        """Takes the handler of a request away.
+        """Remove the handler of a request.
 
         Raises:
-            InvalidArgumentError: if there is none.
+            InvalidArgumentError: If there is none.
         """
         self._remove("requestHandler", method, f"handler of {method!r}")

@@ -19,7 +19,7 @@ from .registry import Registration, Registry, described, taken
 
 
 class ResourceHandler(TextHandler):
-    """Called without arguments; returns the contents."""
+    """Called without arguments. Returns the contents."""
 
     __slots__ = ()
 
@@ -33,7 +33,7 @@ class ResourceHandler(TextHandler):
 
 
 class ResourceTemplateHandler(ResourceHandler):
-    """Called with the variables in the URI."""
+    """Called with the variables of the URI."""
 
     __slots__ = ()
 
@@ -42,8 +42,8 @@ class ResourceTemplateHandler(ResourceHandler):
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# The expressions of a URI template (RFC 6570). The core checks the whole; here only the names
-# matter.
+# The expressions of a URI template (RFC 6570). The core validates the template; only the names
+# matter here.
 _EXPRESSION: Final = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
 
 
@@ -51,8 +51,8 @@ class Resources(Registry):
     """The resource methods of a server."""
 
     def resource(self, uri: str, **options: Unpack[trunkline.ResourceOptions]) -> Callable[[F], F]:
-        """Registers the decorated function as a resource, or as a template if the URI holds
-        `{...}`, and leaves it as it is. Options: see `ResourceOptions`.
+        """Register the decorated function as a resource, or as a template if the URI contains
+        `{...}`, and return it unchanged. See `ResourceOptions` for the options.
         """
         if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidArgumentError('a resource needs its URI: @server.resource("notes://today")')
@@ -66,38 +66,38 @@ class Resources(Registry):
     def add_resource(
         self, uri: str, function: Callable[..., Any], **options: Unpack[trunkline.ResourceOptions]
     ) -> Registration:
-        """Adds a resource, or a template if the URI holds `{...}`, and notifies the clients that
-        are connected.
+        """Add a resource, or a template if the URI contains `{...}`, and notify connected clients.
 
-        The function returns text, bytes, `ResourceContents` or a list of them, a
-        `ReadResourceResult`, or any other value, which becomes JSON. The variables of a template
-        are its parameters, by name; annotations say what the texts become (`int`, `float`, `bool`,
-        enums, dates and the like). Variables that a URI may leave out, such as that of `{?page}`,
-        need a default; those with several values, such as that of `{/path*}`, are a `list`.
+        The function returns a string, bytes, `ResourceContents` or a list of them, a
+        `ReadResourceResult`, or any other value, which is encoded as JSON. It takes a template's
+        variables as parameters of the same name. Their values are converted to the annotated types
+        (`int`, `float`, `bool`, enums, dates and so on). A variable that a URI may omit, as in
+        `{?page}`, needs a default; a variable with several values, as in `{/path*}`, is a `list`.
 
         Args:
-            uri: the URI, or a URI template (RFC 6570) such as `notes://{name}`.
-            function: `async def` runs on the event loop, `def` on a thread of the pool.
-            options: see `ResourceOptions`.
+            uri: The URI, or a URI template (RFC 6570) such as `notes://{name}`.
+            function: `async def` runs on the event loop, `def` on a pool thread.
+            options: See `ResourceOptions`.
 
         Raises:
-            InvalidArgumentError: if the URI is wrong or taken, or the function does not fit it.
+            InvalidArgumentError: If the URI is invalid or taken, or the function's parameters don't
+                match it.
         """
         return self._added(partial(_resource, uri), function, options)
 
     def get_resource(self, uri: str) -> Registration:
-        """The resource of that URI, or the template, to change, hide or remove it.
+        """Return the resource or template with this URI, to change, hide or remove it.
 
         Raises:
-            InvalidArgumentError: if there is none with this URI.
+            InvalidArgumentError: If there is none with this URI.
         """
         return self._found("resourceTemplate" if "{" in uri else "resource", uri)
 
     def remove_resource(self, uri: str) -> None:
-        """Takes a resource or a template away; connected clients are notified.
+        """Remove a resource or template, and notify connected clients.
 
         Raises:
-            InvalidArgumentError: if there is none with this URI.
+            InvalidArgumentError: If there is none with this URI.
         """
         if "{" in uri:
             self._remove("resourceTemplate", uri, f"resource template {uri!r}")
@@ -105,7 +105,7 @@ class Resources(Registry):
             self._remove("resource", uri, f"resource {uri!r}")
 
     def resource_updated(self, uri: str) -> None:
-        """Notifies the clients that subscribed to this resource that it has changed."""
+        """Notify subscribed clients that a resource has changed."""
         self._tell({"resourceUpdated": uri})
 
 
@@ -129,9 +129,7 @@ def _resource(uri: str, function: Callable[..., Any], options: Mapping[str, Any]
 
 
 class _Variable:
-    """A variable of a URI template: whether a URI may leave it out, and whether it has a list of
-    values.
-    """
+    """A variable of a URI template: whether a URI may omit it, and whether it is a list."""
 
     __slots__ = ("is_list", "may_be_absent")
 
@@ -145,7 +143,7 @@ def _variables(uri: str) -> dict[str, _Variable]:
     for operator, names in _EXPRESSION.findall(uri):
         for index, given in enumerate(names.split(",")):
             name = given.partition(":")[0].rstrip("*")
-            # Only plain expressions are always there, and of several values the first.
+            # Only plain expressions are always present, and of several variables only the first.
             may_be_absent = operator not in ("", "+") or index > 0
             earlier = found.get(name)
             found[name] = _Variable(
@@ -156,7 +154,7 @@ def _variables(uri: str) -> dict[str, _Variable]:
 
 
 def _check(uri: str, variables: dict[str, _Variable], signature: TextSignature) -> None:
-    """Raises InvalidArgumentError if function and URI do not speak of the same variables."""
+    """Raise InvalidArgumentError if the function's parameters don't match the URI's variables."""
     where, takes = signature.parameters.where, {argument.name: argument for argument in signature.arguments}
     for name, argument in takes.items():
         if not argument.is_required:

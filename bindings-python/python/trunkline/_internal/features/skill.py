@@ -1,4 +1,4 @@
-"""Agent skills, and folders of files: the core answers for them."""
+"""Agent skills and directories of files, which the core serves."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from .registry import Registry
 
 
 class SkillHandler(Handler):
-    """Stands for a skill among the registered features; the core answers for it, so it is never
-    called.
-    """
+    """Represents a skill among registered features. The core serves it, so it is never called."""
 
     __slots__ = ()
 
@@ -28,7 +26,7 @@ class SkillHandler(Handler):
 
 
 class DirectoryHandler(SkillHandler):
-    """Stands for a folder in the same way."""
+    """Represents a directory in the same way."""
 
     __slots__ = ()
 
@@ -36,7 +34,7 @@ class DirectoryHandler(SkillHandler):
 
 
 class Skill:
-    """A skill of a server, as `add_skill` returns it."""
+    """A skill of a server, as returned by `add_skill`."""
 
     __slots__ = ("_shown",)
 
@@ -107,18 +105,18 @@ class Skills(Registry):
         self._add(handler, f"a directory at {uri!r}")
 
     def remove_directory(self, uri: str) -> None:
-        """Takes a folder away.
+        """Remove a directory.
 
         Raises:
-            InvalidArgumentError: if there is none at this URI.
+            InvalidArgumentError: If there is none at this URI.
         """
         self._remove("directory", uri, f"directory at {uri!r}")
 
     def remove_skill(self, skill: Skill) -> None:
-        """Takes a skill away.
+        """Remove a skill.
 
         Raises:
-            InvalidArgumentError: if it is not there.
+            InvalidArgumentError: If it was already removed.
         """
         self._remove("skill", skill, "such skill")
 
@@ -134,7 +132,9 @@ def _contents(files: str | os.PathLike[str] | Mapping[str, str | bytes]) -> dict
 
 
 def _absolute(folder: str | os.PathLike[str]) -> str:
-    """The folder may be registered again later, when the working directory is another."""
+    """Return an absolute path, because the working directory may differ when the directory is
+    registered again.
+    """
     from pathlib import Path
 
     return str(Path(folder).absolute())

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ToolHandler(FunctionHandler):
-    """Called with the arguments object; returns content, structured content or a full result."""
+    """Called with the arguments object. Returns content, structured content or a full result."""
 
     __slots__ = ("_signature",)
 
@@ -49,8 +49,8 @@ class ToolHandler(FunctionHandler):
 
 
 class Explainer(Handler):
-    """Called with arguments that the core has refused; fails with the words of the library that has
-    the types, or returns whether that accepts them.
+    """Called with arguments that the core rejected. Fails with the error message of the library
+    that defines the types, or returns whether that library accepts the arguments.
     """
 
     __slots__ = ("_signature",)
@@ -78,7 +78,7 @@ class Explainer(Handler):
         scope: CallScope | None,  # noqa: ARG002
         context: type[Context | SyncContext],
     ) -> None:
-        # The words about arguments are not an exception of the handler, which did not run.
+        # The explanation is not an exception of the handler, which did not run.
         super()._fail(port, ticket, error, None, context)
 
 
@@ -95,8 +95,8 @@ class Tools(Registry):
     def tool(self, **options: Unpack[trunkline.ToolOptions]) -> Callable[[F], F]: ...
 
     def tool(self, function: Any = None, **options: Unpack[trunkline.ToolOptions]) -> Any:
-        """Registers the decorated function as a tool, and leaves it as it is. Options: see
-        `ToolOptions`.
+        """Register the decorated function as a tool, and return it unchanged. See `ToolOptions` for
+        the options.
         """
 
         def decorate(decorated: F) -> F:
@@ -108,31 +108,31 @@ class Tools(Registry):
         return decorate if function is None else decorate(function)
 
     def add_tool(self, function: Callable[..., Any], **options: Unpack[trunkline.ToolOptions]) -> Registration:
-        """Adds a tool, and notifies the clients that are connected.
+        """Add a tool, and notify connected clients.
 
         Args:
-            function: `async def` runs on the event loop, `def` on a thread of the pool.
-            options: see `ToolOptions`.
+            function: `async def` runs on the event loop, `def` on a pool thread.
+            options: See `ToolOptions`.
 
         Raises:
-            InvalidArgumentError: if an annotation has no JSON Schema, a schema is wrong, or the
+            InvalidArgumentError: If an annotation has no JSON Schema, a schema is invalid, or the
                 name is taken.
         """
         return self._added(_tool, function, options)
 
     def get_tool(self, name: str) -> Registration:
-        """The tool of that name, to change, hide or remove it.
+        """Return the tool with this name, to change, hide or remove it.
 
         Raises:
-            InvalidArgumentError: if there is no such tool.
+            InvalidArgumentError: If there is no such tool.
         """
         return self._found("tool", name)
 
     def remove_tool(self, name: str) -> None:
-        """Takes a tool away; connected clients are notified.
+        """Remove a tool, and notify connected clients.
 
         Raises:
-            InvalidArgumentError: if there is no such tool.
+            InvalidArgumentError: If there is no such tool.
         """
         self._remove("tool", name, f"tool named {name!r}")
 
@@ -158,5 +158,5 @@ def _tool(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[Too
 
 
 def _shown_by(ui: str, meta: Mapping[str, Any]) -> dict[str, Any]:
-    """The `_meta` of a tool whose user interface is at that URI."""
+    """Return the `_meta` of a tool whose user interface is at this URI."""
     return {**meta, "ui": {**(meta.get("ui") or {}), "resourceUri": ui}}

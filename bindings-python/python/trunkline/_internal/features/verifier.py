@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class VerifierHandler(Handler):
-    """Called with what a caller presents; returns who that is, or None."""
+    """Called with the presented token. Returns the caller's identity, or None."""
 
     __slots__ = ("function",)
 

@@ -1,1 +1,1 @@
-"""Values of the protocol."""
+"""Protocol values."""

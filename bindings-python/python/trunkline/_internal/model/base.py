@@ -1,11 +1,11 @@
-"""Bases of the model classes, and bytes as base64 text."""
+"""Base classes of the models, and base64 encoding."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, cast
 
-# The class of errors for values that no message can have; `errors` puts that of the package here.
+# The error class for values that no message can contain; `errors` sets it to the package's class.
 invalid: type[ValueError] = ValueError
 
 # Thirty years.
@@ -13,12 +13,12 @@ _LONGEST: Final = 1e9
 
 
 class Model:
-    """A value of the protocol: values compare and print by their fields."""
+    """A protocol value. Values compare and print by their fields."""
 
     __slots__ = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The value in the form that the protocol uses."""
+        """Return the value in protocol form."""
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
@@ -51,19 +51,19 @@ class OtherContent(Block):
 
 
 class HasData:
-    """A block of bytes."""
+    """A block of binary data."""
 
     __slots__ = ()
 
     data: str
 
     def decode(self) -> bytes:
-        """The bytes that `data` stands for."""
+        """Return the decoded bytes of `data`."""
         return decode_base64(self.data)
 
 
 class HasToken:
-    """A value with a token, which is a secret."""
+    """A value with a token, which must stay secret."""
 
     __slots__ = ()
 
@@ -80,11 +80,11 @@ class HasText:
 
     @property
     def text(self) -> str:
-        """The text blocks, joined by line breaks."""
+        """The text blocks, joined by newlines."""
         return "\n".join(block.text for block in self.content if getattr(block, "TYPE", None) == "text")
 
 
-# Members of the objects that are written as dicts, as other SDKs name them.
+# Members of objects that can be written as dicts, by the names that other SDKs use.
 _PROTOCOL_NAMES: Final = {
     "cost_priority": "costPriority",
     "destructive_hint": "destructiveHint",
@@ -99,17 +99,17 @@ _PROTOCOL_NAMES: Final = {
 
 
 def protocol_names(given: Mapping[str, Any]) -> dict[str, Any]:
-    """An object that is written as a dict, such as `ToolAnnotations`, with the names of the
-    protocol.
+    """Rename the members of an object written as a dict, such as `ToolAnnotations`, to their
+    protocol names.
     """
     return {_PROTOCOL_NAMES.get(name, name): value for name, value in given.items()}
 
 
 def list_of(json: Mapping[str, Any], name: str, default: list[Any] | None = None) -> list[Any]:
-    """An array of a peer.
+    """Read an array from a peer's JSON.
 
     Raises:
-        TypeError, LookupError: if there is none, and no default.
+        TypeError, LookupError: If it is missing and there is no default.
     """
     value: Any = json[name] if default is None else json.get(name, default)
     if not isinstance(value, list):
@@ -118,49 +118,49 @@ def list_of(json: Mapping[str, Any], name: str, default: list[Any] | None = None
 
 
 def one_or_list_of(json: Mapping[str, Any], name: str) -> list[Any]:
-    """An array of a peer; one value stands for an array of it.
+    """Read an array from a peer's JSON; a single value is read as an array with one item.
 
     Raises:
-        LookupError: if there is none.
+        LookupError: If it is missing.
     """
     return list_of(json, name) if isinstance(json[name], list) else [json[name]]
 
 
 def cursor_of(json: Mapping[str, Any]) -> str | None:
-    """The cursor of the next page.
+    """Read the cursor of the next page.
 
     Raises:
-        TypeError: if it is not a string.
+        TypeError: If it is not a string.
     """
     return None if json.get("nextCursor") is None else string_of(json, "nextCursor")
 
 
 def checked_time(name: str, seconds: float) -> float:
-    """The time, or the longest there is if it is longer.
+    """Return the time, limited to the maximum.
 
     Raises:
-        InvalidArgumentError: if it is negative or not a number.
+        InvalidArgumentError: If it is negative or not a number.
     """
-    # NaN compares as false, so this refuses it as well.
+    # NaN compares as false, so this rejects it too.
     if not isinstance(seconds, (int, float)) or not seconds >= 0:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise invalid(f"{name} must be a number of seconds, 0 or more, not {seconds!r}")
     return min(seconds, _LONGEST)
 
 
 def ms_of(name: str, seconds: float) -> int:
-    """A time in whole milliseconds; `name` is its place, for an error.
+    """Return a time in whole milliseconds; `name` names it in errors.
 
     Raises:
-        InvalidArgumentError: if it is negative or not a number.
+        InvalidArgumentError: If it is negative or not a number.
     """
     return round(checked_time(name, seconds) * 1000)
 
 
 def string_of(json: Mapping[str, Any], name: str) -> str:
-    """A string of a peer.
+    """Read a string from a peer's JSON.
 
     Raises:
-        TypeError, LookupError: if there is none.
+        TypeError, LookupError: If it is missing or not a string.
     """
     value = json[name]
     if not isinstance(value, str):
@@ -169,10 +169,10 @@ def string_of(json: Mapping[str, Any], name: str) -> str:
 
 
 def flag_of(json: Mapping[str, Any], name: str) -> bool:
-    """A boolean of a peer, false where it is absent.
+    """Read a boolean from a peer's JSON; False if it is missing.
 
     Raises:
-        TypeError: if the member is something else.
+        TypeError: If it is not a boolean.
     """
     value = json.get(name, False)
     if not isinstance(value, bool):
@@ -181,7 +181,7 @@ def flag_of(json: Mapping[str, Any], name: str) -> bool:
 
 
 def encode_base64(data: bytes | str) -> str:
-    """Bytes as base64 text; text is such a text already."""
+    """Encode bytes as base64; a string is returned unchanged."""
     if isinstance(data, str):
         return data
     from base64 import b64encode
@@ -190,7 +190,7 @@ def encode_base64(data: bytes | str) -> str:
 
 
 def decode_base64(data: str) -> bytes:
-    """The bytes of a base64 text."""
+    """Decode a base64 string."""
     from base64 import b64decode
 
     return b64decode(data, validate=True)

@@ -10,7 +10,7 @@ from .base import Block, Model, decode_base64, encode_base64, string_of
 
 
 class _Contents(Model):
-    """Text, or bytes in Base64, and their place and type."""
+    """Text or base64 data, with its URI and type."""
 
     __slots__ = ("blob", "mime_type", "text", "uri")
 
@@ -23,7 +23,7 @@ class _Contents(Model):
         self.mime_type: str | None = mime_type
 
     def decode(self) -> bytes:
-        """The bytes."""
+        """Return the contents as bytes."""
         return self.text.encode() if self.text is not None else decode_base64(self.blob or "")
 
     def _members(self, meta: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -32,14 +32,14 @@ class _Contents(Model):
 
 
 class ResourceContents(_Contents):
-    """A part of a resource: either `text`, or `blob` (bytes, or their base64 text).
+    """A part of a resource: either `text`, or `blob` (bytes, or a base64 string).
 
     Args:
-        text: the text.
-        blob: the bytes.
-        uri: the URI of this part (default: the URI that was asked for).
-        mime_type: the MIME type (default: that of the resource).
-        meta: its `_meta`.
+        text: The text.
+        blob: The bytes.
+        uri: URI of this part; default: the requested URI.
+        mime_type: MIME type; default: that of the resource.
+        meta: The `_meta` of this part.
     """
 
     __slots__ = ("meta",)
@@ -58,10 +58,10 @@ class ResourceContents(_Contents):
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> ResourceContents:
-        """The contents of a peer.
+        """Read contents received from a peer.
 
         Raises:
-            TypeError, LookupError, ValueError: if they are invalid.
+            TypeError, LookupError, ValueError: If they are invalid.
         """
         text, blob = json.get("text"), json.get("blob")
         if not isinstance(text if blob is None else blob, str):
@@ -73,7 +73,7 @@ class ResourceContents(_Contents):
 
 
 class EmbeddedResource(_Contents, Block):
-    """A resource with its contents: either `text`, or `blob` (bytes, or their base64 text)."""
+    """A resource with its contents: either `text`, or `blob` (bytes, or a base64 string)."""
 
     __slots__ = ("annotations", "meta", "resource_meta")
 
@@ -98,7 +98,7 @@ class EmbeddedResource(_Contents, Block):
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> EmbeddedResource:
-        """The block of a peer."""
+        """Read a block received from a peer."""
         contents = ResourceContents.from_json(json["resource"])
         return cls(
             contents.uri or "",

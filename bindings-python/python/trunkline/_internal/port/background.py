@@ -1,6 +1,4 @@
-"""An event loop on a thread of its own, for servers that are used while no loop of the program
-serves them.
-"""
+"""An event loop on a background thread, for servers that no loop of the program serves."""
 
 from __future__ import annotations
 
@@ -10,7 +8,9 @@ import threading
 
 
 class BackgroundLoop:
-    """Runs until `stop`. The thread is a daemon: it does not keep the process."""
+    """An event loop that runs until `stop`. Its thread is a daemon: it doesn't keep the process
+    alive.
+    """
 
     def __init__(self) -> None:
         self.pid = os.getpid()
@@ -19,8 +19,8 @@ class BackgroundLoop:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the loop and its thread. In a forked child there is no such thread, and the loop is
-        the parent's.
+        """End the loop and its thread. In a forked child the thread doesn't exist, and the loop
+        belongs to the parent.
         """
         if os.getpid() != self.pid:
             return

@@ -1,4 +1,4 @@
-"""Bells: they wake the event loop when the core has events for it."""
+"""Bells wake the event loop when the core has events for it."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
         def native(self) -> _native.Port: ...
 
         def drain(self) -> None:
-            """Handles the events that are there; on the loop."""
+            """Handle the pending events. Called on the loop."""
             ...
 
         def drain_elsewhere(self, done: Callable[[], object]) -> None:
-            """Lets the loop, if there is one, handle the events and then call `done`; from any
-            thread.
+            """Let the loop, if there is one, handle the events and then call `done`. Callable from
+            any thread.
             """
             ...
 
 
-# Time that a thread waits before it looks whether it is still wanted.
+# How often a waiting thread checks whether it is still needed.
 _LOOK_MS: Final = 1000
 
 
 class SocketBell:
-    """One end of a socket pair, which the loop watches. The core writes to the other."""
+    """One end of a socket pair, which the loop watches. The core writes to the other end."""
 
     drives_pipes = True
 
@@ -47,20 +47,20 @@ class SocketBell:
         self._socket.setblocking(False)
 
     def make_port(self) -> _native.Port:
-        """A port of the core that rings this bell."""
+        """Return a port of the core that rings this bell."""
         with self._ringing:
             return _native.Port(self._ringing.fileno())
 
     def watch(self, loop: AbstractEventLoop, port: Rung) -> None:
-        """Lets the port drain its events on `loop`, which is the running one."""
+        """Let the port drain its events on `loop`, which must be running."""
         loop.add_reader(self._socket.fileno(), self._rung, port)
 
     def leave(self, loop: AbstractEventLoop) -> None:
-        """The loop does not watch any more."""
+        """Stop watching on the loop."""
         loop.remove_reader(self._socket.fileno())
 
     def close(self) -> None:
-        """Lets go of the socket."""
+        """Close the socket."""
         self._socket.close()
 
     def _rung(self, port: Rung) -> None:
@@ -72,9 +72,9 @@ class SocketBell:
 
 
 class ThreadBell:
-    """A thread that waits for events, for loops that cannot watch a socket (the default one on
-    Windows). It takes none: that is for the loop to do, so none is lost when the port goes from one
-    loop to another.
+    """A thread that waits for events, for loops that cannot watch a socket (the default loop on
+    Windows). It leaves the events in the queue, so none are lost when the port moves to another
+    loop.
     """
 
     drives_pipes = False
@@ -82,17 +82,17 @@ class ThreadBell:
     def __init__(self) -> None:
         self._thread: threading.Thread | None = None
         self._closed = False
-        # Set when the loop has taken what was there, and when there is another loop.
+        # Set when the loop has taken the pending events, and when the loop changes.
         self._go_on = threading.Event()
 
     def make_port(self) -> _native.Port:
-        """A port of the core for whose events the thread waits."""
+        """Return a port of the core whose events the thread waits for."""
         return _native.Port()
 
     def watch(self, loop: AbstractEventLoop, port: Rung) -> None:  # noqa: ARG002
-        """Lets the port drain its events; it knows its loop itself."""
+        """Let the port drain its events; the port knows its loop."""
         if self._thread is None:
-            # A daemon that does not hold its port: neither may keep the other, or the process.
+            # A daemon with a weak reference: it keeps neither the port nor the process alive.
             self._thread = threading.Thread(
                 target=self._ring, args=(weakref.ref(port),), name="trunkline-bell", daemon=True
             )
@@ -100,10 +100,10 @@ class ThreadBell:
         self._go_on.set()
 
     def leave(self, loop: AbstractEventLoop) -> None:
-        """Nothing: the port has no loop now."""
+        """Do nothing: the port has no loop now."""
 
     def close(self) -> None:
-        """Ends the thread, soon."""
+        """End the thread soon."""
         self._closed = True
         self._go_on.set()
 
@@ -114,7 +114,8 @@ class ThreadBell:
                 if (rung := port()) is not None:
                     rung.drain_elsewhere(self._go_on.set)
                 del rung
-                # Until the loop has looked, the queue would only say again what it said just now.
+                # Until the loop has drained the queue, the queue would only report the same events
+                # again.
                 while not self._go_on.wait(_LOOK_MS / 1000) and port() is not None:
                     pass
             if port() is None:
@@ -137,5 +138,5 @@ Bell = SocketBell | ThreadBell
 
 
 def make_bell() -> Bell:
-    """The bell that fits the default event loop of this system."""
+    """Return the bell that suits the system's default event loop."""
     return ThreadBell() if sys.platform == "win32" else SocketBell()

@@ -1,4 +1,4 @@
-"""Events of the core, handed to their receivers on one event loop."""
+"""Delivers the core's events to their receivers on one event loop."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# A call may come of something on another port: that of a server in which its own is mounted.
+# A call may be caused on another port: that of a server that mounts this one.
 _ports: Final[weakref.WeakValueDictionary[int, Events]] = weakref.WeakValueDictionary()
 
-# Events taken at once; with more, the loop gets to run other things in between.
+# Events per batch. Between batches, the loop can run other tasks.
 _BATCH: Final = 256
 
 
@@ -41,12 +41,12 @@ class Handler(Protocol):
 
     @property
     def in_thread(self) -> bool:
-        """True if its calls go to the pool."""
+        """True if its calls run in the pool."""
         ...
 
     @property
     def explainer(self) -> Handler:
-        """The handler of calls for the words about refused arguments."""
+        """The handler that explains why arguments were rejected."""
         ...
 
     @property
@@ -55,11 +55,11 @@ class Handler(Protocol):
         ...
 
     async def answer(self, port: Any, ticket: int, body: Any, scope: CallScope | None) -> None:
-        """Answers on the event loop."""
+        """Answer a call on the event loop."""
         ...
 
     def answer_in_thread(self, port: Any, ticket: int, body: Any, scope: CallScope | None) -> None:
-        """Answers on a thread of the pool, in the context of the call."""
+        """Answer a call on a pool thread, in the context of the call."""
         ...
 
 
@@ -72,14 +72,12 @@ class Exchange(Protocol):
         ...
 
     def receive(self, kind: int, ok: bool, body: Any) -> None:
-        """Takes an event, on that loop."""
+        """Receive an event, on that loop."""
         ...
 
 
 class Events:
-    """The receivers of events, and the loop on which events are taken from the queue of
-    the core.
-    """
+    """The receivers of events, and the loop that takes events from the core's queue."""
 
     def __init__(self, native: _native.Port) -> None:
         self.native = native
@@ -88,12 +86,12 @@ class Events:
         # Connection -> the handlers for requests of its server, by operation. Server -> the
         # functions of its store.
         self.hosts: dict[int, Mapping[str, Handler]] = {}
-        # Connection -> its loop, and the receiver of its notifications there; without a loop, on
-        # any thread.
+        # Connection -> its loop, and the receiver of its notifications on that loop; without a
+        # loop, on any thread.
         self._listeners: dict[int, tuple[AbstractEventLoop | None, Receive]] = {}
         self._exchanges: dict[int, Exchange] = {}
-        # Exchange or request -> the context of the calls that it causes, which may begin after
-        # its response: those of tasks do.
+        # Exchange or request -> the scope of the calls that it causes. Calls, such as those of
+        # tasks, may begin after its response.
         self._scopes: dict[int, CallScope] = {}
         self._tasks: dict[int, Task[None]] = {}
         self._replies: dict[int, Future[tuple[bool, Any]]] = {}
@@ -103,26 +101,26 @@ class Events:
         self.telemetry: Telemetry | None = None
         self._lock = threading.RLock()
         self._handoff = ReadHandoff(native)
-        # Found once, because importing asyncio is slow at first and never free.
+        # Looked up once, because the first import of asyncio is slow and later ones aren't free.
         self._running_loop: Callable[[], AbstractEventLoop | None]
         _ports[native.describe(0)["number"]] = self
 
     def drain(self) -> None:
-        """Handles the events that are there; on the loop. With many, the loop gets to run other
-        things in between.
+        """Handle the pending events. Must run on the loop. If there are many, other tasks get to
+        run in between.
         """
         if self._take() and (loop := self.loop) is not None:
-            loop.call_soon(self.drain)  # the bell rings only when the queue was empty before
+            loop.call_soon(self.drain)  # the bell only rings when the queue was empty before
 
     def drain_elsewhere(self, done: Callable[[], object]) -> None:
-        """Lets the loop, if there is one, handle the events that are there and then call `done`;
+        """Let the loop, if there is one, handle the pending events and then call `done`. Callable
         from any thread.
         """
         if (loop := self.loop) is not None:
             try:
                 loop.call_soon_threadsafe(self._drain_all, done)
             except RuntimeError:
-                pass  # it is closed: the next one takes what is there
+                pass  # it is closed: the next loop takes the pending events
 
     def _drain_all(self, done: Callable[[], object]) -> None:
         if self._take() and (loop := self.loop) is not None:
@@ -131,19 +129,19 @@ class Events:
             done()
 
     def _take(self) -> bool:
-        """Handles some events, if this is still their loop. True if there may be more."""
+        """Handle some events, if this is still their loop. Return True if there may be more."""
         loop = self.loop
         if self._disposed or loop is None or loop is not self._running_loop():
             return False
         try:
             events = self.native.drain("queue", _BATCH, 0)
         except _native.NativeError:
-            return False  # another process's
+            return False  # belongs to another process
         ending: BaseException | None = None
         for event in events:
             try:
                 self._dispatch(*event)
-            except Exception as error:  # noqa: BLE001 - one bad callback must not lose the other events
+            except Exception as error:  # noqa: BLE001 - one failed callback must not lose the other events
                 loop.call_exception_handler({"message": "an event of trunkline was not handled", "exception": error})
             except BaseException as error:  # noqa: BLE001 - such as Ctrl-C
                 ending = error
@@ -157,7 +155,7 @@ class Events:
         if kind == waist.CALL:
             self._call(ticket, handle, name, body, self.scope(cause, cause_port))
         elif kind == waist.REPLY:
-            # A reply that nobody waits for any more was cancelled.
+            # A reply without a future belongs to a cancelled request.
             if (future := self._known(self._replies, ticket)) is not None:
                 self._settle(future, (ok, body))
         elif kind in (waist.HTTP_HEAD, waist.HTTP_CHUNK, waist.HTTP_END):
@@ -221,7 +219,7 @@ class Events:
             context = self.telemetry.around_call(self.native, ticket, context or copy_context())
         task = start_task(loop, self._answer(handler, ticket, body, scope), handler.task_name, context)
         if not task.done():
-            self._tasks[ticket] = task  # a loop keeps only weak references to its tasks
+            self._tasks[ticket] = task  # a loop only keeps weak references to its tasks
 
     async def _answer(self, handler: Handler, ticket: int, body: Any, scope: CallScope | None) -> None:
         try:
@@ -239,7 +237,7 @@ class Events:
 
             task.cancel(reason)
             if getcoroutinestate(cast("Coroutine[Any, Any, None]", task.get_coro())) == CORO_CREATED:
-                self._tasks.pop(ticket, None)  # it ends without having begun
+                self._tasks.pop(ticket, None)  # the task ends before its first step
         elif not loop.is_closed():
             loop.call_soon_threadsafe(task.cancel, reason)
 
@@ -248,12 +246,12 @@ class Events:
             self._handoff.poll_soon(self.loop, self.drain)
 
     def span(self, target: int, json: dict[str, Any]) -> SentSpan | NoSpan:
-        """The span of a request to the client of a call."""
+        """Return the span of a request to the client of a call."""
         return NO_SPAN if self.telemetry is None else self.telemetry.sending(self.native, target, json) or NO_SPAN
 
     def scope(self, cause: int, port: int) -> CallScope | None:
-        """The context of the calls that an exchange or a request causes, on the port of that
-        number or on this one; None if it has none.
+        """Return the scope of the calls that an exchange or request causes, on the port with that
+        number or on this one; None without a cause.
         """
         if not cause:
             return None
@@ -261,7 +259,7 @@ class Events:
         return None if known is None else known._known(known._scopes, cause)
 
     def handler(self, handle: int, name: str) -> Handler | None:
-        """The receiver of calls of `handle`; of a connection, of the operation `name`."""
+        """Return the receiver of calls of `handle`; for a connection, of the operation `name`."""
         if name and name != EXPLAIN:
             return (self._known(self.hosts, handle) or {}).get(name)
         found = self._known(self.handlers, handle)
@@ -299,8 +297,8 @@ if sys.version_info >= (3, 12):
         name: str | None = None,
         context: ContextVars | None = None,
     ) -> Task[None]:
-        """Starts a task that runs up to its first wait at once: most handlers are done then. It
-        runs in `context`, or else in a copy of the current one.
+        """Start a task, and run it up to its first wait at once; most handlers finish then. It runs
+        in `context`, or in a copy of the current context.
         """
         from asyncio import Task
 
@@ -316,5 +314,5 @@ else:
     ) -> Task[None]:
         if context is None:
             return loop.create_task(coroutine, name=name)
-        # A task copies the context in which it is made; only later versions take one.
+        # A task copies the context in which it is created; only later Python versions accept one.
         return context.run(partial(loop.create_task, coroutine, name=name))

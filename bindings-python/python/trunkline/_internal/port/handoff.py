@@ -1,6 +1,4 @@
-"""Host-driven reads: pipes that the event loop reads itself, which saves the hop from another
-thread.
-"""
+"""Reads pipes on the event loop, which saves the hop from another thread."""
 
 from __future__ import annotations
 
@@ -15,25 +13,25 @@ if TYPE_CHECKING:
 
 
 class ReadHandoff:
-    """The pipes whose reading the core has handed to the loop. `drain` handles the events that a
-    read has made.
+    """The pipes whose reads the core has handed to the loop. `drain` handles the events that a read
+    produces.
     """
 
     def __init__(self, native: _native.Port) -> None:
         self._native = native
-        # Handle -> descriptor, which is this port's own.
+        # Handle -> descriptor, owned by this port.
         self.descriptors: dict[int, int] = {}
         self._polling = False
 
     def take(self, handle: int, loop: AbstractEventLoop, drain: Callable[[], None]) -> None:
-        """Reads the pipe of a handle on the loop from now on."""
+        """Start reading the pipe of a handle on the loop."""
         if handle in self.descriptors or (descriptor := self._native.watch(handle)) is None:
             return
         self.descriptors[handle] = descriptor
         loop.add_reader(descriptor, self.read_ready, handle, loop, drain)
 
     def read_ready(self, handle: int, loop: AbstractEventLoop, drain: Callable[[], None]) -> None:
-        """Reads what a pipe holds."""
+        """Read what is available in a pipe."""
         try:
             goes_on = self._native.read_ready(handle)
         except _native.NativeError:
@@ -43,16 +41,16 @@ class ReadHandoff:
         drain()
 
     def poll_soon(self, loop: AbstractEventLoop, drain: Callable[[], None]) -> None:
-        """Polls for the next message, if the core finds that worth it, once the loop has done what
-        is ready.
+        """Poll for the next message once the loop has run its ready callbacks, if the core
+        considers that worthwhile.
         """
         if self.descriptors and not self._polling:
             self._polling = True
             loop.call_soon(self._poll, loop, drain)
 
     def give_back_all(self, loop: AbstractEventLoop | None) -> None:
-        """Reads no more; the core notices that, and does. `loop` is None where it is closed or
-        another process's.
+        """Stop reading; the core notices and reads again. `loop` is None if it is closed or belongs
+        to another process.
         """
         for handle in list(self.descriptors):
             self._give_back(handle, loop)
@@ -60,7 +58,7 @@ class ReadHandoff:
     def _poll(self, loop: AbstractEventLoop, drain: Callable[[], None]) -> None:
         self._polling = False
         if len(self.descriptors) != 1:
-            return  # one of several would keep the others waiting
+            return  # with several pipes, polling one would delay the others
         (handle,) = self.descriptors
         try:
             is_there = self._native.busy_poll(handle)

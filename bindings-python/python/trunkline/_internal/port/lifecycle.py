@@ -1,4 +1,4 @@
-"""The life of ports, and their end: also from blocking code, and at the exit of the interpreter."""
+"""The lifetime of ports: they can also end from blocking code and at interpreter exit."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
     from .lifespan import Lifespan
 
-# Added to a deadline of the core before the host stops believing in it.
+# Added to the core's deadline before the host stops waiting for it.
 GRACE: Final = 10.0
 
 
 def current_loop() -> AbstractEventLoop:
-    """The running event loop.
+    """Return the running event loop.
 
     Raises:
-        RuntimeError: if there is none: nothing runs, or a framework that is not asyncio.
+        RuntimeError: If no asyncio event loop is running.
     """
     from asyncio import get_running_loop
 
@@ -45,7 +45,7 @@ def current_loop() -> AbstractEventLoop:
 
 
 class Lifecycle(Events):
-    """The life of a port: its bell, its threads and its loop, until everything on it has ended."""
+    """The lifetime of a port: its bell, threads and loop, until everything on it has ended."""
 
     def __init__(self, max_threads: int | None = None) -> None:
         self.pid: int = os.getpid()
@@ -55,17 +55,16 @@ class Lifecycle(Events):
         self.lifespan: Lifespan | None = None
         # The context in which the server was started, for work outside of requests.
         self.context: ContextVars = ContextVars()
-        # Functions of `on_error` that are running.
+        # Running `on_error` functions.
         self._hooks: set[Task[None]] = set()
-        # The functions that get the errors of handlers, and what is in the place of dependencies;
-        # both belong to the server.
+        # The error hooks and the overrides of dependencies, which belong to the server.
         self.error_hooks: Sequence[Callable[[BaseException, Any], object]] = ()
         self.overrides: Mapping[Hashable, Callable[[bool], Any]] = {}
         _end_at_exit()
         _ports.add(self)
 
     def attach(self, loop: AbstractEventLoop) -> None:
-        """Lets `loop` handle the events, unless another loop that is still running does."""
+        """Let `loop` handle the events, unless another running loop already does."""
         from asyncio import _get_running_loop
 
         with self._lock:
@@ -78,8 +77,8 @@ class Lifecycle(Events):
             self.move(loop)
 
     def move(self, loop: AbstractEventLoop) -> None:
-        """Lets `loop` handle the events from now on. To be called on the loop that did so far, if
-        that runs.
+        """Let `loop` handle the events from now on. Call this on the previous loop if that is
+        running.
         """
         with self._lock:
             self._detach()
@@ -91,22 +90,22 @@ class Lifecycle(Events):
 
     @property
     def is_inherited(self) -> bool:
-        """True if this is a forked child and the port its parent's, whose loop shares its
+        """True in a forked child if the port belongs to the parent, whose loop shares its
         descriptors.
         """
         return self.pid != os.getpid()
 
     @property
     def serving_loop(self) -> AbstractEventLoop | None:
-        """The loop that handles the events, if it runs. In a forked child the parent's loop only
-        looks as if it did.
+        """The loop that handles the events, if it is running. In a forked child, the parent's loop
+        only seems to be.
         """
         loop = self.loop
         return loop if loop is not None and loop.is_running() and not self.is_inherited else None
 
     def finish(self, hook: Coroutine[Any, Any, None]) -> None:
-        """Runs a function of `on_error` to its end, on the loop, in the context variables of the
-        caller; from any thread.
+        """Run an `on_error` function to completion on the loop, in the caller's context variables.
+        Callable from any thread.
         """
         if (loop := self.serving_loop) is None:
             hook.close()
@@ -119,8 +118,8 @@ class Lifecycle(Events):
         task.add_done_callback(self._hooks.discard)
 
     async def stop(self, deadline: float) -> None:
-        """Ends everything on this port and lets go of the loop. Calls in flight get until the
-        deadline (seconds).
+        """End everything on this port, and release the loop. Calls in flight get until the deadline
+        (in seconds).
         """
         import asyncio
 
@@ -131,12 +130,12 @@ class Lifecycle(Events):
             self.native.close(0, round(deadline * 1000))
             await asyncio.wait({self._stopped, *self._hooks}, timeout=deadline + GRACE)
         except _native.NativeError:
-            pass  # closed already, or a port of the parent process: nothing to wait for
+            pass  # already closed, or the parent process's port: nothing to wait for
         finally:
             self.dispose()
 
     def dispose(self) -> None:
-        """Lets go of the loop, the threads and the bell. Safe to call twice."""
+        """Release the loop, the threads and the bell. Safe to call twice."""
         with self._lock:
             if self._disposed:
                 return
@@ -151,9 +150,7 @@ class Lifecycle(Events):
             self._settle(future, (False, {"kind": closed.kind, "message": closed.message}))
 
     def end_now(self) -> None:
-        """Ends everything at once, for the exit of the interpreter: nothing of it may run while
-        that goes away.
-        """
+        """End everything at once. Used at interpreter exit, when nothing may keep running."""
         if self._disposed or self.is_inherited:
             return
         end_port(self.native, 0)
@@ -167,7 +164,7 @@ class Lifecycle(Events):
             pool.stop()
 
     def here(self) -> AbstractEventLoop:
-        """The loop of the caller; it takes over if the one that handled the events is gone."""
+        """Return the caller's loop. It takes over if the loop that handled the events is gone."""
         if self.is_inherited:
             raise ForkedError("it belongs to the process that was forked: make a new server or client in the child")
         loop = self._running_loop()
@@ -180,12 +177,12 @@ class Lifecycle(Events):
     def _watch(self, loop: AbstractEventLoop) -> None:
         if self.loop is loop and not self._disposed:
             self._bell.watch(loop, self)
-            loop.call_soon(self.drain)  # what came before may ring no more
+            loop.call_soon(self.drain)  # events that arrived earlier may not ring again
 
     def _detach(self) -> None:
         loop, self.loop = self.loop, None
         if self.is_inherited or (loop is not None and loop.is_closed()):
-            loop = None  # in a forked child it is the parent's, and what it watches is shared with that
+            loop = None  # the parent's loop: a forked child shares the descriptors that it watches
         self._handoff.give_back_all(loop)
         if loop is not None:
             self._bell.leave(loop)
@@ -197,26 +194,26 @@ _natives: weakref.WeakKeyDictionary[_native.Port, int] = weakref.WeakKeyDictiona
 
 
 def remember_native(native: _native.Port) -> None:
-    """Makes sure that a port of blocking code is ended before the interpreter goes away."""
+    """Ensure that a blocking client's port ends before the interpreter exits."""
     _end_at_exit()
     _natives[native] = os.getpid()
 
 
 def close_deadline(native: _native.Port, handle: int, given: float | None) -> float:
-    """The deadline of a close in seconds: as given, or as the options of a server or a connection
-    name it.
+    """Return the deadline of a close in seconds: as given, or from the options of the server or
+    connection.
     """
     if given is not None:
         return checked_time("deadline", given)
     try:
         return native.close_deadline_ms(handle) / 1000
     except _native.NativeError:
-        return 0.0  # never opened, closed already, or a port of the parent process
+        return 0.0  # never opened, already closed, or the parent process's port
 
 
 def end_port(native: _native.Port, deadline: float) -> None:
-    """Ends everything on a port from blocking code; what is in flight gets until the deadline
-    (seconds).
+    """End everything on a port from blocking code. Calls in flight get until the deadline (in
+    seconds).
     """
     try:
         native.close(0, round(deadline * 1000))
@@ -225,7 +222,7 @@ def end_port(native: _native.Port, deadline: float) -> None:
             if any(event[0] == STOPPED for event in events):
                 return
     except _native.NativeError:
-        pass  # closed already, or a port of the parent process
+        pass  # already closed, or the parent process's port
 
 
 def _end_at_exit() -> None:

@@ -1,4 +1,4 @@
-"""The lifespan of a server: opened before its first call and closed after its last."""
+"""The lifespan of a server: entered before its first call and exited after its last."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ if TYPE_CHECKING:
 
 
 class Lifespan:
-    """The lifespan of a server on one port. It is entered and left in one task, as task groups and
-    the like need it; where its loop ends first, that cancels the task, which closes everything as
-    well.
+    """The lifespan of a server on one port. It is entered and exited in one task, as task groups
+    require. If the loop ends first, the task is cancelled, which also exits the lifespan.
     """
 
     def __init__(self, enter: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
@@ -29,8 +28,8 @@ class Lifespan:
         self.value: Any = None
 
     def open(self, loop: AbstractEventLoop, context: ContextVars) -> Future[None]:
-        """Enters it on a loop, in a copy of these context variables, unless that was begun already.
-        The future has the exception that kept it from that.
+        """Enter the lifespan on a loop, in a copy of these context variables, unless it was entered
+        already. If entering fails, the future has the exception.
         """
         from concurrent.futures import Future
 
@@ -41,7 +40,7 @@ class Lifespan:
             return self._opened
 
     async def close(self) -> None:
-        """Leaves it; raises what that raises."""
+        """Exit the lifespan; exceptions propagate."""
         import asyncio
 
         if (task := self._task) is None or self._loop.is_closed():
@@ -70,5 +69,5 @@ class Lifespan:
             if opened.done():
                 raise
             with self._lock:
-                self._opened = self._task = None  # the next one tries again
+                self._opened = self._task = None  # the next call tries again
             opened.set_exception(error)

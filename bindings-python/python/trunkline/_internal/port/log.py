@@ -1,5 +1,5 @@
-"""The core's log records, as records of the standard loggers `trunkline.server.http`,
-`trunkline.access` and so on.
+"""Passes the core's log records to standard loggers, such as `trunkline.server.http` and
+`trunkline.access`.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ _LEVELS: Final = {"error": 40, "warn": 30, "info": 20, "debug": 10}
 
 
 def logger(name: str) -> logging.Logger:
-    """A logger of this package. `logging` is not imported before there is something to log."""
+    """Return a logger of this package. Imports `logging` only once there is something to log."""
     from .unconfigured_log import attach
 
     return attach(name)
 
 
 def write_logs(records: list[dict[str, Any]]) -> None:
-    """Hands records over to `logging`."""
+    """Pass records to `logging`."""
     for record in records:
         level = _LEVELS.get(record.get("level", ""), _LEVELS["info"])
         logger(record.get("target", "trunkline").replace("::", ".")).log(level, "%s", record.get("message", ""))
 
 
 def wanted_level() -> str:
-    """The least severe records of the core that `logging` takes now. Without a need it is not
-    imported for that.
+    """Return the lowest level of the core's records that `logging` accepts now, without importing
+    `logging` if the program hasn't.
     """
     import sys
 

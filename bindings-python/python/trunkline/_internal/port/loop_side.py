@@ -1,4 +1,4 @@
-"""The part of a call on a thread that runs on the event loop."""
+"""The part of a thread's call that runs on the event loop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Time between two looks whether the call was cancelled, or the loop has ended.
+# How often to check whether the call was cancelled or the loop has ended.
 _LOOK: Final = 0.1
 
 
@@ -32,8 +32,9 @@ class ServedPort(Protocol):
 
 
 class LoopSide:
-    """One task on the event loop for a call on a thread: what is entered there is left there. It
-    has the context variables of the call. Cancelling the call cancels what runs in it, once.
+    """A task on the event loop for a call on a thread, so that what is entered on the loop is
+    exited in the same task. It has the call's context variables. Cancelling the call cancels the
+    task's current job, once.
     """
 
     def __init__(self, port: ServedPort, ticket: int) -> None:
@@ -51,10 +52,10 @@ class LoopSide:
         loop.call_soon_threadsafe(self._start)
 
     def run(self, make: Callable[[], Awaitable[T]]) -> T:
-        """Runs on the loop what `make` makes there, and waits for it.
+        """Call `make` on the loop, and wait for the awaitable that it returns.
 
         Raises:
-            ClosedError: if the loop has ended.
+            ClosedError: If the loop has ended.
         """
         done: Future[T] = Future()
         self._hand((make, done))
@@ -67,7 +68,7 @@ class LoopSide:
         return done.result()
 
     def end(self) -> None:
-        """Ends the task."""
+        """End the task."""
         if not self._loop.is_closed():
             self._hand(None)
 
@@ -95,12 +96,12 @@ class LoopSide:
                 done.set_exception(error)
                 if not self._is_cancelled:
                     raise  # the loop ends
-            except BaseException as error:  # noqa: BLE001 - it is the thread's
+            except BaseException as error:  # noqa: BLE001 - it is raised on the thread
                 done.set_exception(error)
 
 
 class EnteredOnLoop:
-    """An async context manager as one of a thread."""
+    """Enters an async context manager from a thread."""
 
     def __init__(self, side: LoopSide, manager: AbstractAsyncContextManager[Any]) -> None:
         self._side = side

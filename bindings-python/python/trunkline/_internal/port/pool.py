@@ -1,4 +1,4 @@
-"""The threads that run `def` handlers: they wait for calls in native code and answer them without
+"""The threads that run `def` handlers. They wait for calls in native code and answer them without
 an event loop.
 """
 
@@ -37,31 +37,34 @@ if TYPE_CHECKING:
         def telemetry(self) -> Telemetry | None: ...
 
         def handler(self, handle: int, name: str) -> Handler | None:
-            """The receiver of calls of `handle`; of a connection, of the operation `name`."""
+            """Return the receiver of calls of `handle`; for a connection, that of the operation
+            `name`.
+            """
             ...
 
         def scope(self, cause: int, port: int) -> CallScope | None:
-            """The context of the calls that an exchange or a request causes, on the port of
+            """Return the scope of the calls that an exchange or request causes, on the port with
             that number or on this one.
             """
             ...
 
 
-# A thread that had nothing to do for so long ends, unless it is the last one.
+# Idle threads end after this time, except for the last one.
 _IDLE_MS: Final = 10_000
-# Handlers that wait may be many; handlers that compute share the processors, whatever their number.
+# Handlers that wait can be many; handlers that compute compete for the processors.
 _LIMIT: Final = 128
-# Time in which no handler returned: then they wait for something, and more threads help.
+# If no handler returns for this long, all of them are waiting, and more threads help.
 _STALL: Final = 0.001
 
 
 class Pool:
-    """Grows while all of its threads are busy, up to `limit`; one thread always waits for the next
-    call. Beyond what the processors can use it grows only while no handler returns, by half then.
+    """A pool that grows up to `limit` while all of its threads are busy; one thread always waits
+    for the next call. Beyond the number that the processors can use, the pool only grows while no
+    handler returns, by half at a time.
     """
 
     def __init__(self, port: Calls, limit: int | None) -> None:
-        # A port that nobody else has must not live on for the sake of threads without work.
+        # Weak, because threads without work must not keep an unused port alive.
         self._port = weakref.ref(port)
         self._native = port.native
         self.limit: int = limit or _LIMIT
@@ -75,7 +78,7 @@ class Pool:
         self._context = contextvars.Context()
 
     def prepare(self, context: contextvars.Context) -> None:
-        """Keeps the context of the serving code, and starts if a `def` handler is registered."""
+        """Keep the context of the serving code, and start if a `def` handler is registered."""
         self._context = context
         port = self._port()
         if port is None:
@@ -85,21 +88,21 @@ class Pool:
             self.start()
 
     def start(self) -> None:
-        """Makes sure that someone waits for calls.
+        """Ensure that a thread waits for calls.
 
         Raises:
-            RuntimeError: if the system has no more threads.
+            RuntimeError: If the system cannot start another thread.
         """
         with self._lock:
             if not self._threads and not self._stopping:
                 self._spawn()
 
     def stop(self) -> None:
-        """Ends the threads, as soon as they are done with their handlers."""
+        """End the threads once their handlers return."""
         self._stopping = True
 
     def join(self, timeout: float) -> None:
-        """Waits for the threads that were waiting in native code; those inside a handler are left
+        """Wait for the threads that were waiting in native code. Threads inside a handler are left
         behind.
         """
         with self._lock:
@@ -116,8 +119,8 @@ class Pool:
             self._has_reserve = True
 
     def _reserve(self) -> None:
-        """Becomes one more thread of the pool if the others are all stuck in their handlers, and
-        brings half as many as there are: one by one they would take their time on a busy machine.
+        """Join the pool, and start half as many threads again, if all others are stuck in their
+        handlers. Growing one by one would be slow on a busy machine.
         """
         this = threading.current_thread()
         while True:
@@ -135,13 +138,13 @@ class Pool:
                         for _ in range(min(len(self._threads) // 2, self.limit - len(self._threads))):
                             self._spawn()
                     except RuntimeError:
-                        pass  # the system has no more threads
+                        pass  # the system cannot start another thread
                     break
         self._work()
 
     def _spawn(self) -> None:
-        # Daemons, because a handler that never returns must not keep the process; idle ones end
-        # with their port.
+        # Daemons, because a handler that never returns must not keep the process alive; idle
+        # threads end with their port.
         thread = threading.Thread(target=self._work, name=f"trunkline-{len(self._threads) + 1}", daemon=True)
         thread.start()
         self._threads.add(thread)
@@ -153,14 +156,15 @@ class Pool:
             while not self._stopping and self._serve_next(this):
                 pass
         except _native.NativeError:
-            pass  # the port is another process's
+            pass  # the port belongs to another process
         finally:
             with self._lock:
                 self._leave(this)
 
     def _serve_next(self, this: threading.Thread) -> bool:
-        """Waits for a call and answers it: True if the thread stays. A function of its own, so that
-        nothing of the last call lives on while the thread waits: its `ctx` holds the port.
+        """Wait for a call and answer it. Return True if the thread stays. A separate function, so
+        that nothing of the last call, whose `ctx` holds the port, stays alive while the thread
+        waits.
         """
         events = self._native.drain("pool", 1, _IDLE_MS)
         if not self._goes_on(this, is_busy=bool(events)):
@@ -172,12 +176,12 @@ class Pool:
         return True
 
     def _goes_on(self, this: threading.Thread, *, is_busy: bool) -> bool:
-        """True if the thread stays. One always waits for the next call, unless all that may be are
-        busy.
+        """Return True if the thread stays. One thread always waits for the next call, unless the
+        limit is reached and all are busy.
         """
         with self._lock:
             if not is_busy and len(self._waiting) > 1:
-                # At once, so that the next one to ask does not count on this thread.
+                # Leave now, so that the next thread to check doesn't count this one as waiting.
                 self._leave(this)
                 return False
             if is_busy:
@@ -187,7 +191,7 @@ class Pool:
                     try:
                         self._grow()
                     except RuntimeError:
-                        pass  # the system has no more threads: this one comes back for the next call
+                        pass  # the system cannot start another thread: this one returns for the next call
             return True
 
     def _leave(self, this: threading.Thread) -> None:
@@ -196,7 +200,7 @@ class Pool:
 
     def _answer(self, ticket: int, handle: int, name: str, body: object, cause: int, cause_port: int) -> None:
         if self._native.cancelled(ticket):
-            return  # while it waited for a thread
+            return  # cancelled while it waited for a thread
         port = self._port()
         handler = None if port is None else port.handler(handle, name)
         if port is None or handler is None:

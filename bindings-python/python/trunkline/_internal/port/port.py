@@ -1,4 +1,4 @@
-"""A port of the core: its events are handled on one event loop, and calls of `def` handlers by a
+"""A port of the core: its events are handled on one event loop, and calls of `def` handlers on a
 pool of threads.
 """
 
@@ -21,15 +21,13 @@ if TYPE_CHECKING:
 
 
 class Port(Lifecycle):
-    """Queue, bell and event loop. Connections to a server of this process live on the server's port
-    and may belong to another loop than the one that handles the events: what they wait for is then
-    handed over.
+    """A queue, a bell and an event loop. Connections to a server in this process use the server's
+    port, and may belong to another loop than the one that handles the events; results are then
+    passed to their loop.
     """
 
     def register(self, kind: str, json: dict[str, Any], handler: Handler) -> int:
-        """Registers a feature that is called; its handler is known before the first call can
-        arrive.
-        """
+        """Register a feature. Its handler is known before the first call can arrive."""
         if json.get("lane") == "pool" and self.loop is not None:
             self.pool.start()
         with self._lock:
@@ -38,23 +36,21 @@ class Port(Lifecycle):
         return handle
 
     def unregister(self, handle: int) -> None:
-        """Takes a feature back; calls of it that have begun already, even if they still wait for
-        their turn, go on.
-        """
+        """Remove a feature. Calls that have begun continue, including those still queued."""
         self.native.unregister(handle)
         if self.loop is None:
-            self.handlers.pop(handle, None)  # otherwise the core says when its last call is over
+            self.handlers.pop(handle, None)  # otherwise the core reports when its last call ends
 
     def open(
         self, json: dict[str, Any], receive: Receive | None = None, handlers: Mapping[str, Handler] | None = None
     ) -> int:
-        """Opens a listener or a connection. Notifications of the server go to `receive`, its
-        requests to `handlers`; `opened` waits for the outcome.
+        """Open a listener or a connection. `receive` gets the server's notifications, and
+        `handlers` its requests; `opened` waits for the outcome.
         """
         loop = self.here()
         self._start_pool(json)
         try:
-            with self._lock:  # its reply must not be dispatched before someone waits for it
+            with self._lock:  # its reply must not be dispatched before the future exists
                 handle = self._begin(json)
                 self._replies[handle] = loop.create_future()
                 self._ends[handle] = loop.create_future()
@@ -75,11 +71,10 @@ class Port(Lifecycle):
         return self.native.open({**json, "hostDrivenReads": self._bell.drives_pipes})
 
     async def opened(self, handle: int) -> Any:
-        """The result of an open. If there is none, or nobody waits for it any more, nothing is left
-        of it.
+        """Wait for the result of an open. Clean up if it fails or the caller stops waiting.
 
         Raises:
-            TrunklineError: why there is none.
+            TrunklineError: If the open failed.
         """
         try:
             return await self.answer(handle)
@@ -87,12 +82,12 @@ class Port(Lifecycle):
             self._listeners.pop(handle, None)
             self.hosts.pop(handle, None)
             if (end := self._ends.pop(handle, None)) is not None:
-                self._settle(end, (True, None))  # who closes it meanwhile waits for this
+                self._settle(end, (True, None))  # a concurrent close waits for this
                 self._close(handle, 0)
             raise
 
     def open_blocking(self, json: dict[str, Any], receive: Receive, handlers: Mapping[str, Handler]) -> int:
-        """Opens a connection for blocking code, which fetches the outcome itself; `receive` is
+        """Open a connection for blocking code, which fetches the outcome itself. `receive` is
         called on any thread.
         """
         self._start_pool(json)
@@ -103,13 +98,13 @@ class Port(Lifecycle):
         return handle
 
     def close_blocking(self, handle: int) -> None:
-        """Ends a connection of blocking code at once; nothing of it is heard any more."""
+        """End a blocking connection at once. Its later events are dropped."""
         self._listeners.pop(handle, None)
         self.hosts.pop(handle, None)
         self._close(handle, 0)
 
     def notify(self, handle: int, json: dict[str, Any]) -> None:
-        """Sends a notification to the server of a connection, or a note about the connection."""
+        """Send a notification to a connection's server, or a note about it to the core."""
         self._start_pool(json)
         try:
             self.native.notify(handle, json)
@@ -117,8 +112,8 @@ class Port(Lifecycle):
             reraise(error)
 
     def request(self, handle: int, json: dict[str, Any], scope: CallScope | None = None) -> int:
-        """Sends a request to the server of a connection or the client of a call; `answer` waits for
-        the answer. The calls that it causes in this process have `scope` around them.
+        """Send a request to the server of a connection or the client of a call, for `answer` to
+        wait on. The calls that it causes in this process run in `scope`.
         """
         loop = self.here()
         if scope is not None:
@@ -136,10 +131,10 @@ class Port(Lifecycle):
         return ticket
 
     async def answer(self, ticket: int) -> Any:
-        """The reply to an open or a request; cancelling the task cancels the request.
+        """Wait for the reply to an open or a request. Cancelling the task cancels the request.
 
         Raises:
-            TrunklineError: what the core reported instead.
+            TrunklineError: If the core reports an error.
         """
         try:
             ok, body = await self._replies[ticket]
@@ -153,8 +148,8 @@ class Port(Lifecycle):
         return body
 
     def http_request(self, listener: int, head: dict[str, Any], exchange: Exchange) -> int:
-        """Gives the head of a web framework's request to a mounted listener; the response goes to
-        `exchange`.
+        """Pass the head of a web framework's request to a mounted listener. `exchange` gets the
+        response.
         """
         self.here()
         try:
@@ -167,29 +162,29 @@ class Port(Lifecycle):
         return ticket
 
     def request_blocking(self, native: _native.Port, handle: int, json: dict[str, Any], scope: CallScope) -> int:
-        """Sends a request of blocking code to a server of this process."""
+        """Send a blocking client's request to a server in this process."""
         with self._lock:
             ticket = send_request(native, handle, {**json, "causes": True})
             self._scopes[ticket] = scope
         return ticket
 
     def cancel(self, ticket: int, reason: str) -> None:
-        """Ends a request; one that is done already is not an error."""
+        """Cancel a request. Has no effect if it is already completed."""
         try:
             self.native.cancel(ticket, reason)
         except _native.NativeError:
-            pass  # another process's
+            pass  # belongs to another process
 
     async def close_mounted(self, handle: int, deadline: float) -> None:
-        """Ends a mounted listener, which may have been opened on a loop that is gone."""
+        """End a mounted listener, even if its loop is gone."""
         self._ends[handle] = self.here().create_future()
         await self.close(handle, deadline)
 
     async def ended(self, handle: int) -> None:
-        """Returns when a listener or connection has ended.
+        """Wait until a listener or connection has ended.
 
         Raises:
-            TrunklineError: if it ended because something broke.
+            TrunklineError: If it failed.
         """
         import asyncio
 
@@ -201,7 +196,7 @@ class Port(Lifecycle):
             raise from_object(body)
 
     async def close(self, handle: int, deadline: float) -> None:
-        """Ends a listener or connection; calls in flight get until the deadline (seconds)."""
+        """End a listener or connection. Calls in flight get until the deadline (in seconds)."""
         import asyncio
 
         end = self._ends.get(handle)
@@ -219,20 +214,19 @@ class Port(Lifecycle):
         try:
             self.native.close(handle, round(deadline * 1000))
         except _native.NativeError:
-            pass  # another process's
+            pass  # belongs to another process
 
 
 def descriptor_of(file: FileDescriptorLike) -> int:
-    """The number of a descriptor, or of that of a file or socket."""
+    """Return the number of a descriptor, given as such or as a file or socket."""
     return file if isinstance(file, int) else file.fileno()
 
 
 def send_request(native: _native.Port, handle: int, json: dict[str, Any]) -> int:
-    """Sends a request. Values that JSON does not have become what they become in the results of
-    handlers.
+    """Send a request. Values without a JSON type are converted as in handler results.
 
     Raises:
-        TypeError: if there is no such form.
+        TypeError: If a value has no JSON form.
     """
     try:
         return native.request(handle, json)

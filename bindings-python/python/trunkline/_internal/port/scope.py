@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
 
 class CallScope:
-    """The context of the calls that an exchange, a request in memory or `next` of a middleware
-    causes: its context variables, the values of the request that it belongs to, and the exception
-    that ended the call.
+    """The context of the calls caused by an exchange, an in-memory request or a middleware's
+    `next`: context variables, the values of their request, and the exception that ended the call.
     """
 
     __slots__ = ("context", "error", "vars")
@@ -29,12 +28,14 @@ class CallScope:
 
 
 def begins_request(scope: CallScope | None) -> bool:
-    """True if a call is the first of its request here: not one that middleware caused."""
+    """Return True if a call begins its request in this process, rather than continuing one through
+    middleware.
+    """
     return scope is None or scope.vars is None
 
 
 class NoSpan:
-    """The place of the span of a request that is not observed."""
+    """Replaces the span of a request without telemetry."""
 
     __slots__ = ("ticket",)
 
@@ -49,10 +50,11 @@ NO_SPAN: Final = NoSpan()
 
 
 def telemetry_of(wanted: bool | None) -> Telemetry | None:
-    """Telemetry, if it is wanted: by default where the program has loaded OpenTelemetry.
+    """Return the telemetry, if enabled. By default it is enabled if the program has loaded
+    OpenTelemetry.
 
     Raises:
-        ImportError: if it is asked for and not installed.
+        ImportError: If it is enabled explicitly and OpenTelemetry is not installed.
     """
     if wanted is False or (wanted is None and "opentelemetry.trace" not in sys.modules):
         return None

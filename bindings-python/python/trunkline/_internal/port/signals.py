@@ -1,4 +1,4 @@
-"""Signals that end the process, for what has to end before a web server can."""
+"""Termination signals, for receivers that must end before the web server can."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class SignalReceiver(Protocol):
-    """A thing that learns of the end."""
+    """An object to notify of termination signals."""
 
     def signalled(self) -> None:
-        """Called on the main thread, inside of a signal handler."""
+        """Called on the main thread, inside a signal handler."""
         ...
 
 
@@ -24,7 +24,7 @@ _receivers: WeakSet[SignalReceiver] = WeakSet()
 
 
 class _Announced:
-    """The handler of the program, before which the receivers are called."""
+    """Wraps the program's signal handler, and calls the receivers first."""
 
     def __init__(self, handler: Callable[[int, FrameType | None], Any]) -> None:
         self._handler = handler
@@ -36,12 +36,12 @@ class _Announced:
 
 
 def announce_signals(receiver: SignalReceiver) -> None:
-    """Calls the receiver, as long as it lives, at signals that the program handles, and not at
-    those that it leaves to Python or the system.
+    """Call the receiver, while it is alive, on signals that the program handles, but not on those
+    left to Python or the system.
     """
     _receivers.add(receiver)
     if threading.current_thread() is not threading.main_thread():
-        return  # elsewhere handlers cannot be set
+        return  # handlers can only be set on the main thread
     for number in _SIGNALS:
         handler = signal.getsignal(number)
         if callable(handler) and handler is not signal.default_int_handler and not isinstance(handler, _Announced):

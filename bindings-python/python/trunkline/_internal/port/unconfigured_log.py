@@ -1,6 +1,8 @@
-"""Warnings and errors of this package in a program that has configured no logging. `logging` writes
-them to stderr then (`logging.lastResort`), and stands still where nobody reads that: for the event
-loop of a server that some client has started, for ever. Here the core writes them.
+"""Warnings and errors of this package if the program hasn't configured logging.
+
+`logging` then writes them to stderr (`logging.lastResort`) and blocks while nothing reads it. A
+client that never reads the stderr of its server would block the event loop forever, so the core
+writes these records instead.
 """
 
 from __future__ import annotations
@@ -12,19 +14,19 @@ from typing import Final
 from .. import _native
 
 _PACKAGE: Final = __name__.partition(".")[0]
-# Of `logging` itself; a program may have put its own in the place of it.
+# The original handler of `logging`; a program may have replaced it.
 _LAST_RESORT: Final[logging.Handler | None] = getattr(logging, "_defaultLastResort", None)
 
 
 class UnconfiguredHandler(logging.Handler):
-    """In the place of `logging.lastResort`, with its form and level."""
+    """Replaces `logging.lastResort`, with the same format and level."""
 
     def emit(self, record: logging.LogRecord) -> None:
         last_resort = logging.lastResort
         if last_resort is None or record.levelno < last_resort.level or is_configured(record.name):
             return
         if last_resort is not _LAST_RESORT or sys.stderr is not sys.__stderr__:
-            last_resort.handle(record)  # the program has put something else in the place of either
+            last_resort.handle(record)  # the program has replaced one of them
             return
         try:
             _native.write_stderr(last_resort.format(record) + "\n")
@@ -36,15 +38,15 @@ _HANDLER: Final = UnconfiguredHandler()
 
 
 def attach(name: str) -> logging.Logger:
-    """The logger of that name. That of the package has the handler, which a configuration of the
-    program may have taken away.
+    """Return the logger with that name. The handler is attached to the package's logger, from which
+    a logging configuration of the program may have removed it.
     """
     logging.getLogger(_PACKAGE).addHandler(_HANDLER)
     return logging.getLogger(name)
 
 
 def is_configured(name: str) -> bool:
-    """True if a handler of the program gets the records of a logger."""
+    """Return True if one of the program's handlers receives the records of a logger."""
     logger: logging.Logger | None = logging.getLogger(name)
     while logger is not None:
         if any(handler is not _HANDLER for handler in logger.handlers):

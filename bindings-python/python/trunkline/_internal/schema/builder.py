@@ -1,7 +1,7 @@
-"""Python types to JSON Schema, and JSON values back to those types.
+"""Converts Python types to JSON Schema, and JSON values back to those types.
 
-The core validates against the schema before a handler runs, so the converters here only have to
-build objects.
+The core validates values against the schema before a handler runs, so the converters here only
+construct objects.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from .unsupported import UnsupportedType
 
 
 class Builder:
-    """Builds the schemas of one tool; named types go to `$defs`, once each."""
+    """Builds the schemas of one tool; each named type is defined once in `$defs`."""
 
     def __init__(self, mode: Mode, *, trusts_validators: bool = False) -> None:
         self.mode: Mode = mode
-        # Leaves out of schemas what validators of a library see before it checks the type.
+        # If set, omits the schemas of values that a library's validators see before the type check.
         self._trusts_validators = trusts_validators
         # True if there are such validators.
         self.validates_first = False
@@ -49,10 +49,10 @@ class Builder:
         self._named: dict[Any, Node] = {}
 
     def node(self, tp: Any) -> Node:
-        """The node of a type.
+        """Return the node of a type.
 
         Raises:
-            UnsupportedType: if there is no JSON Schema for it.
+            UnsupportedType: If the type has no JSON Schema.
         """
         try:
             hash(tp)
@@ -86,8 +86,8 @@ class Builder:
         return self._class(tp, origin or tp, args)
 
     def finish(self, schema: Schema) -> Schema:
-        """A complete schema: `schema` with the definitions that it refers to, and those that these
-        refer to.
+        """Return the complete schema: `schema` with all definitions that it refers to, directly or
+        not.
         """
         needed: set[str] = set()
         waiting = [schema]
@@ -99,14 +99,16 @@ class Builder:
         return {**schema, "$defs": defs} if defs else schema
 
     def resolve(self, schema: Schema) -> Schema:
-        """The schema itself, where `schema` is a reference to it (and perhaps says more)."""
+        """Return the schema that `schema` refers to, if it is a reference (possibly with more
+        keywords).
+        """
         while "$ref" in schema:
             beside = {key: value for key, value in schema.items() if key != "$ref"}
             schema = {**self.defs[schema["$ref"].removeprefix("#/$defs/")], **beside}
         return schema
 
     def object_schema(self, fields: Mapping[str, ObjectField], extra: Schema | None = None) -> Schema:
-        """The schema of an object with these fields."""
+        """Return the schema of an object with these fields."""
         properties: Schema = {}
         for name, (node, _, default) in fields.items():
             properties[name] = with_default(node.schema, default)
@@ -125,7 +127,7 @@ class Builder:
         except TypeError as error:
             if node.plain:
                 raise UnsupportedType(str(error)) from None
-            # Such as the bounds of a date.
+            # For example, the bounds of a date.
             refusal = f"{error}; pydantic can check others, where it is imported"
             return self._offered(tp, refusal, metadata)
 
@@ -133,9 +135,9 @@ class Builder:
         if any(map(_belongs_to_pydantic, members)):
             try:
                 self.serializes = self.serializes or any(get_origin(member) is Annotated for member in members)
-                return self.foreign(of_pydantic(Union[members], self.mode))  # noqa: UP007 - known only now
+                return self.foreign(of_pydantic(Union[members], self.mode))  # noqa: UP007 - only known at run time
             except UnsupportedType:
-                pass  # a member that pydantic does not know
+                pass  # a member that pydantic does not support
         nodes = [self.node(member) for member in members]
         schema = {"anyOf": [node.schema for node in nodes]}
         plain = all(node.plain for node in nodes)
@@ -148,8 +150,8 @@ class Builder:
         return Node(schema, self._chosen(schema, nodes), plain=plain)
 
     def _chosen(self, schema: Schema, nodes: list[Node]) -> Callable[[Any], Any]:
-        """The builder of the member that fits a value best, and does not refuse it."""
-        # Made when first needed, for the definitions may be incomplete now.
+        """Return a function that builds a value with the best matching member that accepts it."""
+        # Created on first use, because the definitions may be incomplete now.
         alternatives: list[_native.Alternatives] = []
 
         def choose(value: Any) -> Any:
@@ -172,7 +174,7 @@ class Builder:
 
     def _alias(self, tp: Any) -> Node:
         def fill(node: Node) -> None:
-            # Before Python 3.12 the value, or a part of it, is text.
+            # Before Python 3.12, the value or a part of it may be a string.
             holder = types.SimpleNamespace(__annotations__={"value": tp.__value__})
             names = vars(sys.modules[tp.__module__]) if tp.__module__ in sys.modules else {}
             target = self.node(typing.get_type_hints(holder, names, include_extras=True)["value"])
@@ -219,7 +221,7 @@ class Builder:
             schema["prefixItems"] = [node.schema for node in nodes]
 
         def convert(value: Any) -> tuple[Any, ...]:
-            # The last ones may be left out.
+            # Trailing items may be missing.
             return each(value, lambda items: tuple(node.build(one) for node, one in zip(nodes, items, strict=False)))
 
         return Node(schema, convert, plain=all(node.plain for node in nodes))
@@ -269,7 +271,9 @@ class Builder:
         )
 
     def _offered(self, tp: Any, refusal: str, metadata: tuple[Any, ...] = ()) -> Node:
-        """The node of a type that only pydantic may know, if the program has loaded it."""
+        """Return the node of a type that only pydantic may support, if the program has loaded
+        pydantic.
+        """
         if "pydantic" in sys.modules:
             try:
                 return self.foreign(of_pydantic(annotated_for_pydantic(tp, metadata), self.mode))
@@ -279,15 +283,15 @@ class Builder:
         raise UnsupportedType(refusal)
 
     def foreign(self, found: ForeignType) -> Node:
-        """The node of a type of a library."""
+        """Return the node of a library's type."""
         self.validates_first = self.validates_first or found.validates_first
         trusted = found.validates_first and self._trusts_validators
         schema = {} if trusted else self._adopt(found.definitions, found.schema)
         return Node(schema, found.build, plain=False, is_foreign=True)
 
     def _defined(self, key: Any, name: str, fill: Callable[[Node], None]) -> Node:
-        """A named type: its schema goes to `$defs`; a reference is known before its fields, for
-        they may contain it.
+        """Return the node of a named type, whose schema goes to `$defs`. The reference exists
+        before the fields are known, because these may contain the type itself.
         """
         if (known := self._named.get(key)) is not None:
             return known
@@ -297,7 +301,7 @@ class Builder:
             unique = f"{name}{count}"
         self.defs[unique] = {}
         filled = Node({"$ref": f"#/$defs/{unique}"})
-        # While the fields are unknown, whoever contains this type goes through a node that looks
+        # While the fields are unknown, types that contain this one use a node that resolves it
         # later.
         self._named[key] = Node(filled.schema, filled.build, plain=False)
         fill(filled)
@@ -369,8 +373,8 @@ class Builder:
         return {name: _substitute(hint, known) for name, hint in hints.items()}
 
     def _adopt(self, defs: dict[str, Schema], schema: Schema) -> Schema:
-        """Takes over definitions that were made elsewhere; a name that means something else here is
-        changed.
+        """Add definitions that were made elsewhere, renaming those whose name is taken by a
+        different one.
         """
         renamed: dict[str, str] = {}
         for name, definition in defs.items():
@@ -437,7 +441,7 @@ def _belongs_to_pydantic(tp: Any) -> bool:
 
 
 _LISTS = frozenset({list, abc.Sequence, abc.MutableSequence})
-# Values that are returned may be generators and the like.
+# Returned values may be generators and the like.
 _ITERABLES = frozenset({abc.Iterable, abc.Collection})
 _ITERATORS = frozenset({abc.Iterator, abc.Generator})
 _SETS = frozenset({set, frozenset, abc.Set, abc.MutableSet})
@@ -445,7 +449,7 @@ MAPPINGS = frozenset({dict, abc.Mapping, abc.MutableMapping})
 
 
 def with_default(schema: Schema, default: Any) -> Schema:
-    """The schema with its default, if that has a JSON form."""
+    """Return the schema with its default, if that has a JSON form."""
     if default is MISSING:
         return schema
     try:
@@ -455,12 +459,12 @@ def with_default(schema: Schema, default: Any) -> Schema:
 
 
 def is_typed_dict(tp: Any) -> bool:
-    """True if the class is a TypedDict (of typing or of typing_extensions)."""
+    """Return True if the class is a TypedDict, from typing or typing_extensions."""
     return dict in getattr(tp, "__mro__", ()) and hasattr(tp, "__required_keys__")
 
 
 def _is_required(cls: Any, name: str, hint: Any) -> bool:
-    # The marks first: `__required_keys__` does not see through annotations that are text.
+    # Check the qualifiers first: `__required_keys__` does not account for string annotations.
     marks = _marks(hint)
     return "Required" in marks or ("NotRequired" not in marks and name in cls.__required_keys__)
 
@@ -486,7 +490,7 @@ def _substitute(hint: Any, known: Mapping[Any, Any]) -> Any:
 
 
 def _references(schema: Any) -> Iterator[str]:
-    """The names of the definitions that a schema refers to itself."""
+    """Yield the names of the definitions that a schema refers to directly."""
     if isinstance(schema, dict):
         for key, value in cast("dict[str, Any]", schema).items():
             if key == "$ref" and isinstance(value, str):
@@ -516,7 +520,7 @@ def _description(cls: Any) -> Schema:
     import inspect
 
     text = cls.__dict__.get("__doc__")
-    # Dataclasses and enums get a generated text when they have none.
+    # Dataclasses and enums get a generated docstring if they have none.
     if not text or text.startswith(f"{cls.__name__}(") or text == "An enumeration.":
         return {}
     return {"description": inspect.cleandoc(text)}

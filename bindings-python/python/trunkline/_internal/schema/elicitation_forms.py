@@ -1,6 +1,4 @@
-"""Forms for the user: a Python class as the flat schema of an elicitation, and what was filled in
-as its object.
-"""
+"""Elicitation forms: a Python class as a flat schema, and the user's input as an instance."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from .node import Schema
 from .unsupported import UnsupportedType
 
 _ABOUT: Final = ("type", "title", "description", "default")
-# The keywords of a field's schema, by its type.
+# The keywords of a field's schema, by type.
 _KEYWORDS: Final[dict[str, tuple[str, ...]]] = {
     "string": (*_ABOUT, "minLength", "maxLength", "format", "enum", "oneOf", "enumNames"),
     "integer": (*_ABOUT, "minimum", "maximum"),
@@ -26,22 +24,22 @@ _FORMATS: Final = ("email", "uri", "date", "date-time")
 
 
 class Form:
-    """The schema of a form, and how its content becomes what the handler gets."""
+    """The schema of a form, and how its content is converted for the handler."""
 
     __slots__ = ("read", "schema")
 
     def __init__(self, schema: Mapping[str, Any], read: Callable[[Any], Any] | None) -> None:
         self.schema = schema
-        # None: the content is handed over as JSON has it.
+        # None: the content is passed on as JSON.
         self.read = read
 
     @classmethod
     def of(cls, source: Any) -> Form:
-        """For a dataclass, TypedDict or pydantic model, or for a JSON Schema, which is taken as it
-        is.
+        """Create a form for a dataclass, TypedDict or pydantic model, or from a JSON Schema, which
+        is used unchanged.
 
         Raises:
-            InvalidArgumentError: if a field is more than text, a number, a yes or no, or a choice.
+            InvalidArgumentError: If a field is not a string, number, boolean or choice.
         """
         if isinstance(source, Mapping):
             return cls(cast("Mapping[str, Any]", source), None)
@@ -54,7 +52,8 @@ class Form:
         return _form(source)
 
 
-# Handlers ask with the same few classes; what is made inside a handler is not kept for ever.
+# Cached, because handlers use the same few classes. Bounded, because classes can be made inside a
+# handler.
 @lru_cache(maxsize=64)
 def _form(source: Any) -> Form:
     builder = Builder("input")
@@ -76,7 +75,7 @@ def _form(source: Any) -> Form:
 def _field(builder: Builder, where: str, given: Schema) -> Schema:
     schema = builder.resolve(given)
     if "anyOf" in schema:
-        # A form has no null: a field that may be None is one that need not be filled in.
+        # Forms have no null: a field that may be None is an optional field.
         members = [member for member in map(builder.resolve, schema["anyOf"]) if member.get("type") != "null"]
         if len(members) == 1:
             schema = {**{key: value for key, value in schema.items() if key != "anyOf"}, **members[0]}

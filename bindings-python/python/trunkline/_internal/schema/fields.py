@@ -11,10 +11,11 @@ from .unsupported import UnsupportedType
 
 
 class Field:
-    """Constraints on a value beyond its type, in JSON Schema. The core checks them before the
-    handler runs.
+    """JSON Schema constraints on a value, beyond its type. The core checks them before the handler
+    runs.
 
-    `min_length` and `max_length` count characters of text, items of arrays or keys of objects.
+    `min_length` and `max_length` count the characters of strings, the items of arrays or the keys
+    of objects.
     """
 
     __slots__ = (
@@ -63,12 +64,12 @@ class Field:
 
 
 def keywords(metadata: Sequence[Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON Schema keywords for the metadata of an `Annotated` type whose plain schema is
+    """Return the JSON Schema keywords for the metadata of an `Annotated` type whose plain schema is
     `schema`.
 
-    Understood are plain text (the description), `Field`, and by their attributes the objects of
-    annotated_types, pydantic's `Field` and `typing_extensions.Doc`, none of which has to be
-    installed.
+    Supported metadata: strings (the description), `Field`, and, recognized by their attributes,
+    objects of annotated_types, pydantic's `Field` and `typing_extensions.Doc`. None of these
+    libraries has to be installed.
     """
     found: dict[str, Any] = {}
     for item in metadata:
@@ -80,10 +81,10 @@ def keywords(metadata: Sequence[Any], schema: Mapping[str, Any]) -> dict[str, An
 
 
 def alias_of(annotation: Any) -> str | None:
-    """The name that pydantic's `Field(alias=...)` gives to a value.
+    """Return the name that pydantic's `Field(alias=...)` gives to a value.
 
     Raises:
-        UnsupportedType: if it gives several.
+        UnsupportedType: If there are several aliases.
     """
     for item in get_args(annotation)[1:] if get_origin(annotation) is Annotated else ():
         alias = getattr(item, "validation_alias", None) or getattr(item, "alias", None)
@@ -97,7 +98,7 @@ def alias_of(annotation: Any) -> str | None:
 _COUNTED = {"string": "Length", "array": "Items", "object": "Properties"}
 _NUMBERS = frozenset({"integer", "number"})
 _TEXTS = frozenset({"string"})
-# re.UNICODE, which every pattern of text has.
+# re.UNICODE, which every string pattern has.
 _NO_FLAGS = 32
 _NUMERIC = {
     "gt": "exclusiveMinimum",
@@ -134,7 +135,7 @@ def _collect(item: Any, schema: Mapping[str, Any], found: dict[str, Any]) -> Non
     for name in ("extra", "json_schema_extra"):
         if isinstance(extra := getattr(item, name, None), Mapping):
             found.update(cast("Mapping[str, Any]", extra))
-    # pydantic keeps the constraints of its Field in a list of further objects.
+    # pydantic keeps the constraints of its Field in a list of separate objects.
     if isinstance(inner := getattr(item, "metadata", None), list):
         found.update(
             {key: value for key, value in keywords(cast("list[Any]", inner), schema).items() if key not in found}
@@ -142,7 +143,7 @@ def _collect(item: Any, schema: Mapping[str, Any], found: dict[str, Any]) -> Non
 
 
 def _kind(schema: Mapping[str, Any], name: str, kinds: Collection[str], needed: str) -> str:
-    """The type of the values that a keyword is for."""
+    """Return the type of the values that a keyword applies to."""
     for candidate in (schema, *schema.get("anyOf", ())):
         if isinstance(kind := candidate.get("type"), str) and kind in kinds:
             return kind

@@ -1,6 +1,4 @@
-"""Types of libraries that the program has loaded, which check and build their values themselves:
-pydantic, msgspec.
-"""
+"""Types of loaded libraries that validate and build their own values: pydantic and msgspec."""
 
 from __future__ import annotations
 
@@ -17,32 +15,32 @@ Mode: TypeAlias = Literal["input", "output"]
 
 
 class ForeignType(NamedTuple):
-    """A type as its library has it. The schema refers to definitions as `#/$defs/name`."""
+    """A type as its library describes it. The schema refers to definitions as `#/$defs/name`."""
 
     schema: Schema
     definitions: dict[str, Schema]
     build: Callable[[Any], Any]
-    # From a value of the type to its JSON form.
+    # Converts a value of the type to JSON.
     write: Callable[[Any], Any]
     # True if functions of the program see a value before the library checks its type.
     validates_first: bool = False
 
 
 def is_pydantic(tp: Any) -> bool:
-    """True if the class is a model of pydantic, which is only looked at if the program has loaded
-    it.
+    """Return True if the class is a pydantic model. Checked only if the program has loaded
+    pydantic.
     """
     return "pydantic" in sys.modules and isinstance(tp, type) and hasattr(tp, "__pydantic_validator__")
 
 
 def belongs_to_pydantic(tp: Any) -> bool:
-    """True for models, and other types that only pydantic itself can apply."""
+    """Return True for models and other types that only pydantic can apply."""
     return is_pydantic(tp) or ("pydantic" in sys.modules and hasattr(tp, "__get_pydantic_core_schema__"))
 
 
 def only_for_pydantic(item: Any) -> bool:
-    """True for what stands in an `Annotated` type and only pydantic itself can apply: validators,
-    serializers and the like. Bounds and descriptions are not.
+    """Return True for metadata of an `Annotated` type that only pydantic can apply, such as
+    validators and serializers, but not bounds and descriptions.
     """
     if "pydantic" not in sys.modules:
         return False
@@ -53,19 +51,19 @@ def only_for_pydantic(item: Any) -> bool:
         return callable(item.json_schema_extra) or any(map(only_for_pydantic, item.metadata))
     if cls.__module__ == "annotated_types":
         return hasattr(item, "func") or hasattr(item, "tz")
-    # pydantic keeps the pattern of a Field in an object that may hold more.
+    # pydantic keeps the pattern of a Field in an object that may contain more.
     return cls.__module__.startswith("pydantic") and not {*getattr(item, "__dict__", ("",))} <= {"pattern"}
 
 
 def is_msgspec(tp: Any) -> bool:
-    """True if the class is a struct of msgspec."""
+    """Return True if the class is a msgspec struct."""
     msgspec = sys.modules.get("msgspec")
     return msgspec is not None and isinstance(tp, type) and issubclass(tp, msgspec.Struct)
 
 
 def annotated_for_pydantic(tp: Any, metadata: tuple[Any, ...]) -> Any:
-    """`Annotated[tp, *metadata]` with the descriptions and fields of this package as pydantic has
-    them.
+    """Return `Annotated[tp, *metadata]` with this package's descriptions and fields in pydantic's
+    form.
     """
     import pydantic
 
@@ -82,10 +80,10 @@ def annotated_for_pydantic(tp: Any, metadata: tuple[Any, ...]) -> Any:
 
 
 def of_pydantic(tp: Any, mode: Mode) -> ForeignType:
-    """Any type that pydantic knows.
+    """Describe any type that pydantic supports.
 
     Raises:
-        UnsupportedType: if it has no JSON Schema for it, or a package is missing that it needs.
+        UnsupportedType: If it has no JSON Schema, or needs a package that is missing.
     """
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
@@ -98,7 +96,7 @@ def of_pydantic(tp: Any, mode: Mode) -> ForeignType:
     except (PydanticUserError, SchemaError, TypeError, NameError) as error:
         raise UnsupportedType(str(error).partition("\n")[0]) from None
     except ImportError as error:
-        # Some types need a package more.
+        # Some types need an additional package.
         raise UnsupportedType(str(error)) from error
     write = partial(adapter.dump_python, mode="json", by_alias=True)
     return ForeignType(
@@ -107,8 +105,8 @@ def of_pydantic(tp: Any, mode: Mode) -> ForeignType:
 
 
 def _validates_first(schema: Any) -> bool:
-    """True if a function of the program stands before the check of a type in a schema of pydantic's
-    core.
+    """Return True if a schema of pydantic's core calls a function of the program before it checks a
+    type.
     """
     if isinstance(schema, (list, tuple)):
         return any(map(_validates_first, cast("list[Any]", schema)))
@@ -126,10 +124,10 @@ _FIRST: Final = frozenset({"function-before", "function-wrap", "function-plain"}
 
 
 def of_msgspec(tp: Any) -> ForeignType:
-    """A struct of msgspec.
+    """Describe a msgspec struct.
 
     Raises:
-        UnsupportedType: if a field has no JSON Schema.
+        UnsupportedType: If a field has no JSON Schema.
     """
     msgspec: Any = sys.modules["msgspec"]
     try:

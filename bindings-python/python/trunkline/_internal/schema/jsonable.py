@@ -1,4 +1,4 @@
-"""Python values to values that JSON has."""
+"""Converts Python values to JSON values."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from .foreign import is_msgspec
 
 
 def jsonable(value: Any, *, is_typed: bool = False) -> Any:
-    """`value` made of dict, list, str, int, float, bool and None.
+    """Convert `value` to dict, list, str, int, float, bool and None.
 
-    Dataclasses, TypedDicts, models of pydantic, attrs and msgspec, enums, dates, time spans, UUIDs,
-    paths, decimals, bytes (as base64) and the standard containers are understood, and what pydantic
-    knows if the program has loaded it.
+    Supported are dataclasses, TypedDicts, models of pydantic, attrs and msgspec, enums, dates, time
+    spans, UUIDs, paths, decimals, bytes (as base64), the standard containers, and everything that
+    pydantic supports if the program has loaded it.
 
-    Keys must be text unless a type says otherwise (`is_typed`), such as `dict[int, str]`: then they
-    are written as text, `1` as `"1"` and a date in its ISO form.
+    Keys must be strings unless a type such as `dict[int, str]` says otherwise (`is_typed`). They
+    are then converted: `1` to `"1"`, and a date to its ISO form.
 
     Raises:
-        TypeError: for anything else; the text names the path.
+        TypeError: For any other value; the message names the path.
     """
     return _jsonable(value, "$", _key_of_type if is_typed else _key)
 
 
 def model_json(value: Model, path: str = "$") -> dict[str, Any]:
-    """The JSON form of an object of the protocol; `path` is its place, for an error.
+    """Return the JSON form of a protocol object; `path` names its place in errors.
 
     Raises:
-        TypeError: if a member holds something else than the objects that belong there.
+        TypeError: If a member contains an object that doesn't belong there.
     """
     try:
         return value.to_json()
@@ -78,7 +78,7 @@ def _jsonable(value: Any, path: str, key: Key) -> Any:
     return _object(value, path, key)
 
 
-# Writes a key; takes its path, too.
+# Writes a key, given the key and its path.
 Key: TypeAlias = Callable[[Any, str], str]
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
@@ -140,7 +140,7 @@ def _fields(value: Any, names: Iterable[str], path: str, key: Key) -> dict[str, 
 
 def _unknown(value: Any, path: str, key: Key) -> Any:
     kind = cast("Any", type(value))
-    # Where a type says so, what may be read once only is written, too.
+    # Where a type allows it, values that can only be read once are written too.
     if isinstance(value, Collection) or (isinstance(value, Iterable) and key is _key_of_type):
         return [_jsonable(item, f"{path}[{index}]", key) for index, item in enumerate(cast("Iterable[Any]", value))]
     for base, remedy in _REMEDIES.items():

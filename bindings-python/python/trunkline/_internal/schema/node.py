@@ -1,4 +1,4 @@
-"""Nodes: one type each, with its schema and the way from a JSON value to its Python value."""
+"""Nodes: the schema of one type, and its conversion from JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Schema: TypeAlias = dict[str, Any]
 
 
 class Node:
-    """One type: its schema, how its values are built, and whether they are JSON already."""
+    """A type: its schema, how its values are built, and whether they are plain JSON."""
 
     __slots__ = ("convert", "is_foreign", "plain", "schema")
 
@@ -22,23 +22,24 @@ class Node:
         is_foreign: bool = False,
     ) -> None:
         self.schema = schema
-        # From a JSON value that fits the schema to the Python value; None if they are the same.
+        # Converts a JSON value that matches the schema to the Python value; None if they are the
+        # same.
         self.convert = convert
-        # True if a Python value of this type can be written as JSON as it is.
+        # True if a Python value of this type can be written as JSON unchanged.
         self.plain = convert is None if plain is None else plain
-        # True if a library checks its values, in words of its own.
+        # True if a library checks the values, with its own error messages.
         self.is_foreign = is_foreign
 
     def build(self, value: Any) -> Any:
         return value if self.convert is None else self.convert(value)
 
     def with_schema(self, schema: Schema) -> Node:
-        """The same type with another schema."""
+        """Return the same type with another schema."""
         return Node(schema, self.convert, plain=self.plain, is_foreign=self.is_foreign)
 
 
 def expected(schema: Schema) -> str:
-    """The values of a schema, in a few words."""
+    """Describe the values of a schema in a few words."""
     if "anyOf" in schema:
         return " or ".join(expected(inner) for inner in schema["anyOf"] if inner.get("type") != "null")
     if "enum" in schema:

@@ -1,4 +1,4 @@
-"""Refusals of values by the types of Python: the place in the value, and the reason."""
+"""Values that Python types reject: the path in the value, and the reason."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 
 Path: TypeAlias = "tuple[str | int, ...]"
 
-# The exceptions of converters for a value that they refuse.
+# The exceptions by which converters reject a value.
 REFUSALS: Final = (TypeError, ValueError, LookupError, ArithmeticError)
 
-# More faults than these are not reported.
+# Maximum number of reported problems.
 _MOST: Final = 3
 
 T = TypeVar("T")
 
 
 class RefusedItem(ValueError):
-    """The exception of the converter of an item, with the place of the item."""
+    """The exception of an item's converter, with the path of the item."""
 
     def __init__(self, error: Exception, step: str | int, item: Any) -> None:
         super().__init__(str(error))
@@ -28,10 +28,11 @@ class RefusedItem(ValueError):
 
 
 def each(value: Any, build: Callable[[Iterator[Any]], T]) -> T:
-    """The result of `build` for an iterator over the items of a list or the members of an object.
+    """Return the result of `build` for an iterator over the items of a list or the members of an
+    object.
 
     Raises:
-        RefusedItem: for the item that came last, if its converter refuses it.
+        RefusedItem: For the last item, if its converter rejects it.
     """
     members = _members(value)
     items: Iterator[Any] = iter(value if members is None else members.items())
@@ -48,8 +49,8 @@ def _members(value: Any) -> dict[str, Any] | None:
 
 
 def refusal(error: Exception, value: Any, *start: str) -> tuple[str, str]:
-    """The place (a JSON pointer that begins with `start`) and the reason, for what the converter of
-    a value raised. The reason has the places of several faults.
+    """Return the path (a JSON pointer that begins with `start`) and the reason for a converter's
+    exception. If there are several problems, the reason contains their paths.
     """
     path: Path = start
     while isinstance(error, RefusedItem):
@@ -66,13 +67,15 @@ def _pointer(path: Path) -> str:
 
 
 def _issues(errors: Sequence[Mapping[str, Any]], value: Any) -> list[tuple[Path, str]]:
-    """The errors of pydantic; of a union, those of the member that was meant or came furthest."""
+    """Return pydantic's errors; for a union, those of the intended member or the one that matched
+    furthest.
+    """
     members: dict[Any, list[tuple[Path, str]]] = {}
     meant: dict[Any, bool] = {}
     for error in errors:
         path, member = _placed(error, value)
         cause = error.get("ctx", {}).get("error")
-        # The words of the author are there without pydantic's.
+        # The author's message, without pydantic's prefix.
         reason = str(cause) if isinstance(cause, Exception) and str(cause) else error["msg"]
         members.setdefault(member, []).append((path, reason))
         meant[member] = meant.get(member, True) and error["type"] != "literal_error"
@@ -80,7 +83,7 @@ def _issues(errors: Sequence[Mapping[str, Any]], value: Any) -> list[tuple[Path,
 
 
 def _placed(error: Mapping[str, Any], value: Any) -> tuple[Path, Any]:
-    """The place of an error in the value, and the name of the first union's member on the way."""
+    """Return the path of an error in the value, and the first union member on the path."""
     path: Path = ()
     member: Any = None
     location: Path = error["loc"]

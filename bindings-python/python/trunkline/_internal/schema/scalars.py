@@ -1,4 +1,4 @@
-"""Types whose values are one JSON scalar."""
+"""Types whose values are JSON scalars."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .unsupported import UnsupportedType
 
 
 def scalar(tp: Any) -> Node | None:
-    """The node of a scalar type; None for any other."""
+    """Return the node of a scalar type; None for any other type."""
     if tp is str:
         return Node({"type": "string"})
     if tp is bool:
@@ -46,7 +46,7 @@ def scalar(tp: Any) -> Node | None:
 
 
 def literal(values: tuple[Any, ...]) -> Node:
-    """The node of a Literal."""
+    """Return the node of a Literal."""
     from enum import Enum
 
     members: dict[tuple[Any, Any], Any] = {}
@@ -54,7 +54,7 @@ def literal(values: tuple[Any, ...]) -> Node:
         json: Any = value.value if isinstance(value, Enum) else value
         if json is not None and not isinstance(json, (str, int, bool)):
             raise UnsupportedType(f"{value!r} in a Literal has no JSON form")
-        # With the type, because 1 == True.
+        # Including the type, because 1 == True.
         members[type(json), json] = value
     schema = _enumerated([json for _, json in members])
 
@@ -64,13 +64,13 @@ def literal(values: tuple[Any, ...]) -> Node:
 
 
 def is_enum(tp: type) -> bool:
-    """True if the class is an enum."""
+    """Return True if the class is an enum."""
     enum = sys.modules.get("enum")
     return enum is not None and issubclass(tp, enum.Enum)
 
 
 def enumeration(cls: Any, about: Schema) -> Node:
-    """The node of an enum; `about` is what else its schema says."""
+    """Return the node of an enum; `about` contains the other keywords of its schema."""
     values: list[Any] = [member.value for member in cls]
     for value in values:
         if value is not None and not isinstance(value, (str, int, float, bool)):
@@ -107,7 +107,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _zulu(text: str) -> str:
-    # Python 3.10 does not know that Z means UTC.
+    # Python 3.10 does not accept Z for UTC.
     return f"{text[:-1]}+00:00" if text[-1:] in ("Z", "z") else text
 
 

@@ -1,4 +1,4 @@
-"""The error for types without JSON."""
+"""The error for types without a JSON Schema."""
 
 
 class UnsupportedType(TypeError):

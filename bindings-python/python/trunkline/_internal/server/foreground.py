@@ -1,4 +1,4 @@
-"""Serving in the foreground: Ctrl-C and SIGTERM end it in good order."""
+"""Serving in the foreground, with a graceful shutdown on Ctrl-C and SIGTERM."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from ..listener import Listener
 
 
 async def run_until_signal(listener: Listener, on_ready: Callable[[Listener], object] | None) -> None:
-    """Serves until the listener ends by itself or a signal comes. A second signal acts as if nobody
-    handled it.
-    """
+    """Serve until the listener ends or a signal arrives. A second signal has its default effect."""
     signalled = asyncio.Event()
     with _signals(signalled.set) as are_handled:
         listener._shares_signals = are_handled
@@ -38,15 +36,15 @@ async def run_until_signal(listener: Listener, on_ready: Callable[[Listener], ob
 
 
 def _is_logged() -> bool:
-    """True if the program has set up logging, which has a record of the URL."""
+    """Return True if the program has configured logging, which then records the URL."""
     from ..port.unconfigured_log import is_configured
 
     return is_configured("trunkline.server.http")
 
 
 def _say(text: str) -> None:
-    """Writes a line for the user of a bare `run`; to stderr, for stdout may be the protocol's."""
-    if sys.stderr is not None:  # as it is under pythonw
+    """Print a line for the user of `run`. Goes to stderr, because stdout may carry the protocol."""
+    if sys.stderr is not None:  # None under pythonw
         print(f"trunkline: {text}", file=sys.stderr, flush=True)
 
 
@@ -59,9 +57,9 @@ def _threadsafe(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Ca
 
 @contextlib.contextmanager
 def _signals(on_signal: Callable[[], None]) -> Generator[bool]:
-    """Gives whether signals are handled."""
+    """Yield whether signals are handled."""
     if threading.current_thread() is not threading.main_thread():
-        yield False  # only the main thread gets signals
+        yield False  # only the main thread receives signals
         return
     loop = asyncio.get_running_loop()
     before: dict[signal.Signals, Any] = {}
@@ -80,7 +78,7 @@ def _signals(on_signal: Callable[[], None]) -> Generator[bool]:
     for number in (signal.SIGINT, signal.SIGTERM):
         handler = signal.getsignal(number)
         if handler is None:
-            continue  # installed by other native code: not ours to replace
+            continue  # installed by other native code; leave it alone
         before[number] = handler
         try:
             loop.add_signal_handler(number, stop)

@@ -1,4 +1,4 @@
-"""A server: a name, what it offers, and the ways to serve it."""
+"""A server: its name, its features, and how it is served."""
 
 from __future__ import annotations
 
@@ -27,30 +27,31 @@ from .serving import Serving
 
 
 class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewares, RequestHandlers, Mounts, Serving):
-    """Tools, resources and prompts under a name, served on every revision of the protocol at once.
+    """Tools, resources and prompts under a name, served on all protocol revisions at once.
 
-    Making a server and adding to it starts nothing; `run`, `serve` and in-memory clients do. Times
-    are in seconds.
+    Creating a server and adding features starts nothing; `run`, `serve` and in-memory clients do.
+    Times are in seconds.
 
     Args:
-        name: what clients see as the server's name. It must not be empty.
-        version: the version of the server, in a scheme of its own.
-        title: the name for people. Default: none.
-        description: what the server is for. Default: none.
-        website_url: where to read more. Default: none.
-        icons: icons for user interfaces. Default: none.
-        instructions: how a model should use the server. Default: none.
-        max_threads: the largest number of threads for `def` handlers (default: 128). Beyond
-            processors + 4 (at most 32) another one starts only while no handler returns.
-        lifespan: a function of the server that gives an async context manager. It is entered before
-            the first call, over whichever transport that comes, and left when nothing serves or
-            uses the server any more; its value is `ctx.lifespan`.
-        dependencies: made for every call of a tool, resource, prompt or request handler, before
-            those of its function; nothing takes their values. Such as a check that raises.
-        options: see `ServerOptions`, where each has its unit and its default.
+        name: The server's name, as clients see it. Must not be empty.
+        version: The server's own version, in any format.
+        title: Name for display. Default: none.
+        description: What the server is for. Default: none.
+        website_url: URL with more information. Default: none.
+        icons: Icons for user interfaces. Default: none.
+        instructions: How a model should use the server. Default: none.
+        max_threads: Maximum number of threads for `def` handlers; default 128. Beyond processors +
+            4 (at most 32), the pool only grows while no handler returns.
+        lifespan: A function of the server that returns an async context manager. It is entered
+            before the first call on any transport, and exited when nothing serves or uses the
+            server anymore. Its value is `ctx.lifespan`.
+        dependencies: Dependencies, such as a check that raises, that run before every tool,
+            resource, prompt and request handler and before the handler's own dependencies. Their
+            values are not passed to handlers.
+        options: See `ServerOptions`, which lists the unit and default of each option.
 
     Raises:
-        InvalidArgumentError: if an option is invalid; the message names it.
+        InvalidArgumentError: If an option is invalid; the message names it.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The ways to serve."""
+"""Serving over stdio and HTTP, on descriptors, and as an ASGI application."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ..options import Unpack, camel_case, encoded
 if TYPE_CHECKING:
     from _typeshed import FileDescriptorLike
 else:
-    FileDescriptorLike: TypeAlias = Any  # of stubs alone
+    FileDescriptorLike: TypeAlias = Any  # only in type stubs
 
 Transport: TypeAlias = Literal["stdio", "http"]
-"""The ways in that a server opens itself: standard input and output, or Streamable HTTP."""
+"""The transports that a server opens itself: standard input and output, or Streamable HTTP."""
 
 
 class Serving(Registry):
-    """Options and lifetime of serving."""
+    """Methods that serve."""
 
     def run(
         self,
@@ -34,19 +34,19 @@ class Serving(Registry):
         auth: Auth | None = None,
         **options: Unpack[trunkline.HttpOptions],
     ) -> None:
-        """Serves until the end: of stdin over stdio, by Ctrl-C or SIGTERM on both transports. Then
-        calls in flight may complete within the drain deadline, and `run` returns.
+        """Serve until the end: of stdin over stdio, or after Ctrl-C or SIGTERM on either transport.
+        Calls in flight may then complete within the drain deadline before `run` returns.
 
-        A handler that blocks the event loop would keep the process alive: where one has done since
-        a signal for the whole drain deadline, or over stdio still does two seconds after the end,
-        the process exits with status 1.
+        A handler that blocks the event loop can't keep the process alive. The process exits with
+        status 1 if a handler blocks for the whole drain deadline after a signal, or, over stdio, is
+        still blocking two seconds after the end.
 
         Args:
             transport: `"stdio"` or `"http"`.
-            on_ready: called with the listener once clients can connect. Without it, stderr gets a
-                line with the URL if the program has not set up `logging`.
-            auth: lets in only callers with an access token.
-            options: see `HttpOptions`.
+            on_ready: Called with the listener once clients can connect. Without it, the URL is
+                printed to stderr unless the program has configured `logging`.
+            auth: Only admits callers with an access token.
+            options: See `HttpOptions`.
         """
         import asyncio
 
@@ -64,8 +64,8 @@ class Serving(Registry):
         auth: Auth | None = None,
         **options: Unpack[trunkline.HttpOptions],
     ) -> None:
-        """As `run`, on the running event loop. On the main thread Ctrl-C and SIGTERM end it in good
-        order; a second signal has its default effect. Arguments: those of `run`.
+        """Serve on the running event loop, with the arguments of `run`. On the main thread, Ctrl-C
+        and SIGTERM shut down gracefully; a second signal has its default effect.
         """
         from .foreground import run_until_signal
 
@@ -75,29 +75,30 @@ class Serving(Registry):
     def serve(
         self, transport: Transport = "stdio", *, auth: Auth | None = None, **options: Unpack[trunkline.HttpOptions]
     ) -> Listener:
-        """Serves on the running event loop.
+        """Serve on the running event loop.
 
-        `await server.serve(...)` returns when serving has ended. As a context manager it is ready
-        inside the block and stops at its end: `async with server.serve("http", port=0) as listener:
-        print(listener.url)`.
+        `await server.serve(...)` returns when serving has ended. As a context manager, the listener
+        is ready inside the block and stops on exit: `async with server.serve("http", port=0) as
+        listener: print(listener.url)`.
 
         Args:
             transport: `"stdio"` or `"http"`; the other arguments are for HTTP.
-            auth: lets in only callers with an access token.
-            options: see `HttpOptions`. Times are in seconds.
+            auth: Only admits callers with an access token.
+            options: See `HttpOptions`. Times are in seconds.
         """
         return self._listener(transport, auth, options)
 
     def serve_fd(self, reader: FileDescriptorLike, writer: FileDescriptorLike | None = None) -> Listener:
-        """Serves descriptors of the program's own on the running event loop, one JSON message a
-        line as on standard input and output: a socket that a supervisor has passed on, two pipes,
-        a serial line. It is used as the result of `serve`, and ends when the input ends. Not on
-        Windows.
+        """Serve on file descriptors, such as a socket passed by a supervisor, two pipes or a serial
+        line, with one JSON message per line as over stdio.
+
+        Runs on the running event loop. Use the result like that of `serve`; it ends at the end of
+        the input. Not available on Windows.
 
         Args:
-            reader: the input: a number, or an object with `fileno()`, which stays the program's.
-                The library uses a duplicate, which it makes blocking.
-            writer: the output. Default: `reader`, for a socket.
+            reader: The input: a descriptor, or an object with `fileno()`. The caller keeps it; the
+                library uses a duplicate and sets it to blocking mode.
+            writer: The output. Default: `reader`, for a socket.
         """
         return Listener(self, {"type": "fd", "reader": reader, "writer": reader if writer is None else writer})
 
@@ -112,27 +113,25 @@ class Serving(Registry):
         return Listener(self, {"type": transport, **chosen}, foreground=foreground)
 
     def asgi(self, *, auth: Auth | None = None, **options: Unpack[trunkline.MountOptions]) -> trunkline.ASGIApp:
-        """The server as an ASGI application, to be mounted in a web framework or run by an ASGI
-        server as it is.
+        """Return the server as an ASGI application, to mount in a web framework or run on an ASGI
+        server.
 
-        Nothing starts before the first request; no lifespan hook is needed. Without `path` every
-        path is served, for the framework has chosen it already; without `sse` and `messages` every
-        path that ends with these words.
+        Nothing starts before the first request, and no lifespan hook is needed. Without `path`, the
+        application serves every path, because the framework has already routed the request; without
+        `sse` and `messages`, those endpoints are every path that ends with these words.
 
         Args:
-            auth: lets in only callers with an access token.
-            options: see `MountOptions`. Times are in seconds.
+            auth: Only admits callers with an access token.
+            options: See `MountOptions`. Times are in seconds.
         """
         from ..http_mount import ASGIApp
 
         transport = {"type": "http", "mounted": True, **encoded(MOUNT_OPTIONS, options)}
-        # A verifier has no handle yet.
+        # The verifier has no handle yet.
         judged = {"auth": auth.to_json(None)} if auth is not None and auth.verifier is None else {}
         self._check(transport | judged)
         return ASGIApp(self, {**transport, **camel_case(auth=auth)})
 
     def elicitation_complete(self, elicitation_id: str) -> None:
-        """Notifies the client that was sent to a page with this id that the interaction there is
-        complete.
-        """
+        """Notify the client that the user has finished with the page with this id."""
         self._tell({"elicitationComplete": elicitation_id})

@@ -1,4 +1,4 @@
-"""The check of a custom store."""
+"""The conformance check for custom stores."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from .server import Server
 
 
 async def check_store(store: trunkline.Store | str | os.PathLike[str]) -> list[str]:
-    """Checks that a store keeps the contract of `trunkline.Store`: the findings; none if it does.
+    """Check that a store fulfils the contract of `trunkline.Store`. Return the violations found; an
+    empty list if there are none.
 
-    It uses keys below `check/`, removes them afterwards, and takes some seconds. A call
-    of the store has ten seconds.
+    The check takes a few seconds. It uses keys below `check/` and removes them afterwards. A
+    store call times out after ten seconds.
 
     Raises:
-        InvalidArgumentError: if it lacks a method, or the URL is wrong.
+        InvalidArgumentError: If a method is missing, or the URL is invalid.
     """
     server, loop = Server("check", version="1", store=store), asyncio.get_running_loop()
     port, handle = server._acquire(loop)

@@ -1,4 +1,4 @@
-"""The colour of functions: whether callers await what they return."""
+"""Whether functions are asynchronous."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 
 def is_async(function: Any) -> bool:
-    """True for an `async def` function, also below decorators (`functools.wraps`) and partials, and
-    for an object whose `__call__` is one.
+    """Return True for an `async def` function, also when wrapped by decorators (`functools.wraps`)
+    or partials, and for an object whose `__call__` is one.
     """
     from inspect import iscoroutinefunction, isroutine
 
@@ -16,7 +16,7 @@ def is_async(function: Any) -> bool:
 
 
 def innermost(function: Any) -> Any:
-    """The function that decorators and partials are around."""
+    """Return the function that decorators and partials wrap."""
     from inspect import unwrap
 
     function = unwrap(function)
@@ -26,5 +26,5 @@ def innermost(function: Any) -> Any:
 
 
 def is_awaitable(value: Any) -> bool:
-    """True for what can be awaited."""
+    """Return True if the value can be awaited."""
     return hasattr(value, "__await__")

@@ -1,4 +1,4 @@
-"""Dependencies of handlers, made for each request: `db: Annotated[Database, Depends(get_db)]`."""
+"""Dependencies of handlers, created per request: `db: Annotated[Database, Depends(get_db)]`."""
 
 from __future__ import annotations
 
@@ -20,15 +20,18 @@ if TYPE_CHECKING:
 
 
 class Depends:
-    """Marks a parameter whose value `function` makes: `Annotated[Database, Depends(get_db)]`.
+    """Marks a parameter as a dependency whose value `function` provides: `Annotated[Database,
+    Depends(get_db)]`.
 
-    The function may be `def` or `async def`, or a generator that yields the value and cleans up
-    behind the `yield`. It may itself take the context and further dependencies; other parameters
-    without a default are filled with the handler's arguments of the same name. Each is called once
-    per request, before the handler; what was opened is closed in the opposite order when the
-    handler is done, and sees its exception. None of this appears in schemas. `def` dependencies run
-    where their handler runs, so those of `async def` handlers must not block; `async def`
-    dependencies run on the event loop, and the thread of a `def` handler waits for them.
+    The function is `def` or `async def`, or a generator that yields the value and cleans up after
+    the `yield`. It can take the context and other dependencies; its other parameters without a
+    default get the handler's arguments of the same name. Each dependency is called once per
+    request, before the handler. Generators are closed in reverse order when the handler returns,
+    and see its exception. Dependencies don't appear in schemas.
+
+    `def` dependencies run where their handler runs, so those of `async def` handlers must not
+    block. `async def` dependencies run on the event loop; the thread of a `def` handler waits for
+    them.
     """
 
     __slots__ = ("function",)
@@ -41,7 +44,7 @@ class Depends:
 
 
 class Dependency:
-    """The plan of one dependency, made when the handler is registered."""
+    """How to call a dependency, determined when the handler is registered."""
 
     __slots__ = ("arguments", "call", "context_name", "function", "is_async", "is_generator", "needs")
 
@@ -58,14 +61,13 @@ class Dependency:
 
             self.call = asynccontextmanager(function) if is_async_generator else contextmanager(function)
         self.context_name: str | None = None
-        # parameter -> what it needs
+        # parameter -> its dependency
         self.needs: list[tuple[str, Dependency]] = []
-        # Arguments of the handler that it takes, too.
+        # Arguments of the handler that it takes as well.
         self.arguments: list[str] = []
 
 
-# By `key_of` a function: the plan of the one in its place, for handlers made with `async def` or
-# not.
+# By `key_of` a function: plans its replacement, for `async def` handlers or `def` handlers.
 Overrides: TypeAlias = dict[Hashable, Callable[[bool], Dependency]]
 
 
@@ -85,7 +87,7 @@ class RequestScope:
         return dependency if override is None else override(self._is_async)
 
     def _given(self, dependency: Dependency) -> dict[str, Any]:
-        """The parameters that no other dependency fills."""
+        """Return the parameters that are not dependencies."""
         try:
             given = {name: self._arguments[name] for name in dependency.arguments}
         except KeyError as error:
@@ -101,7 +103,7 @@ class RequestScope:
 
 
 def key_of(function: Any) -> Hashable:
-    """The identity of a function. Two methods of one object are the same if they are equal."""
+    """Return the identity of a function. Methods of one object are the same if they are equal."""
     try:
         hash(function)
     except TypeError:
@@ -121,7 +123,7 @@ class AsyncScope(RequestScope):
         self._stack: AsyncExitStack = AsyncExitStack()
 
     async def value(self, dependency: Dependency) -> Any:
-        """The value of a dependency, made when it is first asked for."""
+        """Return the value of a dependency, created on first use."""
         key = id(dependency.function)
         if key in self._values:
             return self._values[key]
@@ -161,7 +163,7 @@ class Scope(RequestScope):
         self._side: LoopSide | None = None
 
     def value(self, dependency: Dependency) -> Any:
-        """The value of a dependency, made when it is first asked for."""
+        """Return the value of a dependency, created on first use."""
         key = id(dependency.function)
         if key in self._values:
             return self._values[key]

@@ -1,4 +1,4 @@
-"""Parameters of handlers: read once, when a handler is registered."""
+"""Parameters of handlers, read once when a handler is registered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ContextKind: TypeAlias = Literal["async", "sync"]
 
-# Dependencies of dependencies.
+# Maximum depth of nested dependencies.
 _DEEPEST: Final = 32
 
 
@@ -47,17 +47,17 @@ class Parameters:
         self._described = dict(_native.read_docstring(_docstring(function))[1])
 
     def about(self, parameter: Parameter, schema: Schema) -> Schema:
-        """The schema of the parameter, with the description in the docstring if it has none of its
-        own.
+        """Return the parameter's schema. Without a description of its own, it gets the one from the
+        docstring.
         """
         described = self._described.get(parameter.name)
         return {**schema, "description": described} if described and "description" not in schema else schema
 
     def read(self, parameter: Parameter) -> Given:
-        """The name of the argument, its annotation and its default."""
+        """Return the argument's name, its annotation and its default."""
         annotation, default = self.hints.get(parameter.name, Any), parameter.default
         if _is_field(default):
-            # pydantic's habit: `days: int = Field(default=3, ge=1)`.
+            # The pydantic style: `days: int = Field(default=3, ge=1)`.
             annotation, default = Annotated[annotation, default], parameter.empty
         try:
             name = alias_of(annotation) or parameter.name
@@ -85,8 +85,8 @@ def _same(value: Any) -> Any:
 
 
 class Given:
-    """One parameter: the name of its argument, its annotation, its default (or MISSING), and what
-    makes its value if Python itself would not.
+    """A parameter: the name of its argument, its annotation, its default (or MISSING), and a
+    function that creates its value if Python wouldn't.
     """
 
     __slots__ = ("annotation", "default", "make", "name")
@@ -106,12 +106,12 @@ class Given:
 
 
 def name_of(function: Any) -> str:
-    """Name of a function in errors."""
+    """Return the name of a function for error messages."""
     return getattr(function, "__qualname__", None) or repr(function)
 
 
 def describe(function: Callable[..., Any]) -> str | None:
-    """The docstring of a function as a description: without the sections about parameters, results
+    """Return a function's docstring as a description, without the sections on parameters, results
     and exceptions.
     """
     return _native.read_docstring(_docstring(function))[0] or None
@@ -120,7 +120,7 @@ def describe(function: Callable[..., Any]) -> str | None:
 def _docstring(function: Callable[..., Any]) -> str:
     from inspect import getdoc
 
-    # Lone surrogates have no UTF-8 form; U+FFFD stands for each.
+    # Lone surrogates have no UTF-8 form; each is replaced by U+FFFD.
     return (getdoc(function) or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -177,20 +177,19 @@ def plan(
     names: frozenset[str] | None = frozenset(),
     makers: tuple[Callable[..., Any], ...] = (),
 ) -> Dependency:
-    """Maker of a dependency for handlers of that kind, with arguments of those `names`,
-    or of any.
-    """
+    """Plan a dependency for handlers of that kind whose arguments are `names`, or any handler."""
     function = mark.function
     where = name_of(function)
     if not callable(function):
         raise InvalidArgumentError(f"{within[-1]}: Depends needs a function, not {type(function).__qualname__}")
     path = " -> ".join([*within, where])
-    # Functions that one factory makes have one name; an annotation that makes new ones has no end.
+    # Compare identities, because functions made by one factory share a name. Limit the depth,
+    # because an annotation that creates new functions would recurse forever.
     if any(maker is function for maker in makers) or len(makers) > _DEEPEST:
         raise InvalidArgumentError(f"{path}: a dependency that needs itself")
     dependency = Dependency(function)
     parameters, hints = _parameters(function, path), _hints(function, path)
-    # A `def` dependency runs where its handler does, and has its context.
+    # A `def` dependency runs where its handler does, and has the same context.
     dependency.context_name = _take_context(path, parameters, hints, is_async=is_async or dependency.is_async)
     within, makers = (*within, where), (*makers, function)
     dependency.needs = _take_dependencies(
@@ -267,7 +266,9 @@ def _hints(function: Callable[..., Any], where: str) -> dict[str, Any]:
 
 
 def _caller_names() -> dict[str, Any]:
-    """The names where the tool is being defined: a class of a function body is known only there."""
+    """Return the names in scope where the tool is defined, because classes local to a function are
+    only known there.
+    """
     package = __name__.partition(".")[0]
     frame = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
@@ -278,7 +279,7 @@ def _caller_names() -> dict[str, Any]:
 def _unresolved(function: Any, local_names: dict[str, Any], error: NameError) -> str:
     try:
         annotations: dict[str, Any] = getattr(function, "__annotations__", {})
-    except NameError:  # from 3.14 on, where they are evaluated as a whole
+    except NameError:  # since 3.14, which evaluates annotations as a whole
         return f"its annotations cannot be resolved: {error}"
     for name, annotation in annotations.items():
         if isinstance(annotation, str):

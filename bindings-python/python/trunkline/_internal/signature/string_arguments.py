@@ -1,4 +1,4 @@
-"""Calls of functions with texts: the arguments of a prompt, or the variables of a URI template."""
+"""Functions called with strings: the arguments of a prompt, or the variables of a URI template."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class TextArgument:
-    """One parameter that is filled with a text, or with a list of them."""
+    """A parameter that is filled from a string, or from a list of strings."""
 
     __slots__ = (
         "_checks",
@@ -36,7 +36,7 @@ class TextArgument:
     )
 
     def __init__(self, parameter: str, node: Node, schema: Schema, given: Given, *, is_list: bool) -> None:
-        """`node` and `schema`, which is complete: of the value, or of each in the list."""
+        """`node` and `schema`, which is complete, describe the value, or each item of the list."""
         self.name = given.name
         self._parameter = parameter
         self._is_list = is_list
@@ -49,14 +49,14 @@ class TextArgument:
         self._make = given.make
         self._node = node
         self._schema = schema
-        # The core has only seen texts.
+        # The core has only seen strings.
         self._checks = _native.Schema(schema)
 
     def fill(self, texts: dict[str, Any], arguments: dict[str, Any]) -> None:
-        """Adds the value of this parameter.
+        """Set the value of this parameter.
 
         Raises:
-            InvalidArguments: if the text is not one of what the annotation allows.
+            InvalidArguments: If the string doesn't match the annotation.
         """
         arguments.pop(self.name, None)
         if self.name in texts:
@@ -73,14 +73,14 @@ class TextArgument:
                     return self._node.build(value)
                 except REFUSALS as error:
                     problem = refusal(error, value)
-            found = found or problem  # the one of the narrowest type
+            found = found or problem  # that of the narrowest type
         place, reason = found or ("", f"{text!r} is not {expected(self._schema)}")
         raise InvalidArguments(f"/{self.name}{place}", reason)
 
 
 class TextSignature:
-    """The plan of a function that is called with texts: of a prompt, or of a resource where `lists`
-    are the parameters that get several. The texts of a prompt may be JSON.
+    """How to call a function with strings: that of a prompt, or that of a resource, where `lists`
+    are the parameters with several values. The strings of a prompt may be JSON.
     """
 
     __slots__ = ("_lists", "arguments", "parameters")
@@ -91,10 +91,10 @@ class TextSignature:
         self.arguments = [self._argument(parameter) for parameter in self.parameters.named]
 
     def bind(self, texts: dict[str, Any]) -> dict[str, Any]:
-        """Keyword arguments for the function; names that it does not have are left out.
+        """Return keyword arguments for the function, without names that it doesn't have.
 
         Raises:
-            InvalidArguments: if a text is not one of what its parameter's annotation allows.
+            InvalidArguments: If a string doesn't match the annotation of its parameter.
         """
         arguments: dict[str, Any] = dict(texts) if self.parameters.takes_all else {}
         for argument in self.arguments:
@@ -119,7 +119,7 @@ class TextSignature:
 
 
 def _item(annotation: Any) -> Any:
-    """The type of the items, if the annotation is one of a list; `list | None` is one, too."""
+    """Return the item type if the annotation is a list, or `list | None`."""
     if annotation is Any or annotation is list:
         return str
     origin, args = get_origin(annotation), get_args(annotation)
@@ -132,7 +132,7 @@ def _item(annotation: Any) -> Any:
 
 
 _STRUCTURES: Final = frozenset({"array", "object"})
-# The members of a schema that are shown apart from it.
+# The members of a schema that are shown separately.
 _ABOUT: Final = frozenset({"title", "description", "default"})
 
 
@@ -148,10 +148,10 @@ def _types(schema: Schema, inherited: Mapping[str, Schema] | None = None) -> set
 
 
 def _values(text: str, schema: Schema) -> list[Any]:
-    """The values that the text may stand for, the narrowest type first."""
+    """Return the values that the string may represent, the narrowest type first."""
     types = _types(schema)
     values: list[Any] = []
-    if "enum" in schema:  # perhaps of several types
+    if "enum" in schema:  # possibly of several types
         values += [value for value in schema["enum"] if str(value) == text]
     if "boolean" in types and text.lower() in ("true", "false"):
         values.append(text.lower() == "true")

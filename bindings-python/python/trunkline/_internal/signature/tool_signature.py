@@ -1,4 +1,4 @@
-"""Calls of a function with a JSON object: that of a tool, or of a request handler."""
+"""Functions called with a JSON object: those of tools and request handlers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .parameters import Parameters
 
 
 class Signature:
-    """The plan of a function, made once when it is registered."""
+    """How to call a function, determined once when it is registered."""
 
     __slots__ = (
         "_accepted",
@@ -46,15 +46,15 @@ class Signature:
         self._converters: list[tuple[str, Callable[[Any], Any]]] = []
         self._foreign: list[tuple[str, Callable[[Any], Any]]] = []
         self._factories: list[tuple[str, Callable[[], Any]]] = []
-        # Arguments with another name than their parameter.
+        # Arguments whose name differs from their parameter's.
         self._aliases: dict[str, str] = {}
-        # The arguments that may be accepted although the schema refuses them.
+        # Matches arguments that may be accepted although the schema rejects them.
         self._accepted: _native.Schema | None = None
         if input_schema is None:
-            # Without parameters there is nothing to say: the core then refuses any.
+            # Without parameters no schema is needed: the core then rejects all arguments.
             self.input_schema = self._build() if parameters.named or parameters.takes_all else None
         else:
-            # The schema is the user's own: values are handed over as JSON has them.
+            # The user's own schema: values are passed on as JSON.
             self.input_schema = dict(input_schema)
         try:
             self.returns = Returns.of(parameters.hints.get("return", MISSING), output_schema)
@@ -62,11 +62,11 @@ class Signature:
             raise InvalidArgumentError(f"{parameters.where}: return annotation: {error}") from error
 
     def bind(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Keyword arguments for the function, without names that it does not have, which a schema
-        of users may allow.
+        """Return keyword arguments for the function, without names that it doesn't have, which a
+        user's schema may allow.
 
         Raises:
-            InvalidArguments: if a value fits the schema but not the type, such as the date
+            InvalidArguments: If a value matches the schema but not the type, such as the date
                 2024-02-31.
         """
         for name, convert in self._converters:
@@ -83,14 +83,14 @@ class Signature:
 
     @property
     def explains(self) -> bool:
-        """True if a library has words of its own for arguments that the schema refuses, or may
+        """True if a library has its own messages for arguments that the schema rejects, or may
         accept them.
         """
         return bool(self._foreign)
 
     def explain(self, arguments: dict[str, Any]) -> bool:
-        """True if the library accepts the arguments. If it refuses one, raises InvalidArguments
-        with those words.
+        """Return True if the library accepts the arguments. If it rejects one, raise
+        InvalidArguments with the library's message.
         """
         for name, convert in self._foreign:
             if name in arguments:

@@ -1,4 +1,4 @@
-"""The requests of a client that are not operations, and those that start tasks."""
+"""Client requests that are not operations, and requests that start tasks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .stream import AsyncClientTask, AsyncStreamClient
 
 
 class AsyncRequester(AsyncStreamClient):
-    """A client by what it sends."""
+    """The request methods of a client."""
 
     async def request(
         self,
@@ -26,17 +26,17 @@ class AsyncRequester(AsyncStreamClient):
         input_responses: Mapping[str, Any] | None = None,
         request_state: str | None = None,
     ) -> Any:
-        """Sends a protocol request that has no method here. Returns the result as JSON.
+        """Send a protocol request that has no method of its own, and return the result as JSON.
 
         Args:
-            method: The method.
-            params: Its parameters.
-            timeout: Timeout in seconds; progress restarts it (default: the client's).
-            max_timeout: Maximum seconds in total, regardless of progress.
+            method: Method name.
+            params: Parameters of the method.
+            timeout: Timeout in seconds, restarted by progress; default: the client's.
+            max_timeout: Maximum time in seconds, regardless of progress.
             on_progress: Called with (progress, total, message).
-            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28), in
-                the place of running handlers.
-            input_responses: The answers to the requests of that error, by their keys.
+            manual_input: If the server needs input (2026-07-28), raise InputRequiredError instead
+                of running handlers.
+            input_responses: Responses to the requests of that error, by key.
             request_state: The `request_state` of that error.
 
         Raises:
@@ -58,7 +58,7 @@ class AsyncRequester(AsyncStreamClient):
         raise NotImplementedError
 
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
-        """Sends a notification that has no method here to the server."""
+        """Send a notification that has no method of its own to the server."""
         self._note({"method": method, "params": jsonable(params or {})})
 
     async def start_task(
@@ -71,18 +71,18 @@ class AsyncRequester(AsyncStreamClient):
         timeout: float | None = None,
         max_timeout: float | None = None,
     ) -> AsyncClientTask:
-        """Calls a tool as a task, on every revision that supports tasks. If the server does not
-        create a task, the task has no id, and its result is available at once.
+        """Call a tool as a task, on any revision that supports tasks. If the server doesn't create
+        a task, the returned object has no id and its result is available at once.
 
         Args:
-            name: The name of the tool.
-            arguments: Its arguments, as its input schema says.
-            ttl: Seconds that the server is asked to keep the task (2025-11-25; default: as it
-                likes).
-            manual_input: Answer its requests for input by `respond`, in the place of running
-                handlers (2026-07-28).
-            timeout: Timeout in seconds for starting it (default: the client's).
-            max_timeout: Maximum seconds in total for starting it, regardless of progress.
+            name: Name of the tool.
+            arguments: Arguments that match the tool's input schema.
+            ttl: Seconds for which to ask the server to keep the task (2025-11-25); default: the
+                server decides.
+            manual_input: Answer requests for input with `respond` instead of running handlers
+                (2026-07-28).
+            timeout: Timeout in seconds for starting the task; default: the client's.
+            max_timeout: Maximum time in seconds for starting the task, regardless of progress.
 
         Raises:
             ProtocolError: The server replied with an error.
@@ -98,12 +98,12 @@ class AsyncRequester(AsyncStreamClient):
     async def resume_task(
         self, task_id: str, *, manual_input: bool = False, timeout: float | None = None
     ) -> AsyncClientTask:
-        """Resumes a task by its id, for example one started before this program.
+        """Resume a task by its id, for example one that an earlier run of the program started.
 
         Args:
-            task_id: The id of the task.
+            task_id: Id of the task.
             manual_input: As for `start_task`.
-            timeout: Timeout in seconds (default: the client's).
+            timeout: Timeout in seconds; default: the client's.
 
         Raises:
             ProtocolError: The server does not know the task, or has deleted it.

@@ -1,4 +1,4 @@
-"""The streams of a client: subscriptions and tasks."""
+"""Client streams: subscriptions and tasks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ T = TypeVar("T")
 
 
 class AsyncStreamClient:
-    """The client of a stream."""
+    """What a stream needs of its client."""
 
     async def _ask(
         self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None
     ) -> tuple[int, Any]:
-        """Sends a request to the server, or about a stream. Returns its ticket and its result."""
+        """Send a request to the server or about a stream. Return its ticket and its result."""
         raise NotImplementedError
 
     def _cancel(self, ticket: int) -> None:
@@ -34,7 +34,7 @@ class AsyncStreamClient:
 
 
 class AsyncStream(Generic[T]):
-    """Items from a server, in order of arrival. Ends with the client or with `close`."""
+    """Items from a server, in order of arrival. Ends when the client closes, or with `close`."""
 
     __slots__ = ("_client", "_over", "_read", "_ticket")
 
@@ -45,7 +45,7 @@ class AsyncStream(Generic[T]):
         self._over = False
 
     async def close(self) -> None:
-        """Ends the stream; leaving its `with` block does it for you."""
+        """End the stream. A `with` block does this on exit."""
         if not self._over:
             self._over = True
             self._client._cancel(self._ticket)
@@ -71,17 +71,17 @@ class AsyncStream(Generic[T]):
             try:
                 _, item = await self._client._ask(self._ticket, {"method": methods.NEXT})
             except ClosedError:
-                self._over = True  # while it waited: by `close`, or with its client
+                self._over = True  # closed while waiting, by `close` or with the client
         if item is None:
             raise StopAsyncIteration
         return read_answer(methods.NEXT, self._read, item)
 
 
 class AsyncSubscription(AsyncStream[Change]):
-    """The changes at a server, in order of arrival: `async with client.subscribe("notes://today")
-    as changes: ...`.
+    """Changes at a server, in order of arrival: `async with client.subscribe("notes://today") as
+    changes: ...`.
 
-    Iterate over it. It survives a reconnect, and ends with the client or with `close`.
+    Iterate over it. It survives a reconnect, and ends when the client closes, or with `close`.
     """
 
     __slots__ = ("_filter", "honoured")
@@ -89,15 +89,15 @@ class AsyncSubscription(AsyncStream[Change]):
     def __init__(self, client: AsyncStreamClient, wanted: SubscriptionFilter) -> None:
         super().__init__(client, Change.from_json)
         self._filter = wanted
-        # The part of the filter that the server honours.
+        # The part of the filter that the server accepted.
         self.honoured: SubscriptionFilter = SubscriptionFilter()
 
     async def open(self) -> None:
-        """Subscribes; a `with` block does it for you.
+        """Subscribe. A `with` block does this on entry.
 
         Raises:
-            InvalidArgumentError: if the server announces nothing of the kind.
-            TrunklineError: if the server refuses.
+            InvalidArgumentError: If the server doesn't announce such changes.
+            TrunklineError: If the server refuses the subscription.
         """
         json = {"method": "subscribe", "params": self._filter.to_json()}
         self._ticket, honoured = await self._client._ask(None, json)
@@ -109,22 +109,22 @@ class AsyncSubscription(AsyncStream[Change]):
 
 
 class AsyncClientTask(AsyncStream[Task]):
-    """A tool call as a task. Iterate over it for its states; states in quick succession may be
-    skipped.
+    """A tool call that runs as a task. Iterate over it to get its states; states in quick
+    succession may be skipped.
 
-    `close` stops polling and leaves the task alone: `resume_task` resumes it by its id.
+    `close` stops polling but doesn't cancel the task: `resume_task` resumes it by its id.
     """
 
     __slots__ = ("state",)
 
     def __init__(self, client: AsyncStreamClient, ticket: int, state: Any) -> None:
         super().__init__(client, Task.from_json, ticket)
-        # The latest state that was seen; None if the server made no task of the call.
+        # The latest known state; None if the server didn't create a task.
         self.state = None if state is None else read_answer("startTask", Task.from_json, state)
 
     @property
     def id(self) -> str | None:
-        """The id of the task; None if the server did not create a task."""
+        """The id of the task; None if the server didn't create a task."""
         return None if self.state is None else self.state.task_id
 
     async def __anext__(self) -> Task:
@@ -159,36 +159,35 @@ class AsyncClientTask(AsyncStream[Task]):
         result: Any = None,
         raise_on_error: bool = False,
     ) -> Any:
-        """The result of the call, once the task has ended.
+        """Wait for the task to end, and return the result of the call.
 
         Args:
-            timeout: Seconds to wait (default: the `max_timeout` of the client). The task goes on,
-                and can be waited for again.
-            on_progress: Gets the progress of a task that `start_task` started, where the revision
-                has it for tasks.
-            result: The type of the value to return, as for `call_tool` (default: the result as it
-                is).
-            raise_on_error: Raise a ToolError where the tool says that it failed.
+            timeout: Timeout in seconds; default: the client's `max_timeout`. The task keeps
+                running, and you can wait for it again.
+            on_progress: Called with the progress of a task that `start_task` started, if the
+                revision reports progress for tasks.
+            result: Type of the value to return, as for `call_tool`; default: the result itself.
+            raise_on_error: Raise a ToolError if the tool reports a failure.
 
         Raises:
             ProtocolError: The task failed with this error, or the server does not know it.
             CancelledError: The task was cancelled.
-            TimeoutError: The task has not ended in time, or the server has deleted it.
+            TimeoutError: The task did not end in time, or the server has deleted it.
             ClosedError: The stream or the connection was closed.
         """
         json = expect(request_json("result", None, timeout, progress=on_progress is not None), result)
         return read_tool_result(result, raise_on_error, (await self._client._ask(self._ticket, json, on_progress))[1])
 
     async def respond(self, responses: Mapping[str, Any], *, timeout: float | None = None) -> None:
-        """Answers the `input_requests` of the state, if you answer them yourself (`manual_input`;
-        2026-07-28).
+        """Answer the `input_requests` of the current state, if you passed `manual_input`
+        (2026-07-28).
 
         Args:
-            responses: The answers by the keys of the requests.
-            timeout: Timeout in seconds (default: the client's).
+            responses: Responses by the keys of the requests.
+            timeout: Timeout in seconds; default: the client's.
 
         Raises:
-            InvalidArgumentError: The task asks for no input by its state.
+            InvalidArgumentError: The task's state does not request input.
             ProtocolError: The server replied with an error.
             TimeoutError: No reply arrived in time.
             ClosedError, TransportError: The connection ended before the reply.
@@ -196,11 +195,11 @@ class AsyncClientTask(AsyncStream[Task]):
         await self._client._ask(self._ticket, request_json("respond", jsonable(responses), timeout))
 
     async def cancel(self, *, timeout: float | None = None) -> None:
-        """Cancels the task; has no effect once it has ended. The server may still end it
+        """Cancel the task. Has no effect once the task has ended, and the task may still end
         differently.
 
         Args:
-            timeout: Timeout in seconds (default: the client's).
+            timeout: Timeout in seconds; default: the client's.
 
         Raises:
             ProtocolError: The server replied with an error.

@@ -1,4 +1,4 @@
-"""The client of many servers."""
+"""A client of many servers."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from ._generated.operations import AsyncGroupOperations
 class ClientGroup(AsyncGroupOperations, Client):
     """Many servers behind one client: `async with ClientGroup("mcp.json") as group: ...`.
 
-    It has all methods of `Client`, and each request goes to the server that it is for. Tools
-    and prompts are named `server__name`, of the signs and within the 64 that the interfaces of
-    models take: a name that does not fit is shortened, and ends with a hash of itself.
-    Resources are `server+uri`. These names are the same in every run.
+    A group has all methods of `Client`, and routes each request to the right server. Tools and
+    prompts are named `server__name`. These names meet the limits of model APIs (their characters,
+    and a length of 64): a name that doesn't fit is shortened and ends with a hash of the full name.
+    Resources are `server+uri`. All names are the same in every run.
 
-    The servers are connected to at once. One that fails does not take the others along: `servers`
-    has its error, and the next request to it tries again. Changes of one server come as changes of
-    the group, and handlers such as `@group.on_elicit` answer all servers: `request.server_name`
-    says which one asks.
+    The group connects to all servers concurrently. If a connection fails, the other servers stay
+    usable: `servers` reports the error, and the next request to the failed server reconnects.
+    Changes of a server arrive as changes of the group. Handlers such as `@group.on_elicit` answer
+    the requests of all servers; `request.server_name` names the server that asks.
 
     Args:
-        servers: A configuration with `mcpServers` (a dict) or its file; or servers by name: each a
-            URL, the command of a server to start (a list), or an entry of `mcpServers`.
-        options: See `ConnectOptions`. They are those of each connection.
+        servers: A configuration with `mcpServers` (a dict) or the path of its file; or servers by
+            name, each a URL, the command of a server to start (a list), an entry of `mcpServers`,
+            or a connected client.
+        options: See `ConnectOptions`. They apply to each connection.
     """
 
     def __init__(self, servers: GroupTarget, **options: Unpack[trunkline.ConnectOptions]) -> None:

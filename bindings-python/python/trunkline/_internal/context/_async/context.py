@@ -1,6 +1,4 @@
-"""The context of handlers made with `async def`: the call, progress, logging, and requests to the
-client.
-"""
+"""The context of `async def` handlers: the call, progress, logging, and requests to the client."""
 
 from __future__ import annotations
 
@@ -15,23 +13,23 @@ from ._generated.client_requests import AsyncClientRequests
 
 
 class Context(AsyncClientRequests):
-    """The context of a handler made with `async def`: a parameter annotated with it receives it."""
+    """The context of an `async def` handler. Annotate a parameter with it to receive it."""
 
     __slots__ = ()
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Reports progress to the caller. Values must rise; nothing is sent if the caller did not
-        ask.
+        """Report progress to the caller. Values must increase; nothing is sent if the caller didn't
+        ask for progress.
         """
         await self._report(progress, total, message)
 
     async def log(self, level: LoggingLevel, data: Any, logger: str | None = None) -> None:
-        """Sends a log message to the client, if it wants messages of that level.
+        """Send a log message to the client, if it accepts messages of that level.
 
         Args:
-            level: how bad it is.
-            data: any JSON value, such as a text.
-            logger: the name of the part of the server that speaks.
+            level: Severity of the message.
+            data: Any JSON value, such as a string.
+            logger: Name of the part of the server that logs.
 
         .. deprecated:: 2026-07-28
             Log to standard error or through OpenTelemetry instead.
@@ -39,7 +37,7 @@ class Context(AsyncClientRequests):
         await self._log(level, data, logger)
 
     async def debug(self, data: Any, logger: str | None = None) -> None:
-        """`log` with the level debug.
+        """Send a log message with level `debug`, as `log` does.
 
         .. deprecated:: 2026-07-28
             Log to standard error or through OpenTelemetry instead.
@@ -47,7 +45,7 @@ class Context(AsyncClientRequests):
         await self._log("debug", data, logger)
 
     async def info(self, data: Any, logger: str | None = None) -> None:
-        """`log` with the level info.
+        """Send a log message with level `info`, as `log` does.
 
         .. deprecated:: 2026-07-28
             Log to standard error or through OpenTelemetry instead.
@@ -55,7 +53,7 @@ class Context(AsyncClientRequests):
         await self._log("info", data, logger)
 
     async def warning(self, data: Any, logger: str | None = None) -> None:
-        """`log` with the level warning.
+        """Send a log message with level `warning`, as `log` does.
 
         .. deprecated:: 2026-07-28
             Log to standard error or through OpenTelemetry instead.
@@ -63,7 +61,7 @@ class Context(AsyncClientRequests):
         await self._log("warning", data, logger)
 
     async def error(self, data: Any, logger: str | None = None) -> None:
-        """`log` with the level error.
+        """Send a log message with level `error`, as `log` does.
 
         .. deprecated:: 2026-07-28
             Log to standard error or through OpenTelemetry instead.
@@ -71,13 +69,13 @@ class Context(AsyncClientRequests):
         await self._log("error", data, logger)
 
     async def once(self, name: str, function: Callable[[], Any]) -> Any:
-        """The value of `function`, which is called only once, however often this handler runs for
-        one request.
+        """Call `function` once per request, however often the handler runs for it, and return its
+        value.
 
         Args:
-            name: what the value is kept under.
-            function: takes no parameters and is made as the handler is, or with `def`; its value
-                must have a JSON form, and that is returned.
+            name: Key under which the value is stored.
+            function: Takes no parameters, and is `def` or of the same kind as the handler. Its
+                value must have a JSON form, which is what `once` returns.
         """
         known, value = self._kept(name)
         if not known:
@@ -86,32 +84,33 @@ class Context(AsyncClientRequests):
         return value
 
     async def ping(self, *, timeout: float | None = None) -> None:
-        """Returns when the client has answered. Only revisions up to 2025-11-25 let a server ask.
+        """Wait until the client responds to a ping. Servers can only ping up to revision
+        2025-11-25.
 
         Args:
-            timeout: seconds for the answer (default 60).
+            timeout: Timeout in seconds; default 60.
 
         Raises:
-            ProtocolError: on other revisions, with the code -32601.
-            TimeoutError: if no reply arrived in time.
-            ClosedError: if the client has disconnected, or the call is already completed.
+            ProtocolError: On later revisions, with code -32601.
+            TimeoutError: If no reply arrives in time.
+            ClosedError: If the client has disconnected, or the call is already completed.
         """
         await self._request(request_json(methods.PING, None, timeout))
 
     async def close_stream(self) -> None:
-        """Closes the HTTP response early where the client can come back for the answer
-        (2025-11-25); else nothing.
+        """Close the HTTP response early, if the client can reconnect for the result (2025-11-25).
+        Has no effect otherwise.
         """
         self._notify({"closeStream": True})
 
     async def start_task(self) -> None:
-        """From here on the call is a task, if the tool has `defer_task` and the client can have
-        one; else nothing.
+        """Turn the call into a task, if the tool has `defer_task` and the client supports tasks.
+        Has no effect otherwise.
         """
         self._notify({"startTask": True})
 
     async def set_task_message(self, message: str) -> None:
-        """Says what the task does now, for people who look at it; nothing where the call is not a
-        task.
+        """Set the task's status message, which is meant for people. Has no effect if the call is
+        not a task.
         """
         self._notify({"taskMessage": message})
