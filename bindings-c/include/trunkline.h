@@ -65,17 +65,17 @@
 /** For timeouts: wait as long as it takes. */
 #define TRUNKLINE_NO_TIMEOUT UINT64_MAX
 
-/** The version of this header; `trunkline_version` has that of the library. */
+/** The version of this header; `trunkline_version` returns the library's. */
 #define TRUNKLINE_VERSION "0.1.0"
 #define TRUNKLINE_VERSION_MAJOR 0
 #define TRUNKLINE_VERSION_MINOR 1
 #define TRUNKLINE_VERSION_PATCH 0
-/** The version as a number to compare: `#if TRUNKLINE_VERSION_NUMBER >= 0x000200` is
- * 0.2.0 and later. */
+/** The version as a number, for comparisons: `#if TRUNKLINE_VERSION_NUMBER >= 0x000200` means
+ * 0.2.0 or later. */
 #define TRUNKLINE_VERSION_NUMBER \
   (TRUNKLINE_VERSION_MAJOR << 16 | TRUNKLINE_VERSION_MINOR << 8 | TRUNKLINE_VERSION_PATCH)
 
-/** Methods that have functions of their own here, for `trunkline_client_request` and
+/** Methods that also have their own functions, for `trunkline_client_request` and
  * `trunkline_call_start_request`. */
 #define TRUNKLINE_METHOD_CALL_TOOL "tools/call"
 #define TRUNKLINE_METHOD_CANCEL_TASK "tasks/cancel"
@@ -99,30 +99,30 @@
 
 /** The progress of a request. */
 #define TRUNKLINE_NOTIFICATION_PROGRESS "notifications/progress"
-/** A log message of the server.
+/** A log message from the server.
  *
  * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead. */
 #define TRUNKLINE_NOTIFICATION_LOG "notifications/message"
-/** The tools of the server have changed. */
+/** The server's tools have changed. */
 #define TRUNKLINE_NOTIFICATION_TOOLS_CHANGED "notifications/tools/list_changed"
-/** The resources or resource templates of the server have changed. */
+/** The server's resources or resource templates have changed. */
 #define TRUNKLINE_NOTIFICATION_RESOURCES_CHANGED "notifications/resources/list_changed"
-/** The prompts of the server have changed. */
+/** The server's prompts have changed. */
 #define TRUNKLINE_NOTIFICATION_PROMPTS_CHANGED "notifications/prompts/list_changed"
-/** A resource that was subscribed to has changed. */
+/** A subscribed resource has changed. */
 #define TRUNKLINE_NOTIFICATION_RESOURCE_UPDATED "notifications/resources/updated"
-/** An elicitation by URL is complete (2025-11-25). */
+/** A URL elicitation is complete (2025-11-25). */
 #define TRUNKLINE_NOTIFICATION_ELICITATION_COMPLETE "notifications/elicitation/complete"
-/** A task has changed that the client follows, or of which the server reports by itself. */
+/** A task has changed that the client follows, or that the server reports on its own. */
 #define TRUNKLINE_NOTIFICATION_TASK_STATUS "notifications/tasks/status"
 
 /**
- * The outcome of a function. `TRUNKLINE_OK` is 0, everything else is a failure. Numbers are never
+ * The result of a function. `TRUNKLINE_OK` is 0, everything else is a failure. Numbers are never
  * reused.
  */
 typedef enum {
   /**
-   * It worked.
+   * The function succeeded.
    */
   TRUNKLINE_OK = 0,
   /**
@@ -192,19 +192,19 @@ typedef enum {
    */
   TRUNKLINE_UNSUPPORTED = 15,
   /**
-   * A pointer that must not be NULL is NULL.
+   * A required pointer is NULL.
    */
   TRUNKLINE_NULL = 100,
   /**
-   * The library panicked; the panic was contained and the process lives.
+   * The library panicked; the panic was contained, and the process continues.
    */
   TRUNKLINE_PANIC = 101,
   /**
-   * The call was already answered, was cancelled, or its connection is gone.
+   * The call is already completed, was cancelled, or its connection has ended.
    */
   TRUNKLINE_DONE = 102,
   /**
-   * There is nothing at that place, or it is of another type.
+   * There is no such value, or it has another type.
    */
   TRUNKLINE_NOT_FOUND = 103,
   /**
@@ -226,41 +226,41 @@ typedef enum {
 } trunkline_json_kind;
 
 /**
- * The way from the JSON of `trunkline_call_return_json` to a result of a tool, a resource or a
- * prompt. Completions and the lists of providers are `TRUNKLINE_SHAPE_VALUE`, the answers of
- * middleware are `TRUNKLINE_SHAPE_RESULT`.
+ * How the JSON of `trunkline_call_return_json` becomes the result of a tool, resource or prompt.
+ * Completions and the lists of providers are `TRUNKLINE_SHAPE_VALUE`, results of middleware are
+ * `TRUNKLINE_SHAPE_RESULT`.
  */
 typedef enum {
   /**
-   * Plain text, not JSON: one text block of a tool, which is structured content `{"result":
-   * text}` too if the tool has an output schema; the text of a resource with its `mimeType`
-   * (`text/plain` by default); or one message of the user.
+   * Plain text, not JSON: one text block of a tool, and structured content `{"result": text}`
+   * if the tool has an output schema; the text of a resource with its `mimeType` (`text/plain`
+   * by default); or one user message.
    */
   TRUNKLINE_SHAPE_TEXT = 0,
   /**
-   * One part or an array of them: content blocks of a tool; ResourceContents with `text` or
-   * `blob` (`uri` and `mimeType` are filled in); PromptMessages, or content blocks and texts
-   * as messages of the user.
+   * One part or an array of parts: content blocks of a tool; ResourceContents with `text` or
+   * `blob` (`uri` and `mimeType` are filled in); PromptMessages, or content blocks and strings
+   * as user messages.
    */
   TRUNKLINE_SHAPE_CONTENT = 1,
   /**
-   * A JSON object: its JSON as text (of a resource `application/json`) and, where a tool's
+   * A JSON object: its JSON as text (for a resource, `application/json`) and, if the tool's
    * output schema is known, as structured content.
    */
   TRUNKLINE_SHAPE_OBJECT = 2,
   /**
-   * Any JSON value: its JSON as text and, where a tool's output schema is known, `{"result":
-   * value}` as structured content. `null` of a tool without one leaves the content empty;
-   * `null` of a resource: there is no such resource.
+   * Any JSON value: its JSON as text and, if the tool's output schema is known, `{"result":
+   * value}` as structured content. Without one, `null` leaves a tool's content empty. For a
+   * resource, `null` means that it does not exist.
    */
   TRUNKLINE_SHAPE_VALUE = 3,
   /**
-   * A full result as JSON, such as a CallToolResult.
+   * A complete result as JSON, such as a CallToolResult.
    */
   TRUNKLINE_SHAPE_RESULT = 4,
   /**
-   * Input of the client that is needed first: `{"inputRequests": {key: {"method", "params"}},
-   * "state": any}`. The state travels sealed. For tools, prompts and resources.
+   * A request for input from the client: `{"inputRequests": {key: {"method", "params"}},
+   * "state": any}`. The state is sealed. For tools, prompts and resources.
    */
   TRUNKLINE_SHAPE_INPUT = 5,
 } trunkline_shape;
@@ -386,94 +386,94 @@ typedef enum {
 } trunkline_limit;
 
 /**
- * A call that waits for its answer. Answered exactly once: one of the `trunkline_call_return_*`,
- * `trunkline_call_require_input` and `trunkline_call_fail*` functions succeeds, later ones give
- * `TRUNKLINE_DONE`. A call that is let go of without an answer, and without having asked for
- * anything, fails. Its functions may be used on any thread.
+ * A call that is waiting for its response. It is completed exactly once: the first call of a
+ * `trunkline_call_return_*`, `trunkline_call_require_input` or `trunkline_call_fail*` function
+ * that succeeds completes it, and later ones return `TRUNKLINE_DONE`. A call that is released
+ * without a response and without a pending request fails. Its functions may be used on any thread.
  */
 typedef struct trunkline_call trunkline_call;
 
 /**
- * A connection to a server. Its functions may be used on any thread. Freed with
+ * A connection to a server. Its functions may be used on any thread. Free it with
  * `trunkline_client_free`.
  */
 typedef struct trunkline_client trunkline_client;
 
 /**
- * Options of a client. Made by `trunkline_client_options_new`, read by the
- * `trunkline_client_connect_*` functions, freed by `trunkline_client_options_free`. An option that
- * is not set keeps its default.
+ * Options of a client. Create them with `trunkline_client_options_new`, pass them to a
+ * `trunkline_client_connect_*` function, and free them with `trunkline_client_options_free`. An
+ * option that is not set has its default.
  */
 typedef struct trunkline_client_options trunkline_client_options;
 
 /**
- * The failure of a function. Owned by its receiver; freed with `trunkline_error_free`.
+ * The failure of a function. The receiver owns it; free it with `trunkline_error_free`.
  */
 typedef struct trunkline_error trunkline_error;
 
 /**
- * A request that is being answered. Freed with `trunkline_http_exchange_free`.
+ * A request that is being handled. Free it with `trunkline_http_exchange_free`.
  */
 typedef struct trunkline_http_exchange trunkline_http_exchange;
 
 /**
- * Options of an HTTP listener. Made by `trunkline_http_options_new`, read by
- * `trunkline_server_listen_http`, freed by `trunkline_http_options_free`. Defaults: 127.0.0.1,
- * port 8000, path /mcp.
+ * Options of an HTTP listener. Create them with `trunkline_http_options_new`, pass them to
+ * `trunkline_server_listen_http`, and free them with `trunkline_http_options_free`. Defaults:
+ * 127.0.0.1, port 8000, path /mcp.
  */
 typedef struct trunkline_http_options trunkline_http_options;
 
 /**
- * Writes JSON: values, and objects and arrays around them. It keeps the first failure, with which
- * `trunkline_json_writer_finish` fails: the functions before need no check one by one. Freed with
- * `trunkline_json_writer_free`. Not to be used on two threads at the same time.
+ * A JSON writer for values, and for objects and arrays around them. It keeps the first failure,
+ * which `trunkline_json_writer_finish` returns, so the other functions need not be checked one by
+ * one. Not thread-safe. Free it with `trunkline_json_writer_free`.
  */
 typedef struct trunkline_json_writer trunkline_json_writer;
 
 /**
- * An open listener of a server. Freed with `trunkline_listener_free`, which also closes it.
+ * An open listener of a server. `trunkline_listener_free` closes and frees it.
  */
 typedef struct trunkline_listener trunkline_listener;
 
 /**
- * A queue of events and the threads that wait on it. Each server and each client has one of its
- * own unless its options name one to share: share a port to run several servers and clients in one
+ * An event queue and the threads that wait on it. Each server and each client has its own port
+ * unless its options name one to share. Share a port to run several servers and clients in one
  * event loop.
  *
- * Callbacks run only on a thread that is inside `trunkline_dispatch` or inside another blocking
- * function of a server or client of the port, and never two of one port at the same time.
+ * Callbacks only run on a thread that is inside `trunkline_dispatch` or another blocking function
+ * of a server or client of the port. Two callbacks of one port never run concurrently.
  */
 typedef struct trunkline_port trunkline_port;
 
 /**
- * Options of a request. Made by `trunkline_request_options_new`, freed by
- * `trunkline_request_options_free`. An option that is not set is the client's; for a request to
- * the client of a call, 60 s and 10 minutes, or for input the server's
- * `TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS`.
+ * Options of a request. Create them with `trunkline_request_options_new`, and free them with
+ * `trunkline_request_options_free`. An option that is not set defaults to the client's. For a
+ * request to the client of a call, timeouts default to 60 s and 10 minutes, or, if it requests
+ * input, to the server's `TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS`.
  */
 typedef struct trunkline_request_options trunkline_request_options;
 
 /**
- * A server: one set of tools, resources and prompts, reachable over any number of transports.
- * Freed with `trunkline_server_free`.
+ * A server: one set of tools, resources and prompts, available over any number of transports. Free
+ * it with `trunkline_server_free`.
  */
 typedef struct trunkline_server trunkline_server;
 
 /**
- * Options of a server. Made by `trunkline_server_options_new`, read by
- * `trunkline_server_new_with`, freed by `trunkline_server_options_free`. An option that is not set
- * keeps its default.
+ * Options of a server. Create them with `trunkline_server_options_new`, pass them to
+ * `trunkline_server_new_with`, and free them with `trunkline_server_options_free`. An option that
+ * is not set has its default.
  */
 typedef struct trunkline_server_options trunkline_server_options;
 
 /**
- * Text that the library made for you. Freed with `trunkline_text_free`.
+ * A string that the library created for you. Free it with `trunkline_text_free`.
  */
 typedef struct trunkline_text trunkline_text;
 
 /**
- * Options of a tool. Made by `trunkline_tool_options_new`, read by
- * `trunkline_server_add_tool_with`, freed by `trunkline_tool_options_free`.
+ * Options of a tool. Create them with `trunkline_tool_options_new`, pass them to
+ * `trunkline_server_add_tool_with`, and free them with `trunkline_tool_options_free`.
  */
 typedef struct trunkline_tool_options trunkline_tool_options;
 
@@ -483,9 +483,9 @@ typedef struct trunkline_tool_options trunkline_tool_options;
 typedef struct trunkline_trace_context trunkline_trace_context;
 
 /**
- * UTF-8 text by pointer and length, never owned by this struct. Text that you pass needs no final
- * NUL byte and is only read during the call. Text from the library is followed by a NUL byte that
- * `len` does not count (slices of your own text excepted).
+ * A borrowed UTF-8 string: a pointer and a length. A string that you pass needs no final NUL byte,
+ * and is only read during the call. A string from the library is followed by a NUL byte that `len`
+ * does not count (except for slices of your own strings).
  */
 typedef struct {
   /**
@@ -499,8 +499,8 @@ typedef struct {
 } trunkline_str;
 
 /**
- * One log record; `level` is "error", "warn", "info" or "debug". The texts are borrowed until the
- * callback returns.
+ * Receives a log record; `level` is "error", "warn", "info" or "debug". The strings are borrowed
+ * until the callback returns.
  */
 typedef void (*trunkline_log_callback)(const trunkline_str *level,
                                        const trunkline_str *target,
@@ -508,70 +508,70 @@ typedef void (*trunkline_log_callback)(const trunkline_str *level,
                                        void *user_data);
 
 /**
- * Frees `user_data`. Fires exactly once, when nothing can use the data any more; also if the
- * function that received it failed. It may run on any thread.
+ * Frees `user_data`. Runs exactly once, when nothing can use the data anymore, or if the function
+ * that received it failed. May run on any thread.
  */
 typedef void (*trunkline_destructor)(void *user_data);
 
 /**
- * Takes the calls of something that was added to a server. `trunkline_call_arguments` and its
- * siblings have the arguments. `call` is borrowed until the callback returns; keep it with
- * `trunkline_call_retain` to answer later. Must not throw or `longjmp`.
+ * Handles the calls of a feature or hook of a server. `trunkline_call_arguments` and similar
+ * functions return the arguments. `call` is borrowed until the callback returns; keep it with
+ * `trunkline_call_retain` to complete it later. Must not throw or `longjmp`.
  */
 typedef void (*trunkline_call_callback)(trunkline_call *call, void *user_data);
 
 /**
- * A custom store, which keeps texts by key, and logs. Each function gets the arguments
- * below as JSON and answers with an object by `trunkline_call_return_result`, then or later, on
- * any thread. Several calls are under way at a time, and several processes may use the store;
- * `put_if` and `append` are atomic among all of them. No key names both a text and a log. Keys are
- * printable ASCII of 1 to 512 bytes; texts come back byte for byte.
+ * A custom store, which keeps texts and logs by key. Each function gets the arguments below as
+ * JSON, and responds with an object through `trunkline_call_return_result`, immediately or later,
+ * on any thread. Several calls run concurrently, and several processes may use the store; `put_if`
+ * and `append` are atomic across all of them. A key never names both a text and a log. Keys are
+ * printable ASCII of 1 to 512 bytes; texts must be returned byte for byte.
  *
- * A failure (`trunkline_call_fail`) says that the store is away. `trunkline_call_fail_protocol`
- * says more by its data: `{"error": "full"}` that there is no room in it, `{"error": "corrupt"}`
- * that it holds something that cannot be read; its code has no meaning here.
+ * A failure (`trunkline_call_fail`) means that the store is unavailable.
+ * `trunkline_call_fail_protocol` can be more specific through its data: `{"error": "full"}` if the
+ * store is full, `{"error": "corrupt"}` if it contains unreadable data; its code is ignored.
  */
 typedef struct {
   /**
-   * `{"key"}`: answers `{"text"}`, the text of the key, or `{}` where there is none, or its time
-   * is over.
+   * `{"key"}`: returns `{"text"}`, the text of the key, or `{}` if there is none or it has
+   * expired.
    */
   trunkline_call_callback get;
   /**
-   * `{"key", "text", "keepForMs"}`: sets the text of the key for so long, whatever was there;
-   * answers `{}`.
+   * `{"key", "text", "keepForMs"}`: sets the text of the key, and when it expires, replacing any
+   * existing one. Returns `{}`.
    */
   trunkline_call_callback put;
   /**
-   * `{"key", "expected", "text", "keepForMs"}`: sets the text of the key for so long if the key
-   * still has the text `expected`, or where that is missing, if there is none. Answers
+   * `{"key", "expected", "text", "keepForMs"}`: sets the text of the key, and when it expires,
+   * if the current text equals `expected` or, without `expected`, if there is none. Returns
    * `{"done": true or false}`.
    */
   trunkline_call_callback put_if;
   /**
-   * `{"key"}`: removes the text or the log of the key, if there is one; answers `{}`.
+   * `{"key"}`: removes the text or the log of the key, if there is one. Returns `{}`.
    */
   trunkline_call_callback remove;
   /**
-   * `{"log", "entry", "maxEntries", "keepForMs"}`: adds an entry to the end of a log, which is
-   * made when it is needed. Answers `{"position"}`: positions of a log rise, with gaps, are at
-   * least 1 and less than 2^53, and none is given twice, also not after the log was removed.
-   * Beyond `maxEntries` the oldest entries go. The log goes as a whole when nothing was added to
-   * it for so long.
+   * `{"log", "entry", "maxEntries", "keepForMs"}`: appends an entry to a log, which is created
+   * on demand. Returns `{"position"}`. The positions of a log increase, possibly with gaps, are
+   * at least 1 and less than 2^53, and are never reused, even after the log was removed. Beyond
+   * `maxEntries`, the oldest entries are removed. The whole log expires `keepForMs` after its
+   * last entry.
    */
   trunkline_call_callback append;
   /**
-   * `{"log", "after", "limit", "waitMs"}`: answers `{"entries": [{"position", "text"}]}`, the
-   * oldest entries of the log after a position, at most `limit`. Where there are none, it may
-   * wait for one for so long. If it does not, it is called again: at once when this process adds
-   * an entry, and otherwise every 100 ms.
+   * `{"log", "after", "limit", "waitMs"}`: returns `{"entries": [{"position", "text"}]}`, the
+   * oldest entries of the log after a position, at most `limit`. If there are none, the function
+   * may wait up to `waitMs` for one. If it doesn't wait, it is called again: at once when this
+   * process adds an entry, otherwise every 100 ms.
    */
   trunkline_call_callback read;
 } trunkline_store;
 
 /**
- * Opens what the calls of a server need. `false`: that cannot be had, and the function that was
- * about to serve fails.
+ * Opens what the calls of a server need. Return `false` on failure; the function that was about to
+ * serve then fails.
  */
 typedef bool (*trunkline_lifespan_open_callback)(void *user_data);
 
@@ -581,7 +581,7 @@ typedef bool (*trunkline_lifespan_open_callback)(void *user_data);
 typedef void (*trunkline_lifespan_close_callback)(void *user_data);
 
 /**
- * A header of a request or response. Its value may have any bytes that HTTP allows.
+ * A header of a request or response. Its value may contain any bytes that HTTP allows.
  */
 typedef struct {
   /**
@@ -595,7 +595,8 @@ typedef struct {
 } trunkline_http_header;
 
 /**
- * Status and headers of a response, borrowed until the callback returns.
+ * Receives the status and headers of a response. All arguments are borrowed until the callback
+ * returns.
  */
 typedef void (*trunkline_http_head_callback)(uint16_t status,
                                              const trunkline_http_header *headers,
@@ -603,33 +604,32 @@ typedef void (*trunkline_http_head_callback)(uint16_t status,
                                              void *user_data);
 
 /**
- * The next bytes of a response, borrowed until the callback returns. Grant them again with
- * `trunkline_http_credit` when they were passed on.
+ * Receives the next bytes of a response, borrowed until the callback returns. Grant credit for
+ * them with `trunkline_http_credit` once you have passed them on.
  */
 typedef void (*trunkline_http_chunk_callback)(const void *data, size_t len, void *user_data);
 
 /**
- * The response is over: `TRUNKLINE_OK`, or why it is not complete. `error` is borrowed until the
- * callback returns; NULL on success.
+ * Runs at the end of a response with `TRUNKLINE_OK`, or with the reason why the response is
+ * incomplete. `error` is NULL on success; it is borrowed until the callback returns.
  */
 typedef void (*trunkline_http_end_callback)(trunkline_result result,
                                             const trunkline_error *error,
                                             void *user_data);
 
 /**
- * Takes the cancellation of a call. `reason` may be empty; it is borrowed until the callback
- * returns.
+ * Runs when a call is cancelled. `reason` may be empty; it is borrowed until the callback returns.
  */
 typedef void (*trunkline_cancel_callback)(const trunkline_str *reason, void *user_data);
 
 /**
- * The outcome of what a call asked for: `TRUNKLINE_OK` and the result as JSON, or the failure with
- * its error. All of it is borrowed until the callback returns: answer the call, ask again, or keep
- * it with `trunkline_call_retain`.
+ * Receives the outcome of a request that a call sent: `TRUNKLINE_OK` and the result as JSON, or
+ * the failure with its error. All arguments are borrowed until the callback returns: complete the
+ * call, send another request, or keep the call with `trunkline_call_retain`.
  *
  * `TRUNKLINE_SUSPENDED` is not a failure: the client is being asked, and the handler runs again
- * from the top with the answer, as a new call. Free what you have and return; what this call is
- * answered with, if at all, is dropped.
+ * from the start, as a new call that gets the response. Release what you hold and return; a
+ * response to this call is ignored.
  */
 typedef void (*trunkline_answer_callback)(trunkline_call *call,
                                           trunkline_result result,
@@ -638,33 +638,34 @@ typedef void (*trunkline_answer_callback)(trunkline_call *call,
                                           void *user_data);
 
 /**
- * Begins the span of a request, an opening or a notification, and gives it, for the other
+ * Begins the span of a request, an opening or a notification, and returns it for the other
  * callbacks; NULL if there is none. `record` is a `TelemetryRecord` as JSON: `kind` ("server" or
- * "client"), `name`, `attributes`, `startUs`, and `context`, the trace context that the request
- * came with. For a message that is about to be sent, which begins within what the thread does,
- * `context` takes the trace context of the new span by `trunkline_trace_context_set`; for one that
- * is served it is NULL. All arguments are borrowed until the callback returns.
+ * "client"), `name`, `attributes`, `startUs`, and `context`, the trace context received with the
+ * request. For a message that is about to be sent, the span is a child of the thread's current
+ * one, and `context` takes the new span's trace context (`trunkline_trace_context_set`); for a
+ * request being served, `context` is NULL. All arguments are borrowed until the callback returns.
  */
 typedef void *(*trunkline_span_begin_callback)(const trunkline_str *record,
                                                trunkline_trace_context *context,
                                                void *user_data);
 
 /**
- * Makes a span the current one of the thread (`entered`), before a callback that serves its
- * request, and again not, after it.
+ * Makes a span the current one of the thread (`entered` is true) before a callback that serves its
+ * request, and undoes this (`entered` is false) after it.
  */
 typedef void (*trunkline_span_scope_callback)(void *span, bool entered, void *user_data);
 
 /**
- * Ends a span, and measures it. `record` has all attributes, `startUs`, `endUs`, `error` (if it
- * failed: the text, which may be empty) and `metric`: `name`, `description`, `value` in seconds,
- * `attributes` and `boundaries`. The `name` of an opening may be another one than at its begin.
- * `requests`, if it is there, are those of an operation that took several, each with `name`,
- * `attributes`, `startUs`, `endUs` and `error`, for spans below this one. `span` is NULL where
- * none was begun: of a request that the library answered itself and of a connection that it made
- * anew, whose spans are begun and ended here, and of a session, which has no `name` and is only
- * measured. `record` is `{}` for a message that could not be sent. It is borrowed until the
- * callback returns.
+ * Ends a span, and records its metric. `record` contains all attributes, `startUs`, `endUs`,
+ * `error` (on failure: the message, which may be empty) and `metric`: `name`, `description`,
+ * `value` in seconds, `attributes` and `boundaries`. The `name` of an opening may differ from the
+ * one at its begin. `requests`, if present, are the requests of an operation that took several,
+ * for child spans of this one, each with `name`, `attributes`, `startUs`, `endUs` and `error`.
+ *
+ * `span` is NULL if none was begun: for a request that the library answered itself and for a
+ * reconnect, whose spans begin and end here, and for a session, which has no `name` and only a
+ * metric. `record` is `{}` for a message that could not be sent. It is borrowed until the callback
+ * returns.
  */
 typedef void (*trunkline_span_end_callback)(
     void *span,
@@ -672,9 +673,9 @@ typedef void (*trunkline_span_end_callback)(
     void *user_data);
 
 /**
- * Takes the outcome of a started request: `TRUNKLINE_OK` and the result as JSON, or the failure
- * with its error. Both are borrowed until the callback returns; `error` is NULL on success, `json`
- * empty on failure.
+ * Receives the outcome of a started request: `TRUNKLINE_OK` and the result as JSON, or the failure
+ * with its error. `error` is NULL on success, `json` is empty on failure. Both are borrowed until
+ * the callback returns.
  */
 typedef void (*trunkline_reply_callback)(trunkline_result result,
                                          const trunkline_str *json,
@@ -682,15 +683,15 @@ typedef void (*trunkline_reply_callback)(trunkline_result result,
                                          void *user_data);
 
 /**
- * A notification of the server: `params` is JSON. Both texts are borrowed until the callback
- * returns.
+ * Receives a notification from the server; `params` is JSON. Both strings are borrowed until the
+ * callback returns.
  */
 typedef void (*trunkline_notification_callback)(const trunkline_str *method,
                                                 const trunkline_str *params,
                                                 void *user_data);
 
 /**
- * Takes the progress of a request. `total` is 0 if it is unknown; `message` may be empty and is
+ * Receives the progress of a request. `total` is 0 if unknown; `message` may be empty and is
  * borrowed until the callback returns.
  */
 typedef void (*trunkline_progress_callback)(double progress,
@@ -796,7 +797,8 @@ void trunkline_server_free(trunkline_server *server);
  */
 
 /**
- * Makes options in which nothing is set. `options` is yours: `trunkline_server_options_free`.
+ * Creates options in which nothing is set. The caller owns `options`; free it with
+ * `trunkline_server_options_free`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL.
@@ -838,7 +840,7 @@ trunkline_result trunkline_server_options_set_own_store(trunkline_server_options
                                                         trunkline_destructor destructor);
 
 /**
- * Sets the name for people.
+ * Sets the display name.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -847,7 +849,7 @@ trunkline_result trunkline_server_options_set_title(trunkline_server_options *op
                                                     trunkline_str title);
 
 /**
- * Sets the purpose of the implementation, for people.
+ * Sets the what the implementation is for, for people.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -990,8 +992,8 @@ trunkline_result trunkline_server_options_set_telemetry(trunkline_server_options
                                                         bool telemetry);
 
 /**
- * Sets how long clients may keep lists and what the server says about itself. Resources have
- * their own: `trunkline_server_add`.
+ * Sets how long clients may cache lists and the server's description of itself. Resources have
+ * their own settings: `trunkline_server_add`.
  *
  * - `ttl_ms`: Time for which a client may cache the result; 0 disables caching. In milliseconds.
  *   Default 0.
@@ -1006,7 +1008,7 @@ trunkline_result trunkline_server_options_set_cache(trunkline_server_options *op
                                                     trunkline_str cache_scope);
 
 /**
- * Runs the server on a port of yours instead of one of its own.
+ * Runs the server on a port that you created, instead of its own.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -1024,7 +1026,7 @@ trunkline_result trunkline_server_options_set_port(trunkline_server_options *opt
  */
 
 /**
- * Adds a tool with options (NULL: none); otherwise like `trunkline_server_add_tool`.
+ * Adds a tool with options (NULL: none). Otherwise like `trunkline_server_add_tool`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -1038,9 +1040,9 @@ trunkline_result trunkline_server_add_tool_with(trunkline_server *server,
                                                 trunkline_error **error);
 
 /**
- * Adds a tool, as `trunkline_server_add` does. `descriptor` is the specification's Tool as JSON:
- * `{"name": ..., "description": ..., "inputSchema": ...}`. Without `inputSchema` the tool takes no
- * arguments: a call that has some is refused.
+ * Adds a tool, like `trunkline_server_add`. `descriptor` is the specification's Tool as JSON:
+ * `{"name": ..., "description": ..., "inputSchema": ...}`. Without `inputSchema`, the tool takes no
+ * arguments, and calls with arguments are refused.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -1053,7 +1055,8 @@ trunkline_result trunkline_server_add_tool(trunkline_server *server,
                                            trunkline_error **error);
 
 /**
- * Makes options in which nothing is set. `options` is yours: `trunkline_tool_options_free`.
+ * Creates options in which nothing is set. The caller owns `options`; free it with
+ * `trunkline_tool_options_free`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL.
@@ -1204,8 +1207,8 @@ trunkline_result trunkline_server_add(trunkline_server *server,
                                       trunkline_error **error);
 
 /**
- * Adds a resource, as `trunkline_server_add` does. `descriptor` is the specification's Resource
- * as JSON: `{"uri": ..., "name": ..., "mimeType": ...}`.
+ * Adds a resource, like `trunkline_server_add`. `descriptor` is the specification's Resource as
+ * JSON: `{"uri": ..., "name": ..., "mimeType": ...}`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -1218,7 +1221,7 @@ trunkline_result trunkline_server_add_resource(trunkline_server *server,
                                                trunkline_error **error);
 
 /**
- * Adds a resource template, as `trunkline_server_add` does. `descriptor` is the specification's
+ * Adds a resource template, like `trunkline_server_add`. `descriptor` is the specification's
  * ResourceTemplate as JSON: `{"uriTemplate": ..., "name": ..., "mimeType": ...}`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
@@ -1232,7 +1235,7 @@ trunkline_result trunkline_server_add_resource_template(trunkline_server *server
                                                         trunkline_error **error);
 
 /**
- * Adds a prompt, as `trunkline_server_add` does. `descriptor` is the specification's Prompt as
+ * Adds a prompt, like `trunkline_server_add`. `descriptor` is the specification's Prompt as
  * JSON: `{"name": ..., "description": ..., "arguments": [{"name": ..., "required": true}]}`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
@@ -1246,7 +1249,7 @@ trunkline_result trunkline_server_add_prompt(trunkline_server *server,
                                              trunkline_error **error);
 
 /**
- * Adds a completion, as `trunkline_server_add` does.
+ * Adds a completion, like `trunkline_server_add`.
  *
  * - `reference`: A CompletionReference object: the prompt or the resource template that has the
  *   argument. JSON.
@@ -1264,7 +1267,7 @@ trunkline_result trunkline_server_add_completion(trunkline_server *server,
                                                  trunkline_error **error);
 
 /**
- * Adds a provider, as `trunkline_server_add` does.
+ * Adds a provider, like `trunkline_server_add`.
  *
  * - `category`: The list that it extends: `tools`, `resources`, `resourceTemplates` or
  *   `prompts`.
@@ -1280,7 +1283,7 @@ trunkline_result trunkline_server_add_provider(trunkline_server *server,
                                                trunkline_error **error);
 
 /**
- * Adds a middleware, as `trunkline_server_add` does.
+ * Adds a middleware, like `trunkline_server_add`.
  *
  * - `methods`: The methods that it wraps; without them, all that can be wrapped. JSON, or empty
  *   for none.
@@ -1296,7 +1299,7 @@ trunkline_result trunkline_server_add_middleware(trunkline_server *server,
                                                  trunkline_error **error);
 
 /**
- * Adds a request handler, as `trunkline_server_add` does.
+ * Adds a request handler, like `trunkline_server_add`.
  *
  * - `method`: The method: a prefix that is not the protocol's, best the domain of the vendor in
  *   reverse, a slash, and a name, such as `com.acme/sum`.
@@ -1326,7 +1329,7 @@ trunkline_result trunkline_server_remove(trunkline_server *server,
                                          trunkline_error **error);
 
 /**
- * Removes the tool of that name, as `trunkline_server_remove` does.
+ * Removes the tool with that name, like `trunkline_server_remove`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
@@ -1336,7 +1339,7 @@ trunkline_result trunkline_server_remove_tool(trunkline_server *server,
                                               trunkline_error **error);
 
 /**
- * Removes the resource of that URI, as `trunkline_server_remove` does.
+ * Removes the resource with that URI, like `trunkline_server_remove`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
@@ -1346,7 +1349,7 @@ trunkline_result trunkline_server_remove_resource(trunkline_server *server,
                                                   trunkline_error **error);
 
 /**
- * Removes the resource template of that text, as `trunkline_server_remove` does.
+ * Removes the resource template with that URI template, like `trunkline_server_remove`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
@@ -1356,7 +1359,7 @@ trunkline_result trunkline_server_remove_resource_template(trunkline_server *ser
                                                            trunkline_error **error);
 
 /**
- * Removes the prompt of that name, as `trunkline_server_remove` does.
+ * Removes the prompt with that name, like `trunkline_server_remove`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND, TRUNKLINE_FORKED.
@@ -1524,9 +1527,9 @@ trunkline_result trunkline_call_return_json(trunkline_call *call,
                                             trunkline_error **error);
 
 /**
- * Answers with plain text, not JSON: one text block of a tool, which is structured content
- * `{"result": text}` too if the tool has an output schema; the text of a resource with its
- * `mimeType` (`text/plain` by default); or one message of the user.
+ * Completes a call with plain text, not JSON: one text block of a tool, and structured content
+ * `{"result": text}` if the tool has an output schema; the text of a resource with its
+ * `mimeType` (`text/plain` by default); or one user message.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
@@ -1534,7 +1537,7 @@ trunkline_result trunkline_call_return_json(trunkline_call *call,
 trunkline_result trunkline_call_return_text(trunkline_call *call, trunkline_str text);
 
 /**
- * Answers with a full result as JSON, such as a CallToolResult. The same as
+ * Completes a call with a complete result as JSON, such as a CallToolResult. Same as
  * `trunkline_call_return_json` with `TRUNKLINE_SHAPE_RESULT`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
@@ -1555,8 +1558,8 @@ trunkline_result trunkline_call_return_result(trunkline_call *call,
 trunkline_result trunkline_call_fail_with(trunkline_call *call, const trunkline_error *failure);
 
 /**
- * Answers with a failure: a result that says that the tool failed; outside of tools a JSON-RPC
- * error with the text. The result has `isError`, and the model reads the text.
+ * Fails a call: a result that says that the tool failed; outside of tools a JSON-RPC error with
+ * the text. The result has `isError`, and the model sees the message.
  *
  * - `message`: The text.
  *
@@ -1566,8 +1569,8 @@ trunkline_result trunkline_call_fail_with(trunkline_call *call, const trunkline_
 trunkline_result trunkline_call_fail_tool(trunkline_call *call, trunkline_str message);
 
 /**
- * Answers with a failure: invalid arguments that fit the schema, answered as if the schema had
- * refused them.
+ * Fails a call: invalid arguments that fit the schema, answered as if the schema had refused
+ * them.
  *
  * - `path`: The place in the arguments, as a JSON pointer. Such as "/city"; empty for all of
  *   them.
@@ -1581,8 +1584,8 @@ trunkline_result trunkline_call_fail_invalid(trunkline_call *call,
                                              trunkline_str message);
 
 /**
- * Answers with a failure: a generic text for the client, and a log entry with the detail. The
- * server's debug option shows the detail to both.
+ * Fails a call: a generic text for the client, and a log entry with the detail. With the
+ * server's debug option, both get the details.
  *
  * - `message`: The text.
  *
@@ -1592,7 +1595,7 @@ trunkline_result trunkline_call_fail_invalid(trunkline_call *call,
 trunkline_result trunkline_call_fail(trunkline_call *call, trunkline_str message);
 
 /**
- * Answers with a failure: a JSON-RPC error of the handler's choice.
+ * Fails a call: a JSON-RPC error of the handler's choice.
  *
  * - `code`: The JSON-RPC code; without it, that of an internal error.
  * - `message`: The text.
@@ -1758,12 +1761,12 @@ trunkline_result trunkline_call_log_json(trunkline_call *call,
  */
 
 /**
- * Asks the client's user to fill in a form. `params` is a JSON object, the params of
- * `elicitation/create` in the specification, with `message` and `requestedSchema`, or with
- * `"mode": "url"`, `message` and `url`. `key` says which answer belongs to which request; if it
- * is empty, requests are counted by kind. `callback` gets the ElicitResult as JSON; when, and
- * with which failures, as with `trunkline_call_start_request`. `destructor` fires exactly once,
- * also if this function fails.
+ * Asks the client's user to fill in a form. `params` is a JSON object: the specification's
+ * params of `elicitation/create`, with `message` and `requestedSchema`, or with `"mode": "url"`,
+ * `message` and `url`. `key` identifies the response to this request when the handler runs
+ * again; if it is empty, requests are numbered by kind. `callback` gets the ElicitResult as
+ * JSON, at the same time and with the same failures as with `trunkline_call_start_request`.
+ * `destructor` is called exactly once, even if this function fails.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_SUSPENDED,
@@ -1778,11 +1781,12 @@ trunkline_result trunkline_call_elicit(trunkline_call *call,
                                        trunkline_error **error);
 
 /**
- * Asks the client's model to continue a conversation. `params` is a JSON object, the params of
- * `sampling/createMessage` in the specification, with `messages` and `maxTokens`. `key` says
- * which answer belongs to which request; if it is empty, requests are counted by kind.
- * `callback` gets the CreateMessageResult as JSON; when, and with which failures, as with
- * `trunkline_call_start_request`. `destructor` fires exactly once, also if this function fails.
+ * Asks the client's model to continue a conversation. `params` is a JSON object: the
+ * specification's params of `sampling/createMessage`, with `messages` and `maxTokens`. `key`
+ * identifies the response to this request when the handler runs again; if it is empty, requests
+ * are numbered by kind. `callback` gets the CreateMessageResult as JSON, at the same time and
+ * with the same failures as with `trunkline_call_start_request`. `destructor` is called exactly
+ * once, even if this function fails.
  *
  * @deprecated Since 2026-07-28: call the API of a model provider instead.
  *
@@ -1799,10 +1803,11 @@ trunkline_result trunkline_call_sample(trunkline_call *call,
                                        trunkline_error **error);
 
 /**
- * Asks for the directories and files that the client lets the server work in. `key` says which
- * answer belongs to which request; if it is empty, requests are counted by kind. `callback` gets
- * the ListRootsResult as JSON; when, and with which failures, as with
- * `trunkline_call_start_request`. `destructor` fires exactly once, also if this function fails.
+ * Lists the directories and files in which the client lets the server work. `key` identifies the
+ * response to this request when the handler runs again; if it is empty, requests are numbered by
+ * kind. `callback` gets the ListRootsResult as JSON, at the same time and with the same failures
+ * as with `trunkline_call_start_request`. `destructor` is called exactly once, even if this
+ * function fails.
  *
  * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
  *
@@ -1848,7 +1853,8 @@ trunkline_result trunkline_call_start_request(trunkline_call *call,
                                               trunkline_error **error);
 
 /**
- * Makes options in which nothing is set. `options` is yours: `trunkline_request_options_free`.
+ * Creates options in which nothing is set. The caller owns `options`; free it with
+ * `trunkline_request_options_free`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL.
@@ -1964,10 +1970,10 @@ trunkline_result trunkline_request_options_set_fresh(trunkline_request_options *
                                                      bool fresh);
 
 /**
- * Requests progress. `callback` runs before the outcome of the request: for a blocking request
- * on the thread that made it. Progress that comes while a callback of the port runs is reduced
- * to the latest; a blocking request that is answered meanwhile leaves it out. `destructor` fires
- * exactly once, when neither the options nor a request uses `user_data` any more.
+ * Requests progress. `callback` runs before the outcome of the request; for a blocking request,
+ * on the thread that sent it. If reports arrive while another callback of the port is running,
+ * only the latest is delivered, or none if a blocking request completes meanwhile. `destructor`
+ * is called exactly once, when neither the options nor a request uses `user_data` anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -1978,10 +1984,11 @@ trunkline_result trunkline_request_options_on_progress(trunkline_request_options
                                                        trunkline_destructor destructor);
 
 /**
- * Answers with input of the client that is needed first: `{"inputRequests": {key: {"method",
- * "params"}}, "state": any}`. The state travels sealed. For tools, prompts and resources. When
- * the answers are there, the handler is called again, as a new call; `trunkline_call_fact` has
- * "/inputResponses" (the answers of this round, by key) and "/state".
+ * Completes a call with a request for input from the client: `{"inputRequests": {key: {"method",
+ * "params"}}, "state": any}`. The state is sealed. For tools, prompts and resources. Once the
+ * client has responded, the handler is called again, as a new call, in which
+ * `trunkline_call_fact` returns "/inputResponses" (the responses of this round, by key) and
+ * "/state".
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
@@ -2149,7 +2156,8 @@ trunkline_result trunkline_server_listen_http(trunkline_server *server,
                                               trunkline_error **error);
 
 /**
- * Makes options in which nothing is set. `options` is yours: `trunkline_http_options_free`.
+ * Creates options in which nothing is set. The caller owns `options`; free it with
+ * `trunkline_http_options_free`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL.
@@ -2408,7 +2416,7 @@ trunkline_result trunkline_http_options_set_unix(trunkline_http_options *options
                                                  uint32_t mode);
 
 /**
- * Sets what each session keeps for clients whose connection breaks; 0: nothing.
+ * Sets how many events each session keeps for reconnecting clients; 0 keeps none.
  *
  * - `replay_events`: Events kept per session for reconnecting clients; 0 keeps none, and events
  *   have no ids. Default 1000.
@@ -2423,7 +2431,7 @@ trunkline_result trunkline_http_options_set_replay(trunkline_http_options *optio
                                                    uint64_t replay_bytes);
 
 /**
- * Closes the listener: calls in flight get `deadline_ms` to finish, then they are cancelled.
+ * Closes the listener: calls in flight get `deadline_ms` to finish, and then are cancelled.
  * Blocks until it is closed and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback
  * of the same port.
  *
@@ -2436,16 +2444,16 @@ trunkline_result trunkline_listener_close(trunkline_listener *listener,
                                           trunkline_error **error);
 
 /**
- * Returns `true` if the listener has ended (closed, or stdin ended), and for NULL. Changes only
- * inside `trunkline_dispatch` and other blocking functions.
+ * Returns `true` if the listener has ended (because it was closed, or stdin ended); also for
+ * NULL. Changes only inside `trunkline_dispatch` and other blocking functions.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
 bool trunkline_listener_closed(const trunkline_listener *listener);
 
 /**
- * The end of the listener: `TRUNKLINE_OK` if it was closed, its input ended, or it is still open
- * (`trunkline_listener_closed`), otherwise the failure that ended it.
+ * Returns how the listener ended: `TRUNKLINE_OK` if it was closed, its input ended, or is still
+ * open (`trunkline_listener_closed`), otherwise the failure that ended it.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
@@ -2756,10 +2764,10 @@ trunkline_result trunkline_client_connect_memory(trunkline_server *server,
                                                  trunkline_error **error);
 
 /**
- * Connects to a server of a configuration. `server` is an entry of `mcpServers` or a
- * configuration with one server as JSON, or the path of its file. `${NAME}` and
- * `${NAME:-default}` stand for variables of the environment. Blocks until connected. `options`
- * may be NULL. `client` is yours: `trunkline_client_free`.
+ * Connects to a configured server. `server` is an entry of `mcpServers`, a configuration with
+ * one server (as JSON), or the path of its file. `${NAME}` and `${NAME:-default}` are replaced
+ * by environment variables. Blocks until connected. `options` may be NULL. The caller owns
+ * `client`; free it with `trunkline_client_free`.
  *
  * Blocks: yes, and runs callbacks; no with `trunkline_client_options_set_background`. In
  * callbacks: only with that option. Threads: any. In signal handlers: no. Fails with:
@@ -2773,17 +2781,17 @@ trunkline_result trunkline_client_connect_config(trunkline_str server,
                                                  trunkline_error **error);
 
 /**
- * Connects to many servers at once, behind one client. `servers` is a configuration with
- * `mcpServers` as JSON or the path of its file, or a JSON object with the place of each server
- * by its name: a URL, an array with a command, or an entry of `mcpServers`. Blocks until each is
- * connected to or has failed. One that fails does not take the others along:
- * `trunkline_client_servers` has its error, and the next request to it tries again.
+ * Connects to many servers, behind one client. `servers` is a configuration with `mcpServers`
+ * (as JSON), the path of its file, or a JSON object with the servers by name: each a URL, an
+ * array with a command, or an entry of `mcpServers`. Blocks until each server is connected or
+ * has failed. If a connection fails, the other servers stay usable: `trunkline_client_servers`
+ * reports the error, and the next request to the failed server reconnects.
  *
- * All functions of clients work: each request goes to the server that it is for. Tools and
- * prompts are named `server__name`, of the signs and within the 64 that the interfaces of models
- * take; resources are `server+uri`. Changes of one server come as changes of the group. The
- * options are those of each connection, and the params of a request of a server have
- * `serverName`. `options` may be NULL. `client` is yours: `trunkline_client_free`.
+ * All functions of clients work, and route each request to the right server. Tools and prompts
+ * are named `server__name`; these names meet the limits of model APIs (their characters, and a
+ * length of 64). Resources are `server+uri`. Changes of a server arrive as changes of the group.
+ * The options apply to each connection. The params of a server's request contain `serverName`.
+ * `options` may be NULL. The caller owns `client`; free it with `trunkline_client_free`.
  *
  * Blocks: yes, and runs callbacks; no with `trunkline_client_options_set_background`. In
  * callbacks: only with that option. Threads: any. In signal handlers: no. Fails with:
@@ -2823,17 +2831,17 @@ uint32_t trunkline_client_pid(const trunkline_client *client);
 trunkline_port *trunkline_client_port(const trunkline_client *client);
 
 /**
- * Returns `true` if the connection has ended or could not be made, and for NULL. Changes only
- * inside `trunkline_dispatch` and other blocking functions.
+ * Returns `true` if the connection has ended or could not be established; also for NULL. Changes
+ * only inside `trunkline_dispatch` and other blocking functions.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
 bool trunkline_client_closed(const trunkline_client *client);
 
 /**
- * The end of the connection: `TRUNKLINE_OK` if it was closed or it is still open
- * (`trunkline_client_closed`), otherwise the failure that ended it or kept it from being made,
- * such as `TRUNKLINE_TRANSPORT` with the last output of a child process.
+ * Returns how the connection ended: `TRUNKLINE_OK` if it was closed or is still open
+ * (`trunkline_client_closed`), otherwise the failure that ended it or prevented it, such as
+ * `TRUNKLINE_TRANSPORT` with the last output of a child process.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -2843,8 +2851,8 @@ bool trunkline_client_closed(const trunkline_client *client);
 trunkline_result trunkline_client_end(const trunkline_client *client, trunkline_error **error);
 
 /**
- * Closes the connection: requests in flight get `deadline_ms` to finish, then they fail with
- * `TRUNKLINE_CLOSED`; a child process is ended. Blocks until it is closed and runs callbacks
+ * Closes the connection: requests in flight get `deadline_ms` to finish, and then fail with
+ * `TRUNKLINE_CLOSED`, and a child process is ended. Blocks until it is closed and runs callbacks
  * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
@@ -2874,7 +2882,8 @@ void trunkline_client_free(trunkline_client *client);
  */
 
 /**
- * Makes options in which nothing is set. `options` is yours: `trunkline_client_options_free`.
+ * Creates options in which nothing is set. The caller owns `options`; free it with
+ * `trunkline_client_options_free`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL.
@@ -3291,8 +3300,8 @@ trunkline_result trunkline_client_options_set_stderr_file(trunkline_client_optio
                                                           trunkline_str stderr_file);
 
 /**
- * Runs the client on a port of yours instead of one of its own. A client in memory always runs
- * on the port of its server.
+ * Runs the client on a port that you created, instead of its own. An in-memory client always
+ * runs on its server's port.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3301,8 +3310,8 @@ trunkline_result trunkline_client_options_set_port(trunkline_client_options *opt
                                                    trunkline_port *port);
 
 /**
- * Runs `callback` for each notification of the server. `destructor` fires exactly once, when
- * neither the options nor a client uses `user_data` any more.
+ * Sets the callback that runs for each notification from the server. `destructor` is called
+ * exactly once, when neither the options nor a client uses `user_data` anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3313,10 +3322,11 @@ trunkline_result trunkline_client_options_on_notification(trunkline_client_optio
                                                           trunkline_destructor destructor);
 
 /**
- * A server asks the user to fill in a form. `callback` gets the `params` of the request, of a
- * group with the `serverName`, as JSON, and answers with ElicitResult by
- * `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
- * exactly once, when neither the options nor a client uses `user_data` any more.
+ * Handles a server's request that the user fill in a form. `callback` gets the `params` of the
+ * request (for a group, with `serverName`) as JSON, and responds with ElicitResult through
+ * `trunkline_call_return_result`. The client then declares the capability to servers.
+ * `destructor` is called exactly once, when neither the options nor a client uses `user_data`
+ * anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3327,11 +3337,11 @@ trunkline_result trunkline_client_options_on_elicit(trunkline_client_options *op
                                                     trunkline_destructor destructor);
 
 /**
- * A server asks the user to open a page; nobody may open it without the user's consent.
- * `callback` gets the `params` of the request, of a group with the `serverName`, as JSON, and
- * answers with ElicitResult by `trunkline_call_return_result`. The capability is declared to
- * servers. `destructor` fires exactly once, when neither the options nor a client uses
- * `user_data` any more.
+ * Handles a server's request that the user open a page. Never open it without the user's
+ * consent. `callback` gets the `params` of the request (for a group, with `serverName`) as JSON,
+ * and responds with ElicitResult through `trunkline_call_return_result`. The client then
+ * declares the capability to servers. `destructor` is called exactly once, when neither the
+ * options nor a client uses `user_data` anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3342,10 +3352,11 @@ trunkline_result trunkline_client_options_on_elicit_url(trunkline_client_options
                                                         trunkline_destructor destructor);
 
 /**
- * A server asks the model to continue a conversation. `callback` gets the `params` of the
- * request, of a group with the `serverName`, as JSON, and answers with CreateMessageResult by
- * `trunkline_call_return_result`. The capability is declared to servers. `destructor` fires
- * exactly once, when neither the options nor a client uses `user_data` any more.
+ * Handles a server's request that the model continue a conversation. `callback` gets the
+ * `params` of the request (for a group, with `serverName`) as JSON, and responds with
+ * CreateMessageResult through `trunkline_call_return_result`. The client then declares the
+ * capability to servers. `destructor` is called exactly once, when neither the options nor a
+ * client uses `user_data` anymore.
  *
  * @deprecated Since 2026-07-28: call the API of a model provider instead.
  *
@@ -3358,11 +3369,11 @@ trunkline_result trunkline_client_options_on_sample(trunkline_client_options *op
                                                     trunkline_destructor destructor);
 
 /**
- * A server asks the model to continue a conversation in which it may use tools. `callback` gets
- * the `params` of the request, of a group with the `serverName`, as JSON, and answers with
- * CreateMessageResult by `trunkline_call_return_result`. The capability is declared to servers.
- * `destructor` fires exactly once, when neither the options nor a client uses `user_data` any
- * more.
+ * Handles a server's request that the model continue a conversation in which it may use tools.
+ * `callback` gets the `params` of the request (for a group, with `serverName`) as JSON, and
+ * responds with CreateMessageResult through `trunkline_call_return_result`. The client then
+ * declares the capability to servers. `destructor` is called exactly once, when neither the
+ * options nor a client uses `user_data` anymore.
  *
  * @deprecated Since 2026-07-28: call the API of a model provider instead.
  *
@@ -3375,11 +3386,11 @@ trunkline_result trunkline_client_options_on_sample_with_tools(trunkline_client_
                                                                trunkline_destructor destructor);
 
 /**
- * Lets the user visit a page, on which the client is authorized, and gives the redirect that
- * follows. Needs a redirect URI among the options. Where the redirect comes to this machine,
- * `open_url` is simpler. `callback` gets AuthorizeRequest as JSON, and answers with Redirect by
- * `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
- * a client uses `user_data` any more.
+ * Sends the user to a page that authorizes the client. The result is the redirect that follows.
+ * Requires a redirect URI in the options. If the redirect leads to this machine, `open_url` is
+ * simpler. `callback` gets AuthorizeRequest as JSON, and responds with Redirect through
+ * `trunkline_call_return_result`. `destructor` is called exactly once, when neither the options
+ * nor a client uses `user_data` anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3390,10 +3401,11 @@ trunkline_result trunkline_client_options_on_authorize(trunkline_client_options 
                                                        trunkline_destructor destructor);
 
 /**
- * Opens a page for the user to log in on, or shows its URL, in the place of the browser of this
- * machine. The library listens for the redirect meanwhile. `callback` gets AuthorizeRequest as
- * JSON, and answers with `{}` by `trunkline_call_return_result`. `destructor` fires exactly
- * once, when neither the options nor a client uses `user_data` any more.
+ * Takes the user to a login page, for example by showing its URL, instead of opening the browser
+ * on this machine. The library listens for the redirect meanwhile. `callback` gets
+ * AuthorizeRequest as JSON, and responds with `{}` through `trunkline_call_return_result`.
+ * `destructor` is called exactly once, when neither the options nor a client uses `user_data`
+ * anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3404,9 +3416,10 @@ trunkline_result trunkline_client_options_on_open_url(trunkline_client_options *
                                                       trunkline_destructor destructor);
 
 /**
- * Gives the access token of a request, in the place of the option `token`. `callback` gets
- * TokenRequest as JSON, and answers with Token by `trunkline_call_return_result`. `destructor`
- * fires exactly once, when neither the options nor a client uses `user_data` any more.
+ * Returns the access token for a request, instead of the option `token`. `callback` gets
+ * TokenRequest as JSON, and responds with Token through `trunkline_call_return_result`.
+ * `destructor` is called exactly once, when neither the options nor a client uses `user_data`
+ * anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3417,11 +3430,10 @@ trunkline_result trunkline_client_options_on_access_token(trunkline_client_optio
                                                           trunkline_destructor destructor);
 
 /**
- * Gives the user's ID token of the organization's identity provider (grant
- * `enterprise_managed`), in the place of the option with one. `callback` gets
- * IdentityTokenRequest as JSON, and answers with Token by `trunkline_call_return_result`.
- * `destructor` fires exactly once, when neither the options nor a client uses `user_data` any
- * more.
+ * Returns the user's ID token from the organization's identity provider (grant
+ * `enterprise_managed`), instead of the option with one. `callback` gets IdentityTokenRequest as
+ * JSON, and responds with Token through `trunkline_call_return_result`. `destructor` is called
+ * exactly once, when neither the options nor a client uses `user_data` anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3432,10 +3444,10 @@ trunkline_result trunkline_client_options_on_identity_token(trunkline_client_opt
                                                             trunkline_destructor destructor);
 
 /**
- * Gives the JWT by which the platform vouches for this workload (grant `workload_identity`), in
- * the place of the option `assertion`. `callback` gets AssertionRequest as JSON, and answers
- * with Token by `trunkline_call_return_result`. `destructor` fires exactly once, when neither
- * the options nor a client uses `user_data` any more.
+ * Returns the JWT with which the platform vouches for this workload (grant `workload_identity`),
+ * instead of the option `assertion`. `callback` gets AssertionRequest as JSON, and responds with
+ * Token through `trunkline_call_return_result`. `destructor` is called exactly once, when
+ * neither the options nor a client uses `user_data` anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3446,10 +3458,10 @@ trunkline_result trunkline_client_options_on_assertion(trunkline_client_options 
                                                        trunkline_destructor destructor);
 
 /**
- * Gives headers of a request, beside those of the credentials. Headers of the protocol are
- * refused. `callback` gets HeadersRequest as JSON, and answers with GivenHeaders by
- * `trunkline_call_return_result`. `destructor` fires exactly once, when neither the options nor
- * a client uses `user_data` any more.
+ * Returns additional headers for a request. Headers of the protocol are refused. `callback` gets
+ * HeadersRequest as JSON, and responds with GivenHeaders through `trunkline_call_return_result`.
+ * `destructor` is called exactly once, when neither the options nor a client uses `user_data`
+ * anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3460,10 +3472,10 @@ trunkline_result trunkline_client_options_on_request_headers(trunkline_client_op
                                                              trunkline_destructor destructor);
 
 /**
- * Loads credentials from a store of the program's own, in the place of the option `store`. Needs
- * the functions that save and remove them, too. `callback` gets CredentialsKey as JSON, and
- * answers with LoadedCredentials by `trunkline_call_return_result`. `destructor` fires exactly
- * once, when neither the options nor a client uses `user_data` any more.
+ * Loads credentials from a custom store, instead of the option `store`. Requires the functions
+ * that save and remove them as well. `callback` gets CredentialsKey as JSON, and responds with
+ * LoadedCredentials through `trunkline_call_return_result`. `destructor` is called exactly once,
+ * when neither the options nor a client uses `user_data` anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3474,9 +3486,9 @@ trunkline_result trunkline_client_options_on_load_credentials(trunkline_client_o
                                                               trunkline_destructor destructor);
 
 /**
- * Saves credentials in a store of the program's own. They are secrets. `callback` gets
- * Credentials as JSON, and answers with `{}` by `trunkline_call_return_result`. `destructor`
- * fires exactly once, when neither the options nor a client uses `user_data` any more.
+ * Saves credentials in a custom store. They are secrets. `callback` gets Credentials as JSON,
+ * and responds with `{}` through `trunkline_call_return_result`. `destructor` is called exactly
+ * once, when neither the options nor a client uses `user_data` anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3487,9 +3499,9 @@ trunkline_result trunkline_client_options_on_save_credentials(trunkline_client_o
                                                               trunkline_destructor destructor);
 
 /**
- * Removes credentials from a store of the program's own, if they are there. `callback` gets
- * CredentialsKey as JSON, and answers with `{}` by `trunkline_call_return_result`. `destructor`
- * fires exactly once, when neither the options nor a client uses `user_data` any more.
+ * Removes credentials from a custom store, if they exist. `callback` gets CredentialsKey as
+ * JSON, and responds with `{}` through `trunkline_call_return_result`. `destructor` is called
+ * exactly once, when neither the options nor a client uses `user_data` anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3500,11 +3512,11 @@ trunkline_result trunkline_client_options_on_remove_credentials(trunkline_client
                                                                 trunkline_destructor destructor);
 
 /**
- * Connects to the server. Called again after the connection was lost, and where a server has
- * ended it because it was asked for its revision. For `trunkline_client_connect_channel`.
- * `callback` gets `{}` as JSON, and answers with `{}` by `trunkline_call_return_result`, then or
- * later. A failure ends the connection. `destructor` fires exactly once, when neither the
- * options nor a client uses `user_data` any more.
+ * Connects to the server. Called again after the connection was lost, or if a server closed it
+ * because the client asked for its revision. For `trunkline_client_connect_channel`. `callback`
+ * gets `{}` as JSON, and responds with `{}` through `trunkline_call_return_result`, immediately
+ * or later. A failure ends the connection. `destructor` is called exactly once, when neither the
+ * options nor a client uses `user_data` anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3515,11 +3527,11 @@ trunkline_result trunkline_client_options_on_transport_connect(trunkline_client_
                                                                trunkline_destructor destructor);
 
 /**
- * Sends a message to the server. The next one waits until it is done. For
- * `trunkline_client_connect_channel`. `callback` gets `{"message": text}` as JSON, and answers
- * with `{}` by `trunkline_call_return_result`, then or later. A failure ends the connection.
- * `destructor` fires exactly once, when neither the options nor a client uses `user_data` any
- * more.
+ * Sends a message to the server. The next message waits until this one is sent. For
+ * `trunkline_client_connect_channel`. `callback` gets `{"message": text}` as JSON, and responds
+ * with `{}` through `trunkline_call_return_result`, immediately or later. A failure ends the
+ * connection. `destructor` is called exactly once, when neither the options nor a client uses
+ * `user_data` anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3530,11 +3542,11 @@ trunkline_result trunkline_client_options_on_transport_send(trunkline_client_opt
                                                             trunkline_destructor destructor);
 
 /**
- * Waits for the next message of the server. Without one, the server has ended the connection.
- * For `trunkline_client_connect_channel`. `callback` gets `{}` as JSON, and answers with
- * `{"message": text}`, or `{}`, by `trunkline_call_return_result`, then or later. A failure ends
- * the connection. `destructor` fires exactly once, when neither the options nor a client uses
- * `user_data` any more.
+ * Waits for the next message from the server. Return nothing if the server has closed the
+ * connection. For `trunkline_client_connect_channel`. `callback` gets `{}` as JSON, and responds
+ * with `{"message": text}`, or `{}`, through `trunkline_call_return_result`, immediately or
+ * later. A failure ends the connection. `destructor` is called exactly once, when neither the
+ * options nor a client uses `user_data` anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3545,10 +3557,11 @@ trunkline_result trunkline_client_options_on_transport_receive(trunkline_client_
                                                                trunkline_destructor destructor);
 
 /**
- * Ends the connection. A call of the function that receives is cancelled before. For
- * `trunkline_client_connect_channel`. `callback` gets `{}` as JSON, and answers with `{}` by
- * `trunkline_call_return_result`, then or later. A failure ends the connection. `destructor`
- * fires exactly once, when neither the options nor a client uses `user_data` any more.
+ * Closes the connection. A pending receive call is cancelled first. For
+ * `trunkline_client_connect_channel`. `callback` gets `{}` as JSON, and responds with `{}`
+ * through `trunkline_call_return_result`, immediately or later. A failure ends the connection.
+ * `destructor` is called exactly once, when neither the options nor a client uses `user_data`
+ * anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3559,9 +3572,9 @@ trunkline_result trunkline_client_options_on_transport_close(trunkline_client_op
                                                              trunkline_destructor destructor);
 
 /**
- * As `trunkline_client_options_on_elicit`, of a client that is connected. In place of the
- * handler before, if there was one; otherwise `TRUNKLINE_INVALID_ARGUMENT` where the server's
- * revision takes no further capabilities (2025-11-25 and older).
+ * Like `trunkline_client_options_on_elicit`, for a connected client. Replaces the existing
+ * handler. If there is none, servers of 2025-11-25 and older don't accept the new capability:
+ * `TRUNKLINE_INVALID_ARGUMENT`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -3573,9 +3586,9 @@ trunkline_result trunkline_client_on_elicit(trunkline_client *client,
                                             trunkline_error **error);
 
 /**
- * As `trunkline_client_options_on_elicit_url`, of a client that is connected. In place of the
- * handler before, if there was one; otherwise `TRUNKLINE_INVALID_ARGUMENT` where the server's
- * revision takes no further capabilities (2025-11-25 and older).
+ * Like `trunkline_client_options_on_elicit_url`, for a connected client. Replaces the existing
+ * handler. If there is none, servers of 2025-11-25 and older don't accept the new capability:
+ * `TRUNKLINE_INVALID_ARGUMENT`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -3587,9 +3600,9 @@ trunkline_result trunkline_client_on_elicit_url(trunkline_client *client,
                                                 trunkline_error **error);
 
 /**
- * As `trunkline_client_options_on_sample`, of a client that is connected. In place of the
- * handler before, if there was one; otherwise `TRUNKLINE_INVALID_ARGUMENT` where the server's
- * revision takes no further capabilities (2025-11-25 and older).
+ * Like `trunkline_client_options_on_sample`, for a connected client. Replaces the existing
+ * handler. If there is none, servers of 2025-11-25 and older don't accept the new capability:
+ * `TRUNKLINE_INVALID_ARGUMENT`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -3601,9 +3614,9 @@ trunkline_result trunkline_client_on_sample(trunkline_client *client,
                                             trunkline_error **error);
 
 /**
- * As `trunkline_client_options_on_sample_with_tools`, of a client that is connected. In place of
- * the handler before, if there was one; otherwise `TRUNKLINE_INVALID_ARGUMENT` where the
- * server's revision takes no further capabilities (2025-11-25 and older).
+ * Like `trunkline_client_options_on_sample_with_tools`, for a connected client. Replaces the
+ * existing handler. If there is none, servers of 2025-11-25 and older don't accept the new
+ * capability: `TRUNKLINE_INVALID_ARGUMENT`.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -3637,13 +3650,14 @@ trunkline_result trunkline_client_set_roots(trunkline_client *client,
  */
 
 /**
- * Calls a tool as a task, on every revision that has tasks, or takes a task up again. Blocks
- * until it is there. `params` is a JSON object: `{"name": tool, "arguments": {}, "ttlMs":
- * milliseconds}`, of which only the name is required, or `{"taskId": id}`. `task` gets the
- * number for `trunkline_client_next_state`, `trunkline_client_task_result` and
- * `trunkline_client_close_task`; `trunkline_client_cancel_task` takes the id. `state` is the
- * Task as JSON, or `null` where the server made no task of the call, whose result is there then;
- * it is yours: `trunkline_text_free`.
+ * Calls a tool as a task, on any revision that supports tasks, or resumes a task. Blocks until
+ * the task is started or found. `params` is a JSON object: `{"name": tool, "arguments": {},
+ * "ttlMs": milliseconds}`, of which only the name is required, or `{"taskId": id}` to resume
+ * one. `task` receives the number for `trunkline_client_next_state`,
+ * `trunkline_client_task_result` and `trunkline_client_close_task`;
+ * `trunkline_client_cancel_task` takes the id. `state` is the Task as JSON, or `null` if the
+ * server didn't create a task, in which case the result is available at once. The caller owns
+ * it; free it with `trunkline_text_free`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -3660,11 +3674,11 @@ trunkline_result trunkline_client_start_task(trunkline_client *client,
 
 /**
  * Waits for the next change of a subscription (`trunkline_client_subscribe`). Blocks until the
- * result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the
+ * result arrives and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the
  * same port.
  *
  * `options` may be NULL. `result` is the Change as JSON, `{"kind", "uri", "task"}`, or `null`
- * when the subscription is over; it is yours: `trunkline_text_free`.
+ * when the subscription has ended. The caller owns it; free it with `trunkline_text_free`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -3679,12 +3693,12 @@ trunkline_result trunkline_client_next_change(trunkline_client *client,
                                               trunkline_error **error);
 
 /**
- * Waits for the next state of a task (`trunkline_client_start_task`). States that follow fast on
- * one another may be passed over. Blocks until the result is there and runs callbacks meanwhile;
+ * Waits for the next state of a task (`trunkline_client_start_task`). States in quick succession
+ * may be skipped. Blocks until the result arrives and runs callbacks meanwhile;
  * `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
- * `options` may be NULL. `result` is the Task as JSON, or `null` when the task is over; it is
- * yours: `trunkline_text_free`.
+ * `options` may be NULL. `result` is the Task as JSON, or `null` when the task has ended. The
+ * caller owns it; free it with `trunkline_text_free`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -3699,11 +3713,11 @@ trunkline_result trunkline_client_next_state(trunkline_client *client,
                                              trunkline_error **error);
 
 /**
- * Starts `trunkline_client_next_change` without waiting: `callback` gets the Change as JSON,
- * `{"kind", "uri", "task"}`, or `null` when the subscription is over inside `trunkline_dispatch`
- * or another blocking function of the port. `callback` and `ticket` may be NULL; otherwise
- * `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires exactly once, also
- * if this function fails.
+ * Starts `trunkline_client_next_change` without waiting. Inside `trunkline_dispatch` or another
+ * blocking function of the port, `callback` gets the Change as JSON, `{"kind", "uri", "task"}`,
+ * or `null` when the subscription has ended. `callback` and `ticket` may be NULL; otherwise
+ * `ticket` receives the number for `trunkline_client_cancel`. `destructor` is called exactly
+ * once, even if this function fails.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
@@ -3718,10 +3732,10 @@ trunkline_result trunkline_client_start_next_change(trunkline_client *client,
                                                     trunkline_error **error);
 
 /**
- * Starts `trunkline_client_next_state` without waiting: `callback` gets the Task as JSON, or
- * `null` when the task is over inside `trunkline_dispatch` or another blocking function of the
- * port. `callback` and `ticket` may be NULL; otherwise `ticket` gets the number for
- * `trunkline_client_cancel`. `destructor` fires exactly once, also if this function fails.
+ * Starts `trunkline_client_next_state` without waiting. Inside `trunkline_dispatch` or another
+ * blocking function of the port, `callback` gets the Task as JSON, or `null` when the task has
+ * ended. `callback` and `ticket` may be NULL; otherwise `ticket` receives the number for
+ * `trunkline_client_cancel`. `destructor` is called exactly once, even if this function fails.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
@@ -3736,15 +3750,16 @@ trunkline_result trunkline_client_start_next_state(trunkline_client *client,
                                                    trunkline_error **error);
 
 /**
- * Waits for the result of a task (`trunkline_client_start_task`): for the timeout of `options`,
- * or else the longest time of the client's requests. `TRUNKLINE_TIMEOUT` if the task is not
- * over: it goes on, and can be waited for again. `TRUNKLINE_CANCELLED` if it was cancelled. The
- * progress of `options` is that of a task that `trunkline_client_start_task` started, where the
- * revision has it for tasks. Blocks until the result is there and runs callbacks meanwhile;
- * `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ * Waits for the result of a task (`trunkline_client_start_task`), up to the timeout in
+ * `options`, which defaults to the maximum time of the client's requests. `TRUNKLINE_TIMEOUT` if
+ * the task has not ended: it keeps running, and you can wait for it again. `TRUNKLINE_CANCELLED`
+ * if it was cancelled. The progress callback in `options` receives the progress of a task that
+ * `trunkline_client_start_task` started, if the revision reports progress for tasks. Blocks
+ * until the result arrives and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback
+ * of the same port.
  *
- * `options` may be NULL. `result` is the CallToolResult as JSON; it is yours:
- * `trunkline_text_free`.
+ * `options` may be NULL. `result` is the CallToolResult as JSON. The caller owns it; free it
+ * with `trunkline_text_free`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -3759,13 +3774,12 @@ trunkline_result trunkline_client_task_result(trunkline_client *client,
                                               trunkline_error **error);
 
 /**
- * Answers the `inputRequests` of a task's state (2026-07-28), where the caller does so itself:
- * `trunkline_client_start_task` with `trunkline_request_options_set_manual_input`. Blocks until
- * the result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of
- * the same port.
+ * Answers the `inputRequests` of a task's state (2026-07-28), for a task that was started with
+ * `trunkline_request_options_set_manual_input`. Blocks until the result arrives and runs
+ * callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
- * `responses` is a JSON object of the answers by the keys of the requests; `options` may be
- * NULL. `result` is `null`; it is yours: `trunkline_text_free`.
+ * `responses` is a JSON object of the responses, by the keys of the requests; `options` may be
+ * NULL. `result` is `null`. The caller owns it; free it with `trunkline_text_free`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -3781,8 +3795,8 @@ trunkline_result trunkline_client_task_respond(trunkline_client *client,
                                                trunkline_error **error);
 
 /**
- * Ends the polling for a task of this client, and leaves the task alone. One that is closed is
- * not an error.
+ * Stops polling a task of this client, without cancelling the task. Has no effect if it is
+ * already closed.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -3792,10 +3806,10 @@ trunkline_result trunkline_client_close_task(trunkline_client *client,
                                              trunkline_error **error);
 
 /**
- * Starts `trunkline_client_request` without waiting: `callback` gets the peer's result as JSON,
- * as it sent it inside `trunkline_dispatch` or another blocking function of the port. `callback`
- * and `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
- * `destructor` fires exactly once, also if this function fails.
+ * Starts `trunkline_client_request` without waiting. Inside `trunkline_dispatch` or another
+ * blocking function of the port, `callback` gets the result as JSON, as the peer sent it.
+ * `callback` and `ticket` may be NULL; otherwise `ticket` receives the number for
+ * `trunkline_client_cancel`. `destructor` is called exactly once, even if this function fails.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
@@ -3811,10 +3825,10 @@ trunkline_result trunkline_client_start(trunkline_client *client,
                                         trunkline_error **error);
 
 /**
- * Starts `trunkline_client_task_result` without waiting: `callback` gets the CallToolResult as
- * JSON inside `trunkline_dispatch` or another blocking function of the port. `callback` and
- * `ticket` may be NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`.
- * `destructor` fires exactly once, also if this function fails.
+ * Starts `trunkline_client_task_result` without waiting. Inside `trunkline_dispatch` or another
+ * blocking function of the port, `callback` gets the CallToolResult as JSON. `callback` and
+ * `ticket` may be NULL; otherwise `ticket` receives the number for `trunkline_client_cancel`.
+ * `destructor` is called exactly once, even if this function fails.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
@@ -3829,10 +3843,10 @@ trunkline_result trunkline_client_start_task_result(trunkline_client *client,
                                                     trunkline_error **error);
 
 /**
- * Starts `trunkline_client_task_respond` without waiting: `callback` gets `null` inside
- * `trunkline_dispatch` or another blocking function of the port. `callback` and `ticket` may be
- * NULL; otherwise `ticket` gets the number for `trunkline_client_cancel`. `destructor` fires
- * exactly once, also if this function fails.
+ * Starts `trunkline_client_task_respond` without waiting. Inside `trunkline_dispatch` or another
+ * blocking function of the port, `callback` gets `null`. `callback` and `ticket` may be NULL;
+ * otherwise `ticket` receives the number for `trunkline_client_cancel`. `destructor` is called
+ * exactly once, even if this function fails.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_BUSY, TRUNKLINE_FORKED.
@@ -3848,7 +3862,7 @@ trunkline_result trunkline_client_start_task_respond(trunkline_client *client,
                                                      trunkline_error **error);
 
 /**
- * Ends a subscription of this client. One that is over is not an error.
+ * Ends a subscription of this client. Has no effect if it has already ended.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -3914,12 +3928,12 @@ trunkline_result trunkline_client_call_text(trunkline_client *client,
                                             trunkline_error **error);
 
 /**
- * Lists the tools that the server offers. Blocks until all pages are there and runs callbacks
+ * Lists the tools that the server offers. Blocks until all pages have arrived and runs callbacks
  * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
- * `options` may be NULL: each page may take their timeout, all together their maximum. `tools`
- * is a JSON array of the specification's Tool; it is yours: `trunkline_text_free`.
- * `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
+ * `options` may be NULL. Its timeout applies to each page, its maximum time to all of them.
+ * `tools` is a JSON array of the specification's Tool objects. The caller owns it; free it with
+ * `trunkline_text_free`. `TRUNKLINE_TRANSPORT` if the server's list is invalid or endless.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -3933,14 +3947,15 @@ trunkline_result trunkline_client_list_tools(trunkline_client *client,
                                              trunkline_error **error);
 
 /**
- * Calls a tool. If the tool itself fails, the result says so. Blocks until the result is there
- * and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ * Calls a tool. If the tool itself fails, the result reports the failure. Blocks until the
+ * result arrives and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the
+ * same port.
  *
- * - `name`: The name of the tool.
- * - `arguments`: Its arguments, as its input schema says. JSON, or empty for none.
+ * - `name`: Name of the tool.
+ * - `arguments`: Arguments that match the tool's input schema. JSON, or empty for none.
  *
- * `options` may be NULL. `result` is the CallToolResult as JSON; it is yours:
- * `trunkline_text_free`.
+ * `options` may be NULL. `result` is the CallToolResult as JSON. The caller owns it; free it
+ * with `trunkline_text_free`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -3956,13 +3971,13 @@ trunkline_result trunkline_client_call_tool(trunkline_client *client,
                                             trunkline_error **error);
 
 /**
- * Lists the resources that the server offers. Blocks until all pages are there and runs
+ * Lists the resources that the server offers. Blocks until all pages have arrived and runs
  * callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
- * `options` may be NULL: each page may take their timeout, all together their maximum.
- * `resources` is a JSON array of the specification's Resource; it is yours:
- * `trunkline_text_free`. `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no
- * end.
+ * `options` may be NULL. Its timeout applies to each page, its maximum time to all of them.
+ * `resources` is a JSON array of the specification's Resource objects. The caller owns it; free
+ * it with `trunkline_text_free`. `TRUNKLINE_TRANSPORT` if the server's list is invalid or
+ * endless.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -3976,14 +3991,14 @@ trunkline_result trunkline_client_list_resources(trunkline_client *client,
                                                  trunkline_error **error);
 
 /**
- * Lists the resource templates that the server offers: families of resources whose URIs match a
- * template. Blocks until all pages are there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING`
- * inside a callback of the same port.
+ * Lists the resource templates that the server offers. A template describes all resources whose
+ * URIs match it. Blocks until all pages have arrived and runs callbacks meanwhile;
+ * `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
- * `options` may be NULL: each page may take their timeout, all together their maximum.
- * `resource_templates` is a JSON array of the specification's ResourceTemplate; it is yours:
- * `trunkline_text_free`. `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no
- * end.
+ * `options` may be NULL. Its timeout applies to each page, its maximum time to all of them.
+ * `resource_templates` is a JSON array of the specification's ResourceTemplate objects. The
+ * caller owns it; free it with `trunkline_text_free`. `TRUNKLINE_TRANSPORT` if the server's list
+ * is invalid or endless.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -3997,13 +4012,13 @@ trunkline_result trunkline_client_list_resource_templates(trunkline_client *clie
                                                           trunkline_error **error);
 
 /**
- * Reads a resource. Blocks until the result is there and runs callbacks meanwhile;
+ * Reads a resource. Blocks until the result arrives and runs callbacks meanwhile;
  * `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
- * - `uri`: The URI of the resource.
+ * - `uri`: URI of the resource.
  *
- * `options` may be NULL. `result` is the ReadResourceResult as JSON; it is yours:
- * `trunkline_text_free`.
+ * `options` may be NULL. `result` is the ReadResourceResult as JSON. The caller owns it; free it
+ * with `trunkline_text_free`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -4018,12 +4033,12 @@ trunkline_result trunkline_client_read_resource(trunkline_client *client,
                                                 trunkline_error **error);
 
 /**
- * Lists the prompts that the server offers. Blocks until all pages are there and runs callbacks
- * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ * Lists the prompts that the server offers. Blocks until all pages have arrived and runs
+ * callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
- * `options` may be NULL: each page may take their timeout, all together their maximum. `prompts`
- * is a JSON array of the specification's Prompt; it is yours: `trunkline_text_free`.
- * `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
+ * `options` may be NULL. Its timeout applies to each page, its maximum time to all of them.
+ * `prompts` is a JSON array of the specification's Prompt objects. The caller owns it; free it
+ * with `trunkline_text_free`. `TRUNKLINE_TRANSPORT` if the server's list is invalid or endless.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -4037,14 +4052,14 @@ trunkline_result trunkline_client_list_prompts(trunkline_client *client,
                                                trunkline_error **error);
 
 /**
- * Gets a prompt, filled in with its arguments. Blocks until the result is there and runs
- * callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ * Gets a prompt, filled in with arguments. Blocks until the result arrives and runs callbacks
+ * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
- * - `name`: The name of the prompt.
- * - `arguments`: Its arguments by name; their values are strings. JSON, or empty for none.
+ * - `name`: Name of the prompt.
+ * - `arguments`: Arguments by name; their values are strings. JSON, or empty for none.
  *
- * `options` may be NULL. `result` is the GetPromptResult as JSON; it is yours:
- * `trunkline_text_free`.
+ * `options` may be NULL. `result` is the GetPromptResult as JSON. The caller owns it; free it
+ * with `trunkline_text_free`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -4060,17 +4075,16 @@ trunkline_result trunkline_client_get_prompt(trunkline_client *client,
                                              trunkline_error **error);
 
 /**
- * Suggests values for an argument of a prompt or of a resource template. Blocks until the result
- * is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same
- * port.
+ * Suggests values for an argument of a prompt or resource template. Blocks until the result
+ * arrives and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
  * - `reference`: The prompt or resource template that has the argument. JSON.
- * - `argument`: The argument with the text typed so far. JSON.
+ * - `argument`: The argument, with the text typed so far. JSON.
  * - `context`: Values that are already known, such as those of other arguments (2025-06-18 and
  *   later). JSON, or empty for none.
  *
- * `options` may be NULL. `result` is the CompleteResult as JSON; it is yours:
- * `trunkline_text_free`.
+ * `options` may be NULL. `result` is the CompleteResult as JSON. The caller owns it; free it
+ * with `trunkline_text_free`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -4087,13 +4101,14 @@ trunkline_result trunkline_client_complete(trunkline_client *client,
                                            trunkline_error **error);
 
 /**
- * Lists the agent skills that the server offers (the skills extension of 2026-07-28). An empty
- * list does not mean that there are none. Blocks until all pages are there and runs callbacks
+ * Lists the agent skills that the server offers (the skills extension of 2026-07-28). The server
+ * may have skills that it does not list. Blocks until all pages have arrived and runs callbacks
  * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
- * `options` may be NULL: each page may take their timeout, all together their maximum. `skills`
- * is a JSON array of the specification's SkillEntry; it is yours: `trunkline_text_free`.
- * `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
+ * `options` may be NULL. Its timeout applies to each page, its maximum time to all of them.
+ * `skills` is a JSON array of the specification's SkillEntry objects. The caller owns it; free
+ * it with `trunkline_text_free`. `TRUNKLINE_TRANSPORT` if the server's list is invalid or
+ * endless.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -4108,13 +4123,12 @@ trunkline_result trunkline_client_list_skills(trunkline_client *client,
 
 /**
  * Gets the entry of an agent skill (the skills extension of 2026-07-28). Blocks until the result
- * is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same
- * port.
+ * arrives and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
- * - `uri`: The URI of its `SKILL.md`.
+ * - `uri`: URI of its `SKILL.md`.
  *
- * `options` may be NULL. `result` is the GetSkillResult as JSON; it is yours:
- * `trunkline_text_free`.
+ * `options` may be NULL. `result` is the GetSkillResult as JSON. The caller owns it; free it
+ * with `trunkline_text_free`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -4129,12 +4143,13 @@ trunkline_result trunkline_client_get_skill(trunkline_client *client,
                                             trunkline_error **error);
 
 /**
- * Lists the tasks of this client that the server keeps (2025-11-25). Blocks until all pages are
- * there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ * Lists the tasks that the server keeps for this client (2025-11-25). Blocks until all pages
+ * have arrived and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same
+ * port.
  *
- * `options` may be NULL: each page may take their timeout, all together their maximum. `tasks`
- * is a JSON array of the specification's Task; it is yours: `trunkline_text_free`.
- * `TRUNKLINE_TRANSPORT` if the server's list makes no sense or has no end.
+ * `options` may be NULL. Its timeout applies to each page, its maximum time to all of them.
+ * `tasks` is a JSON array of the specification's Task objects. The caller owns it; free it with
+ * `trunkline_text_free`. `TRUNKLINE_TRANSPORT` if the server's list is invalid or endless.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -4148,12 +4163,13 @@ trunkline_result trunkline_client_list_tasks(trunkline_client *client,
                                              trunkline_error **error);
 
 /**
- * Gets the current state of a task (2025-11-25 and later). Blocks until the result is there and
+ * Gets the current state of a task (2025-11-25 and later). Blocks until the result arrives and
  * runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
- * - `task_id`: The id of the task.
+ * - `task_id`: Id of the task.
  *
- * `options` may be NULL. `result` is the Task as JSON; it is yours: `trunkline_text_free`.
+ * `options` may be NULL. `result` is the Task as JSON. The caller owns it; free it with
+ * `trunkline_text_free`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -4168,11 +4184,11 @@ trunkline_result trunkline_client_get_task(trunkline_client *client,
                                            trunkline_error **error);
 
 /**
- * Cancels a task (2025-11-25 and later). The server may refuse, or ignore this, if the task has
- * ended. Blocks until the answer is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING`
+ * Cancels a task (2025-11-25 and later). If the task has ended, the server may refuse or ignore
+ * this. Blocks until the response arrives and runs callbacks meanwhile; `TRUNKLINE_BLOCKING`
  * inside a callback of the same port.
  *
- * - `task_id`: The id of the task.
+ * - `task_id`: Id of the task.
  *
  * `options` may be NULL.
  *
@@ -4188,7 +4204,7 @@ trunkline_result trunkline_client_cancel_task(trunkline_client *client,
                                               trunkline_error **error);
 
 /**
- * Checks that the server is alive. Blocks until the answer is there and runs callbacks
+ * Checks that the server is alive. Blocks until the response arrives and runs callbacks
  * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
  * `options` may be NULL.
@@ -4206,13 +4222,13 @@ trunkline_result trunkline_client_ping(trunkline_client *client,
 /**
  * Loads a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against the
  * entry. A skill is instructions of a stranger: let the user approve it before the model gets
- * its text. Blocks until the result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING`
+ * its text. Blocks until the result arrives and runs callbacks meanwhile; `TRUNKLINE_BLOCKING`
  * inside a callback of the same port.
  *
  * - `skill`: The entry of the skill, as the server listed it. JSON.
  *
- * `options` may be NULL. `result` is the ResourceContents as JSON; it is yours:
- * `trunkline_text_free`.
+ * `options` may be NULL. `result` is the ResourceContents as JSON. The caller owns it; free it
+ * with `trunkline_text_free`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -4228,14 +4244,14 @@ trunkline_result trunkline_client_load_skill(trunkline_client *client,
 
 /**
  * Reads a file that a skill lists, and checks size and digest against the entry. Blocks until
- * the result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of
- * the same port.
+ * the result arrives and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the
+ * same port.
  *
  * - `skill`: The entry of the skill, as the server listed it. JSON.
  * - `file`: Its URI, or its path relative to the `SKILL.md`.
  *
- * `options` may be NULL. `result` is the ResourceContents as JSON; it is yours:
- * `trunkline_text_free`.
+ * `options` may be NULL. `result` is the ResourceContents as JSON. The caller owns it; free it
+ * with `trunkline_text_free`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -4251,23 +4267,23 @@ trunkline_result trunkline_client_read_skill_file(trunkline_client *client,
                                                   trunkline_error **error);
 
 /**
- * The servers of the group, in the order in which they were added, each with its state. For
+ * Lists the servers of the group, with their states, in the order in which they were added. For
  * clients of `trunkline_client_connect_group`. The result has an array `servers` of objects with
  * these members:
  *
- * - `name`: The name by which it was added.
- * - `prefix`: The beginning of the names of its tools and prompts, which are `prefix__name`, and
- *   of the URIs of its resources, which are `prefix+uri`. The name itself where that has only
- *   letters, digits, `_` and `-`.
- * - `state`: The state of its connection.
- * - `revision`: The protocol revision that is spoken, while there is a connection.
- * - `serverInfo`: The name and version of the server, if it gave them.
- * - `error`: The error that ended the connection or kept it from being made.
+ * - `name`: Name under which the server was added.
+ * - `prefix`: Prefix of the names of its tools and prompts (`prefix__name`) and of the URIs of
+ *   its resources (`prefix+uri`). This is the name itself if it contains only letters, digits, `_`
+ *   and `-`.
+ * - `state`: State of its connection.
+ * - `revision`: Protocol revision, while it is connected.
+ * - `serverInfo`: Name and version of the server, if it sent them.
+ * - `error`: Error that ended the connection or prevented it.
  *
- * Blocks until the result is there and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a
+ * Blocks until the result arrives and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a
  * callback of the same port.
  *
- * `options` may be NULL. `result` is the GroupServers as JSON; it is yours:
+ * `options` may be NULL. `result` is the GroupServers as JSON. The caller owns it; free it with
  * `trunkline_text_free`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
@@ -4282,14 +4298,14 @@ trunkline_result trunkline_client_servers(trunkline_client *client,
                                           trunkline_error **error);
 
 /**
- * Adds a server to the group and connects to it. One that cannot be connected to is an error,
- * and stays in the group: the next request to it tries again. For clients of
- * `trunkline_client_connect_group`. Blocks until the answer is there and runs callbacks
+ * Adds a server to the group. If connecting to it fails, this is an error, but the server stays
+ * in the group, and the next request to it reconnects. For clients of
+ * `trunkline_client_connect_group`. Blocks until the response arrives and runs callbacks
  * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
- * - `name`: The name of the server, with which the names of its tools begin.
- * - `target`: The place of the server: an entry of `mcpServers`, a URL, a command as a list, or
- *   a client, which the group shares and does not close. JSON.
+ * - `name`: Name of the server, which prefixes the names of its tools.
+ * - `target`: The server: an entry of `mcpServers`, a URL, a command as a list, or a client,
+ *   whose connection the group shares and does not close. JSON.
  *
  * `options` may be NULL.
  *
@@ -4306,11 +4322,11 @@ trunkline_result trunkline_client_add_server(trunkline_client *client,
                                              trunkline_error **error);
 
 /**
- * Removes a server from the group and closes its connection. Requests that it has in flight fail
- * as closed. For clients of `trunkline_client_connect_group`. Blocks until the answer is there
- * and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ * Removes a server from the group. Its connection is closed, and its requests in flight fail as
+ * closed. For clients of `trunkline_client_connect_group`. Blocks until the response arrives and
+ * runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
- * - `name`: The name by which the server was added.
+ * - `name`: Name under which the server was added.
  *
  * `options` may be NULL.
  *
@@ -4326,11 +4342,11 @@ trunkline_result trunkline_client_remove_server(trunkline_client *client,
                                                 trunkline_error **error);
 
 /**
- * Connects to a server of the group again that is disconnected. One that is connected stays so.
- * For clients of `trunkline_client_connect_group`. Blocks until the answer is there and runs
- * callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
+ * Reconnects a disconnected server of the group. Has no effect if it is connected. For clients
+ * of `trunkline_client_connect_group`. Blocks until the response arrives and runs callbacks
+ * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
- * - `name`: The name by which the server was added.
+ * - `name`: Name under which the server was added.
  *
  * `options` may be NULL.
  *
@@ -4346,11 +4362,11 @@ trunkline_result trunkline_client_reconnect_server(trunkline_client *client,
                                                    trunkline_error **error);
 
 /**
- * Makes any request of the protocol. Blocks until the result is there and runs callbacks
+ * Sends any request of the protocol. Blocks until the result arrives and runs callbacks
  * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
- * `params` is JSON, or empty for none; `options` may be NULL. `result` is the peer's result as
- * JSON, as it sent it; it is yours: `trunkline_text_free`.
+ * `params` is JSON, or empty for none; `options` may be NULL. `result` is the result as JSON, as
+ * the peer sent it. The caller owns it; free it with `trunkline_text_free`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_PROTOCOL, TRUNKLINE_TIMEOUT,
@@ -4366,9 +4382,9 @@ trunkline_result trunkline_client_request(trunkline_client *client,
                                           trunkline_error **error);
 
 /**
- * Subscribes to changes at the server, on every revision. Blocks until the server has agreed.
- * `filter` is a JSON object: `{"resources": [uri], "tools": true, "prompts": true,
- * "resourceList": true, "tasks": [id]}`. `subscription` gets the number for
+ * Subscribes to changes at the server, on every revision. Blocks until the server has accepted
+ * the subscription. `filter` is a JSON object: `{"resources": [uri], "tools": true, "prompts":
+ * true, "resourceList": true, "tasks": [id]}`. `subscription` receives the number for
  * `trunkline_client_next_change` and `trunkline_client_unsubscribe`.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails

@@ -6,12 +6,12 @@ use std::ffi::CStr;
 
 use trunkline_result::*;
 
-/// The outcome of a function. `TRUNKLINE_OK` is 0, everything else is a failure. Numbers are never
+/// The result of a function. `TRUNKLINE_OK` is 0, everything else is a failure. Numbers are never
 /// reused.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum trunkline_result {
-    /// It worked.
+    /// The function succeeded.
     TRUNKLINE_OK = 0,
     /// The peer replied with a JSON-RPC error. Raised in a handler, it is the error that the
     /// caller receives. See `trunkline_error_code`.
@@ -49,19 +49,19 @@ pub enum trunkline_result {
     TRUNKLINE_AUTHORIZATION_REQUIRED = 14,
     /// The server has not declared what the call needs.
     TRUNKLINE_UNSUPPORTED = 15,
-    /// A pointer that must not be NULL is NULL.
+    /// A required pointer is NULL.
     TRUNKLINE_NULL = 100,
-    /// The library panicked; the panic was contained and the process lives.
+    /// The library panicked; the panic was contained, and the process continues.
     TRUNKLINE_PANIC = 101,
-    /// The call was already answered, was cancelled, or its connection is gone.
+    /// The call is already completed, was cancelled, or its connection has ended.
     TRUNKLINE_DONE = 102,
-    /// There is nothing at that place, or it is of another type.
+    /// There is no such value, or it has another type.
     TRUNKLINE_NOT_FOUND = 103,
     /// The tool reported a failure (`isError`); the message is its text.
     TRUNKLINE_TOOL_FAILED = 104,
 }
 
-/// Every result with its name; those of the bridge have the names of its kinds.
+/// Every result with its name; failures from the bridge are named like their kinds.
 pub(crate) const NAMES: [(trunkline_result, &CStr); 21] = [
     (TRUNKLINE_OK, c"ok"),
     (TRUNKLINE_PROTOCOL, c"protocol"),

@@ -15,13 +15,13 @@ use crate::json::{parsed, parsed_or_none};
 use crate::options::SetMembers;
 use crate::server::trunkline_server;
 
-/// The member of a descriptor that names a feature of that kind.
+/// The descriptor's member that names a feature of that kind.
 pub(crate) const NAMED_BY: [(&str, &str); 4] =
     [("tool", "name"), ("resource", "uri"), ("resourceTemplate", "uriTemplate"), ("prompt", "name")];
 
-/// Adds a tool, as `trunkline_server_add` does. `descriptor` is the specification's Tool as JSON:
-/// `{"name": …, "description": …, "inputSchema": …}`. Without `inputSchema` the tool takes no
-/// arguments: a call that has some is refused.
+/// Adds a tool, like `trunkline_server_add`. `descriptor` is the specification's Tool as JSON:
+/// `{"name": …, "description": …, "inputSchema": …}`. Without `inputSchema`, the tool takes no
+/// arguments, and calls with arguments are refused.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_add_tool(
     server: *mut trunkline_server,
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn trunkline_server_add_tool(
     })
 }
 
-/// Removes the tool of that name, as `trunkline_server_remove` does.
+/// Removes the tool with that name, like `trunkline_server_remove`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_remove_tool(
     server: *mut trunkline_server,
@@ -48,8 +48,8 @@ pub unsafe extern "C" fn trunkline_server_remove_tool(
     guard(error, || handle!(server).remove_named("tool", text!(name)))
 }
 
-/// Adds a resource, as `trunkline_server_add` does. `descriptor` is the specification's Resource
-/// as JSON: `{"uri": …, "name": …, "mimeType": …}`.
+/// Adds a resource, like `trunkline_server_add`. `descriptor` is the specification's Resource as
+/// JSON: `{"uri": …, "name": …, "mimeType": …}`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_add_resource(
     server: *mut trunkline_server,
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn trunkline_server_add_resource(
     })
 }
 
-/// Removes the resource of that URI, as `trunkline_server_remove` does.
+/// Removes the resource with that URI, like `trunkline_server_remove`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_remove_resource(
     server: *mut trunkline_server,
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn trunkline_server_remove_resource(
     guard(error, || handle!(server).remove_named("resource", text!(uri)))
 }
 
-/// Adds a resource template, as `trunkline_server_add` does. `descriptor` is the specification's
+/// Adds a resource template, like `trunkline_server_add`. `descriptor` is the specification's
 /// ResourceTemplate as JSON: `{"uriTemplate": …, "name": …, "mimeType": …}`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_add_resource_template(
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn trunkline_server_add_resource_template(
     })
 }
 
-/// Removes the resource template of that text, as `trunkline_server_remove` does.
+/// Removes the resource template with that URI template, like `trunkline_server_remove`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_remove_resource_template(
     server: *mut trunkline_server,
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn trunkline_server_remove_resource_template(
     guard(error, || handle!(server).remove_named("resourceTemplate", text!(uri_template)))
 }
 
-/// Adds a prompt, as `trunkline_server_add` does. `descriptor` is the specification's Prompt as
+/// Adds a prompt, like `trunkline_server_add`. `descriptor` is the specification's Prompt as
 /// JSON: `{"name": …, "description": …, "arguments": [{"name": …, "required": true}]}`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_add_prompt(
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn trunkline_server_add_prompt(
     })
 }
 
-/// Removes the prompt of that name, as `trunkline_server_remove` does.
+/// Removes the prompt with that name, like `trunkline_server_remove`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_remove_prompt(
     server: *mut trunkline_server,
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn trunkline_server_remove_prompt(
     guard(error, || handle!(server).remove_named("prompt", text!(name)))
 }
 
-/// Adds a completion, as `trunkline_server_add` does.
+/// Adds a completion, like `trunkline_server_add`.
 ///
 /// - `reference`: A CompletionReference object: the prompt or the resource template that has the
 ///   argument. JSON.
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn trunkline_server_add_completion(
     })
 }
 
-/// Adds a provider, as `trunkline_server_add` does.
+/// Adds a provider, like `trunkline_server_add`.
 ///
 /// - `category`: The list that it extends: `tools`, `resources`, `resourceTemplates` or
 ///   `prompts`.
@@ -179,7 +179,7 @@ pub unsafe extern "C" fn trunkline_server_add_provider(
     })
 }
 
-/// Adds a middleware, as `trunkline_server_add` does.
+/// Adds a middleware, like `trunkline_server_add`.
 ///
 /// - `methods`: The methods that it wraps; without them, all that can be wrapped. JSON, or empty
 ///   for none.
@@ -203,7 +203,7 @@ pub unsafe extern "C" fn trunkline_server_add_middleware(
     })
 }
 
-/// Adds a request handler, as `trunkline_server_add` does.
+/// Adds a request handler, like `trunkline_server_add`.
 ///
 /// - `method`: The method: a prefix that is not the protocol's, best the domain of the vendor in
 ///   reverse, a slash, and a name, such as `com.acme/sum`.

@@ -8,15 +8,15 @@ use crate::edge::ffi::{guard, handle, value_or};
 use crate::listener::trunkline_listener;
 use crate::open_handle;
 
-/// Returns `true` if the listener has ended (closed, or stdin ended), and for NULL. Changes only
-/// inside `trunkline_dispatch` and other blocking functions.
+/// Returns `true` if the listener has ended (because it was closed, or stdin ended); also for
+/// NULL. Changes only inside `trunkline_dispatch` and other blocking functions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_listener_closed(listener: *const trunkline_listener) -> bool {
     value_or(true, || Ok(handle!(listener).inner.open.is_closed()))
 }
 
-/// The end of the listener: `TRUNKLINE_OK` if it was closed, its input ended, or it is still open
-/// (`trunkline_listener_closed`), otherwise the failure that ended it.
+/// Returns how the listener ended: `TRUNKLINE_OK` if it was closed, its input ended, or is still
+/// open (`trunkline_listener_closed`), otherwise the failure that ended it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_listener_end(
     listener: *const trunkline_listener,
@@ -25,7 +25,7 @@ pub unsafe extern "C" fn trunkline_listener_end(
     guard(error, || handle!(listener).inner.open.outcome())
 }
 
-/// Closes the listener: calls in flight get `deadline_ms` to finish, then they are cancelled.
+/// Closes the listener: calls in flight get `deadline_ms` to finish, and then are cancelled.
 /// Blocks until it is closed and runs callbacks meanwhile; `TRUNKLINE_BLOCKING` inside a callback
 /// of the same port.
 #[unsafe(no_mangle)]
@@ -41,16 +41,16 @@ pub unsafe extern "C" fn trunkline_listener_close(
     })
 }
 
-/// Returns `true` if the connection has ended or could not be made, and for NULL. Changes only
-/// inside `trunkline_dispatch` and other blocking functions.
+/// Returns `true` if the connection has ended or could not be established; also for NULL. Changes
+/// only inside `trunkline_dispatch` and other blocking functions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_closed(client: *const trunkline_client) -> bool {
     value_or(true, || Ok(handle!(client).connection.open.is_closed()))
 }
 
-/// The end of the connection: `TRUNKLINE_OK` if it was closed or it is still open
-/// (`trunkline_client_closed`), otherwise the failure that ended it or kept it from being made,
-/// such as `TRUNKLINE_TRANSPORT` with the last output of a child process.
+/// Returns how the connection ended: `TRUNKLINE_OK` if it was closed or is still open
+/// (`trunkline_client_closed`), otherwise the failure that ended it or prevented it, such as
+/// `TRUNKLINE_TRANSPORT` with the last output of a child process.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_end(
     client: *const trunkline_client,
@@ -59,8 +59,8 @@ pub unsafe extern "C" fn trunkline_client_end(
     guard(error, || handle!(client).connection.open.outcome())
 }
 
-/// Closes the connection: requests in flight get `deadline_ms` to finish, then they fail with
-/// `TRUNKLINE_CLOSED`; a child process is ended. Blocks until it is closed and runs callbacks
+/// Closes the connection: requests in flight get `deadline_ms` to finish, and then fail with
+/// `TRUNKLINE_CLOSED`, and a child process is ended. Blocks until it is closed and runs callbacks
 /// meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_close(

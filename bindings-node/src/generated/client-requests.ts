@@ -8,19 +8,19 @@ import { methods, type InputRequest } from "./operations.js";
 /**
  * Asks the client's user to fill in a form. The response is an {@link ElicitResult}.
  *
- * @param message The message that the client shows to the user.
- * @param schema The fields of the form: a flat object of strings, numbers, booleans and choices. A
- * JSON Schema or a Standard Schema.
+ * @param message Message to show to the user.
+ * @param schema Fields of the form: a flat object of strings, numbers, booleans and choices. A JSON
+ * Schema or a Standard Schema.
  */
 export function elicit(message: string, schema: Schema): InputRequest {
   return { method: methods.elicit, params: { message, requestedSchema: formSchema(schema) } };
 }
 
 /**
- * Asks the client's user to open a page; what happens there does not pass through the client. The
+ * Asks the client's user to open a page. Data entered there does not pass through the client. The
  * response is an {@link ElicitUrlResult}.
  *
- * @param message The message that the client shows to the user.
+ * @param message Message to show to the user.
  * @param url The page: an https URL without secrets or personal data.
  */
 export function elicitUrl(message: string, url: string | URL, { elicitationId }: { elicitationId?: string | undefined } = {}): InputRequest {
@@ -33,14 +33,14 @@ export function elicitUrl(message: string, url: string | URL, { elicitationId }:
  *
  * @deprecated Since 2026-07-28: call the API of a model provider instead.
  *
- * @param messages The conversation so far. A string is a message of the user.
+ * @param messages Conversation so far. A string is a user message.
  */
 export function sample(messages: string | SamplingMessage | readonly SamplingMessage[], params: SampleParams): InputRequest {
   return { method: methods.sample, params: { ...params, messages: conversation(messages) } };
 }
 
 /**
- * Asks for the directories and files that the client lets the server work in. The response is a
+ * Lists the directories and files in which the client lets the server work. The response is a
  * `ListRootsResult`.
  *
  * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
@@ -49,14 +49,14 @@ export function listRoots(): InputRequest {
   return { method: methods.listRoots };
 }
 
-/** Sends the requests of a handler. */
+/** Sends a handler's requests. */
 export interface ClientRequestSender {
-  /** Gives the result, or one member of it. */
+  /** Returns the result, or one member of it. */
   send(request: InputRequest, options: ClientRequestOptions, member?: string): Promise<unknown>;
   sendForm<S extends Schema>(message: string, schema: S, options: ClientRequestOptions): Promise<ElicitResult<FormContent<S>>>;
 }
 
-/** The requests of a handler to its client, one method each, and the facts about its call. */
+/** A handler's requests to its client, one method each, and the facts about its call. */
 export abstract class ClientRequests {
   readonly #sender: ClientRequestSender;
 
@@ -68,89 +68,87 @@ export abstract class ClientRequests {
   /** @internal */
   protected abstract get described(): CallDescription;
 
-  /** The method of the request, such as `tools/call`. */
+  /** Method of the request, such as `tools/call`. */
   get method(): string {
     return this.described.method;
   }
 
-  /** The name of the called tool or prompt, the URI of the read resource, otherwise the method. */
+  /** Name of the called tool or prompt, URI of the resource to read, or otherwise the method. */
   get name(): string {
     return this.described.name;
   }
 
-  /** The protocol revision of the caller. */
+  /** Protocol revision of the caller. */
   get revision(): string {
     return this.described.revision;
   }
 
-  /**
-   * The JSON-RPC id of the request as text, unique among those of its session that are in flight.
-   */
+  /** JSON-RPC id of the request as a string, unique among the requests in flight of its session. */
   get requestId(): string {
     return this.described.requestId;
   }
 
-  /** The id of the session, over HTTP up to 2025-11-25; elsewhere there is none. */
+  /** Id of the session (HTTP up to 2025-11-25); otherwise absent. */
   get sessionId(): string | undefined {
     return this.described.sessionId;
   }
 
   /**
-   * The headers of the HTTP request that brought the call, by their names in lower case; several
-   * values of a name are joined by commas, those of `cookie` by semicolons. Those with an access
-   * token are left out where the endpoint asks for one. Empty on pipes and in memory.
+   * Headers of the call's HTTP request, by lowercase name. Multiple values are joined by commas,
+   * those of `cookie` by semicolons. Headers with an access token are omitted if the endpoint
+   * requires one. Empty on pipes and in memory.
    */
   get headers(): Record<string, string> {
     return this.described.headers;
   }
 
   /**
-   * The target of that request as it was received, such as `/mcp?tenant=acme`; in a web framework,
-   * as it is below the mount.
+   * Target of the HTTP request as received, such as `/mcp?tenant=acme`; in a web framework,
+   * relative to the mount.
    */
   get url(): string | undefined {
     return this.described.url;
   }
 
-  /** The IP address of its peer, which may be a proxy, where it is known. */
+  /** IP address of the HTTP peer, which may be a proxy, if known. */
   get remoteAddress(): string | undefined {
     return this.described.remoteAddress;
   }
 
-  /** The name and version of the caller, if it gave them. */
+  /** Name and version of the caller, if it sent them. */
   get clientInfo(): Implementation | undefined {
     return this.described.clientInfo;
   }
 
-  /** The capabilities of the caller. */
+  /** Capabilities of the caller. */
   get clientCapabilities(): ClientCapabilities {
     return this.described.clientCapabilities;
   }
 
-  /** The `_meta` of the request, or the one that middleware put in its place. */
+  /** The `_meta` of the request, or its replacement by middleware. */
   get meta(): JsonObject {
     return this.described.meta;
   }
 
-  /** The identity of the caller, if its access token was verified. */
+  /** Identity of the caller, if its access token was verified. */
   get auth(): Identity | undefined {
     return this.described.auth;
   }
 
-  /** The caller asked for progress; otherwise none is sent. */
+  /** True if the caller requested progress; otherwise none is sent. */
   get wantsProgress(): boolean {
     return this.described.progress;
   }
 
   /**
-   * The client's answers to the requests for input of the previous run, by their keys. Keys without
-   * an answer are missing.
+   * The client's responses to the previous run's requests for input, by key. Keys without a
+   * response are missing.
    */
   get inputResponses(): Readonly<Record<string, JsonObject>> {
     return this.described.inputResponses;
   }
 
-  /** The state that the previous run left with its requests for input. */
+  /** State that the previous run passed along with its requests for input. */
   get state(): unknown {
     return this.described.state;
   }
@@ -158,33 +156,33 @@ export abstract class ClientRequests {
   /**
    * Asks the client's user to fill in a form.
    *
-   * The same code serves all revisions. From 2026-07-28 on, a client responds by sending its
-   * request again: this rejects, which ends the handler without a failure, and the handler runs
-   * again from the top and gets the response here. Side effects before it belong in `once`. A
-   * client that lacks the capability, or cannot be reached from this call, is a {@link
-   * ProtocolError} at once.
+   * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * request again: the promise rejects, which ends the handler without a failure, and the handler
+   * runs again from the start and gets the response here. Wrap earlier side effects in `once`. If
+   * the client lacks the capability, or this call cannot reach it, the promise rejects at once with
+   * a {@link ProtocolError}.
    *
-   * @param message The message that the client shows to the user.
-   * @param schema The fields of the form: a flat object of strings, numbers, booleans and choices.
-   * A JSON Schema or a Standard Schema.
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @param message Message to show to the user.
+   * @param schema Fields of the form: a flat object of strings, numbers, booleans and choices. A
+   * JSON Schema or a Standard Schema.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   elicit<S extends Schema>(message: string, schema: S, options: ClientRequestOptions = {}): Promise<ElicitResult<FormContent<S>>> {
     return this.#sender.sendForm(message, schema, options);
   }
 
   /**
-   * Asks the client's user to open a page; what happens there does not pass through the client.
+   * Asks the client's user to open a page. Data entered there does not pass through the client.
    *
-   * The same code serves all revisions. From 2026-07-28 on, a client responds by sending its
-   * request again: this rejects, which ends the handler without a failure, and the handler runs
-   * again from the top and gets the response here. Side effects before it belong in `once`. A
-   * client that lacks the capability, or cannot be reached from this call, is a {@link
-   * ProtocolError} at once.
+   * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * request again: the promise rejects, which ends the handler without a failure, and the handler
+   * runs again from the start and gets the response here. Wrap earlier side effects in `once`. If
+   * the client lacks the capability, or this call cannot reach it, the promise rejects at once with
+   * a {@link ProtocolError}.
    *
-   * @param message The message that the client shows to the user.
+   * @param message Message to show to the user.
    * @param url The page: an https URL without secrets or personal data.
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   elicitUrl(message: string, url: string | URL, options: ClientRequestOptions & { elicitationId?: string | undefined } = {}): Promise<ElicitUrlResult> {
     return this.#sender.send(elicitUrl(message, url, options), options) as Promise<ElicitUrlResult>;
@@ -193,40 +191,40 @@ export abstract class ClientRequests {
   /**
    * Asks the client's model to continue a conversation.
    *
-   * The same code serves all revisions. From 2026-07-28 on, a client responds by sending its
-   * request again: this rejects, which ends the handler without a failure, and the handler runs
-   * again from the top and gets the response here. Side effects before it belong in `once`. A
-   * client that lacks the capability, or cannot be reached from this call, is a {@link
-   * ProtocolError} at once.
+   * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * request again: the promise rejects, which ends the handler without a failure, and the handler
+   * runs again from the start and gets the response here. Wrap earlier side effects in `once`. If
+   * the client lacks the capability, or this call cannot reach it, the promise rejects at once with
+   * a {@link ProtocolError}.
    *
    * @deprecated Since 2026-07-28: call the API of a model provider instead.
    *
-   * @param messages The conversation so far. A string is a message of the user.
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @param messages Conversation so far. A string is a user message.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   sample(messages: string | SamplingMessage | readonly SamplingMessage[], params: SampleParams, options: ClientRequestOptions = {}): Promise<CreateMessageResult> {
     return this.#sender.send(sample(messages, params), options) as Promise<CreateMessageResult>;
   }
 
   /**
-   * Asks for the directories and files that the client lets the server work in.
+   * Lists the directories and files in which the client lets the server work.
    *
-   * The same code serves all revisions. From 2026-07-28 on, a client responds by sending its
-   * request again: this rejects, which ends the handler without a failure, and the handler runs
-   * again from the top and gets the response here. Side effects before it belong in `once`. A
-   * client that lacks the capability, or cannot be reached from this call, is a {@link
-   * ProtocolError} at once.
+   * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
+   * request again: the promise rejects, which ends the handler without a failure, and the handler
+   * runs again from the start and gets the response here. Wrap earlier side effects in `once`. If
+   * the client lacks the capability, or this call cannot reach it, the promise rejects at once with
+   * a {@link ProtocolError}.
    *
    * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
    *
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   listRoots(options: ClientRequestOptions = {}): Promise<Root[]> {
     return this.#sender.send(listRoots(), options, "roots") as Promise<Root[]>;
   }
 }
 
-/** The call that a handler answers. As the core gives it. */
+/** The call that a handler answers. In the core's form. */
 export interface CallDescription {
   method: string;
   name: string;

@@ -3,7 +3,7 @@
 /** Any JSON object. */
 export type JsonObject = Record<string, unknown>;
 
-/** Support of a tool for calls that run as tasks. */
+/** A tool's support for calls that run as tasks. */
 export type TaskSupport = NonNullable<ToolExecution["taskSupport"]>;
 
 /**
@@ -22,27 +22,27 @@ export type OnDuplicate = "error" | "replace";
  */
 export type CacheScope = "private" | "public";
 
-/** A picture for a user interface. */
+/** An icon for user interfaces. */
 export interface Icon {
   /** `https:` or `data:` URI of the icon. */
   src: string;
-  /** MIME type, where the URI does not tell. */
+  /** MIME type, if the URI does not imply it. */
   mimeType?: string | undefined;
   /** Sizes such as `48x48`, or `any`. */
   sizes?: string[] | undefined;
-  /** The background that the icon is made for. */
+  /** Background that the icon is designed for. */
   theme?: "light" | "dark" | undefined;
 }
 
 /** The name and version of a client or server. */
 export interface Implementation {
-  /** The name for programs. */
+  /** Name, for programs. */
   name: string;
-  /** The name for people. From 2025-06-18 on. */
+  /** Display name. From 2025-06-18 on. */
   title?: string | undefined;
-  /** Version, in the implementation's own scheme. */
+  /** Version, in the implementation's own format. */
   version: string;
-  /** The purpose of the implementation, for people. From 2025-11-25 on. */
+  /** What the implementation is for, for people. From 2025-11-25 on. */
   description?: string | undefined;
   /** URL of a page about the implementation. From 2025-11-25 on. */
   websiteUrl?: string | undefined;
@@ -52,23 +52,23 @@ export interface Implementation {
 
 /** The capability to ask the user. */
 export interface ElicitationCapability {
-  /** By a form; an empty capability means this one. From 2025-11-25 on. */
+  /** Forms. An empty capability also means forms. From 2025-11-25 on. */
   form?: JsonObject | undefined;
-  /** By opening a URL. From 2025-11-25 on. */
+  /** URLs to open. From 2025-11-25 on. */
   url?: JsonObject | undefined;
 }
 
 /** The capability to run prompts. */
 export interface SamplingCapability {
-  /** Context of other servers can be included. From 2025-11-25 on. */
+  /** True if context of other servers can be included. From 2025-11-25 on. */
   context?: JsonObject | undefined;
-  /** The model may use tools. From 2025-11-25 on. */
+  /** True if the model may use tools. From 2025-11-25 on. */
   tools?: JsonObject | undefined;
 }
 
 /** A capability whose list can change. */
 export interface ListChangedCapability {
-  /** Notifications of changes. */
+  /** True if the server sends notifications of changes. */
   listChanged?: boolean | undefined;
 }
 
@@ -76,11 +76,11 @@ export interface ListChangedCapability {
 export interface ClientCapabilities {
   /** Elicitation: the client can ask its user. From 2025-06-18 on. */
   elicitation?: ElicitationCapability | undefined;
-  /** It runs prompts on its model. */
+  /** Sampling: the client can run prompts on its model. */
   sampling?: SamplingCapability | undefined;
   /** Roots: the client can list them. */
   roots?: ListChangedCapability | undefined;
-  /** Tasks of 2025-11-25. */
+  /** Tasks (2025-11-25). */
   tasks?: unknown;
   /** Extensions by identifier, each with its settings. */
   extensions?: JsonObject | undefined;
@@ -88,11 +88,11 @@ export interface ClientCapabilities {
   experimental?: JsonObject | undefined;
 }
 
-/** A directory or file that a server may work in. */
+/** A directory or file in which a server may work. */
 export interface Root {
-  /** The URI; `file:` today. */
+  /** URI; currently `file:` only. */
   uri: string;
-  /** The name for people. */
+  /** Display name. */
   name?: string | undefined;
   /** Metadata, by reverse-domain name. */
   _meta?: JsonObject | undefined;
@@ -113,16 +113,16 @@ export interface Root {
 export type RevisionChoice = "auto" | "legacy" | "modern" | "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25" | "2026-07-28";
 
 /**
- * Severity of a log message, least first (RFC 5424).
+ * Severity of a log message, least severe first (RFC 5424).
  *
- * - `debug`: For finding faults.
- * - `info`: For general information.
- * - `notice`: Normal, but worth knowing.
- * - `warning`: May become an error.
- * - `error`: Something failed.
- * - `critical`: A part failed.
- * - `alert`: Somebody has to act at once.
- * - `emergency`: Nothing works.
+ * - `debug`: Debugging information.
+ * - `info`: General information.
+ * - `notice`: Normal but significant events.
+ * - `warning`: Warnings.
+ * - `error`: Errors.
+ * - `critical`: Critical errors, such as a failed component.
+ * - `alert`: Action must be taken immediately.
+ * - `emergency`: The system is unusable.
  */
 export type LoggingLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
 
@@ -249,7 +249,7 @@ export interface InputRequest {
 }
 
 /**
- * The scheme by which an access token is presented.
+ * The scheme of the `Authorization` header that carries an access token.
  *
  * - `Bearer`: Any holder of the token may use it (RFC 6750).
  * - `DPoP`: The token is bound to a key, which signs a proof for every request (RFC 9449).
@@ -258,32 +258,32 @@ export type TokenScheme = "Bearer" | "DPoP";
 
 /** An access token to verify: the body of a verifier's `Call`. */
 export interface AccessToken {
-  /** The token. It is a secret of the client: neither log it nor pass it on. */
+  /** The token. It is the client's secret: don't log it or pass it on. */
   token: string;
-  /** The scheme of the `Authorization` header. */
+  /** Scheme of the `Authorization` header. */
   scheme: TokenScheme;
-  /** The method of the HTTP request. */
+  /** Method of the HTTP request. */
   method: string;
-  /** The public URL of the HTTP request, without its query. */
+  /** Public URL of the HTTP request, without its query. */
   url: string;
-  /** The resource that the token must be issued for. */
+  /** Resource that the token must be issued for. */
   resource: string;
 }
 
 /**
- * The identity that a verified token stands for. The token itself is not part of it: it was issued
- * for this server and must not travel further. A subject, a client or a principal is required.
+ * The identity that a verified token represents. It does not contain the token, which was issued
+ * for this server and must not be passed on. A subject, a client or a principal is required.
  */
 export interface Identity {
-  /** The user, or the client where it acts for itself (`sub`). */
+  /** The user, or the client if it acts on its own behalf (`sub`). */
   subject?: string | undefined;
-  /** The client that the token was issued to (`client_id`). */
+  /** Client that the token was issued to (`client_id`). */
   clientId?: string | undefined;
-  /** The authorization server that issued the token (`iss`). */
+  /** Authorization server that issued the token (`iss`). */
   issuer?: string | undefined;
-  /** The scopes that the token grants. */
+  /** Scopes that the token grants. */
   scopes?: string[] | undefined;
-  /** The end of the token's validity, in seconds since 1970. */
+  /** Expiry of the token, in seconds since the Unix epoch. */
   expiresAt?: number | undefined;
   /**
    * Everything else that is known, such as the claims of a JWT. A DPoP-bound token has `cnf.jkt`
@@ -291,18 +291,18 @@ export interface Identity {
    */
   claims?: JsonObject | undefined;
   /**
-   * The name of the sender among all senders, so that what one of them opened stays theirs. By
-   * default `ISSUER#sub:SUBJECT`, or `ISSUER#client:CLIENT` for a client that acts for itself;
-   * without an issuer, subjects must be unique among all that the endpoint knows.
+   * Unique name of the caller, which separates what it opens from what others open. Default:
+   * `ISSUER#sub:SUBJECT`, or `ISSUER#client:CLIENT` for a client that acts on its own behalf;
+   * without an issuer, subjects must be unique within the endpoint.
    */
   principal?: string | undefined;
 }
 
-/** The capability to offer resources. */
+/** The capability to serve resources. */
 export interface ResourcesCapability {
-  /** Notifications of changes to the list. */
+  /** True if the server sends notifications of changes to the list. */
   listChanged?: boolean | undefined;
-  /** Subscriptions to updates of one resource. */
+  /** True if clients can subscribe to updates of a resource. */
   subscribe?: boolean | undefined;
 }
 
@@ -318,7 +318,7 @@ export interface ServerCapabilities {
   completions?: JsonObject | undefined;
   /** Log messages. */
   logging?: JsonObject | undefined;
-  /** Tasks of 2025-11-25. */
+  /** Tasks (2025-11-25). */
   tasks?: unknown;
   /** Extensions by identifier, each with its settings. */
   extensions?: JsonObject | undefined;
@@ -326,39 +326,39 @@ export interface ServerCapabilities {
   experimental?: JsonObject | undefined;
 }
 
-/** Hints about a tool's behaviour; untrusted unless the server is. */
+/** Hints about a tool's behavior; don't trust them unless you trust the server. */
 export interface ToolAnnotations {
-  /** The name for people. */
+  /** Display name. */
   title?: string | undefined;
-  /** `true`: the tool changes nothing. */
+  /** `true` if the tool changes nothing. */
   readOnlyHint?: boolean | undefined;
-  /** `true`: the tool may destroy something. */
+  /** `true` if the tool may destroy something. */
   destructiveHint?: boolean | undefined;
-  /** `true`: a second call with the same arguments changes nothing more. */
+  /** `true` if repeating a call with the same arguments has no further effect. */
   idempotentHint?: boolean | undefined;
-  /** `true`: the tool reaches out to an open world, such as the web. */
+  /** `true` if the tool interacts with an open world, such as the web. */
   openWorldHint?: boolean | undefined;
 }
 
 /** Execution of a tool as a task (2025-11-25 only). */
 export interface ToolExecution {
-  /** The support for calls as tasks: `forbidden` by default. */
+  /** Support for calls as tasks; `forbidden` by default. */
   taskSupport?: "forbidden" | "optional" | "required" | undefined;
 }
 
 /** A tool that a client can call. */
 export interface Tool {
-  /** The name for programs, 1 to 128 of `A-Z a-z 0-9 _ - .`. */
+  /** Name, for programs: 1 to 128 of `A-Z a-z 0-9 _ - .`. */
   name: string;
-  /** The name for people. From 2025-06-18 on. */
+  /** Display name. From 2025-06-18 on. */
   title?: string | undefined;
-  /** The purpose of the tool, for the model. */
+  /** What the tool is for, for the model. */
   description?: string | undefined;
-  /** JSON Schema of the arguments; an object at its root. */
+  /** JSON Schema of the arguments, with an object at its root. */
   inputSchema: JsonObject;
   /** JSON Schema of the structured result. From 2025-06-18 on. */
   outputSchema?: JsonObject | undefined;
-  /** Hints about the behaviour of the tool. From 2025-03-26 on. */
+  /** Hints about the tool's behavior. From 2025-03-26 on. */
   annotations?: ToolAnnotations | undefined;
   /** Icons for a user interface. From 2025-11-25 on. */
   icons?: Icon[] | undefined;
@@ -368,15 +368,15 @@ export interface Tool {
   _meta?: JsonObject | undefined;
 }
 
-/** One page of the tools that a server offers. */
+/** A page of the tools that a server offers. */
 export interface ListToolsResult {
   /** The tools. */
   tools: Tool[];
-  /** The cursor of the next page; absent after the last one. */
+  /** Cursor of the next page; absent on the last page. */
   nextCursor?: string | undefined;
-  /** The time for which the page may be cached, in milliseconds (2026-07-28). */
+  /** How long the page may be cached, in milliseconds (2026-07-28). */
   ttlMs?: number | undefined;
-  /** `private` or `public`: the callers that may share a cached page (2026-07-28). */
+  /** `private` or `public`: which callers may share a cached page (2026-07-28). */
   cacheScope?: CacheScope | undefined;
   /** `complete` on 2026-07-28; absent before. */
   resultType?: string | undefined;
@@ -392,19 +392,19 @@ export interface ListToolsResult {
  */
 export type Role = "user" | "assistant";
 
-/** Hints about who content is for and how important it is. */
+/** Hints about who the content is for and how important it is. */
 export interface Annotations {
-  /** The intended readers. */
+  /** Intended readers. */
   audience?: Role[] | undefined;
-  /** Importance, 0 (least) to 1 (most). */
+  /** Importance, from 0 (least) to 1 (most). */
   priority?: number | undefined;
-  /** The time of the last change (ISO 8601). From 2025-06-18 on. */
+  /** Time of the last change (ISO 8601). From 2025-06-18 on. */
   lastModified?: string | undefined;
 }
 
 /** Text. */
 export interface TextContent {
-  /** The type, by which it is told from others. */
+  /** The type, which distinguishes it from others. */
   type: "text";
   /** The text. */
   text: string;
@@ -414,11 +414,11 @@ export interface TextContent {
   _meta?: JsonObject | undefined;
 }
 
-/** A picture. */
+/** An image. */
 export interface ImageContent {
-  /** The type, by which it is told from others. */
+  /** The type, which distinguishes it from others. */
   type: "image";
-  /** The bytes, as base64. */
+  /** The data, in base64. */
   data: string;
   /** MIME type. */
   mimeType: string;
@@ -428,11 +428,11 @@ export interface ImageContent {
   _meta?: JsonObject | undefined;
 }
 
-/** Sound. */
+/** Audio. */
 export interface AudioContent {
-  /** The type, by which it is told from others. */
+  /** The type, which distinguishes it from others. */
   type: "audio";
-  /** The bytes, as base64. */
+  /** The data, in base64. */
   data: string;
   /** MIME type. */
   mimeType: string;
@@ -442,7 +442,7 @@ export interface AudioContent {
   _meta?: JsonObject | undefined;
 }
 
-/** A resource that is text. */
+/** A resource with text contents. */
 export interface TextResourceContents {
   /** The URI of the resource. */
   uri: string;
@@ -454,13 +454,13 @@ export interface TextResourceContents {
   _meta?: JsonObject | undefined;
 }
 
-/** A resource that is bytes. */
+/** A resource with binary contents. */
 export interface BlobResourceContents {
   /** The URI of the resource. */
   uri: string;
   /** MIME type. */
   mimeType?: string | undefined;
-  /** The bytes, as base64. */
+  /** The data, in base64. */
   blob: string;
   /** Metadata, by reverse-domain name. From 2025-06-18 on. */
   _meta?: JsonObject | undefined;
@@ -471,7 +471,7 @@ export type ResourceContents = (TextResourceContents & { blob?: never }) | (Blob
 
 /** A resource with its contents. */
 export interface EmbeddedResource {
-  /** The type, by which it is told from others. */
+  /** The type, which distinguishes it from others. */
   type: "resource";
   /** The contents. */
   resource: ResourceContents;
@@ -481,17 +481,17 @@ export interface EmbeddedResource {
   _meta?: JsonObject | undefined;
 }
 
-/** A resource that can be read. */
+/** A link to a resource that can be read. */
 export interface ResourceLink {
-  /** The type, by which it is told from others. */
+  /** The type, which distinguishes it from others. */
   type: "resource_link";
   /** The URI of the resource. */
   uri: string;
-  /** The name for programs. */
+  /** Name, for programs. */
   name: string;
-  /** The name for people. */
+  /** Display name. */
   title?: string | undefined;
-  /** A description, for the model. */
+  /** Description, for the model. */
   description?: string | undefined;
   /** MIME type. */
   mimeType?: string | undefined;
@@ -505,16 +505,16 @@ export interface ResourceLink {
   _meta?: JsonObject | undefined;
 }
 
-/** One piece of content. */
+/** A piece of content. */
 export type ContentBlock = TextContent | ImageContent | AudioContent | EmbeddedResource | ResourceLink;
 
-/** The result of calling a tool. */
+/** The result of a tool call. */
 export interface CallToolResult {
-  /** The content for the model. */
+  /** Content for the model. */
   content: ContentBlock[];
-  /** The result as JSON, by the tool's output schema. From 2025-06-18 on. */
+  /** Result as JSON that matches the tool's output schema. From 2025-06-18 on. */
   structuredContent?: unknown;
-  /** `true` if the tool failed; the content has the reason. */
+  /** `true` if the tool failed; the content contains the reason. */
   isError?: boolean | undefined;
   /** `complete` on 2026-07-28; absent before. */
   resultType?: string | undefined;
@@ -524,13 +524,13 @@ export interface CallToolResult {
 
 /** A resource that a client can read. */
 export interface Resource {
-  /** The URI, unique within the server. */
+  /** URI, unique within the server. */
   uri: string;
-  /** The name for programs. */
+  /** Name, for programs. */
   name: string;
-  /** The name for people. From 2025-06-18 on. */
+  /** Display name. From 2025-06-18 on. */
   title?: string | undefined;
-  /** A description of the resource, for the model. */
+  /** Description, for the model. */
   description?: string | undefined;
   /** MIME type. */
   mimeType?: string | undefined;
@@ -544,15 +544,15 @@ export interface Resource {
   _meta?: JsonObject | undefined;
 }
 
-/** One page of the resources that a server offers. */
+/** A page of the resources that a server offers. */
 export interface ListResourcesResult {
   /** The resources. */
   resources: Resource[];
-  /** The cursor of the next page; absent after the last one. */
+  /** Cursor of the next page; absent on the last page. */
   nextCursor?: string | undefined;
-  /** The time for which the page may be cached, in milliseconds (2026-07-28). */
+  /** How long the page may be cached, in milliseconds (2026-07-28). */
   ttlMs?: number | undefined;
-  /** `private` or `public`: the callers that may share a cached page (2026-07-28). */
+  /** `private` or `public`: which callers may share a cached page (2026-07-28). */
   cacheScope?: CacheScope | undefined;
   /** `complete` on 2026-07-28; absent before. */
   resultType?: string | undefined;
@@ -560,17 +560,17 @@ export interface ListResourcesResult {
   _meta?: JsonObject | undefined;
 }
 
-/** A family of resources: everything whose URI matches a template. */
+/** A family of resources: all resources whose URI matches a template. */
 export interface ResourceTemplate {
   /** The template (RFC 6570), such as `file:///{+path}`. */
   uriTemplate: string;
-  /** The name for programs. */
+  /** Name, for programs. */
   name: string;
-  /** The name for people. From 2025-06-18 on. */
+  /** Display name. From 2025-06-18 on. */
   title?: string | undefined;
-  /** A description of these resources, for the model. */
+  /** Description, for the model. */
   description?: string | undefined;
-  /** MIME type, if all of them have the same. */
+  /** MIME type, if all of the resources have the same. */
   mimeType?: string | undefined;
   /** Icons for a user interface. From 2025-11-25 on. */
   icons?: Icon[] | undefined;
@@ -580,15 +580,15 @@ export interface ResourceTemplate {
   _meta?: JsonObject | undefined;
 }
 
-/** One page of the resource templates that a server offers. */
+/** A page of the resource templates that a server offers. */
 export interface ListResourceTemplatesResult {
   /** The templates. */
   resourceTemplates: ResourceTemplate[];
-  /** The cursor of the next page; absent after the last one. */
+  /** Cursor of the next page; absent on the last page. */
   nextCursor?: string | undefined;
-  /** The time for which the page may be cached, in milliseconds (2026-07-28). */
+  /** How long the page may be cached, in milliseconds (2026-07-28). */
   ttlMs?: number | undefined;
-  /** `private` or `public`: the callers that may share a cached page (2026-07-28). */
+  /** `private` or `public`: which callers may share a cached page (2026-07-28). */
   cacheScope?: CacheScope | undefined;
   /** `complete` on 2026-07-28; absent before. */
   resultType?: string | undefined;
@@ -598,11 +598,11 @@ export interface ListResourceTemplatesResult {
 
 /** The contents of a resource. */
 export interface ReadResourceResult {
-  /** The contents; several if the resource is a collection. */
+  /** Contents; several if the resource is a collection. */
   contents: ResourceContents[];
-  /** The time for which the contents may be cached, in milliseconds (2026-07-28). */
+  /** How long the contents may be cached, in milliseconds (2026-07-28). */
   ttlMs?: number | undefined;
-  /** `private` or `public`: the callers that may share cached contents (2026-07-28). */
+  /** `private` or `public`: which callers may share cached contents (2026-07-28). */
   cacheScope?: CacheScope | undefined;
   /** `complete` on 2026-07-28; absent before. */
   resultType?: string | undefined;
@@ -612,25 +612,25 @@ export interface ReadResourceResult {
 
 /** An argument of a prompt. Its value is a string. */
 export interface PromptArgument {
-  /** The name for programs. */
+  /** Name, for programs. */
   name: string;
-  /** The name for people. From 2025-06-18 on. */
+  /** Display name. From 2025-06-18 on. */
   title?: string | undefined;
-  /** The meaning of the argument, for people. */
+  /** What the argument means, for people. */
   description?: string | undefined;
-  /** `true` if the prompt needs the argument. */
+  /** `true` if the prompt requires the argument. */
   required?: boolean | undefined;
 }
 
-/** A prompt that a user can pick. */
+/** A prompt that a user can select. */
 export interface Prompt {
-  /** The name for programs. */
+  /** Name, for programs. */
   name: string;
-  /** The name for people. From 2025-06-18 on. */
+  /** Display name. From 2025-06-18 on. */
   title?: string | undefined;
-  /** The purpose of the prompt, for people. */
+  /** What the prompt is for, for people. */
   description?: string | undefined;
-  /** The arguments that fill it in. */
+  /** Arguments of the prompt. */
   arguments?: PromptArgument[] | undefined;
   /** Icons for a user interface. From 2025-11-25 on. */
   icons?: Icon[] | undefined;
@@ -638,15 +638,15 @@ export interface Prompt {
   _meta?: JsonObject | undefined;
 }
 
-/** One page of the prompts that a server offers. */
+/** A page of the prompts that a server offers. */
 export interface ListPromptsResult {
   /** The prompts. */
   prompts: Prompt[];
-  /** The cursor of the next page; absent after the last one. */
+  /** Cursor of the next page; absent on the last page. */
   nextCursor?: string | undefined;
-  /** The time for which the page may be cached, in milliseconds (2026-07-28). */
+  /** How long the page may be cached, in milliseconds (2026-07-28). */
   ttlMs?: number | undefined;
-  /** `private` or `public`: the callers that may share a cached page (2026-07-28). */
+  /** `private` or `public`: which callers may share a cached page (2026-07-28). */
   cacheScope?: CacheScope | undefined;
   /** `complete` on 2026-07-28; absent before. */
   resultType?: string | undefined;
@@ -656,15 +656,15 @@ export interface ListPromptsResult {
 
 /** A message of a prompt. */
 export interface PromptMessage {
-  /** The sender of the message. */
+  /** Sender of the message. */
   role: Role;
-  /** The content of the message. */
+  /** Content of the message. */
   content: ContentBlock;
 }
 
-/** A prompt, filled in. */
+/** A filled-in prompt. */
 export interface GetPromptResult {
-  /** The purpose of the prompt, for people. */
+  /** What the prompt is for, for people. */
   description?: string | undefined;
   /** The messages. */
   messages: PromptMessage[];
@@ -674,19 +674,19 @@ export interface GetPromptResult {
   _meta?: JsonObject | undefined;
 }
 
-/** A prompt, by its name. */
+/** A prompt, given by its name. */
 export interface PromptReference {
-  /** The type, by which it is told from others. */
+  /** The type, which distinguishes it from others. */
   type: "ref/prompt";
   /** The name. */
   name: string;
-  /** The name for people. From 2025-06-18 on. */
+  /** Display name. From 2025-06-18 on. */
   title?: string | undefined;
 }
 
-/** A resource template, by the template. */
+/** A resource template, given by its URI template. */
 export interface ResourceTemplateReference {
-  /** The type, by which it is told from others. */
+  /** The type, which distinguishes it from others. */
   type: "ref/resource";
   /** The URI or URI template. */
   uri: string;
@@ -695,7 +695,7 @@ export interface ResourceTemplateReference {
 /** The prompt or resource template that an argument belongs to. */
 export type CompletionReference = PromptReference | ResourceTemplateReference;
 
-/** An argument with what was typed so far. */
+/** An argument, with the text typed so far. */
 export interface CompleteArgument {
   /** The name. */
   name: string;
@@ -703,7 +703,7 @@ export interface CompleteArgument {
   value: string;
 }
 
-/** Arguments that have values already. */
+/** Arguments that already have values. */
 export interface CompleteContext {
   /** The other arguments that have a value. */
   arguments?: Record<string, string> | undefined;
@@ -711,15 +711,15 @@ export interface CompleteContext {
 
 /** Suggestions. */
 export interface Completion {
-  /** The best suggestions first; at most `MAX_VALUES`. */
+  /** Suggestions, best first; at most `MAX_VALUES`. */
   values: string[];
-  /** The number of all suggestions. */
+  /** Total number of suggestions. */
   total?: number | undefined;
   /** `true` if there are more suggestions than these. */
   hasMore?: boolean | undefined;
 }
 
-/** The result of completing. */
+/** The result of a completion request. */
 export interface CompleteResult {
   /** The suggestions. */
   completion: Completion;
@@ -731,25 +731,25 @@ export interface CompleteResult {
 
 /** An agent skill, as a server lists it. */
 export interface SkillEntry {
-  /** The URI of its `SKILL.md`. */
+  /** URI of its `SKILL.md`. */
   uri: string;
-  /** The frontmatter of its `SKILL.md`: name, description, and what else the author wrote. */
+  /** Frontmatter of its `SKILL.md`: name, description, and anything else that the author wrote. */
   frontmatter: JsonObject;
-  /** Its files, each with URI, size in bytes and digest; or the text `dynamic`. */
+  /** Its files, each with URI, size in bytes and digest; or the string `dynamic`. */
   resources?: unknown;
   /** Metadata, by reverse-domain name. */
   _meta?: JsonObject | undefined;
 }
 
-/** One page of the agent skills that a server offers. */
+/** A page of the agent skills that a server offers. */
 export interface ListSkillsResult {
-  /** The skills. None here says nothing about others. */
+  /** Skills. The server may have others that it does not list. */
   skills: SkillEntry[];
-  /** The cursor of the next page; absent after the last one. */
+  /** Cursor of the next page; absent on the last page. */
   nextCursor?: string | undefined;
-  /** The time for which the page may be cached, in milliseconds (2026-07-28). */
+  /** How long the page may be cached, in milliseconds (2026-07-28). */
   ttlMs?: number | undefined;
-  /** `private` or `public`: the callers that may share a cached page (2026-07-28). */
+  /** `private` or `public`: which callers may share a cached page (2026-07-28). */
   cacheScope?: CacheScope | undefined;
   /** `complete` on 2026-07-28; absent before. */
   resultType?: string | undefined;
@@ -757,13 +757,13 @@ export interface ListSkillsResult {
   _meta?: JsonObject | undefined;
 }
 
-/** An agent skill that was asked for by its URI. */
+/** An agent skill, requested by its URI. */
 export interface GetSkillResult {
   /** The skill. */
   skill: SkillEntry;
-  /** The time for which the entry may be cached, in milliseconds (2026-07-28). */
+  /** How long the entry may be cached, in milliseconds (2026-07-28). */
   ttlMs?: number | undefined;
-  /** `private` or `public`: the callers that may share a cached entry (2026-07-28). */
+  /** `private` or `public`: which callers may share a cached entry (2026-07-28). */
   cacheScope?: CacheScope | undefined;
   /** `complete` on 2026-07-28; absent before. */
   resultType?: string | undefined;
@@ -772,59 +772,59 @@ export interface GetSkillResult {
 }
 
 /**
- * State of a task.
+ * The status of a task.
  *
- * - `working`: It runs.
- * - `input_required`: It waits for the client.
- * - `completed`: It has a result.
- * - `failed`: It has an error.
- * - `cancelled`: It was cancelled.
+ * - `working`: The task is running.
+ * - `input_required`: The task is waiting for input from the client.
+ * - `completed`: The task has a result.
+ * - `failed`: The task has an error.
+ * - `cancelled`: The task was cancelled.
  */
 export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
 
-/** A task as the extension shows it; for 2025-11-25 it is projected. */
+/** A task, in the form of the extension; projected for 2025-11-25. */
 export interface Task {
-  /** The id, which cannot be guessed. */
+  /** Unguessable id. */
   taskId: string;
-  /** The status. */
+  /** Status. */
   status: TaskStatus;
-  /** The current step of the work, or the reason of its failure. */
+  /** Current step of the work, or the reason of its failure. */
   statusMessage?: string | undefined;
-  /** The time of creation (ISO 8601). */
+  /** Time of creation (ISO 8601). */
   createdAt: string;
-  /** The time of the last change (ISO 8601). */
+  /** Time of the last change (ISO 8601). */
   lastUpdatedAt: string;
-  /** Time that it is kept after it was made, in milliseconds; without it, forever. */
+  /** How long the task is kept after its creation, in milliseconds; absent: forever. */
   ttlMs?: number | undefined;
-  /** The pause between two polls, in milliseconds. */
+  /** Suggested pause between two polls, in milliseconds. */
   pollIntervalMs?: number | undefined;
-  /** The requests for input of the client, by key (`input_required`). */
+  /** Requests for input from the client, by key (`input_required`). */
   inputRequests?: JsonObject | undefined;
-  /** The result of the request (`completed`). */
+  /** Result of the request (`completed`). */
   result?: unknown;
-  /** The JSON-RPC error of the request (`failed`). */
+  /** JSON-RPC error of the request (`failed`). */
   error?: JsonObject | undefined;
 }
 
-/** One page of the tasks that a server keeps. */
+/** A page of the tasks that a server keeps. */
 export interface ListTasksResult {
   /** The tasks. */
   tasks: Task[];
-  /** The cursor of the next page; absent after the last one. */
+  /** Cursor of the next page; absent on the last page. */
   nextCursor?: string | undefined;
   /** Metadata, by reverse-domain name. */
   _meta?: JsonObject | undefined;
 }
 
-/** The model wants a tool to be called. */
+/** The model wants to call a tool. */
 export interface ToolUseContent {
-  /** The type, by which it is told from others. */
+  /** The type, which distinguishes it from others. */
   type: "tool_use";
-  /** The id of this use of a tool. */
+  /** Id of this tool use. */
   id: string;
-  /** The tool. */
+  /** Name of the tool. */
   name: string;
-  /** The arguments. */
+  /** Arguments of the call. */
   input: JsonObject;
   /** Metadata, by reverse-domain name; kept in later requests. */
   _meta?: JsonObject | undefined;
@@ -832,68 +832,68 @@ export interface ToolUseContent {
 
 /** The result of a tool call, for the model. */
 export interface ToolResultContent {
-  /** The type, by which it is told from others. */
+  /** The type, which distinguishes it from others. */
   type: "tool_result";
-  /** The id of the use that this result belongs to. */
+  /** Id of the tool use that this result belongs to. */
   toolUseId: string;
-  /** The content that the tool returned. */
+  /** Content that the tool returned. */
   content: ContentBlock[];
-  /** The structured content, as JSON. */
+  /** Structured content, as JSON. */
   structuredContent?: unknown;
-  /** The tool failed. */
+  /** True if the tool failed. */
   isError?: boolean | undefined;
   /** Metadata, by reverse-domain name; kept in later requests. */
   _meta?: JsonObject | undefined;
 }
 
-/** One piece of a message. */
+/** A block of a message. */
 export type SamplingBlock = TextContent | ImageContent | AudioContent | ToolUseContent | ToolResultContent;
 
 /** A message of the conversation. */
 export interface SamplingMessage {
-  /** The sender of the message. */
+  /** Sender of the message. */
   role: Role;
-  /** The content of the message. */
+  /** Content of the message. */
   content: SamplingBlock | SamplingBlock[];
   /** Metadata, by reverse-domain name. From 2025-11-25 on. */
   _meta?: JsonObject | undefined;
 }
 
-/** A hint at a model. */
+/** A hint about the model to choose. */
 export interface ModelHint {
-  /** A part of the name of a model. */
+  /** Part of the name of a model. */
   name?: string | undefined;
 }
 
-/** Which model to choose. */
+/** Preferences for the choice of the model. */
 export interface ModelPreferences {
-  /** Names or parts of names, best first. */
+  /** Names of models or parts of names, best first. */
   hints?: ModelHint[] | undefined;
-  /** The weight of cost, 0 to 1. */
+  /** Weight of cost, from 0 to 1. */
   costPriority?: number | undefined;
-  /** The weight of speed, 0 to 1. */
+  /** Weight of speed, from 0 to 1. */
   speedPriority?: number | undefined;
-  /** The weight of intelligence, 0 to 1. */
+  /** Weight of intelligence, from 0 to 1. */
   intelligencePriority?: number | undefined;
 }
 
-/** The constraint on the use of tools by the model. */
+/** How the model may use tools. */
 export interface ToolChoice {
-  /** The use of tools: `auto` by default. */
+  /** Mode of tool use; `auto` by default. */
   mode?: "auto" | "required" | "none" | undefined;
 }
 
-/** The answer of the model. */
+/** The model's response. */
 export interface CreateMessageResult {
-  /** The sender of the message. */
+  /** Sender of the message. */
   role: Role;
-  /** The content of the message. */
+  /** Content of the message. */
   content: SamplingBlock | SamplingBlock[];
-  /** The model that answered. */
+  /** The model that responded. */
   model: string;
   /**
-   * The reason why generation ended: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or the
-   * provider's own.
+   * Why generation ended: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or a provider-specific
+   * reason.
    */
   stopReason?: string | undefined;
   /** Metadata, by reverse-domain name. */
@@ -910,11 +910,11 @@ export interface ListRootsResult {
 
 /** A form to fill in. */
 export interface ElicitRequest {
-  /** `form`, which is also meant when absent. From 2025-11-25 on. */
+  /** `form`; may be absent. From 2025-11-25 on. */
   mode?: string | undefined;
-  /** The message that the client shows to the user. */
+  /** Message to show to the user. */
   message: string;
-  /** The fields of the form: a flat object of strings, numbers, booleans and choices. */
+  /** Fields of the form: a flat object of strings, numbers, booleans and choices. */
   requestedSchema: JsonObject;
   /** Metadata, by reverse-domain name. Until 2025-11-25. */
   _meta?: JsonObject | undefined;
@@ -926,13 +926,13 @@ export interface ElicitRequest {
 export interface ElicitUrlRequest {
   /** `url` From 2025-11-25 on. */
   mode: string;
-  /** The message that the client shows to the user. */
+  /** Message to show to the user. */
   message: string;
   /** The page: an https URL without secrets or personal data. */
   url: string;
   /**
-   * The id of this elicitation in the notification of its completion. Default: one that nobody can
-   * guess. 2025-11-25 only.
+   * Id of this elicitation in the notification of its completion. Default: an unguessable id.
+   * 2025-11-25 only.
    */
   elicitationId?: string | undefined;
   /** Metadata, by reverse-domain name. Until 2025-11-25. */
@@ -941,27 +941,27 @@ export interface ElicitUrlRequest {
   serverName?: string | undefined;
 }
 
-/** A request for a completion by the model of the client. */
+/** A request for a completion by the client's model. */
 export interface SampleRequest {
-  /** The conversation so far. */
+  /** Conversation so far. */
   messages: SamplingMessage[];
-  /** The most tokens to generate. */
+  /** Maximum number of tokens to generate. */
   maxTokens: number;
-  /** The system prompt, which the client may change or leave out. */
+  /** System prompt, which the client may change or omit. */
   systemPrompt?: string | undefined;
-  /** Which model to choose. */
+  /** Preferences for the choice of the model. */
   modelPreferences?: ModelPreferences | undefined;
-  /** The context of servers to include; `thisServer` and `allServers` are deprecated. */
+  /** Context of servers to include; `thisServer` and `allServers` are deprecated. */
   includeContext?: "none" | "thisServer" | "allServers" | undefined;
-  /** The temperature: a greater value makes answers more varied. */
+  /** Temperature: higher values make responses more varied. */
   temperature?: number | undefined;
-  /** Sequences of characters at which generation ends. */
+  /** Sequences of characters that end generation. */
   stopSequences?: string[] | undefined;
   /** Parameters for the provider of the model. */
   metadata?: unknown;
   /** Tools that the model may use (2025-11-25 and later). */
   tools?: Tool[] | undefined;
-  /** The constraint on the use of tools (2025-11-25 and later). */
+  /** How the model may use tools (2025-11-25 and later). */
   toolChoice?: ToolChoice | undefined;
   /** Metadata, by reverse-domain name. Until 2025-11-25. */
   _meta?: JsonObject | undefined;
@@ -969,23 +969,23 @@ export interface SampleRequest {
   serverName?: string | undefined;
 }
 
-/** A page for the user to authorize the client on. */
+/** A page on which the user authorizes the client. */
 export interface AuthorizeRequest {
-  /** The URL of the page, as it is: it must not be changed. */
+  /** URL of the page; must not be changed. */
   url: string;
 }
 
-/** The redirect that followed an authorization. */
+/** The redirect that follows an authorization. */
 export interface Redirect {
-  /** The URL that the browser was sent to, or its query. */
+  /** URL to which the browser was redirected, or its query. */
   url: string;
 }
 
 /** A request that needs an access token. */
 export interface TokenRequest {
-  /** The URL of the server. */
+  /** URL of the server. */
   url: string;
-  /** The server has refused the last token. */
+  /** True if the server rejected the last token. */
   refused: boolean;
 }
 
@@ -995,108 +995,109 @@ export interface Token {
   token: string;
 }
 
-/** The need for an ID token of the user: the sign-on itself is the program's. */
+/** A request for an ID token of the user. The program implements the sign-on itself. */
 export interface IdentityTokenRequest {
-  /** The token endpoint of the identity provider. */
+  /** Token endpoint of the identity provider. */
   tokenEndpoint: string;
 }
 
-/** The facts that the assertion of a workload is made for. */
+/** What the assertion of a workload is made for. */
 export interface AssertionRequest {
-  /** The issuer of the authorization server: the audience. */
+  /** Issuer of the authorization server, which is the audience. */
   issuer: string;
-  /** Its token endpoint. */
+  /** Token endpoint of the authorization server. */
   tokenEndpoint: string;
-  /** The identifier of the MCP server. */
+  /** Identifier of the MCP server. */
   resource: string;
 }
 
 /** A request that needs headers. */
 export interface HeadersRequest {
-  /** The HTTP method. */
+  /** HTTP method. */
   method: string;
-  /** The URL that the request goes to. */
+  /** URL of the request. */
   url: string;
 }
 
 /** Headers of a request. */
 export interface GivenHeaders {
-  /** The values by the names. */
+  /** Values by name. */
   headers: Record<string, string>;
 }
 
-/** The key of credentials in a store. */
+/** The key of stored credentials. */
 export interface CredentialsKey {
-  /** The key: it names an authorization server and a resource. */
+  /** Key, which identifies an authorization server and a resource. */
   key: string;
 }
 
-/** Credentials from a store. */
+/** Credentials loaded from a store. */
 export interface LoadedCredentials {
-  /** The credentials, if there are any. */
+  /** Credentials, if there are any. */
   value?: string | undefined;
 }
 
-/** Credentials to keep in a store. */
+/** Credentials to store. */
 export interface Credentials {
-  /** The key: it names an authorization server and a resource. */
+  /** Key, which identifies an authorization server and a resource. */
   key: string;
-  /** The credentials: any text, and secret. */
+  /** Credentials: any text, and secret. */
   value: string;
 }
 
-/** An entry of a log of a store. */
+/** An entry of a store's log. */
 export interface StoredEntry {
-  /** The position in the log. */
+  /** Position in the log. */
   position: number;
-  /** The text that was appended. */
+  /** Text that was appended. */
   text: string;
 }
 
-/** The changes that a subscription is for. At least one of them is named. */
+/** The changes to subscribe to; at least one is required. */
 export interface SubscriptionFilter {
   /** URIs of resources whose contents may change. */
   resources?: string[] | undefined;
-  /** The list of tools. */
+  /** Changes of the list of tools. */
   tools?: boolean | undefined;
-  /** The list of prompts. */
+  /** Changes of the list of prompts. */
   prompts?: boolean | undefined;
-  /** The list of resources, and that of resource templates. */
+  /** Changes of the lists of resources and resource templates. */
   resourceList?: boolean | undefined;
   /** Ids of tasks (2025-11-25, and the tasks extension of 2026-07-28). */
   tasks?: string[] | undefined;
 }
 
 /**
- * The thing that changed.
+ * What changed.
  *
  * - `resource`: The contents of a resource.
- * - `resourceList`: The list of resources or of resource templates.
+ * - `resourceList`: The list of resources or resource templates.
  * - `tools`: The list of tools.
  * - `prompts`: The list of prompts.
  * - `task`: A task.
- * - `missed`: Anything that the subscription is for: changes may have been missed, because the
- * stream from the server was lost and opened again, or because more changed than the program took.
+ * - `missed`: Possibly anything in the subscription: changes may have been missed, because the
+ * stream from the server was lost and reopened, or because changes arrived faster than the program
+ * read them.
  */
 export type ChangeKind = "resource" | "resourceList" | "tools" | "prompts" | "task" | "missed";
 
-/** A change at the server, as a subscription gives it. */
+/** A change at the server, as a subscription reports it. */
 export interface Change {
-  /** The thing that changed. */
+  /** What changed. */
   kind: ChangeKind;
-  /** The URI of the resource (`resource`); it may lie below the one that was subscribed to. */
+  /** URI of the resource (`resource`); may be below the subscribed one. */
   uri?: string | undefined;
-  /** The task as it is now (`task`). */
+  /** Current state of the task (`task`). */
   task?: Task | undefined;
 }
 
 /** The progress of a request. */
 export interface Progress {
-  /** Progress so far; rises with each notification. */
+  /** Progress so far; increases with each notification. */
   progress: number;
-  /** The value at the end, if it is known. */
+  /** Value at the end, if known. */
   total?: number | undefined;
-  /** The progress in words (2025-03-26 and later). */
+  /** Description of the progress (2025-03-26 and later). */
   message?: string | undefined;
   /** Metadata, by reverse-domain name. */
   _meta?: JsonObject | undefined;
@@ -1104,15 +1105,15 @@ export interface Progress {
 
 /** A resource has changed. */
 export interface ResourceUpdated {
-  /** The URI; it may lie below the one that was subscribed to. */
+  /** URI of the resource; may be below the subscribed one. */
   uri: string;
   /** Metadata, by reverse-domain name. */
   _meta?: JsonObject | undefined;
 }
 
-/** An elicitation by URL is complete. */
+/** A URL elicitation is complete. */
 export interface ElicitationComplete {
-  /** The id that the request for the elicitation had. */
+  /** Id of the elicitation, as in its request. */
   elicitationId: string;
   /** Metadata, by reverse-domain name. */
   _meta?: JsonObject | undefined;
@@ -1128,44 +1129,44 @@ export interface ElicitationComplete {
 export type GroupServerState = "connecting" | "connected" | "disconnected";
 
 /**
- * The reason of a failed connection.
+ * The reason why a connection failed.
  *
  * - `notStarted`: The server process could not be started.
  * - `refused`: Nothing listens at the address.
- * - `unreachable`: The address was not reached: an unknown name, no route, a proxy that failed, or
- * no answer in time.
- * - `tls`: No TLS: a certificate that is not trusted or is for another name, or a server without
- * TLS.
- * - `status`: An HTTP status in place of an answer.
+ * - `unreachable`: The address could not be reached: the name is unknown, there is no route, a
+ * proxy failed, or there was no reply in time.
+ * - `tls`: The TLS connection failed: the certificate is untrusted or for another name, or the
+ * server does not support TLS.
+ * - `status`: The server replied with an HTTP error status.
  * - `exited`: The server process ended.
- * - `broken`: The connection broke off, or a message could not be read.
- * - `sessionLost`: The server does not know the session any more, and did not open another one.
- * - `invalidResponse`: The answer is not a result of the method.
- * - `addressInUse`: Another program listens at the address of the listener.
- * - `addressUnavailable`: The address of the listener cannot be had: it is not one of this machine,
- * or this process may not listen there.
+ * - `broken`: The connection broke, or a message could not be read.
+ * - `sessionLost`: The server no longer knows the session, and did not open another one.
+ * - `invalidResponse`: The reply is not a valid result of the method.
+ * - `addressInUse`: Another program is listening at the listener's address.
+ * - `addressUnavailable`: The listener's address is not available: it does not belong to this
+ * machine, or the process may not listen there.
  */
 export type FailureReason = "notStarted" | "refused" | "unreachable" | "tls" | "status" | "exited" | "broken" | "sessionLost" | "invalidResponse" | "addressInUse" | "addressUnavailable";
 
 /** Parameters of `sample`. */
 export interface SampleParams {
-  /** The most tokens to generate. */
+  /** Maximum number of tokens to generate. */
   maxTokens: number;
-  /** The system prompt, which the client may change or leave out. */
+  /** System prompt, which the client may change or omit. */
   systemPrompt?: string | undefined;
-  /** Which model to choose. */
+  /** Preferences for the choice of the model. */
   modelPreferences?: ModelPreferences | undefined;
-  /** The context of servers to include; `thisServer` and `allServers` are deprecated. */
+  /** Context of servers to include; `thisServer` and `allServers` are deprecated. */
   includeContext?: "none" | "thisServer" | "allServers" | undefined;
-  /** The temperature: a greater value makes answers more varied. */
+  /** Temperature: higher values make responses more varied. */
   temperature?: number | undefined;
-  /** Sequences of characters at which generation ends. */
+  /** Sequences of characters that end generation. */
   stopSequences?: string[] | undefined;
   /** Parameters for the provider of the model. */
   metadata?: JsonObject | undefined;
   /** Tools that the model may use (2025-11-25 and later). */
   tools?: Tool[] | undefined;
-  /** The constraint on the use of tools (2025-11-25 and later). */
+  /** How the model may use tools (2025-11-25 and later). */
   toolChoice?: ToolChoice | undefined;
   /** Metadata, by reverse-domain name. Until 2025-11-25. */
   _meta?: JsonObject | undefined;

@@ -44,7 +44,7 @@ export interface ListItems {
 /** The lists of a server. */
 export type Category = "tools" | "resources" | "resourceTemplates" | "prompts";
 
-/** The methods of the protocol, by operation. */
+/** The protocol methods, by operation. */
 export const methods = {
   listTools: "tools/list",
   callTool: "tools/call",
@@ -73,40 +73,40 @@ export const notifications = {
   /** The progress of a request. */
   progress: "notifications/progress",
   /**
-   * A log message of the server.
+   * A log message from the server.
    *
    * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
   log: "notifications/message",
-  /** The tools of the server have changed. */
+  /** The server's tools have changed. */
   toolsChanged: "notifications/tools/list_changed",
-  /** The resources or resource templates of the server have changed. */
+  /** The server's resources or resource templates have changed. */
   resourcesChanged: "notifications/resources/list_changed",
-  /** The prompts of the server have changed. */
+  /** The server's prompts have changed. */
   promptsChanged: "notifications/prompts/list_changed",
-  /** A resource that was subscribed to has changed. */
+  /** A subscribed resource has changed. */
   resourceUpdated: "notifications/resources/updated",
-  /** An elicitation by URL is complete (2025-11-25). */
+  /** A URL elicitation is complete (2025-11-25). */
   elicitationComplete: "notifications/elicitation/complete",
-  /** A task has changed that the client follows, or of which the server reports by itself. */
+  /** A task has changed that the client follows, or that the server reports on its own. */
   taskStatus: "notifications/tasks/status",
 } as const;
 
-/** The parameters of the notifications that have some. */
+/** The parameters of notifications that have any. */
 export interface NotificationParams {
   /** The progress of a request. */
   progress: Progress;
   /**
-   * A log message of the server.
+   * A log message from the server.
    *
    * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
   log: LogMessage;
-  /** A resource that was subscribed to has changed. */
+  /** A subscribed resource has changed. */
   resourceUpdated: ResourceUpdated;
-  /** An elicitation by URL is complete (2025-11-25). */
+  /** A URL elicitation is complete (2025-11-25). */
   elicitationComplete: ElicitationComplete;
-  /** A task has changed that the client follows, or of which the server reports by itself. */
+  /** A task has changed that the client follows, or that the server reports on its own. */
   taskStatus: Task;
 }
 
@@ -123,101 +123,101 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   /** @internal */
   protected abstract get described(): ConnectionDescription;
 
-  /** The protocol revision that is spoken. */
+  /** Negotiated protocol revision. */
   get revision(): string {
     return this.described.revision;
   }
 
-  /** The name and version of the server, if it gave them. */
+  /** Name and version of the server, if it sent them. */
   get serverInfo(): Implementation | undefined {
     return this.described.serverInfo;
   }
 
-  /** The capabilities of the server. */
+  /** Capabilities of the server. */
   get capabilities(): ServerCapabilities {
     return this.described.capabilities;
   }
 
-  /** The instructions of the server for the model. */
+  /** The server's instructions for the model. */
   get instructions(): string | undefined {
     return this.described.instructions;
   }
 
   /**
-   * The id of the process of the server, if this client has started it and it runs. A server that
-   * is started again has another one.
+   * Process id of the server, if this client started it and it is running. It changes when the
+   * server is restarted.
    */
   get pid(): number | undefined {
     return this.described.pid;
   }
 
   /**
-   * The tools that the server offers. All pages, as one list.
+   * Lists the tools that the server offers. Fetches all pages.
    *
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   listTools(options: RequestOptions & CacheOptions = {}): Promise<Tool[]> {
     return this.#sender.list(methods.listTools, "tools", options) as Promise<Tool[]>;
   }
 
   /**
-   * The tools that the server offers. One page: the first, or the one at the `nextCursor` of the
-   * page before.
+   * Lists the tools that the server offers. Returns one page: the first, or the one for the
+   * `nextCursor` of the previous page.
    *
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   listToolsPage(cursor?: string, options: RequestOptions & CacheOptions = {}): Promise<ListToolsResult> {
     return this.#sender.page(methods.listTools, "tools", cursor, options) as Promise<ListToolsResult>;
   }
 
   /**
-   * Calls a tool. If the tool itself fails, the result says so.
+   * Calls a tool. If the tool itself fails, the result reports the failure.
    *
-   * @param name The name of the tool.
-   * @param args Its arguments, as its input schema says.
-   * @throws {@link ToolError} if the tool fails and `raiseOnError` is set or `result` is given.
-   * With `result`, a JSON Schema or a Standard Schema, the structured content is checked, and typed
-   * by it.
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @param name Name of the tool.
+   * @param args Arguments that match the tool's input schema.
+   * @throws {@link ToolError} if the tool fails and `raiseOnError` is set or `result` is given. If
+   * `result` is a JSON Schema or a Standard Schema, it validates and types the structured content.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   callTool<S extends Schema | undefined = undefined>(name: string, args: object = {}, options: ToolCallOptions<S> = {}): Promise<ToolResult<S>> {
     return this.#sender.callTool(methods.callTool, { name, arguments: args }, options) as Promise<ToolResult<S>>;
   }
 
   /**
-   * The resources that the server offers. All pages, as one list.
+   * Lists the resources that the server offers. Fetches all pages.
    *
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   listResources(options: RequestOptions & CacheOptions = {}): Promise<Resource[]> {
     return this.#sender.list(methods.listResources, "resources", options) as Promise<Resource[]>;
   }
 
   /**
-   * The resources that the server offers. One page: the first, or the one at the `nextCursor` of
-   * the page before.
+   * Lists the resources that the server offers. Returns one page: the first, or the one for the
+   * `nextCursor` of the previous page.
    *
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   listResourcesPage(cursor?: string, options: RequestOptions & CacheOptions = {}): Promise<ListResourcesResult> {
     return this.#sender.page(methods.listResources, "resources", cursor, options) as Promise<ListResourcesResult>;
   }
 
   /**
-   * The resource templates that the server offers: families of resources whose URIs match a
-   * template. All pages, as one list.
+   * Lists the resource templates that the server offers. A template describes all resources whose
+   * URIs match it. Fetches all pages.
    *
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   listResourceTemplates(options: RequestOptions & CacheOptions = {}): Promise<ResourceTemplate[]> {
     return this.#sender.list(methods.listResourceTemplates, "resourceTemplates", options) as Promise<ResourceTemplate[]>;
   }
 
   /**
-   * The resource templates that the server offers: families of resources whose URIs match a
-   * template. One page: the first, or the one at the `nextCursor` of the page before.
+   * Lists the resource templates that the server offers. A template describes all resources whose
+   * URIs match it. Returns one page: the first, or the one for the `nextCursor` of the previous
+   * page.
    *
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   listResourceTemplatesPage(cursor?: string, options: RequestOptions & CacheOptions = {}): Promise<ListResourceTemplatesResult> {
     return this.#sender.page(methods.listResourceTemplates, "resourceTemplates", cursor, options) as Promise<ListResourceTemplatesResult>;
@@ -226,72 +226,72 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   /**
    * Reads a resource.
    *
-   * @param uri The URI of the resource.
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @param uri URI of the resource.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   readResource(uri: string, options: CallOptions & CacheOptions = {}): Promise<ReadResourceResult> {
     return this.#sender.call(methods.readResource, { uri }, options) as Promise<ReadResourceResult>;
   }
 
   /**
-   * The prompts that the server offers. All pages, as one list.
+   * Lists the prompts that the server offers. Fetches all pages.
    *
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   listPrompts(options: RequestOptions & CacheOptions = {}): Promise<Prompt[]> {
     return this.#sender.list(methods.listPrompts, "prompts", options) as Promise<Prompt[]>;
   }
 
   /**
-   * The prompts that the server offers. One page: the first, or the one at the `nextCursor` of the
-   * page before.
+   * Lists the prompts that the server offers. Returns one page: the first, or the one for the
+   * `nextCursor` of the previous page.
    *
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   listPromptsPage(cursor?: string, options: RequestOptions & CacheOptions = {}): Promise<ListPromptsResult> {
     return this.#sender.page(methods.listPrompts, "prompts", cursor, options) as Promise<ListPromptsResult>;
   }
 
   /**
-   * Gets a prompt, filled in with its arguments.
+   * Gets a prompt, filled in with arguments.
    *
-   * @param name The name of the prompt.
-   * @param args Its arguments by name; their values are strings.
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @param name Name of the prompt.
+   * @param args Arguments by name; their values are strings.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   getPrompt<A extends { readonly [K in keyof A]: string | undefined } = Record<string, string>>(name: string, args: A = {} as A, options: CallOptions = {}): Promise<GetPromptResult> {
     return this.#sender.call(methods.getPrompt, { name, arguments: args }, options) as Promise<GetPromptResult>;
   }
 
   /**
-   * Suggests values for an argument of a prompt or of a resource template.
+   * Suggests values for an argument of a prompt or resource template.
    *
    * @param ref The prompt or resource template that has the argument.
-   * @param argument The argument with the text typed so far.
+   * @param argument The argument, with the text typed so far.
    * @param context Values that are already known, such as those of other arguments (2025-06-18 and
    * later).
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   complete(ref: CompletionReference, argument: CompleteArgument, context?: CompleteContext, options: RequestOptions = {}): Promise<CompleteResult> {
     return this.#sender.call(methods.complete, { ref, argument, context }, options) as Promise<CompleteResult>;
   }
 
   /**
-   * The agent skills that the server offers (the skills extension of 2026-07-28). An empty list
-   * does not mean that there are none. All pages, as one list.
+   * Lists the agent skills that the server offers (the skills extension of 2026-07-28). The server
+   * may have skills that it does not list. Fetches all pages.
    *
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   listSkills(options: RequestOptions & CacheOptions = {}): Promise<SkillEntry[]> {
     return this.#sender.list(methods.listSkills, "skills", options) as Promise<SkillEntry[]>;
   }
 
   /**
-   * The agent skills that the server offers (the skills extension of 2026-07-28). An empty list
-   * does not mean that there are none. One page: the first, or the one at the `nextCursor` of the
-   * page before.
+   * Lists the agent skills that the server offers (the skills extension of 2026-07-28). The server
+   * may have skills that it does not list. Returns one page: the first, or the one for the
+   * `nextCursor` of the previous page.
    *
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   listSkillsPage(cursor?: string, options: RequestOptions & CacheOptions = {}): Promise<ListSkillsResult> {
     return this.#sender.page(methods.listSkills, "skills", cursor, options) as Promise<ListSkillsResult>;
@@ -300,27 +300,27 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   /**
    * Gets the entry of an agent skill (the skills extension of 2026-07-28).
    *
-   * @param uri The URI of its `SKILL.md`.
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @param uri URI of its `SKILL.md`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   getSkill(uri: string, options: RequestOptions & CacheOptions = {}): Promise<GetSkillResult> {
     return this.#sender.call(methods.getSkill, { uri }, options) as Promise<GetSkillResult>;
   }
 
   /**
-   * The tasks of this client that the server keeps (2025-11-25). All pages, as one list.
+   * Lists the tasks that the server keeps for this client (2025-11-25). Fetches all pages.
    *
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   listTasks(options: RequestOptions = {}): Promise<Task[]> {
     return this.#sender.list(methods.listTasks, "tasks", options) as Promise<Task[]>;
   }
 
   /**
-   * The tasks of this client that the server keeps (2025-11-25). One page: the first, or the one at
-   * the `nextCursor` of the page before.
+   * Lists the tasks that the server keeps for this client (2025-11-25). Returns one page: the
+   * first, or the one for the `nextCursor` of the previous page.
    *
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   listTasksPage(cursor?: string, options: RequestOptions = {}): Promise<ListTasksResult> {
     return this.#sender.page(methods.listTasks, "tasks", cursor, options) as Promise<ListTasksResult>;
@@ -329,19 +329,19 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   /**
    * Gets the current state of a task (2025-11-25 and later).
    *
-   * @param taskId The id of the task.
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @param taskId Id of the task.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   getTask(taskId: string, options: RequestOptions = {}): Promise<Task> {
     return this.#sender.call(methods.getTask, { taskId }, options) as Promise<Task>;
   }
 
   /**
-   * Cancels a task (2025-11-25 and later). The server may refuse, or ignore this, if the task has
-   * ended.
+   * Cancels a task (2025-11-25 and later). If the task has ended, the server may refuse or ignore
+   * this.
    *
-   * @param taskId The id of the task.
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @param taskId Id of the task.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   async cancelTask(taskId: string, options: RequestOptions = {}): Promise<void> {
     await this.#sender.call(methods.cancelTask, { taskId }, options);
@@ -350,7 +350,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
   /**
    * Checks that the server is alive.
    *
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   async ping(options: RequestOptions = {}): Promise<void> {
     await this.#sender.call(methods.ping, undefined, options);
@@ -361,7 +361,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    * A skill is instructions of a stranger: let the user approve it before the model gets its text.
    *
    * @param skill The entry of the skill, as the server listed it.
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   loadSkill(skill: SkillEntry, options: RequestOptions = {}): Promise<ResourceContents> {
     return this.#sender.call(methods.loadSkill, { skill }, options) as Promise<ResourceContents>;
@@ -372,7 +372,7 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
    *
    * @param skill The entry of the skill, as the server listed it.
    * @param file Its URI, or its path relative to the `SKILL.md`.
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   readSkillFile(skill: SkillEntry, file: string, options: RequestOptions = {}): Promise<ResourceContents> {
     return this.#sender.call(methods.readSkillFile, { skill, file }, options) as Promise<ResourceContents>;
@@ -383,13 +383,13 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
 export interface InputRequest {
   /** The method. */
   readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
-  /** Its parameters. */
+  /** The parameters. */
   readonly params?: JsonObject;
 }
 
 /**
- * The server of a connection. Where the revision 2026-07-28 was pinned, everything but the revision
- * is known a moment after the connection was opened. As the core gives it.
+ * The server of a connection. If revision 2026-07-28 is pinned, everything except the revision
+ * becomes known shortly after the connection opens. In the core's form.
  */
 export interface ConnectionDescription {
   revision: string;

@@ -3,93 +3,92 @@ import type { ElicitResult, ElicitUrlResult } from "../client-requests.js";
 import type { ServerRequestContext } from "../requests.js";
 import type { AssertionRequest, AuthorizeRequest, CreateMessageResult, Credentials, CredentialsKey, ElicitRequest, ElicitUrlRequest, ElicitationComplete, GivenHeaders, HeadersRequest, IdentityTokenRequest, LoadedCredentials, LogMessage, Redirect, SampleRequest, Task, Token, TokenRequest } from "./model.js";
 
-/** Handlers for authorization, and for requests of a server, whose capabilities are declared. */
+/** Handlers for authorization, and for a server's requests, whose capabilities they declare. */
 export interface RequestHandlers {
-  /** A server asks the user to fill in a form. */
+  /** Handles a server's request that the user fill in a form. */
   onElicit?: ((request: ElicitRequest, context: ServerRequestContext) => ElicitResult | Promise<ElicitResult>) | undefined;
-  /** A server asks the user to open a page; nobody may open it without the user's consent. */
+  /**
+   * Handles a server's request that the user open a page. Never open it without the user's consent.
+   */
   onElicitUrl?: ((request: ElicitUrlRequest, context: ServerRequestContext) => ElicitUrlResult | Promise<ElicitUrlResult>) | undefined;
   /**
-   * A server asks the model to continue a conversation.
+   * Handles a server's request that the model continue a conversation.
    *
    * @deprecated Since 2026-07-28: call the API of a model provider instead.
    */
   onSample?: ((request: SampleRequest, context: ServerRequestContext) => CreateMessageResult | Promise<CreateMessageResult>) | undefined;
   /**
-   * A server asks the model to continue a conversation in which it may use tools.
+   * Handles a server's request that the model continue a conversation in which it may use tools.
    *
    * @deprecated Since 2026-07-28: call the API of a model provider instead.
    */
   onSampleWithTools?: ((request: SampleRequest, context: ServerRequestContext) => CreateMessageResult | Promise<CreateMessageResult>) | undefined;
   /**
-   * Lets the user visit a page, on which the client is authorized, and gives the redirect that
-   * follows. Needs a redirect URI among the options. Where the redirect comes to this machine,
-   * `open_url` is simpler.
+   * Sends the user to a page that authorizes the client. The result is the redirect that follows.
+   * Requires a redirect URI in the options. If the redirect leads to this machine, `open_url` is
+   * simpler.
    */
   onAuthorize?: ((request: AuthorizeRequest, context: ServerRequestContext) => Redirect | Promise<Redirect>) | undefined;
   /**
-   * Opens a page for the user to log in on, or shows its URL, in the place of the browser of this
-   * machine. The library listens for the redirect meanwhile.
+   * Takes the user to a login page, for example by showing its URL, instead of opening the browser
+   * on this machine. The library listens for the redirect meanwhile.
    */
   onOpenUrl?: ((request: AuthorizeRequest, context: ServerRequestContext) => void | Promise<void>) | undefined;
-  /** Gives the access token of a request, in the place of the option `token`. */
+  /** Returns the access token for a request, instead of the option `token`. */
   onAccessToken?: ((request: TokenRequest, context: ServerRequestContext) => Token | Promise<Token>) | undefined;
   /**
-   * Gives the user's ID token of the organization's identity provider (grant `enterprise_managed`),
-   * in the place of the option with one.
+   * Returns the user's ID token from the organization's identity provider (grant
+   * `enterprise_managed`), instead of the option with one.
    */
   onIdentityToken?: ((request: IdentityTokenRequest, context: ServerRequestContext) => Token | Promise<Token>) | undefined;
   /**
-   * Gives the JWT by which the platform vouches for this workload (grant `workload_identity`), in
-   * the place of the option `assertion`.
+   * Returns the JWT with which the platform vouches for this workload (grant `workload_identity`),
+   * instead of the option `assertion`.
    */
   onAssertion?: ((request: AssertionRequest, context: ServerRequestContext) => Token | Promise<Token>) | undefined;
-  /**
-   * Gives headers of a request, beside those of the credentials. Headers of the protocol are
-   * refused.
-   */
+  /** Returns additional headers for a request. Headers of the protocol are refused. */
   onRequestHeaders?: ((request: HeadersRequest, context: ServerRequestContext) => GivenHeaders | Promise<GivenHeaders>) | undefined;
   /**
-   * Loads credentials from a store of the program's own, in the place of the option `store`. Needs
-   * the functions that save and remove them, too.
+   * Loads credentials from a custom store, instead of the option `store`. Requires the functions
+   * that save and remove them as well.
    */
   onLoadCredentials?: ((request: CredentialsKey, context: ServerRequestContext) => LoadedCredentials | Promise<LoadedCredentials>) | undefined;
-  /** Saves credentials in a store of the program's own. They are secrets. */
+  /** Saves credentials in a custom store. They are secrets. */
   onSaveCredentials?: ((request: Credentials, context: ServerRequestContext) => void | Promise<void>) | undefined;
-  /** Removes credentials from a store of the program's own, if they are there. */
+  /** Removes credentials from a custom store, if they exist. */
   onRemoveCredentials?: ((request: CredentialsKey, context: ServerRequestContext) => void | Promise<void>) | undefined;
 }
 
-/** Handlers for the notifications of a server. */
+/** Handlers for a server's notifications. */
 export interface NotificationHandlers {
   /**
-   * A log message of the server.
+   * A log message from the server.
    *
    * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
   onLog?: ((params: LogMessage) => void) | undefined;
   /**
-   * The tools of the server have changed. On revision 2026-07-28 and later this subscribes to
-   * changes, which over HTTP keeps a stream open.
+   * The server's tools have changed. From revision 2026-07-28 on, this subscribes to changes, which
+   * keeps a stream open over HTTP.
    */
   onToolsChanged?: (() => void) | undefined;
   /**
-   * The resources or resource templates of the server have changed. On revision 2026-07-28 and
-   * later this subscribes to changes, which over HTTP keeps a stream open.
+   * The server's resources or resource templates have changed. From revision 2026-07-28 on, this
+   * subscribes to changes, which keeps a stream open over HTTP.
    */
   onResourcesChanged?: (() => void) | undefined;
   /**
-   * The prompts of the server have changed. On revision 2026-07-28 and later this subscribes to
-   * changes, which over HTTP keeps a stream open.
+   * The server's prompts have changed. From revision 2026-07-28 on, this subscribes to changes,
+   * which keeps a stream open over HTTP.
    */
   onPromptsChanged?: (() => void) | undefined;
-  /** An elicitation by URL is complete (2025-11-25). */
+  /** A URL elicitation is complete (2025-11-25). */
   onElicitationComplete?: ((params: ElicitationComplete) => void) | undefined;
-  /** A task has changed that the client follows, or of which the server reports by itself. */
+  /** A task has changed that the client follows, or that the server reports on its own. */
   onTaskStatus?: ((params: Task) => void) | undefined;
 }
 
-/** The operation of each handler, as the core names it. */
+/** The core's name of each handler's operation. */
 export const operations: Record<keyof RequestHandlers, string> = {
   onElicit: "elicit",
   onElicitUrl: "elicit_url",
@@ -109,7 +108,7 @@ export const operations: Record<keyof RequestHandlers, string> = {
 /** The handlers that return nothing. */
 export const silent: readonly (keyof RequestHandlers)[] = ["onOpenUrl", "onSaveCredentials", "onRemoveCredentials"];
 
-/** The functions of the program itself, which no server calls. */
+/** Functions that only the program itself calls, never a server. */
 export const own: readonly (keyof RequestHandlers)[] = ["onAuthorize", "onOpenUrl", "onAccessToken", "onIdentityToken", "onAssertion", "onRequestHeaders", "onLoadCredentials", "onSaveCredentials", "onRemoveCredentials"];
 
 /** The method of each notification that has a handler. */
@@ -122,5 +121,5 @@ export const notified: Record<keyof NotificationHandlers, string> = {
   onTaskStatus: "notifications/tasks/status",
 };
 
-/** The handlers of notifications that newer servers send only to clients that asked at first. */
+/** Handlers of notifications that newer servers only send if requested when connecting. */
 export const asked: readonly (keyof NotificationHandlers)[] = ["onToolsChanged", "onResourcesChanged", "onPromptsChanged"];

@@ -2,36 +2,36 @@
 import type { StoredEntry } from "./model.js";
 
 /**
- * A store of a program's own, which keeps texts by key, and logs: any object with these methods is
- * the option `store` of a server. Several calls run at a time, and several processes may use the
- * store; `putIf` and `append` are atomic among all of them. No key names both a text and a log. A
- * method that throws says that the store is away: `StoreError` says more. `checkStore` checks a
- * store. Times are in milliseconds.
+ * A custom store, which keeps texts and logs by key. Pass any object with these methods as the
+ * server option `store`. Several calls run concurrently, and several processes may use the store;
+ * `putIf` and `append` are atomic across all of them. A key never names both a text and a log. An
+ * error means that the store is unavailable; `StoreError` can be more specific. Use `checkStore` to
+ * check a store. Times are in milliseconds.
  */
 export interface Store {
-  /** The text of a key. Without one, there is none, or its time is over. */
+  /** Returns the text of a key; nothing if there is none or it has expired. */
   get(key: string): string | null | undefined | Promise<string | null | undefined>;
-  /** Sets the text of a key for so long, whatever was there. */
+  /** Sets the text of a key, and how long to keep it, replacing any existing one. */
   put(key: string, text: string, keepFor: number): void | Promise<void>;
   /**
-   * Sets the text of a key for so long if the key still has the text `expected`, or if there is
-   * none where nothing is expected. Returns whether it did. It is atomic among all that use the
-   * store.
+   * Sets the text of a key, and how long to keep it, if its current text equals `expected`, or, if
+   * nothing is expected, if there is none. The result says whether the text was set. Atomic across
+   * all users of the store.
    */
   putIf(key: string, expected: string | undefined, text: string, keepFor: number): boolean | Promise<boolean>;
   /** Removes the text or the log of a key, if there is one. */
   remove(key: string): void | Promise<void>;
   /**
-   * Adds an entry to the end of a log, which is made when it is needed. Its position: positions of
-   * a log rise, with gaps, are at least 1 and less than 2^53, and none is given twice, also not
-   * after the log was removed. Beyond `maxEntries` the oldest entries go. The log goes as a whole
-   * when nothing was added to it for so long.
+   * Appends an entry to a log, which is created on demand. The result is its position. The
+   * positions of a log increase, possibly with gaps, are at least 1 and less than 2^53, and are
+   * never reused, even after the log was removed. Beyond `maxEntries`, the oldest entries are
+   * removed. The whole log expires if nothing is appended for the given time.
    */
   append(log: string, entry: string, maxEntries: number, keepFor: number): number | Promise<number>;
   /**
-   * The oldest entries of a log after a position, at most `limit`. Where there are none, it may
-   * wait for one for so long. If it does not, it is called again: at once when this process adds an
-   * entry, and otherwise every 100 ms.
+   * Returns the oldest entries of a log after a position, at most `limit`. If there are none, it
+   * may wait for one, up to the given time. If it doesn't wait, it is called again: at once when
+   * this process appends an entry, otherwise every 100 ms.
    */
   read(log: string, after: number, limit: number, wait: number): readonly StoredEntry[] | Promise<readonly StoredEntry[]>;
 }
@@ -39,7 +39,7 @@ export interface Store {
 /** The names of the methods of a store. */
 export const storeMethods = ["get", "put", "putIf", "remove", "append", "read"] as const;
 
-/** The members of the calls of a store, of which each call has some. */
+/** The members of store calls; each call has some of them. */
 export interface StoreCall {
   key: string;
   text: string;

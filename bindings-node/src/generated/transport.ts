@@ -2,26 +2,29 @@
 import { ProtocolError } from "./errors.js";
 
 /**
- * A transport of a program's own: any object with these methods is a target of `Client.connect`.
- * Messages are texts of JSON without line breaks. `send` and `receive` run at the same time, one
- * call of each. A method that throws ends the connection: its calls fail with `TransportError`, and
- * the next call connects again.
+ * A custom transport. Pass any object with these methods as the target of `Client.connect`.
+ * Messages are JSON strings without line breaks. One call of `send` and one of `receive` may run
+ * concurrently. An error in a method ends the connection: pending calls fail with `TransportError`,
+ * and the next call reconnects.
  */
 export interface Transport {
   /**
-   * Connects to the server. Called again after the connection was lost, and where a server has
-   * ended it because it was asked for its revision.
+   * Connects to the server. Called again after the connection was lost, or if a server closed it
+   * because the client asked for its revision.
    */
   connect(): void | Promise<void>;
-  /** Sends a message to the server. The next one waits until it is done. */
+  /** Sends a message to the server. The next message waits until this one is sent. */
   send(message: string): void | Promise<void>;
-  /** Waits for the next message of the server. Without one, the server has ended the connection. */
+  /**
+   * Waits for the next message from the server. Return nothing if the server has closed the
+   * connection.
+   */
   receive(): string | null | undefined | Promise<string | null | undefined>;
-  /** Ends the connection. A call of the function that receives is cancelled before. */
+  /** Closes the connection. A pending receive call is cancelled first. */
   close(): void | Promise<void>;
 }
 
-/** True for a transport of a program's own. */
+/** Returns whether a target is a custom transport. */
 export function isTransport(target: unknown): target is Transport {
   return ["connect", "send", "receive", "close"].every((method) => typeof (target as Record<string, unknown> | null)?.[method] === "function");
 }
@@ -44,7 +47,7 @@ export function transportFunctions(transport: Transport): Record<string, Transpo
   };
 }
 
-/** The function, whose error is that of the connection. */
+/** Wraps a function, so that its error becomes the connection's error. */
 function withReason(call: TransportFunction): TransportFunction {
   return async (given) => {
     try {

@@ -27,27 +27,27 @@ pub(crate) static FUNCTIONS: &[HostFunctionRow] = &[
     HostFunctionRow {
         name: CONNECT,
         doc: &[
-            " Connects to the server. Called again after the connection was lost, and where a server has ended it because",
-            " it was asked for its revision.",
+            " Connects to the server. Called again after the connection was lost, or if a server closed it because the",
+            " client asked for its revision.",
         ],
         params: None,
         result: None,
     },
     HostFunctionRow {
         name: SEND,
-        doc: &[" Sends a message to the server. The next one waits until it is done."],
+        doc: &[" Sends a message to the server. The next message waits until this one is sent."],
         params: Some(MessageToServer::TYPE),
         result: None,
     },
     HostFunctionRow {
         name: RECEIVE,
-        doc: &[" Waits for the next message of the server. Without one, the server has ended the connection."],
+        doc: &[" Waits for the next message from the server. Return nothing if the server has closed the connection."],
         params: None,
         result: Some(MessageOfServer::TYPE),
     },
     HostFunctionRow {
         name: CLOSE,
-        doc: &[" Ends the connection. A call of the function that receives is cancelled before."],
+        doc: &[" Closes the connection. A pending receive call is cancelled first."],
         params: None,
         result: None,
     },
@@ -63,7 +63,7 @@ described! {
 }
 
 described! {
-    /// A message of the server, or the end of the connection.
+    /// A message from the server, or the end of the connection.
     #[derive(Deserialize)]
     pub struct MessageOfServer {
         /// The message: JSON.
@@ -72,12 +72,12 @@ described! {
     }
 }
 
-/// Returns whether a handler of that name belongs to a transport of the host's own.
+/// Returns whether a handler of that name belongs to a custom transport.
 pub(super) fn is_function(name: &str) -> bool {
     FUNCTIONS.iter().any(|function| function.name == name)
 }
 
-/// Refuses the functions where the transport is another.
+/// Rejects the functions if another transport is used.
 pub(super) fn check_unused(handlers: &Handlers) -> Result<(), BridgeError> {
     match handlers.keys().find(|name| is_function(name)) {
         Some(name) => Err(BridgeError::invalid(format!("open: handlers: {name} is for the transport type channel"))),
@@ -85,7 +85,7 @@ pub(super) fn check_unused(handlers: &Handlers) -> Result<(), BridgeError> {
     }
 }
 
-/// The way to a server over the functions of the host.
+/// A transport that uses the host's functions.
 pub(super) fn connector(handlers: &Handlers, host: &HostFunction) -> Result<Arc<dyn Connector>, BridgeError> {
     let lane = |name: &str| {
         let missing = || BridgeError::invalid(format!("open: handlers: the transport type channel needs {name}"));
@@ -116,7 +116,7 @@ struct ChannelLanes {
     close: Lane,
 }
 
-/// A connection over the functions of the host.
+/// A connection that uses the host's functions.
 struct HostChannel {
     host: HostFunction,
     lanes: ChannelLanes,

@@ -35,8 +35,8 @@ pub(crate) static FUNCTIONS: &[HostFunctionRow] = &[
     HostFunctionRow {
         name: AUTHORIZE,
         doc: &[
-            " Lets the user visit a page, on which the client is authorized, and gives the redirect that follows. Needs a",
-            " redirect URI among the options. Where the redirect comes to this machine, `open_url` is simpler.",
+            " Sends the user to a page that authorizes the client. The result is the redirect that follows. Requires a redirect",
+            " URI in the options. If the redirect leads to this machine, `open_url` is simpler.",
         ],
         params: Some(AuthorizeRequest::TYPE),
         result: Some(Redirect::TYPE),
@@ -44,22 +44,22 @@ pub(crate) static FUNCTIONS: &[HostFunctionRow] = &[
     HostFunctionRow {
         name: OPEN_URL,
         doc: &[
-            " Opens a page for the user to log in on, or shows its URL, in the place of the browser of this machine. The",
-            " library listens for the redirect meanwhile.",
+            " Takes the user to a login page, for example by showing its URL, instead of opening the browser on this machine.",
+            " The library listens for the redirect meanwhile.",
         ],
         params: Some(AuthorizeRequest::TYPE),
         result: None,
     },
     HostFunctionRow {
         name: ACCESS_TOKEN,
-        doc: &[" Gives the access token of a request, in the place of the option `token`."],
+        doc: &[" Returns the access token for a request, instead of the option `token`."],
         params: Some(TokenRequest::TYPE),
         result: Some(Token::TYPE),
     },
     HostFunctionRow {
         name: IDENTITY_TOKEN,
         doc: &[
-            " Gives the user's ID token of the organization's identity provider (grant `enterprise_managed`), in the place of",
+            " Returns the user's ID token from the organization's identity provider (grant `enterprise_managed`), instead of",
             " the option with one.",
         ],
         params: Some(IdentityTokenRequest::TYPE),
@@ -68,7 +68,7 @@ pub(crate) static FUNCTIONS: &[HostFunctionRow] = &[
     HostFunctionRow {
         name: ASSERTION,
         doc: &[
-            " Gives the JWT by which the platform vouches for this workload (grant `workload_identity`), in the place of the",
+            " Returns the JWT with which the platform vouches for this workload (grant `workload_identity`), instead of the",
             " option `assertion`.",
         ],
         params: Some(AssertionRequest::TYPE),
@@ -76,47 +76,47 @@ pub(crate) static FUNCTIONS: &[HostFunctionRow] = &[
     },
     HostFunctionRow {
         name: REQUEST_HEADERS,
-        doc: &[" Gives headers of a request, beside those of the credentials. Headers of the protocol are refused."],
+        doc: &[" Returns additional headers for a request. Headers of the protocol are refused."],
         params: Some(HeadersRequest::TYPE),
         result: Some(GivenHeaders::TYPE),
     },
     HostFunctionRow {
         name: LOAD,
         doc: &[
-            " Loads credentials from a store of the program's own, in the place of the option `store`. Needs the functions",
-            " that save and remove them, too.",
+            " Loads credentials from a custom store, instead of the option `store`. Requires the functions that save and",
+            " remove them as well.",
         ],
         params: Some(CredentialsKey::TYPE),
         result: Some(LoadedCredentials::TYPE),
     },
     HostFunctionRow {
         name: SAVE,
-        doc: &[" Saves credentials in a store of the program's own. They are secrets."],
+        doc: &[" Saves credentials in a custom store. They are secrets."],
         params: Some(Credentials::TYPE),
         result: None,
     },
     HostFunctionRow {
         name: REMOVE,
-        doc: &[" Removes credentials from a store of the program's own, if they are there."],
+        doc: &[" Removes credentials from a custom store, if they exist."],
         params: Some(CredentialsKey::TYPE),
         result: None,
     },
 ];
 
 described! {
-    /// A page for the user to authorize the client on.
+    /// A page on which the user authorizes the client.
     #[derive(Serialize)]
     pub struct AuthorizeRequest {
-        /// The URL of the page, as it is: it must not be changed.
+        /// URL of the page; must not be changed.
         required url: String = "url",
     }
 }
 
 described! {
-    /// The redirect that followed an authorization.
+    /// The redirect that follows an authorization.
     #[derive(Deserialize)]
     pub struct Redirect {
-        /// The URL that the browser was sent to, or its query.
+        /// URL to which the browser was redirected, or its query.
         required url: String = "url",
     }
 }
@@ -134,47 +134,47 @@ described! {
     /// Headers of a request.
     #[derive(Deserialize)]
     pub struct GivenHeaders {
-        /// The values by the names.
+        /// Values by name.
         required headers: BTreeMap<String, String> = "headers",
     }
 }
 
 described! {
-    /// The key of credentials in a store.
+    /// The key of stored credentials.
     #[derive(Serialize)]
     pub struct CredentialsKey {
-        /// The key: it names an authorization server and a resource.
+        /// Key, which identifies an authorization server and a resource.
         required key: String = "key",
     }
 }
 
 described! {
-    /// Credentials to keep in a store.
+    /// Credentials to store.
     #[derive(Serialize)]
     pub struct Credentials {
-        /// The key: it names an authorization server and a resource.
+        /// Key, which identifies an authorization server and a resource.
         required key: String = "key",
-        /// The credentials: any text, and secret.
+        /// Credentials: any text, and secret.
         required value: String = "value",
     }
 }
 
 described! {
-    /// Credentials from a store.
+    /// Credentials loaded from a store.
     #[derive(Deserialize)]
     pub struct LoadedCredentials {
-        /// The credentials, if there are any.
+        /// Credentials, if there are any.
         #[serde(default)]
         optional value: Option<String> = "value",
     }
 }
 
-/// Returns whether a handler of that name belongs to the authorization.
+/// Returns whether a handler of that name belongs to authorization.
 pub(super) fn is_function(name: &str) -> bool {
     FUNCTIONS.iter().any(|function| function.name == name)
 }
 
-/// The credentials that a connection is opened with.
+/// The credentials with which a connection is opened.
 pub(super) fn credentials(
     given: Option<OAuthOptions>,
     handlers: &Handlers,
@@ -195,7 +195,7 @@ pub(super) fn credentials(
     Ok(headers.with_auth(auth).into())
 }
 
-/// The options with the functions in their places.
+/// The options, completed by the host's functions.
 fn with_functions(given: OAuthOptions, functions: &Functions<'_>) -> Result<OAuthOptions, BridgeError> {
     let mut options = given;
     if let Some(ask) = functions.instead(ACCESS_TOKEN, "token", options.token.is_some())? {
@@ -216,7 +216,7 @@ fn with_functions(given: OAuthOptions, functions: &Functions<'_>) -> Result<OAut
     with_visit(options, functions)
 }
 
-/// The options with the function that takes the user to a page.
+/// The options, with the function that sends the user to a page.
 fn with_visit(options: OAuthOptions, functions: &Functions<'_>) -> Result<OAuthOptions, BridgeError> {
     let visit = match (functions.get(AUTHORIZE), functions.get(OPEN_URL)) {
         (None, None) => return Ok(options),
@@ -262,7 +262,7 @@ fn both(option: &str, function: &str) -> BridgeError {
     ))
 }
 
-/// The functions of the host that were given.
+/// The host's functions that were given.
 struct Functions<'a> {
     handlers: &'a Handlers,
     host: &'a HostFunction,
@@ -274,7 +274,7 @@ impl Functions<'_> {
         Some(Asked { host: self.host.clone(), name, lane })
     }
 
-    /// A function that gives an option, which must not be given as well.
+    /// A function that replaces an option, which must not be given as well.
     fn instead(&self, name: &'static str, option: &str, is_given: bool) -> Result<Option<Asked>, BridgeError> {
         match self.get(name) {
             Some(_) if is_given => Err(both(option, name)),
@@ -300,7 +300,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// Calls it, and takes what is needed of its answer.
+    /// Calls it, and extracts the required part of its response.
     fn call<T: DeserializeOwned + 'static, R: Send + 'static>(
         &self,
         params: &impl Serialize,
@@ -313,7 +313,7 @@ impl Asked {
         })
     }
 
-    /// The tokens that it gives.
+    /// The tokens that it returns.
     fn source<R: Serialize + 'static>(self) -> TokenSource<R> {
         TokenSource::from_fn(move |request: R| self.call::<Token, _>(&request, |answer| answer.token))
     }

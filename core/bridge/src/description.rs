@@ -21,7 +21,7 @@ use trunkline::{
     server::{CallInfo, Category, HttpRequest, Server},
 };
 
-/// The description of a call, a token to verify, a connection, a server, or (0) the port.
+/// Describes a call, a token to verify, a connection, a server, or (0) the port.
 pub(super) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, BridgeError> {
     let tables = state.tables.lock();
     let described = match HandleKind::of(target) {
@@ -47,70 +47,67 @@ described! {
     /// The call that a handler answers.
     #[derive(Serialize)]
     pub struct CallDescription {
-        /// The method of the request, such as `tools/call`.
+        /// Method of the request, such as `tools/call`.
         required method: String = "method",
-        /// The name of the called tool or prompt, the URI of the read resource, otherwise the
-        /// method.
+        /// Name of the called tool or prompt, URI of the resource to read, or otherwise the method.
         required name: String = "name",
-        /// The protocol revision of the caller.
+        /// Protocol revision of the caller.
         required revision: &'static str = "revision" as String,
-        /// The JSON-RPC id of the request as text, unique among those of its session that are in
-        /// flight.
+        /// JSON-RPC id of the request as a string, unique among the requests in flight of its
+        /// session.
         required request_id: String = "requestId",
-        /// The id of the session, over HTTP up to 2025-11-25; elsewhere there is none.
+        /// Id of the session (HTTP up to 2025-11-25); otherwise absent.
         optional session_id: Option<String> = "sessionId",
-        /// The headers of the HTTP request that brought the call, by their names in lower case;
-        /// several values of a name are joined by commas, those of `cookie` by semicolons. Those
-        /// with an access token are left out where the endpoint asks for one. Empty on pipes and in
-        /// memory.
+        /// Headers of the call's HTTP request, by lowercase name. Multiple values are joined by
+        /// commas, those of `cookie` by semicolons. Headers with an access token are omitted if the
+        /// endpoint requires one. Empty on pipes and in memory.
         required headers: BTreeMap<String, String> = "headers",
-        /// The target of that request as it was received, such as `/mcp?tenant=acme`; in a web
-        /// framework, as it is below the mount.
+        /// Target of the HTTP request as received, such as `/mcp?tenant=acme`; in a web framework,
+        /// relative to the mount.
         optional url: Option<String> = "url",
-        /// The IP address of its peer, which may be a proxy, where it is known.
+        /// IP address of the HTTP peer, which may be a proxy, if known.
         optional remote_address: Option<String> = "remoteAddress",
-        /// The name and version of the caller, if it gave them.
+        /// Name and version of the caller, if it sent them.
         optional client_info: Option<Value> = "clientInfo" as Implementation,
-        /// The capabilities of the caller.
+        /// Capabilities of the caller.
         required client_capabilities: Value = "clientCapabilities" as ClientCapabilities,
-        /// The `_meta` of the request, or the one that middleware put in its place.
+        /// The `_meta` of the request, or its replacement by middleware.
         required meta: Value = "meta" as JsonObject,
-        /// The identity of the caller, if its access token was verified.
+        /// Identity of the caller, if its access token was verified.
         optional auth: Option<Value> = "auth" as Identity,
-        /// The caller asked for progress; otherwise none is sent.
+        /// True if the caller requested progress; otherwise none is sent.
         required wants_progress: bool = "progress",
-        /// The client's answers to the requests for input of the previous run, by their keys. Keys
-        /// without an answer are missing.
+        /// The client's responses to the previous run's requests for input, by key. Keys without a
+        /// response are missing.
         required input_responses: Value = "inputResponses" as JsonObject,
-        /// The state that the previous run left with its requests for input.
+        /// State that the previous run passed along with its requests for input.
         optional state: Option<Value> = "state",
     }
 }
 
 described! {
-    /// The HTTP request that presents an access token to verify.
+    /// The HTTP request with an access token to verify.
     #[derive(Serialize)]
     pub struct VerificationDescription {
-        /// The headers of the HTTP request by their names in lower case; several values of a name
-        /// are joined by commas, those of `cookie` by semicolons. The token and its proof are among
-        /// them: neither log them nor pass them on.
+        /// Headers of the HTTP request, by lowercase name. Multiple values are joined by commas,
+        /// those of `cookie` by semicolons. They include the token and its proof: don't log them or
+        /// pass them on.
         required headers: BTreeMap<String, String> = "headers",
-        /// The target of that request as it was received, such as `/mcp?tenant=acme`; in a web
-        /// framework, as it is below the mount.
+        /// Target of the HTTP request as received, such as `/mcp?tenant=acme`; in a web framework,
+        /// relative to the mount.
         required target: String = "target",
-        /// The IP address of its peer, which may be a proxy, where it is known.
+        /// IP address of the HTTP peer, which may be a proxy, if known.
         optional remote_address: Option<String> = "remoteAddress",
     }
 }
 
 described! {
-    /// The members of the description of a call that its host has a use for, beside those above.
+    /// Additional members of the description of a call, for the host only.
     #[derive(Serialize)]
     pub struct HandlerMemory {
-        /// The values that earlier runs of the handler kept with `notify` `once`, by their names.
+        /// Values that earlier runs of the handler stored with `notify` `once`, by name.
         required once: Value = "once" as JsonObject,
-        /// The reasons why answers of the client do not match the requests for input, by their
-        /// keys.
+        /// Why the client's responses do not match the requests for input, by key.
         optional input_problems: Option<Value> = "inputProblems" as JsonObject,
     }
 }
@@ -134,35 +131,35 @@ described! {
     /// The description of the port.
     #[derive(Serialize)]
     pub struct PortDescription {
-        /// The number of the port in its process.
+        /// Number of the port in its process.
         required number: u64 = "number",
-        /// The number of handles and tickets in use.
+        /// Number of handles and tickets in use.
         required things: usize = "things",
-        /// The port was closed, and ends.
+        /// True if the port was closed and is ending.
         required closing: bool = "closing",
     }
 }
 
 described! {
-    /// The server of a connection. Where the revision 2026-07-28 was pinned, everything but the
-    /// revision is known a moment after the connection was opened.
+    /// The server of a connection. If revision 2026-07-28 is pinned, everything except the revision
+    /// becomes known shortly after the connection opens.
     #[derive(Serialize)]
     pub struct ConnectionDescription {
-        /// The protocol revision that is spoken.
+        /// Negotiated protocol revision.
         required revision: &'static str = "revision" as String,
-        /// The name and version of the server, if it gave them.
+        /// Name and version of the server, if it sent them.
         optional server_info: Option<Value> = "serverInfo" as Implementation,
-        /// The capabilities of the server.
+        /// Capabilities of the server.
         required capabilities: Value = "capabilities" as ServerCapabilities,
-        /// The instructions of the server for the model.
+        /// The server's instructions for the model.
         optional instructions: Option<String> = "instructions",
-        /// The id of the process of the server, if this client has started it and it runs. A server
-        /// that is started again has another one.
+        /// Process id of the server, if this client started it and it is running. It changes when
+        /// the server is restarted.
         optional pid: Option<u32> = "pid" as u64,
     }
 }
 
-/// A call, with what the host keeps for its later runs.
+/// A call, with what the host stores for its later runs.
 fn of_call(call: &CallInfo) -> Value {
     let scope = call.request_info();
     let facts = CallDescription {
@@ -192,7 +189,7 @@ fn of_call(call: &CallInfo) -> Value {
     without_nulls(described)
 }
 
-/// The request that presents a token.
+/// The request that carries a token.
 fn of_verification(verification: &Verification) -> Value {
     let facts = VerificationDescription {
         headers: headers_of(verification.headers()),
@@ -202,7 +199,7 @@ fn of_verification(verification: &Verification) -> Value {
     without_nulls(of_kind("verification", json!(facts)))
 }
 
-/// Headers as texts, one character for each byte of a value.
+/// Headers as strings, with one character per byte of a value.
 fn headers_of(headers: &HeaderMap) -> BTreeMap<String, String> {
     let joined = |name: &HeaderName| {
         let separator = if *name == header::COOKIE { "; " } else { ", " };
@@ -219,12 +216,12 @@ fn of_kind(kind: &str, mut described: Value) -> Value {
     described
 }
 
-/// A connection: its server.
+/// A connection, described by its server.
 fn of_connection(client: &Client) -> Value {
     of_kind("connection", server_description(client))
 }
 
-/// A server: its features by name.
+/// A server, described by the names of its features.
 fn of_server(server: &Server) -> Value {
     let features = ServerFeatures {
         tools: server.names(Category::Tools),
@@ -235,7 +232,7 @@ fn of_server(server: &Server) -> Value {
     of_kind("server", json!(features))
 }
 
-/// The description of the server of an open connection.
+/// The description of an open connection's server.
 pub(super) fn server_description(client: &Client) -> Value {
     let server = client.server();
     without_nulls(json!(ConnectionDescription {
@@ -247,7 +244,7 @@ pub(super) fn server_description(client: &Client) -> Value {
     }))
 }
 
-/// An object of a peer; `None`: it is not one of that type, and hosts could not read it.
+/// An object from a peer; `None` if it is not of that type, which hosts could not read.
 fn read<T: DeserializeOwned>(raw: &RawJson) -> Option<Value> {
     raw.parse::<T>().ok().map(|_| value(raw))
 }

@@ -6,28 +6,28 @@ use std::sync::Arc;
 use trunkline::bridge_support::Cause;
 use trunkline::protocol::describe::{Described, FieldDescription, ObjectDescription, Presence, Type, Values};
 
-/// One thing that the host has to know. A flat record, the same in every language.
+/// An event for the host: a flat record, the same in every language.
 #[derive(Debug, Clone, Default)]
 pub struct Event {
     /// The kind of event.
     pub kind: EventKind,
-    /// The call to answer, or the request that is answered; 0 if none.
+    /// The call to answer, or the request that was answered; 0 if none.
     pub ticket: u64,
     /// The registered feature, the listener or the connection; 0 if none.
     pub handle: u64,
-    /// The method of a `Notification`, and the operation of a `Call` that is a request of a server;
-    /// empty otherwise.
+    /// The method of a `Notification`, or the operation of a `Call` for a server's request; empty
+    /// otherwise.
     pub name: String,
-    /// The body, as `docs/bridge.md` says for each kind.
+    /// The body, as `docs/bridge.md` describes it for each kind.
     pub body: Body,
-    /// The exchange or the request of the host of which a `Call` came; 0 if none.
+    /// The host's exchange or request that caused a `Call`; 0 if none.
     pub cause: u64,
-    /// The number of the port that knows the cause; 0 if it is the one of the event.
+    /// The number of the port that knows the cause; 0 if it is the event's own port.
     pub cause_port: u64,
 }
 
 impl Event {
-    /// The same for a call with that cause. `own`: the number of the port that gets it.
+    /// The same event for a call with that cause. `own` is the number of the port that gets it.
     pub(super) fn coming_of(self, cause: Option<&Arc<dyn Cause>>, own: u64) -> Self {
         let Some(cause) = cause else { return self };
         let port = Some(cause.port()).filter(|port| *port != own);
@@ -49,8 +49,7 @@ macro_rules! event_kinds {
             $($(#[doc = $doc])* $kind = $number,)*
         }
 
-        /// The events with the fields that mean something in them, for the declaration of the
-        /// surface.
+        /// The events, with the fields that they use, for the declaration of the surface.
         pub(crate) static TO_HOST: &[(EventKind, ObjectDescription)] = &[$((EventKind::$kind, ObjectDescription {
             name: stringify!($kind),
             doc: &[$($doc),*],
@@ -69,59 +68,59 @@ macro_rules! event_kinds {
             default: None,
         }
     };
-    (@doc ticket) => { &[" The call to answer, the request that is answered, or the exchange; 0 if none."] };
+    (@doc ticket) => { &[" The call to answer, the request that was answered, or the exchange; 0 if none."] };
     (@doc handle) => { &[" The registered feature, the listener or the connection."] };
-    (@doc ok) => { &[" `false`: the body is an error object."] };
-    (@doc cause) => { &[" The exchange or the request of the host of which the call came; 0 if none."] };
-    (@doc cause_port) => { &[" The number of the port that knows the cause; 0 if it is the one of the event."] };
+    (@doc ok) => { &[" `false` if the body is an error object."] };
+    (@doc cause) => { &[" The host's exchange or request that caused the call; 0 if none."] };
+    (@doc cause_port) => { &[" The number of the port that knows the cause; 0 if it is the event's own port."] };
     (@doc name) => { &[" The method, or the operation."] };
-    (@doc body) => { &[" The body, as the event says."] };
+    (@doc body) => { &[" The body, as the event describes it."] };
 }
 
 event_kinds! {
     /// A call of the registered feature `handle`. The body is the arguments object as JSON, already
-    /// valid against the schema. Of a connection, a request of its server: `name` is the operation,
-    /// the body its params. `cause` is the number of something of the host that the call came of:
-    /// the exchange that brought it, the request of a connection in memory, or the request `next`
-    /// of the middleware around it; 0 if there is none. `cause_port` is the number of the port that
-    /// knows it, if that is another one: a server that is mounted in another one may have a port of
-    /// its own. Answer with `complete` or `fail`, once.
+    /// validated against the schema. For a connection, a request of its server: `name` is the
+    /// operation, and the body its params. `cause` is the number of what caused the call in the
+    /// host: the exchange that brought it, the request of an in-memory connection, or the `next`
+    /// request of the middleware around it; 0 if none. `cause_port` is the number of the port that
+    /// knows the cause, if that is a different one: a mounted server may have its own port. Answer
+    /// once, with `complete` or `fail`.
     Call = 0 { ticket: Integer, handle: Integer, name: String, body: Json, cause: Integer, cause_port: Integer }
-    /// The call was cancelled; it is already done for the core. The body is the reason as
-    /// text, and may be empty.
+    /// The call was cancelled; the core has already completed it. The body is the reason as text,
+    /// and may be empty.
     Cancel = 1 { ticket: Integer, body: String }
     /// The result of a request or an open, or an error object.
     Reply = 2 { ticket: Integer, ok: Boolean, body: Json }
-    /// A notification from the peer of the connection `handle`: `name` is the method, the body its
-    /// params. For progress, `ticket` is the request.
+    /// A notification from the peer of the connection `handle`: `name` is the method, and the body
+    /// its params. For progress, `ticket` is the request.
     Notification = 3 { handle: Integer, ticket: Integer, name: String, body: Json }
-    /// A listener or connection ended.
+    /// A listener or connection has ended.
     Closed = 4 { handle: Integer, ok: Boolean, body: Json }
     /// Log records: an array of `{"level", "message", "target"}` with the levels `error`, `warn`,
-    /// `info` and `debug`. When there are too many, the oldest are dropped and counted. They come
-    /// to the port that they are about; the others come to the newest port that takes its events.
+    /// `info` and `debug`. If there are too many, the oldest are dropped and counted. Records go to
+    /// the port that they are about, or otherwise to the newest port that drains its events.
     Log = 5 { body: Json }
     /// The last event of a port after `close(0, …)`.
     Stopped = 6 {}
-    /// Status and headers of the response of the exchange `ticket` at the listener `handle`:
-    /// `{"status", "headers", "empty"}`; `empty`: no chunk follows.
+    /// Status and headers of the response to the exchange `ticket` at the listener `handle`:
+    /// `{"status", "headers", "empty"}`; `empty` means that no chunk follows.
     HttpHead = 7 { ticket: Integer, handle: Integer, body: Json }
-    /// Bytes of a response, which are not JSON: hosts get them as bytes.
+    /// Bytes of a response; not JSON, so hosts get them as bytes.
     HttpChunk = 8 { ticket: Integer, handle: Integer, body: String }
-    /// The response is over. An error: it was cut off.
+    /// The response has ended; with an error if it is truncated.
     HttpEnd = 9 { ticket: Integer, handle: Integer, ok: Boolean, body: Json }
     /// A pipe is handed over to the host, which may read it on its own loop. Only after an `open`
     /// with `hostDrivenReads`.
     Handoff = 10 { handle: Integer }
-    /// Nothing comes of `handle` any more. A feature: it was taken away, by itself or with its
-    /// server, and its last call is over; calls that were let in before may come until then. An
-    /// exchange, a request in memory or `next`: it is not the `cause` of a call any more, and the
-    /// calls of which it was are over, also those that became tasks. The host can forget what it
-    /// keeps for it; one that does not know the handle ignores the event.
+    /// Nothing more follows for `handle`, and the host can forget what it keeps for it. A feature
+    /// was removed, by itself or with its server, and its last call has ended; calls that were
+    /// already admitted may arrive until then. An exchange, an in-memory request or a `next` can no
+    /// longer be the `cause` of a call, and the calls that it caused have ended, including those
+    /// that became tasks. A host that does not know the handle ignores the event.
     Freed = 11 { handle: Integer }
-    /// Requests that were served, openings and notifications that were sent, and sessions that have
-    /// ended: an array of `TelemetryRecord`. Only of servers and connections with the option
-    /// `telemetry`. When there are too many, the oldest are dropped.
+    /// Served requests, openings, sent notifications, and sessions that have ended: an array of
+    /// `TelemetryRecord`. Only for servers and connections with the option `telemetry`. If there
+    /// are too many, the oldest are dropped.
     Telemetry = 12 { body: Json }
 }
 
@@ -132,10 +131,10 @@ impl Default for EventKind {
     }
 }
 
-/// Declares the shapes: one table makes the enum and its description.
+/// Declares the shapes: one table for the enum and its description.
 macro_rules! shapes {
     ($($(#[doc = $doc:literal])+ $shape:ident = $number:literal,)+) => {
-        /// Form of the bytes given to `complete`.
+        /// The form of the bytes given to `complete`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[repr(u8)]
         pub enum Shape {
@@ -143,38 +142,38 @@ macro_rules! shapes {
         }
 
         impl Shape {
-            /// Every shape with its name and its documentation.
+            /// Every shape, with its name and its documentation.
             pub(crate) const ALL: &[(Self, &str, &[&str])] = &[$((Self::$shape, stringify!($shape), &[$($doc),+]),)+];
         }
     };
 }
 
 shapes! {
-    /// Plain text, not JSON: one text block of a tool, which is structured content
-    /// `{"result": text}` too if the tool has an output schema; the text of a resource with its
-    /// `mimeType` (`text/plain` by default); or one message of the user.
+    /// Plain text, not JSON: one text block of a tool, and structured content `{"result": text}` if
+    /// the tool has an output schema; the text of a resource with its `mimeType` (`text/plain` by
+    /// default); or one user message.
     Text = 0,
-    /// One part or an array of them: content blocks of a tool; ResourceContents with `text` or
-    /// `blob` (`uri` and `mimeType` are filled in); PromptMessages, or content blocks and texts as
-    /// messages of the user.
+    /// One part or an array of parts: content blocks of a tool; ResourceContents with `text` or
+    /// `blob` (`uri` and `mimeType` are filled in); PromptMessages, or content blocks and strings
+    /// as user messages.
     Content = 1,
-    /// A JSON object: its JSON as text (of a resource `application/json`) and, where a tool's
+    /// A JSON object: its JSON as text (for a resource, `application/json`) and, if the tool's
     /// output schema is known, as structured content.
     Object = 2,
-    /// Any JSON value: its JSON as text and, where a tool's output schema is known,
-    /// `{"result": value}` as structured content. `null` of a tool without one leaves the content
-    /// empty; `null` of a resource: there is no such resource.
+    /// Any JSON value: its JSON as text and, if the tool's output schema is known, `{"result":
+    /// value}` as structured content. Without one, `null` leaves a tool's content empty. For a
+    /// resource, `null` means that it does not exist.
     Value = 3,
-    /// A full result as JSON, such as a CallToolResult.
+    /// A complete result as JSON, such as a CallToolResult.
     Result = 4,
-    /// Input of the client that is needed first:
-    /// `{"inputRequests": {key: {"method", "params"}}, "state": any}`. The state travels sealed.
-    /// For tools, prompts and resources.
+    /// A request for input from the client:
+    /// `{"inputRequests": {key: {"method", "params"}}, "state": any}`. The state is sealed. For
+    /// tools, prompts and resources.
     Input = 5,
 }
 
 impl Shape {
-    /// The shape of a number, if it names one.
+    /// The shape with a number, if there is one.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.iter().map(|(shape, ..)| *shape).find(|shape| *shape as u8 == number)
     }
@@ -195,7 +194,7 @@ impl Described for Lane {
     };
 }
 
-/// Which drainer takes an event.
+/// The drainer that takes an event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Lane {
@@ -206,9 +205,9 @@ pub enum Lane {
     Pool,
 }
 
-/// Wakes the host when the queue turns from empty to pending. Must not block and must not call into
-/// the port.
+/// Wakes the host when the queue becomes non-empty. Must not block, and must not call into the
+/// port.
 pub trait Bell: Send + Sync + 'static {
-    /// Wake the host.
+    /// Wakes the host.
     fn ring(&self);
 }

@@ -45,15 +45,15 @@ const RECONNECT: &str = "reconnect_server";
 pub(crate) static OPERATIONS: &[GroupOperation] = &[
     GroupOperation {
         name: SERVERS,
-        doc: &[" The servers of the group, in the order in which they were added, each with its state."],
+        doc: &[" Lists the servers of the group, with their states, in the order in which they were added."],
         params: None,
         result: Some(GroupServers::TYPE),
     },
     GroupOperation {
         name: ADD,
         doc: &[
-            " Adds a server to the group and connects to it. One that cannot be connected to is an error, and stays in the",
-            " group: the next request to it tries again.",
+            " Adds a server to the group. If connecting to it fails, this is an error, but the server stays in the group, and",
+            " the next request to it reconnects.",
         ],
         params: Some(AddServer::TYPE),
         result: None,
@@ -61,27 +61,27 @@ pub(crate) static OPERATIONS: &[GroupOperation] = &[
     GroupOperation {
         name: REMOVE,
         doc: &[
-            " Removes a server from the group and closes its connection. Requests that it has in flight fail as closed.",
+            " Removes a server from the group. Its connection is closed, and its requests in flight fail as closed.",
         ],
         params: Some(NameServer::TYPE),
         result: None,
     },
     GroupOperation {
         name: RECONNECT,
-        doc: &[" Connects to a server of the group again that is disconnected. One that is connected stays so."],
+        doc: &[" Reconnects a disconnected server of the group. Has no effect if it is connected."],
         params: Some(NameServer::TYPE),
         result: None,
     },
 ];
 
 described! {
-    /// A server for a group.
+    /// A server to add to a group.
     #[derive(Deserialize)]
     pub struct AddServer {
-        /// The name of the server, with which the names of its tools begin.
+        /// Name of the server, which prefixes the names of its tools.
         required name: String = "name",
-        /// The place of the server: an entry of `mcpServers`, a URL, a command as a list, or a
-        /// client, which the group shares and does not close.
+        /// The server: an entry of `mcpServers`, a URL, a command as a list, or a client, whose
+        /// connection the group shares and does not close.
         required target: Value = "target",
     }
 }
@@ -90,7 +90,7 @@ described! {
     /// A server of a group.
     #[derive(Deserialize)]
     pub struct NameServer {
-        /// The name by which the server was added.
+        /// Name under which the server was added.
         required name: String = "name",
     }
 }
@@ -99,28 +99,28 @@ described! {
     /// The servers of a group.
     #[derive(Serialize)]
     pub struct GroupServers {
-        /// The servers, in the order in which they were added.
+        /// Servers, in the order in which they were added.
         required servers: Vec<GroupServer> = "servers",
     }
 }
 
 described! {
-    /// A server of a group, as it is now.
+    /// The current state of a server of a group.
     #[derive(Serialize)]
     pub struct GroupServer {
-        /// The name by which it was added.
+        /// Name under which the server was added.
         required name: String = "name",
-        /// The beginning of the names of its tools and prompts, which are `prefix__name`, and of
-        /// the URIs of its resources, which are `prefix+uri`. The name itself where that has only
-        /// letters, digits, `_` and `-`.
+        /// Prefix of the names of its tools and prompts (`prefix__name`) and of the URIs of its
+        /// resources (`prefix+uri`). This is the name itself if it contains only letters, digits,
+        /// `_` and `-`.
         required prefix: String = "prefix",
-        /// The state of its connection.
+        /// State of its connection.
         required state: &'static str = "state" as GroupServerStates,
-        /// The protocol revision that is spoken, while there is a connection.
+        /// Protocol revision, while it is connected.
         optional revision: Option<&'static str> = "revision" as String,
-        /// The name and version of the server, if it gave them.
+        /// Name and version of the server, if it sent them.
         optional server_info: Option<Implementation> = "serverInfo",
-        /// The error that ended the connection or kept it from being made.
+        /// Error that ended the connection or prevented it.
         optional error: Option<Value> = "error",
     }
 }
@@ -148,7 +148,7 @@ const CONNECTING: &str = "connecting";
 const CONNECTED: &str = "connected";
 const DISCONNECTED: &str = "disconnected";
 
-/// The servers that a group is opened with. Errors of one server are not errors of the group.
+/// The servers of a group. An error of one server is not an error of the group.
 pub(super) fn servers(
     state: &Arc<PortState>,
     given: &Value,
@@ -183,21 +183,21 @@ pub(super) fn servers(
     Ok(config.into_iter().map(|(name, given)| (name, entry(given.map_err(ClientError::from)))).collect())
 }
 
-/// The way to a server of a group.
+/// How to connect to a server of a group.
 fn member(state: &Arc<PortState>, entry: ServerEntry, options: &ClientOptions) -> Result<ServerPlace, BridgeError> {
     let connector: Arc<dyn Connector> = of_entry(state, entry, options, None)?;
     let connector: Arc<dyn Connector> = Arc::new(Scoped::new(&state.queue, connector));
     Ok(connector.into())
 }
 
-/// A connection that the host has already.
+/// A connection that the host already has.
 fn shared(state: &Arc<PortState>, at: &str, place: &Value) -> Result<ServerPlace, BridgeError> {
     let given: SharedConnection =
         Deserialize::deserialize(place).map_err(|error| BridgeError::invalid(format!("{at}: {error}")))?;
     ports::client_of(state, &given).map(ServerPlace::Client)
 }
 
-/// Refuses credentials that are for one server: a group would show them to all.
+/// Rejects credentials that are for one server, because a group would send them to all.
 pub(super) fn check_auth(auth: Option<&OAuthOptions>) -> Result<(), BridgeError> {
     let Some(auth) = auth else { return Ok(()) };
     if auth.token.is_some() {
@@ -213,12 +213,12 @@ pub(super) fn check_auth(auth: Option<&OAuthOptions>) -> Result<(), BridgeError>
     Ok(())
 }
 
-/// Returns whether a connection to a group answers a method itself.
+/// Returns whether a connection to a group handles a method itself.
 pub(super) fn is_operation(method: &str) -> bool {
     OPERATIONS.iter().any(|operation| operation.name == method)
 }
 
-/// Answers a request about the group.
+/// Handles a request about the group.
 pub(super) fn ask(
     state: &Arc<PortState>,
     group: &ClientGroup,

@@ -27,32 +27,32 @@ const APPEND: &str = "store_append";
 const READ: &str = "store_read";
 /// The name of the store in errors.
 const NAME: &str = "of the program";
-/// Calls that the host has at a time.
+/// Maximum number of concurrent calls to the host.
 const MAX_CALLS: usize = 1024;
-/// The end of the positions of a log.
+/// The exclusive maximum position of a log.
 const POSITIONS: u64 = 1 << 53;
-/// Longest time to keep something, in milliseconds: a century.
+/// Maximum time to keep something, in milliseconds: a century.
 const LONGEST: u128 = 100 * 365 * 24 * 3600 * 1000;
 
 /// The functions, for the declaration of the surface.
 pub(crate) static FUNCTIONS: &[HostFunctionRow] = &[
     HostFunctionRow {
         name: GET,
-        doc: &[" The text of a key. Without one, there is none, or its time is over."],
+        doc: &[" Returns the text of a key; nothing if there is none or it has expired."],
         params: Some(StoreKey::TYPE),
         result: Some(FoundText::TYPE),
     },
     HostFunctionRow {
         name: PUT,
-        doc: &[" Sets the text of a key for so long, whatever was there."],
+        doc: &[" Sets the text of a key, and how long to keep it, replacing any existing one."],
         params: Some(PutText::TYPE),
         result: None,
     },
     HostFunctionRow {
         name: PUT_IF,
         doc: &[
-            " Sets the text of a key for so long if the key still has the text `expected`, or if there is none where",
-            " nothing is expected. Returns whether it did. It is atomic among all that use the store.",
+            " Sets the text of a key, and how long to keep it, if its current text equals `expected`, or, if nothing is",
+            " expected, if there is none. The result says whether the text was set. Atomic across all users of the store.",
         ],
         params: Some(PutTextIf::TYPE),
         result: Some(PutOutcome::TYPE),
@@ -66,9 +66,9 @@ pub(crate) static FUNCTIONS: &[HostFunctionRow] = &[
     HostFunctionRow {
         name: APPEND,
         doc: &[
-            " Adds an entry to the end of a log, which is made when it is needed. Its position: positions of a log rise, with",
-            " gaps, are at least 1 and less than 2^53, and none is given twice, also not after the log was removed. Beyond",
-            " `maxEntries` the oldest entries go. The log goes as a whole when nothing was added to it for so long.",
+            " Appends an entry to a log, which is created on demand. The result is its position. The positions of a log increase,",
+            " possibly with gaps, are at least 1 and less than 2^53, and are never reused, even after the log was removed. Beyond",
+            " `maxEntries`, the oldest entries are removed. The whole log expires if nothing is appended for the given time.",
         ],
         params: Some(AppendEntry::TYPE),
         result: Some(EntryPosition::TYPE),
@@ -76,8 +76,9 @@ pub(crate) static FUNCTIONS: &[HostFunctionRow] = &[
     HostFunctionRow {
         name: READ,
         doc: &[
-            " The oldest entries of a log after a position, at most `limit`. Where there are none, it may wait for one for",
-            " so long. If it does not, it is called again: at once when this process adds an entry, and otherwise every 100 ms.",
+            " Returns the oldest entries of a log after a position, at most `limit`. If there are none, it may wait for one, up to",
+            " the given time. If it doesn't wait, it is called again: at once when this process appends an entry, otherwise every",
+            " 100 ms.",
         ],
         params: Some(ReadLog::TYPE),
         result: Some(FoundEntries::TYPE),
@@ -97,46 +98,46 @@ described! {
     /// The text of a key.
     #[derive(Deserialize)]
     pub struct FoundText {
-        /// The text, byte for byte as it was put.
+        /// Text, byte for byte as it was stored.
         #[serde(default)]
         optional text: Option<String> = "text",
     }
 }
 
 described! {
-    /// A text to keep.
+    /// A text to store.
     #[derive(Serialize)]
     pub struct PutText {
         /// The key.
         required key: String = "key",
         /// The text.
         required text: String = "text",
-        /// The time for which it is kept, in milliseconds.
+        /// How long to keep it, in milliseconds.
         required keep_for_ms: u64 = "keepForMs",
     }
 }
 
 described! {
-    /// A text to keep under a condition.
+    /// A text to store under a condition.
     #[derive(Serialize)]
     pub struct PutTextIf {
         /// The key.
         required key: String = "key",
-        /// The text that must be there. Without it, there must be none.
+        /// The text that must be there. If absent, there must be none.
         #[serde(skip_serializing_if = "Option::is_none")]
         optional expected: Option<String> = "expected",
         /// The text.
         required text: String = "text",
-        /// The time for which it is kept, in milliseconds.
+        /// How long to keep it, in milliseconds.
         required keep_for_ms: u64 = "keepForMs",
     }
 }
 
 described! {
-    /// The outcome of a condition.
+    /// The outcome of a conditional store.
     #[derive(Deserialize)]
     pub struct PutOutcome {
-        /// The text was set.
+        /// True if the text was stored.
         required done: bool = "done",
     }
 }
@@ -149,15 +150,15 @@ described! {
         required log: String = "log",
         /// The text of the entry.
         required entry: String = "entry",
-        /// The most entries that the log keeps.
+        /// Maximum number of entries that the log keeps.
         required max_entries: u64 = "maxEntries",
-        /// The time for which the log is kept, in milliseconds.
+        /// How long to keep the log, in milliseconds.
         required keep_for_ms: u64 = "keepForMs",
     }
 }
 
 described! {
-    /// The place of an entry in its log.
+    /// The position of an entry in its log.
     #[derive(Deserialize)]
     pub struct EntryPosition {
         /// The position.
@@ -166,27 +167,27 @@ described! {
 }
 
 described! {
-    /// The entries of a log that are wanted.
+    /// A request for entries of a log.
     #[derive(Serialize)]
     pub struct ReadLog {
         /// The key of the log.
         required log: String = "log",
-        /// The position after which they begin.
+        /// Position after which the entries begin.
         required after: u64 = "after",
-        /// The most entries.
+        /// Maximum number of entries.
         required limit: u64 = "limit",
-        /// The longest time to wait for one, in milliseconds.
+        /// Maximum time to wait for an entry, in milliseconds.
         required wait_ms: u64 = "waitMs",
     }
 }
 
 described! {
-    /// An entry of a log of a store.
+    /// An entry of a store's log.
     #[derive(Deserialize)]
     pub struct StoredEntry {
-        /// The position in the log.
+        /// Position in the log.
         required position: u64 = "position",
-        /// The text that was appended.
+        /// Text that was appended.
         required text: String = "text",
     }
 }
@@ -195,7 +196,7 @@ described! {
     /// Entries of a log.
     #[derive(Deserialize)]
     pub struct FoundEntries {
-        /// The entries, in the order of their positions.
+        /// Entries, in the order of their positions.
         required entries: Vec<StoredEntry> = "entries",
     }
 }
@@ -206,7 +207,7 @@ pub(super) struct HostedStore {
     host: HostFunction,
     lanes: StoreLanes,
     calls: Arc<Semaphore>,
-    /// The host forgets the functions when nothing uses the store any more.
+    /// The host forgets the functions when nothing uses the store anymore.
     target: Arc<HostTarget>,
 }
 
@@ -268,7 +269,7 @@ impl HostedStore {
         })
     }
 
-    /// The same of a function without a result.
+    /// Calls a function without a result.
     fn tell(&self, name: &'static str, lane: Lane, params: &impl Serialize) -> BoxedTask<Result<(), StoreError>> {
         let told = self.ask::<serde::de::IgnoredAny>(name, lane, params);
         Box::pin(async move { told.await.map(drop) })
@@ -283,7 +284,7 @@ fn nonsense(name: &str, problem: &str) -> StoreError {
     unavailable(&format!("the answer of {name} makes no sense: {problem}"))
 }
 
-/// The failure of a function: `data.error` has the kind.
+/// The failure of a function; `data.error` is the kind.
 fn failure(error: &RpcError) -> StoreError {
     let named = error.data.as_ref().and_then(|data| data["error"].as_str());
     let kind = match named {
@@ -300,7 +301,7 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis().min(LONGEST)).unwrap_or(u64::MAX)
 }
 
-/// A number that every language can hold.
+/// A number that every language can represent.
 fn count(number: usize) -> u64 {
     (number as u64).min(POSITIONS - 1)
 }
@@ -377,7 +378,7 @@ impl Store for HostedStore {
     }
 }
 
-/// The request of a server that checks its store: the reply has the `findings`.
+/// A server's request to check its store; the reply has the `findings`.
 const CHECK: &str = "checkStore";
 
 /// Checks the store of a server, on behalf of a request.

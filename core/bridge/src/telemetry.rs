@@ -31,48 +31,48 @@ use trunkline::{
     },
 };
 
-/// Most operations of the host that wait to begin, and most whose ends wait to be asked for.
+/// Maximum number of the host's operations that wait to begin, and of those whose end waits to be
+/// fetched.
 const MAX_NOTED: usize = 16_384;
 
 described! {
-    /// A request or a notification that is observed, from its begin to its end, or the end of a
-    /// session, which has no name. At the begin, the members of the end are missing.
+    /// An observed request or notification, from its begin to its end, or the end of a session,
+    /// which has no name. At the begin, the members about the end are missing.
     #[derive(Serialize)]
     pub struct TelemetryRecord {
-        /// The number of what is served, of an opening and of a notification; 0 of a request that
-        /// is sent.
+        /// Number of a served request, an opening or a notification; 0 for a request that is sent.
         required number: u64 = "number",
-        /// The kind of the span: `server` or `client`.
+        /// Kind of the span: `server` or `client`.
         required kind: &'static str = "kind" as String,
-        /// The name of the span.
+        /// Name of the span.
         optional name: Option<String> = "name",
-        /// The attributes of the span.
+        /// Attributes of the span.
         required attributes: Value = "attributes" as JsonObject,
-        /// The trace context that the request came with: `traceparent`, `tracestate`, `baggage`.
+        /// Trace context received with the request: `traceparent`, `tracestate`, `baggage`.
         required context: Value = "context" as JsonObject,
-        /// The time of the begin, in microseconds since 1970.
+        /// Start time, in microseconds since the Unix epoch.
         optional start_us: Option<u64> = "startUs",
-        /// The time of the end, in microseconds since 1970.
+        /// End time, in microseconds since the Unix epoch.
         optional end_us: Option<u64> = "endUs",
-        /// The text of the failure; empty if it failed without one, missing if it did not fail.
+        /// Message of the failure; empty if it failed without one, absent on success.
         optional error: Option<String> = "error",
-        /// The measurement: `name` and `description` of the histogram, `value` in seconds,
-        /// `attributes`, and the `boundaries` of its buckets.
+        /// Metric: `name` and `description` of the histogram, `value` in seconds, `attributes`, and
+        /// the `boundaries` of its buckets.
         optional metric: Option<Value> = "metric" as JsonObject,
-        /// The requests that it took, if it took more than one: the rounds of a call (2026-07-28),
-        /// or the tries of an opening. Each has `name`, `attributes`, `startUs`, `endUs` and, if it
-        /// failed, `error`, for a span below that of the record.
+        /// The individual requests, if there was more than one: the rounds of a call (2026-07-28),
+        /// or the attempts of an opening. Each has `name`, `attributes`, `startUs`, `endUs` and, if
+        /// it failed, `error`, for a child span of the record's.
         optional requests: Option<Vec<Value>> = "requests" as Vec<JsonObject>,
     }
 }
 
 described! {
-    /// The load of the servers of a port at a moment, for instruments that are read when
-    /// measurements are collected.
+    /// The current load of a port's servers, for instruments that are read when metrics are
+    /// collected.
     #[derive(Serialize)]
     pub struct TelemetryMeasurements {
-        /// For each instrument its `name`, `description` and `unit`, whether it is `monotonic` (a
-        /// counter) or not (an up-down counter), and the `value`, an integer.
+        /// For each instrument: `name`, `description`, `unit`, whether it is `monotonic` (a
+        /// counter) or not (an up-down counter), and `value`, an integer.
         required measurements: Vec<Value> = "measurements" as Vec<JsonObject>,
     }
 }

@@ -27,20 +27,20 @@ pub(super) fn register(state: &PortState, server: Server, lane: Lane) -> Result<
     Ok(handle)
 }
 
-/// The verifier of a handle, for an endpoint.
+/// The verifier with a handle, for an endpoint.
 pub(super) fn verifier(state: &Arc<PortState>, handle: u64) -> Result<Arc<dyn TokenVerifier>, BridgeError> {
     let target = state.tables.lock().verifiers.get(handle).map(|verifier| Arc::clone(&verifier.target));
     let target = target.ok_or_else(|| BridgeError::stale("a verifier", handle))?;
     Ok(Arc::new(HostVerifier { state: Arc::downgrade(state), target }))
 }
 
-/// Answers a token's call with an identity, or with `null`: the token is unknown. `false`: it was
-/// done already.
+/// Completes a token's call with an identity, or with `null` for an unknown token. Returns `false`
+/// if it was already completed.
 pub(super) fn complete(state: &PortState, ticket: u64, shape: Shape, body: &Bytes) -> Result<bool, BridgeError> {
     answer(state, ticket, identity(shape, body))
 }
 
-/// Answers a token's call with a refusal. `false`: it was done already.
+/// Completes a token's call with a rejection. Returns `false` if it was already completed.
 pub(super) fn fail(state: &PortState, ticket: u64, given: &Fail) -> Result<bool, BridgeError> {
     answer(state, ticket, refusal(given).map(Err))
 }
@@ -101,15 +101,15 @@ trunkline::bridge_support::described! {
     /// An access token to verify: the body of a verifier's `Call`.
     #[derive(Serialize)]
     pub struct AccessToken {
-        /// The token. It is a secret of the client: neither log it nor pass it on.
+        /// The token. It is the client's secret: don't log it or pass it on.
         required token: String = "token",
-        /// The scheme of the `Authorization` header.
+        /// Scheme of the `Authorization` header.
         required scheme: &'static str = "scheme" as TokenScheme,
-        /// The method of the HTTP request.
+        /// Method of the HTTP request.
         required method: String = "method",
-        /// The public URL of the HTTP request, without its query.
+        /// Public URL of the HTTP request, without its query.
         required url: String = "url",
-        /// The resource that the token must be issued for.
+        /// Resource that the token must be issued for.
         required resource: String = "resource",
     }
 }
@@ -121,7 +121,7 @@ impl Described for TokenScheme {
     const TYPE: Type = {
         static VALUES: Values = Values {
             name: "TokenScheme",
-            doc: &[" The scheme by which an access token is presented."],
+            doc: &[" The scheme of the `Authorization` header that carries an access token."],
             values: &[
                 ("Bearer", &[" Any holder of the token may use it (RFC 6750)."]),
                 ("DPoP", &[" The token is bound to a key, which signs a proof for every request (RFC 9449)."]),
@@ -132,7 +132,7 @@ impl Described for TokenScheme {
     };
 }
 
-/// Takes tokens to the host.
+/// Passes tokens to the host.
 struct HostVerifier {
     state: Weak<PortState>,
     target: Arc<HostTarget>,

@@ -1,12 +1,12 @@
-//! The pure part of Trunkline: the words of the Model Context Protocol, the conversation, and
+//! The pure part of Trunkline: the definitions of the Model Context Protocol, conversations, and
 //! Streamable HTTP without sockets.
 //!
-//! Use the crate [`trunkline`], which re-exports [`protocol`] and [`conversation`]; they change as
-//! its version says. The modules `engine` and `http` are for that crate alone: any
-//! release may change them.
+//! Use the crate [`trunkline`], which re-exports [`protocol`] and [`conversation`]; their stability
+//! is that of its version. The modules `engine` and `http` are internal to that crate: any release
+//! may change them.
 //!
-//! Nothing here does input or output, reads a clock or spawns a task: bytes and time are passed in,
-//! and messages to send come back as values. The crate depends on no runtime and on no I/O crate.
+//! Nothing here does I/O, reads a clock or spawns a task: bytes and times are passed in, and
+//! messages to send are returned as values. The crate depends on no runtime and no I/O crate.
 //!
 //! [`trunkline`]: https://docs.rs/trunkline
 

@@ -6,9 +6,9 @@ use serde_json::{Map, Number, Value};
 use std::time::Duration;
 
 trunkline_proto::described! {
-    /// The identity that a verified token stands for. The token itself is not part of it: it was
-    /// issued for this server and must not travel further. A subject, a client or a
-    /// principal is required.
+    /// The identity that a verified token represents. It does not contain the token, which was
+    /// issued for this server and must not be passed on. A subject, a client or a principal is
+    /// required.
     ///
     /// ```
     /// use trunkline::auth::Identity;
@@ -17,34 +17,34 @@ trunkline_proto::described! {
     /// ```
     #[derive(Default, PartialEq, Serialize, Deserialize)]
     pub struct Identity {
-        /// The user, or the client where it acts for itself (`sub`).
+        /// The user, or the client if it acts on its own behalf (`sub`).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         optional subject: Option<String> = "subject",
-        /// The client that the token was issued to (`client_id`).
+        /// Client that the token was issued to (`client_id`).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         optional client_id: Option<String> = "clientId",
-        /// The authorization server that issued the token (`iss`).
+        /// Authorization server that issued the token (`iss`).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         optional issuer: Option<String> = "issuer",
-        /// The scopes that the token grants.
+        /// Scopes that the token grants.
         #[serde(default)]
         optional scopes: Vec<String> = "scopes",
-        /// The end of the token's validity, in seconds since 1970.
+        /// Expiry of the token, in seconds since the Unix epoch.
         #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole_seconds")]
         optional expires_at: Option<u64> = "expiresAt" as f64,
         /// Everything else that is known, such as the claims of a JWT. A DPoP-bound token has
         /// `cnf.jkt` here.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         optional claims: Map<String, Value> = "claims",
-        /// The name of the sender among all senders, so that what one of them opened stays theirs.
-        /// By default `ISSUER#sub:SUBJECT`, or `ISSUER#client:CLIENT` for a client that acts for
-        /// itself; without an issuer, subjects must be unique among all that the endpoint knows.
+        /// Unique name of the caller, which separates what it opens from what others open. Default:
+        /// `ISSUER#sub:SUBJECT`, or `ISSUER#client:CLIENT` for a client that acts on its own
+        /// behalf; without an issuer, subjects must be unique within the endpoint.
         #[serde(default)]
         optional principal: String = "principal",
     }
 }
 
-/// A date of RFC 7519, section 2, which may have a fraction.
+/// A date as in RFC 7519, section 2, which may have a fraction.
 fn whole_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let given = Option::<Number>::deserialize(deserializer)?;
     let whole = |number: &Number| {
@@ -68,10 +68,10 @@ trunkline_proto::setters!(Identity {
 });
 
 impl Identity {
-    /// Fills in the principal. `None`: the token stands for nobody.
+    /// Fills in the principal; `None` if the token identifies nobody.
     ///
-    /// Subjects are unique within their issuer only, and a client may have the name of a user (RFC
-    /// 9068, section 5).
+    /// Subjects are only unique within their issuer, and a client may have the same name as a user
+    /// (RFC 9068, section 5).
     pub(super) fn named(mut self) -> Option<Self> {
         if self.principal.is_empty() {
             let named = |kind: &str, name: &Option<String>| {
@@ -83,7 +83,7 @@ impl Identity {
         Some(self)
     }
 
-    /// `true` if it names a sender.
+    /// Returns `true` if it names a caller.
     #[doc(hidden)]
     pub fn is_named(&self) -> bool {
         [Some(&self.principal), self.subject.as_ref(), self.client_id.as_ref()]
@@ -92,7 +92,7 @@ impl Identity {
             .any(|name| !name.is_empty())
     }
 
-    /// As handlers see it.
+    /// Returns it in the form that handlers see.
     pub(crate) fn to_json(&self) -> RawJson {
         RawJson::from_value(self).unwrap_or_else(|_| RawJson::empty_object())
     }

@@ -56,7 +56,6 @@ fn environment(workspace: &Workspace) -> Result<Environment<'static>> {
     environment.add_filter("lines", move |doc: String| lines(&doc));
     environment.add_filter("sets", |doc: String| sets(&doc));
     environment.add_filter("lowered", |doc: String| lowered(&doc));
-    environment.add_filter("lists", |doc: String| lists(&doc));
     environment.add_filter("described", |Serde(field): Serde<Field>| format!("- `{}`: {}", field.json, field.doc));
     environment.add_filter("documented_params", |Serde(row): Serde<Params>| documented(&row));
     environment.add_filter("built", |Serde(row): Serde<Params>| built(&row));
@@ -85,11 +84,11 @@ fn comment(text: &str, indent: usize) -> String {
 
 /// The results that C has beside the kinds of errors: number, name and documentation.
 const OWN_RESULTS: [(u8, &str, &str); 6] = [
-    (0, "ok", "It worked."),
-    (100, "null", "A pointer that must not be NULL is NULL."),
-    (101, "panic", "The library panicked; the panic was contained and the process lives."),
-    (102, "done", "The call was already answered, was cancelled, or its connection is gone."),
-    (103, "notFound", "There is nothing at that place, or it is of another type."),
+    (0, "ok", "The function succeeded."),
+    (100, "null", "A required pointer is NULL."),
+    (101, "panic", "The library panicked; the panic was contained, and the process continues."),
+    (102, "done", "The call is already completed, was cancelled, or its connection has ended."),
+    (103, "notFound", "There is no such value, or it has another type."),
     (104, "toolFailed", "The tool reported a failure (`isError`); the message is its text."),
 ];
 
@@ -128,11 +127,6 @@ fn fixed(operation: &Operation) -> String {
 fn needed(operation: &Params) -> String {
     let needed = operation.params.iter().filter(|field| matches!(field.presence, Presence::Required | Presence::List));
     needed.map(|field| format!("`{}`", field.json)).collect::<Vec<_>>().join(" and ")
-}
-
-/// The first sentence on a list, from that on its items.
-fn lists(doc: &str) -> String {
-    doc.strip_prefix("The ").map_or_else(|| doc.to_owned(), |items| format!("Lists the {items}"))
 }
 
 /// The comments on parameters, an item each.
@@ -296,8 +290,8 @@ const TOGETHER: [Together; 3] = [
         record: "ServerOptions",
         members: &["ttlMs", "cacheScope"],
         name: "cache",
-        doc: "Sets how long clients may keep lists and what the server says about itself. Resources have their own: \
-              `trunkline_server_add`.",
+        doc: "Sets how long clients may cache lists and the server's description of itself. Resources have their own \
+              settings: `trunkline_server_add`.",
     },
     Together {
         object: "http",
@@ -311,7 +305,7 @@ const TOGETHER: [Together; 3] = [
         record: "HttpOptions",
         members: &["replayEvents", "replayBytes"],
         name: "replay",
-        doc: "Sets what each session keeps for clients whose connection breaks; 0: nothing.",
+        doc: "Sets how many events each session keeps for reconnecting clients; 0 keeps none.",
     },
 ];
 

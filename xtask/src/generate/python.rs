@@ -216,6 +216,7 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
     environment.add_filter("given", |Serde(ty): Serde<Type>| given(&ty));
     environment.add_filter("docstring", |text: String, indent: usize| docstring(indent, &text));
     environment.add_filter("open_docstring", |text: String, indent: usize| open_docstring(indent, &text));
+    environment.add_filter("imperative", |text: String| imperative(&text));
     environment.add_filter("arguments", |rows: Vec<Vec<String>>, indent: usize| arguments(indent, &rows));
     let values = surface.models.iter().filter(|model| matches!(model, Model::Values(_))).map(Model::name);
     let plain: BTreeSet<String> = values.chain(DICTS).map(str::to_owned).collect();
@@ -268,6 +269,12 @@ fn docstring(indent: usize, text: &str) -> String {
     let open = open_docstring(indent, text);
     let end = if open.contains('\n') { format!("\n{}", " ".repeat(indent)) } else { String::new() };
     format!("{open}{end}\"\"\"")
+}
+
+/// The documentation of a function, whose first word is a verb, in the imperative, as in PEP 257.
+fn imperative(text: &str) -> String {
+    let (verb, rest) = text.split_once(' ').unwrap_or((text, ""));
+    format!("{} {rest}", verb.strip_suffix('s').unwrap_or(verb))
 }
 
 /// The part of a docstring on arguments, each with its name and its meaning.
@@ -553,7 +560,7 @@ fn request_param(field: &Field, by_keyword: bool) -> serde_json::Value {
             ("form", None, " A dataclass, TypedDict or pydantic model, or a JSON Schema.")
         }
         Type::List(item) if item.model() == Some(MESSAGE) => {
-            ("messages", Some("Messages".to_owned()), " A text is a message of the user.")
+            ("messages", Some("Messages".to_owned()), " A string is a user message.")
         }
         ty => ("", Some(given(ty)), ""),
     };

@@ -206,7 +206,7 @@ fn request_argument(field: &Field) -> (&str, Option<&'static str>, String, &'sta
         }
         Type::List(item) if item.model() == Some(MESSAGE) => {
             let ty = "string | SamplingMessage | readonly SamplingMessage[]";
-            (&field.json, Some(ty), format!("conversation({})", field.json), " A string is a message of the user.")
+            (&field.json, Some(ty), format!("conversation({})", field.json), " A string is a user message.")
         }
         _ if field.json == "url" => ("url", Some("string | URL"), "String(url)".into(), ""),
         _ => (argument(field), None, argument(field).into(), ""),

@@ -6,32 +6,31 @@ import type { GroupServerState, Implementation } from "../../generated/model.js"
 import type { RequestOptions } from "../../requests.js";
 import type { ServerTarget } from "../targets.js";
 
-/** A server of a group, as it is now. */
+/** The current state of a server of a group. */
 export interface GroupServer {
-  /** The name by which it was added. */
+  /** Name under which the server was added. */
   name: string;
   /**
-   * The beginning of the names of its tools and prompts, which are `prefix__name`, and of the URIs
-   * of its resources, which are `prefix+uri`. The name itself where that has only letters, digits,
-   * `_` and `-`.
+   * Prefix of the names of its tools and prompts (`prefix__name`) and of the URIs of its resources
+   * (`prefix+uri`). This is the name itself if it contains only letters, digits, `_` and `-`.
    */
   prefix: string;
-  /** The state of its connection. */
+  /** State of its connection. */
   state: GroupServerState;
-  /** The protocol revision that is spoken, while there is a connection. */
+  /** Protocol revision, while it is connected. */
   revision?: string;
-  /** The name and version of the server, if it gave them. */
+  /** Name and version of the server, if it sent them. */
   serverInfo?: Implementation;
-  /** The error that ended the connection or kept it from being made. */
+  /** Error that ended the connection or prevented it. */
   error?: TrunklineError;
 }
 
-/** The requests of a group about its servers, one method each. */
+/** Requests about the servers of a group, one method each. */
 export abstract class GroupOperations extends ConnectedClient {
   /**
-   * The servers of the group, in the order in which they were added, each with its state.
+   * Lists the servers of the group, with their states, in the order in which they were added.
    *
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   async servers(options: RequestOptions = {}): Promise<GroupServer[]> {
     const { servers } = (await this.request("servers", undefined, options)) as { servers: GivenServer[] };
@@ -39,41 +38,41 @@ export abstract class GroupOperations extends ConnectedClient {
   }
 
   /**
-   * Adds a server to the group and connects to it. One that cannot be connected to is an error, and
-   * stays in the group: the next request to it tries again.
+   * Adds a server to the group. If connecting to it fails, this is an error, but the server stays
+   * in the group, and the next request to it reconnects.
    *
-   * @param name The name of the server, with which the names of its tools begin.
-   * @param target The place of the server: an entry of `mcpServers`, a URL, a command as a list, or
-   * a client, which the group shares and does not close.
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @param name Name of the server, which prefixes the names of its tools.
+   * @param target The server: an entry of `mcpServers`, a URL, a command as a list, or a client,
+   * whose connection the group shares and does not close.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   async addServer(name: string, target: ServerTarget, options: RequestOptions = {}): Promise<void> {
     await this.request("add_server", { name, target }, options);
   }
 
   /**
-   * Removes a server from the group and closes its connection. Requests that it has in flight fail
-   * as closed.
+   * Removes a server from the group. Its connection is closed, and its requests in flight fail as
+   * closed.
    *
-   * @param name The name by which the server was added.
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @param name Name under which the server was added.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   async removeServer(name: string, options: RequestOptions = {}): Promise<void> {
     await this.request("remove_server", { name }, options);
   }
 
   /**
-   * Connects to a server of the group again that is disconnected. One that is connected stays so.
+   * Reconnects a disconnected server of the group. Has no effect if it is connected.
    *
-   * @param name The name by which the server was added.
-   * @throws {@link TrunklineError} of the kind that says why, such as `protocol` or `timeout`.
+   * @param name Name under which the server was added.
+   * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   async reconnectServer(name: string, options: RequestOptions = {}): Promise<void> {
     await this.request("reconnect_server", { name }, options);
   }
 }
 
-/** A server with its error as the core gives it. */
+/** A server, with its error in the core's form. */
 type GivenServer = Omit<GroupServer, "error"> & { error?: object };
 
 function serverOf({ error, ...server }: GivenServer): GroupServer {

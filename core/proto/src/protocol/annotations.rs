@@ -1,16 +1,16 @@
-//! Annotations of resources, templates and content: who it is for, how important it is, when it
-//! changed.
+//! Annotations of resources, templates and content: intended audience, importance, and time of the
+//! last change.
 
 use super::schema::{Invalid, Schema};
 use serde_json::{Value, json};
 use std::sync::OnceLock;
 
-/// Checks annotations that a server offers: `priority` from 0 to 1, `lastModified` as ISO 8601,
-/// known audiences.
+/// Checks annotations that a server declares: `priority` from 0 to 1, `lastModified` in ISO 8601,
+/// and known audiences.
 ///
 /// # Errors
 ///
-/// Something else is there; the error names the field.
+/// If anything else is present; the error names the field.
 pub fn check_annotations(annotations: &Value) -> Result<(), Invalid> {
     static SCHEMA: OnceLock<Option<Schema>> = OnceLock::new();
     let schema = SCHEMA.get_or_init(|| {

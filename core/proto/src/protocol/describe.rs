@@ -1,29 +1,29 @@
-//! Descriptions of declared types: what `cargo xtask generate` needs to write them in other
+//! Descriptions of declared types, from which `cargo xtask generate` writes them in other
 //! languages.
 //!
-//! The macros that declare models, options and messages emit one of these beside each struct. They
+//! The macros that declare models, options and messages emit one of these next to each struct. They
 //! are constant data: nothing runs and nothing is allocated for them.
 
 use indexmap::IndexMap;
 use serde_json::{Map, Number, Value};
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-/// A type whose shape in JSON is known.
+/// A type with a known JSON form.
 pub trait Described {
-    /// The shape.
+    /// The form.
     const TYPE: Type;
-    /// When a member of the type is there, if it need not be.
+    /// When a member of the type is present, if it is not required.
     const PRESENCE: Presence = Presence::Optional;
 }
 
-/// The shape of a value in JSON.
+/// The form of a value in JSON.
 #[derive(Debug, Clone, Copy)]
 pub enum Type {
     /// A string.
     String,
     /// `true` or `false`.
     Boolean,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// Any number.
     Number,
@@ -35,13 +35,13 @@ pub enum Type {
     Duration,
     /// A value, or `false` for none.
     OrFalse(&'static Type),
-    /// A string, one of these where it is written; a reader keeps others.
+    /// A string, which writers choose from these; readers accept others.
     OneOf(&'static [&'static str]),
     /// One value, or an array of them.
     OneOrList(&'static Type),
     /// An array.
     List(&'static Type),
-    /// An object whose members are all of one type, by names that the value chooses.
+    /// An object whose members all have one type, under arbitrary names.
     Map(&'static Type),
     /// One of a few strings.
     Values(&'static Values),
@@ -56,9 +56,9 @@ pub enum Type {
 pub struct ObjectDescription {
     /// The name of the Rust type.
     pub name: &'static str,
-    /// The documentation, a line each.
+    /// The documentation, one line per item.
     pub doc: &'static [&'static str],
-    /// The constant member `type`, if it has one.
+    /// The constant member `type`, if there is one.
     pub tag: Option<&'static str>,
     /// The members.
     pub fields: &'static [FieldDescription],
@@ -71,28 +71,28 @@ pub struct FieldDescription {
     pub name: &'static str,
     /// The name in JSON.
     pub json: &'static str,
-    /// The documentation, a line each.
+    /// The documentation, one line per item.
     pub doc: &'static [&'static str],
-    /// When it is there.
+    /// When it is present.
     pub presence: Presence,
     /// The type.
     pub ty: Type,
     /// The unit of a number.
     pub unit: Option<Unit>,
-    /// Its value where none is given.
+    /// Its default.
     pub default: Option<fn() -> Value>,
 }
 
-/// When a member is there.
+/// When a member is present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
     /// Always.
     Required,
-    /// It may be absent.
+    /// May be absent.
     Optional,
-    /// An array that is empty where it is absent.
+    /// An array; empty if absent.
     List,
-    /// A boolean that is false where it is absent.
+    /// A boolean; false if absent.
     Flag,
 }
 
@@ -110,11 +110,11 @@ pub enum Unit {
 pub struct Values {
     /// The name of the Rust type.
     pub name: &'static str,
-    /// The documentation, a line each.
+    /// The documentation, one line per item.
     pub doc: &'static [&'static str],
     /// The strings, each with its documentation.
     pub values: &'static [(&'static str, &'static [&'static str])],
-    /// `true` if other strings may come, which a reader keeps as they are.
+    /// `true` if readers keep unknown strings.
     pub open: bool,
 }
 
@@ -123,18 +123,18 @@ pub struct Values {
 pub struct Union {
     /// The name of the Rust type.
     pub name: &'static str,
-    /// The documentation, a line each.
+    /// The documentation, one line per item.
     pub doc: &'static [&'static str],
-    /// The member that tells the variants apart; `None`: a member that only one variant has.
+    /// The member that distinguishes the variants; `None` if each variant has a member of its own.
     pub tag: Option<&'static str>,
-    /// The variants, each with the value of the tag, or the member that tells it.
+    /// The variants, each with the tag's value, or the member that identifies it.
     pub variants: &'static [(&'static str, Type)],
-    /// `true` if objects of other kinds may come, which a reader keeps as they are.
+    /// `true` if readers keep unknown objects.
     pub open: bool,
 }
 
 impl Presence {
-    /// The word for it in the surface.
+    /// The name used in the surface.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Required => "required",
@@ -146,7 +146,7 @@ impl Presence {
 }
 
 impl Unit {
-    /// The word for it in the surface.
+    /// The name used in the surface.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Milliseconds => "ms",

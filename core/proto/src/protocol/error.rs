@@ -1,4 +1,4 @@
-//! JSON-RPC error objects and the codes that the protocol defines.
+//! JSON-RPC error objects, and the error codes that the protocol defines.
 
 use super::revision::{Era, Revision};
 use serde::{Deserialize, Serialize};
@@ -12,37 +12,37 @@ macro_rules! codes {
             $($(#[doc = $doc])* pub const $name: i64 = $number;)*
         }
 
-        /// The codes with their documentation, for the page of errors.
+        /// The codes with their documentation, for the errors page.
         pub static CODES: &[ProtocolErrorCode] =
             &[$(ProtocolErrorCode { name: stringify!($name), number: $number, doc: &[$($doc),*], remedy: $remedy }),*];
     };
 }
 
 codes! {
-    /// The text is not JSON.
-    PARSE_ERROR = -32700, "Mend the sender: it does not write JSON.";
-    /// The JSON is not a JSON-RPC message, or not one that is legal now.
-    INVALID_REQUEST = -32600, "Mend the sender: the message, or its order, is not that of the protocol.";
-    /// The method does not exist here.
-    METHOD_NOT_FOUND = -32601, "Look at the capabilities of the peer, and at its revision.";
-    /// The parameters are wrong.
-    INVALID_PARAMS = -32602, "Read the message: it names the parameter, or that which does not exist.";
-    /// Something failed inside.
-    INTERNAL_ERROR = -32603, "Read the log of the peer. `data.reason` is `busy` where a limit was reached: try again later. It is `interrupted` where the server has ended before the call did: its effect is unknown.";
-    /// Up to 2025-11-25: there is no such resource. 2026-07-28 has [`INVALID_PARAMS`] in its place,
-    /// and clients understand both.
+    /// The message is not valid JSON.
+    PARSE_ERROR = -32700, "Fix the sender, which does not write valid JSON.";
+    /// The JSON is not a JSON-RPC message, or the message is not allowed at this point.
+    INVALID_REQUEST = -32600, "Fix the sender: the message is not part of the protocol, or was sent at the wrong time.";
+    /// The method does not exist.
+    METHOD_NOT_FOUND = -32601, "Check the peer's capabilities and its revision.";
+    /// The parameters are invalid.
+    INVALID_PARAMS = -32602, "Read the message: it names the parameter, or what does not exist.";
+    /// An internal error.
+    INTERNAL_ERROR = -32603, "Read the peer's log. If `data.reason` is `busy`, a limit was reached: try again later. If it is `interrupted`, the server ended before the call did: the effect of the call is unknown.";
+    /// Up to 2025-11-25: the resource does not exist. 2026-07-28 uses [`INVALID_PARAMS`] instead;
+    /// clients understand both.
     RESOURCE_NOT_FOUND = -32002, "List the resources again.";
     /// 2025-11-25 only: the user has to open URLs first.
-    URL_ELICITATION_REQUIRED = -32042, "Open the URLs of the data, then make the request again.";
+    URL_ELICITATION_REQUIRED = -32042, "Open the URLs in the data, then repeat the request.";
     /// 2026-07-28: an HTTP header is missing or differs from the body.
-    HEADER_MISMATCH = -32020, "Look at proxies between the two sides: they must leave the headers alone.";
+    HEADER_MISMATCH = -32020, "Check the proxies between the two sides: they must not change the headers.";
     /// 2026-07-28: the request needs a client capability that it did not declare.
-    MISSING_CLIENT_CAPABILITY = -32021, "Register the handler for the capability that the data names.";
-    /// 2026-07-28: the version that the request names is not supported.
-    UNSUPPORTED_VERSION = -32022, "Take a revision of the list in the data; clients of this library do so by themselves.";
+    MISSING_CLIENT_CAPABILITY = -32021, "Register a handler for the capability that the data names.";
+    /// 2026-07-28: the protocol version of the request is not supported.
+    UNSUPPORTED_VERSION = -32022, "Use a revision from the list in the data; clients of this library do so automatically.";
 }
 
-/// An error code of the protocol.
+/// A protocol error code.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ProtocolErrorCode {
@@ -50,9 +50,9 @@ pub struct ProtocolErrorCode {
     pub name: &'static str,
     /// The code.
     pub number: i64,
-    /// The documentation, a line each.
+    /// The documentation, one line per item.
     pub doc: &'static [&'static str],
-    /// Advice to the program that gets the error.
+    /// Advice for a program that gets the error.
     pub remedy: &'static str,
 }
 
@@ -67,22 +67,22 @@ pub struct ProtocolErrorCode {
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RpcError {
-    /// One of [`code`], or an application's own outside -32768..-32000.
+    /// One of [`code`], or an application-defined code outside of -32768..-32000.
     pub code: i64,
     /// One concise sentence.
     pub message: String,
-    /// More detail, defined by the sender.
+    /// Additional information, defined by the sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
 impl RpcError {
-    /// An error without data.
+    /// Creates an error without data.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
     }
 
-    /// The same error with data.
+    /// Returns the same error with data.
     pub fn with_data(mut self, data: Value) -> Self {
         self.data = Some(data);
         self
@@ -103,7 +103,7 @@ impl RpcError {
         Self::new(code::METHOD_NOT_FOUND, format!("Method not found: {method}"))
     }
 
-    /// There is no such resource: -32602 on 2026-07-28, -32002 before, both with the URI.
+    /// The resource does not exist: -32602 on 2026-07-28, -32002 before, both with the URI.
     pub fn resource_not_found(uri: &str, revision: Revision) -> Self {
         let code = match revision.era() {
             Era::Modern => code::INVALID_PARAMS,
@@ -112,19 +112,19 @@ impl RpcError {
         Self::new(code, format!("Resource not found: {uri}")).with_data(json!({"uri": uri}))
     }
 
-    /// -32602: there is no such prompt.
+    /// -32602: the prompt does not exist.
     pub fn unknown_prompt(name: &str) -> Self {
         Self::invalid_params(format!("Unknown prompt: {name}"))
     }
 
-    /// -32602: the cursor is not one of ours, or no longer.
+    /// -32602: the cursor is invalid or has expired.
     pub fn invalid_cursor() -> Self {
         Self::invalid_params(
             "Invalid cursor: use the nextCursor of the previous page as it stands, or leave it out to start again",
         )
     }
 
-    /// -32602: there is no such task, or no longer.
+    /// -32602: the task does not exist, or was deleted.
     pub fn unknown_task(id: &str) -> Self {
         Self::invalid_params(format!("Unknown or expired task: {id}"))
     }
@@ -136,19 +136,18 @@ impl RpcError {
             .with_data(json!({"elicitations": elicitations}))
     }
 
-    /// -32603, with nothing about the cause: what went wrong inside is for the log, not for the
-    /// peer.
+    /// -32603, without the cause: internal details belong in the log and are not sent to the peer.
     pub fn internal() -> Self {
         Self::new(code::INTERNAL_ERROR, "Internal error")
     }
 
-    /// -32603 with `data.reason` = `busy`: a limit was reached, try again later.
+    /// -32603 with `data.reason` = `busy`: a limit was reached; try again later.
     pub fn busy(what: &str) -> Self {
         Self::new(code::INTERNAL_ERROR, format!("Busy: {what}")).with_data(json!({"reason": "busy"}))
     }
 
     /// -32603 with `data.reason` = `interrupted`: the server that ran the call was closed, or its
-    /// process has ended. The effect of the call is unknown.
+    /// process ended. The effect of the call is unknown.
     pub fn interrupted() -> Self {
         let text = "The server that ran the call has ended; the effect of the call is unknown";
         Self::new(code::INTERNAL_ERROR, text).with_data(json!({"reason": "interrupted"}))
@@ -177,8 +176,7 @@ impl RpcError {
             .with_data(json!({"supported": supported, "requested": requested}))
     }
 
-    /// Returns whether the code is one of the three that only a server of the modern era sends
-    /// (docs/versions.md, 2.3).
+    /// Returns whether only servers of the modern era send this code (docs/versions.md, 2.3).
     pub fn is_modern(&self) -> bool {
         matches!(self.code, code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION)
     }

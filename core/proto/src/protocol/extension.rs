@@ -1,4 +1,4 @@
-//! The extensions of the protocol that bring methods or metadata of their own.
+//! Protocol extensions that add their own methods or metadata.
 
 use serde_json::{Value, json};
 
@@ -7,23 +7,23 @@ use serde_json::{Value, json};
 pub struct Extension {
     /// Its identifier.
     pub id: &'static str,
-    /// `true` if a client has to declare it before it may use the extension's methods;
-    /// skills need no declaration.
+    /// `true` if a client must declare it before using the extension's methods; skills need no
+    /// declaration.
     pub client_declares: bool,
 }
 
-/// Long-running work that is polled for (SEP-2663).
+/// Long-running work that clients poll for (SEP-2663).
 pub static TASKS: Extension = Extension { id: "io.modelcontextprotocol/tasks", client_declares: true };
 /// Agent skills served as resources (SEP-2640).
 pub static SKILLS: Extension = Extension { id: "io.modelcontextprotocol/skills", client_declares: false };
 /// MCP Apps: user interfaces served as `ui://` resources (SEP-1865).
 pub static APPS: Extension = Extension { id: "io.modelcontextprotocol/ui", client_declares: true };
 
-/// Checks the id of an extension: a prefix of labels with dots between, a slash, and a name
-/// (the rules of `_meta` keys).
+/// Checks the id of an extension: a prefix of labels separated by dots, a slash, and a name (the
+/// rules of `_meta` keys).
 ///
 /// # Errors
-/// Checks the form of an id.
+/// If the id is malformed.
 pub fn check_id(id: &str) -> Result<(), String> {
     let (prefix, name) = id.rsplit_once('/').unwrap_or(("", id));
     let between = |text: &str, first: fn(&u8) -> bool| {
@@ -42,8 +42,8 @@ pub fn check_id(id: &str) -> Result<(), String> {
 }
 
 impl Extension {
-    /// Returns whether capabilities, of a client or of a server, declare this extension. Its
-    /// settings must be an object.
+    /// Returns whether the capabilities of a client or server declare this extension. Its settings
+    /// must be an object.
     pub fn is_in(&self, capabilities: &Value) -> bool {
         self.settings(capabilities).is_some()
     }
@@ -53,8 +53,8 @@ impl Extension {
         capabilities.get("extensions")?.get(self.id).filter(|settings| settings.is_object())
     }
 
-    /// The capabilities that a client lacks if it does not declare this extension, as
-    /// `data.requiredCapabilities` names them.
+    /// The capabilities that a client lacks if it doesn't declare this extension, in the form of
+    /// `data.requiredCapabilities`.
     pub fn required(&self) -> Value {
         json!({"extensions": {self.id: {}}})
     }

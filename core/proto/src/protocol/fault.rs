@@ -1,4 +1,4 @@
-//! Faults of values that a type cannot be read from, in words of JSON.
+//! Explains why a value cannot be read as a type, in terms of JSON.
 
 use super::{
     describe::{ObjectDescription, Presence, Type, Union},
@@ -8,12 +8,12 @@ use super::{
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// The part of a value that cannot be.
+/// The invalid part of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The place below the value, such as `.headers` or `[0].uri`; empty for the value itself.
+    /// A path below the value, such as `.headers` or `[0].uri`; empty for the value itself.
     pub place: String,
-    /// The fault.
+    /// The problem.
     pub problem: String,
 }
 
@@ -27,8 +27,8 @@ impl fmt::Display for Fault {
 }
 
 impl Fault {
-    /// The fault of a value that serde has refused as a type, at a place and with these words.
-    /// Words that are our own stay.
+    /// Finds the problem of a value that serde rejected as a type, with its path and serde's
+    /// message. Our own messages are kept.
     pub fn of(ty: Type, value: &Value, place: &str, words: &str) -> Self {
         let place = match place {
             "." => String::new(),
@@ -41,7 +41,7 @@ impl Fault {
         if let Some(name) = between_ticks(words.strip_prefix("unknown field ").unwrap_or_default()) {
             return unknown(ty, value, name).unwrap_or(Self { place, problem: format!("unknown option `{name}`") });
         }
-        // A whole number that is negative may be right where another member is wrong.
+        // A negative integer may be valid if another member is at fault.
         let found = [false, true].into_iter().find_map(|is_strict| first(ty, value, is_strict));
         found.unwrap_or_else(|| Self { place, problem: reworded(words) })
     }
@@ -56,13 +56,13 @@ impl Fault {
     }
 }
 
-/// A place and the words for it: those that begin with a deeper place follow it directly.
+/// Joins a path and a message; a message that begins with a deeper path follows directly.
 pub fn placed(place: &str, words: &str) -> String {
     let separator = if words.starts_with(['.', '[']) { "" } else { ": " };
     format!("{place}{separator}{words}")
 }
 
-/// The first part of a value that its type does not have.
+/// Finds the first part of a value that doesn't match its type.
 fn first(ty: Type, value: &Value, is_strict: bool) -> Option<Fault> {
     match (ty, value) {
         (Type::OrFalse(_), Value::Bool(false)) => None,
@@ -110,7 +110,7 @@ fn in_variant(union: &Union, value: &Value, members: &Map<String, Value>, is_str
     Some(Fault::here(problem).below(&format!(".{tag}")))
 }
 
-/// The member of that name, wherever it is not known.
+/// Finds the member with that name at a place where it is unknown.
 fn unknown(ty: Type, value: &Value, name: &str) -> Option<Fault> {
     match (ty, value) {
         (Type::Model(model), Value::Object(members)) => {
@@ -151,7 +151,7 @@ fn fits(ty: Type, value: &Value, is_strict: bool) -> bool {
     }
 }
 
-/// The values of a type, in words.
+/// Describes the values of a type.
 fn expected(ty: Type) -> Option<String> {
     let words = match ty {
         Type::Values(values) if !values.open => {
@@ -178,7 +178,7 @@ fn refused(given: &Value, expected: &str) -> String {
     let shown = match given {
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "an object".to_owned(),
-        // Tokens and keys may be long, and are nobody's business.
+        // Tokens and keys can be long, and must not be shown.
         Value::String(text) if text.len() > 20 => "a string".to_owned(),
         scalar => scalar.to_string(),
     };

@@ -15,11 +15,11 @@ pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// Key of the subscription that a notification belongs to.
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
-/// Key of the least severe log level that a request wants.
+/// Key of the lowest log level that a request wants.
 pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// Key of the task that a message belongs to (2025-11-25 only).
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
-/// Keys of the trace context (SEP-414): the exception to the rule that keys have a prefix.
+/// Keys of the trace context (SEP-414), which are exempt from the rule that keys have a prefix.
 pub const TRACEPARENT: &str = "traceparent";
 /// As above.
 pub const TRACESTATE: &str = "tracestate";
@@ -28,10 +28,10 @@ pub const BAGGAGE: &str = "baggage";
 /// Key of the progress token.
 pub const PROGRESS_TOKEN: &str = "progressToken";
 
-/// Names progress of one request: a string or an integer, as ids are.
+/// Identifies the progress of one request: a string or an integer, as for ids.
 pub type ProgressToken = RequestId;
 
-/// The parts of request parameters that the engine looks at, read in one pass; all slices of the
+/// The parts of request parameters that the engine uses, read in one pass; all are slices of the
 /// text.
 #[derive(Debug, Default, Deserialize)]
 pub struct CommonParams<'a> {
@@ -40,7 +40,7 @@ pub struct CommonParams<'a> {
     pub meta: Option<&'a RawValue>,
 }
 
-/// The keys of a request's `_meta` that the protocol defines, as they stand.
+/// The keys of a request's `_meta` that the protocol defines, unparsed.
 #[derive(Debug, Default, Deserialize)]
 pub struct RequestMeta<'a> {
     /// The version of a modern request.
@@ -55,17 +55,17 @@ pub struct RequestMeta<'a> {
     /// The log level of a modern request.
     #[serde(borrow, default, deserialize_with = "present", rename = "io.modelcontextprotocol/logLevel")]
     pub log_level: Option<&'a RawValue>,
-    /// Where progress may be reported.
+    /// The token for progress notifications.
     #[serde(borrow, default, deserialize_with = "present", rename = "progressToken")]
     pub progress_token: Option<&'a RawValue>,
 }
 
 impl<'a> RequestMeta<'a> {
-    /// Reads the `_meta` of parameters. Anything that is not an object counts as absent: the
-    /// method's own check refuses it.
+    /// Reads the `_meta` of parameters. Anything but an object counts as absent: the method's own
+    /// check rejects it.
     pub fn of(params: Option<&'a RawJson>) -> (Option<&'a RawValue>, Self) {
         let raw = params.and_then(|params| params.parse::<CommonParams<'a>>().ok()).and_then(|params| params.meta);
-        // An array would be read as the members in their order.
+        // An array would be read as the members in order.
         let raw = raw.filter(|raw| raw.get().starts_with('{'));
         let meta = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
         (raw, meta)
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use bytes::Bytes;
 
-    /// Every key that stands in this file, on its own side of the marker.
+    /// Every key in this file, on its side of the marker.
     fn our_keys() -> Vec<&'static str> {
         let source = include_str!("meta.rs").split("mod tests").next().unwrap_or_default();
         let constants = source.lines().filter(|line| line.starts_with("pub const ") && line.contains(": &str"));

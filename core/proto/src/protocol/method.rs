@@ -1,4 +1,5 @@
-//! The method table: who may send what in which revision. A method is a row here and nothing else.
+//! The method table: who may send what in which revision. Each method is defined only by its row
+//! here.
 
 use super::extension::{self, Extension};
 use super::revision::Revision;
@@ -11,22 +12,22 @@ use Target::*;
 pub enum Sender {
     /// The side that connects.
     Client,
-    /// The side that offers.
+    /// The side that is connected to.
     Server,
 }
 
-/// The feature that a request is about. A parameter names it.
+/// The feature that a request refers to, named by a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// A tool.
     Tool,
     /// A prompt.
     Prompt,
-    /// A resource, registered or of a template.
+    /// A resource, registered or from a template.
     Resource,
-    /// A resource that its caller has subscribed to.
+    /// A resource to which the caller has subscribed.
     Subscription,
-    /// A prompt or a resource template with the argument to complete.
+    /// A prompt or resource template, with the argument to complete.
     Completion,
     /// A task.
     Task,
@@ -44,23 +45,23 @@ impl Target {
     }
 }
 
-/// The URIs of resources in a result.
+/// Where a result contains URIs of resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResultUris {
     /// In the blocks of `content`.
     Content,
     /// In the block of each of the `messages`.
     Messages,
-    /// In each item of a list of this name.
+    /// In each item of the list with this name.
     Items(&'static str),
-    /// Of a `skill` and of its files.
+    /// In a `skill` and its files.
     Skill,
 }
 
 /// A row of the method table.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Method {
-    /// The name on the wire.
+    /// The name in the protocol.
     pub name: &'static str,
     /// Request or notification.
     pub kind: MessageKind,
@@ -68,39 +69,39 @@ pub struct Method {
     pub senders: &'static [Sender],
     /// The first and last revision that has it.
     pub span: (Revision, Revision),
-    /// The feature that it is about; `None` for lists, and for what is about the whole connection.
+    /// The feature that it refers to; `None` for lists, and for methods that affect the whole
+    /// connection.
     pub target: Option<Target>,
     /// The parameter that HTTP mirrors in `Mcp-Name`.
     pub name_parameter: Option<&'static str>,
-    /// The extension that brings it; `None` for the methods of the specification itself.
+    /// The extension that adds it; `None` for methods of the specification itself.
     pub extension: Option<&'static Extension>,
-    /// `true` if its result carries `ttlMs` and `cacheScope` from 2026-07-28 on.
+    /// `true` if its result has `ttlMs` and `cacheScope` from 2026-07-28 on.
     pub cacheable: bool,
-    /// `true` if it may be answered by a request for input.
+    /// `true` if the response may be a request for input.
     pub takes_input: bool,
-    /// The member of its result that holds a page of a list; `None` for what does not come in
-    /// pages.
+    /// The member of its result that holds a page of a list; `None` if it has no pages.
     pub list_member: Option<&'static str>,
-    /// The member by which the items of that list are known.
+    /// The member that identifies the items of that list.
     pub item_key: Option<&'static str>,
-    /// The URIs of resources in its result.
+    /// Where its result contains URIs of resources.
     pub result_uris: Option<ResultUris>,
 }
 
 /// Request or notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageKind {
-    /// Carries an id and is answered.
+    /// Has an id and gets a response.
     Request,
-    /// Is never answered.
+    /// Never gets a response.
     Notification,
 }
 
 impl Method {
-    /// The row of a method that `sender` may send under `revision`.
+    /// Finds the row of a method that `sender` may send under `revision`.
     ///
-    /// A row with an [`Method::extension`] exists only where that extension was negotiated, which
-    /// is for the caller to check.
+    /// A row with an [`Method::extension`] only applies if that extension was negotiated; the
+    /// caller must check this.
     pub fn find(name: &str, kind: MessageKind, sender: Sender, revision: Revision) -> Option<&'static Method> {
         METHODS.iter().find(|method| {
             method.name == name
@@ -111,18 +112,18 @@ impl Method {
         })
     }
 
-    /// Returns whether the protocol has a method of this name: any revision, either side. Other
-    /// names are of extensions and vendors.
+    /// Returns whether the protocol has a method with this name, in any revision and for either
+    /// side. Other names belong to extensions and vendors.
     pub fn is_of_protocol(name: &str) -> bool {
         Self::rows(name).next().is_some()
     }
 
-    /// Returns whether methods of the protocol begin with this and a slash, or are called so.
+    /// Returns whether protocol methods begin with this and a slash, or have exactly this name.
     pub(super) fn has_prefix(prefix: &str) -> bool {
         METHODS.iter().any(|method| method.name.split('/').next() == Some(prefix))
     }
 
-    /// The row of a request of clients that no table knows, for a server that serves it.
+    /// Creates the row of a client request that is in no table, for a server that handles it.
     #[doc(hidden)]
     pub fn of_vendor(name: &'static str) -> Self {
         request(name, CLIENT, ALL)
@@ -132,22 +133,22 @@ impl Method {
         METHODS.iter().filter(move |method| method.name == name)
     }
 
-    /// The feature that a request of this method is about.
+    /// The feature that a request with this method refers to.
     pub fn target(name: &str) -> Option<Target> {
         Self::rows(name).find_map(|method| method.target)
     }
 
-    /// The member by which the items of the list of this method are known.
+    /// The member that identifies the items of this method's list.
     pub fn item_key(name: &str) -> Option<&'static str> {
         Self::rows(name).find_map(|method| method.item_key)
     }
 
-    /// The URIs of resources in the result of this method.
+    /// Where the result of this method contains URIs of resources.
     pub fn result_uris(name: &str) -> Option<ResultUris> {
         Self::rows(name).find_map(|method| method.result_uris)
     }
 
-    /// The requests that clients send, in any revision, for tests that walk them.
+    /// The requests that clients send, in any revision, for tests that iterate over them.
     #[doc(hidden)]
     pub fn of_clients() -> impl Iterator<Item = &'static Method> {
         let is_request = |method: &&Method| method.kind == MessageKind::Request;
@@ -160,8 +161,7 @@ impl Method {
         Self::rows(name).find_map(|method| method.name_parameter)
     }
 
-    /// The revisions that have a request which `sender` may send: the first and the last of each
-    /// row.
+    /// The revisions that have a request which `sender` may send: the first and last of each row.
     pub fn spans(name: &str, sender: Sender) -> impl Iterator<Item = (Revision, Revision)> {
         Self::rows(name)
             .filter(move |method| method.senders.contains(&sender))
@@ -169,24 +169,24 @@ impl Method {
             .map(|method| method.span)
     }
 
-    /// Returns whether a request of this method may be answered by requests for input.
+    /// Returns whether the response to this method may be a request for input.
     pub fn may_need_input(name: &str) -> bool {
         Self::rows(name).any(|method| method.takes_input)
     }
 
-    /// Returns whether the result of this method may be kept.
+    /// Returns whether the result of this method may be cached.
     pub fn is_cacheable(name: &str) -> bool {
         Self::rows(name).any(|method| method.cacheable)
     }
 
-    /// The member that holds a page of the list that a method gives, if it gives one.
+    /// The member that holds a page of this method's list, if it returns one.
     pub fn list_member(name: &str) -> Option<&'static str> {
         Self::rows(name).find_map(|method| method.list_member)
     }
 }
 
-/// The requests that a server makes of a client: on legacy as JSON-RPC requests, on 2026-07-28 as
-/// entries of `inputRequests`.
+/// The requests that a server makes of a client: JSON-RPC requests in the legacy era, entries of
+/// `inputRequests` on 2026-07-28.
 pub const INPUT_REQUESTS: [&str; 3] = [ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE, ROOTS_LIST];
 
 macro_rules! names {
@@ -272,7 +272,7 @@ impl Method {
     const fn about(self, target: Target) -> Self {
         Self { target: Some(target), ..self }
     }
-    /// About a feature whose name HTTP mirrors.
+    /// Refers to a feature whose name HTTP mirrors.
     const fn named(self, target: Target) -> Self {
         Self { name_parameter: Some(target.parameter()), ..self.about(target) }
     }

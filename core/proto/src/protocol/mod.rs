@@ -1,8 +1,7 @@
-//! The words of the protocol: revisions, envelope, method table, error codes, model types, JSON
-//! Schema checks. Pure.
+//! Protocol definitions: revisions, envelope, method table, error codes, model types, JSON Schema
+//! checks. Pure.
 //!
-//! Modules that are not in the documentation are for this library alone: any release may change
-//! them.
+//! Undocumented modules are internal to this library: any release may change them.
 
 mod annotations;
 #[doc(hidden)]

@@ -1,8 +1,8 @@
-//! Operations: what a program calls, as rows. A new operation is a row here; clients of all
-//! languages get it from that.
+//! Operations: the requests that programs make, as rows. Clients of all languages are generated
+//! from these rows.
 //!
-//! `client_operations!` gives its rows to a macro, so that the client of this library is written by
-//! the same rows that describe it for others ([`CLIENT`]).
+//! `client_operations!` passes its rows to a macro, so that this library's own client is built from
+//! the same rows that describe it for other languages ([`CLIENT`]).
 
 use super::{
     Revision,
@@ -13,39 +13,39 @@ use super::{
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// An operation: a request that a program makes by a call.
+/// An operation: a request that a program makes with a function call.
 #[derive(Debug)]
 pub struct Operation {
-    /// The name in Rust; other languages spell it in their own case.
+    /// The name in Rust; other languages use their own case.
     pub name: &'static str,
-    /// The documentation, a line each.
+    /// The documentation, one line per item.
     pub doc: &'static [&'static str],
     /// The side that makes the request.
     pub caller: Sender,
-    /// The method on the wire.
+    /// The method in the protocol.
     pub method: &'static str,
-    /// The method that takes its place on revisions that do not have it.
+    /// The method used instead on revisions that don't have it.
     pub instead: Option<&'static str>,
     /// The parameters.
     pub params: OperationParams,
-    /// Members of the parameters that never differ.
+    /// Parameters with constant values.
     pub fixed: &'static [(&'static str, &'static str)],
-    /// The result; `None`: it says nothing.
+    /// The result; `None` if it carries no information.
     pub result: Option<Type>,
-    /// The items of a list that comes in pages.
+    /// The items, for a list with pages.
     pub item: Option<Type>,
-    /// `true` if progress is worth asking for.
+    /// `true` if it is worth requesting progress.
     pub progress: bool,
 }
 
 /// The parameters of an operation.
 #[derive(Debug)]
 pub enum OperationParams {
-    /// One by one.
+    /// Individual parameters.
     Each(&'static [FieldDescription]),
-    /// The members of an object of the model.
+    /// The members of a model.
     Of(Type),
-    /// The members of an object of the model, except those with these names in JSON.
+    /// The members of a model, except those with these JSON names.
     Without(Type, &'static [&'static str]),
 }
 
@@ -55,26 +55,26 @@ impl Operation {
         self.spans().map(|(since, _)| since).min()
     }
 
-    /// Returns whether a server may answer it by requests for input.
+    /// Returns whether a server may respond with requests for input.
     pub fn takes_input(&self) -> bool {
         Method::may_need_input(self.method)
     }
 
-    /// Returns whether its result may be kept for as long as the server says.
+    /// Returns whether the result may be cached for as long as the server allows.
     pub fn may_be_kept(&self) -> bool {
         Method::is_cacheable(self.method)
     }
 
-    /// The last revision that has the method; `None`: every revision since.
+    /// The last revision that has the method; `None` if later revisions still have it.
     pub fn until(&self) -> Option<Revision> {
-        // Where a server has no requests, it asks its client by the result of the call.
+        // Servers without requests of their own ask the client through the result of the call.
         if method::INPUT_REQUESTS.contains(&self.method) {
             return None;
         }
         self.spans().map(|(_, until)| until).max().filter(|until| *until < Revision::LATEST)
     }
 
-    /// The member of the result that holds a page of a list.
+    /// The member of the result that holds a page of the list.
     pub fn list_member(&self) -> Option<&'static str> {
         Method::list_member(self.method)
     }
@@ -84,77 +84,77 @@ impl Operation {
     }
 }
 
-/// Gives the rows of a client's operations to a macro.
+/// Passes the rows of a client's operations to a macro.
 ///
-/// A row is `list name … = METHOD() -> Result of member: Item;` for a list that comes in pages,
-/// `call name … = METHOD(parameters) -> Result;` for a request with a result, and `liveness name =
-/// METHOD(parameters) or METHOD;` for one whose result says nothing. After the name stand the
-/// variants that only Rust needs: with options, and of a list its page without and with options. A
-/// parameter is `required` or `optional`, and has its name in Rust, its name in JSON and its type.
-/// `with progress` says that it is worth asking for.
+/// A row is `list name … = METHOD() -> Result of member: Item;` for a list with pages, `call name …
+/// = METHOD(parameters) -> Result;` for a request with a result, and `liveness name =
+/// METHOD(parameters) or METHOD;` for one whose result carries no information. After the name come
+/// the variants that only Rust needs: with options, and, for a list, its page without and with
+/// options. A parameter is `required` or `optional`, and has its Rust name, its JSON name and its
+/// type. `with progress` means that it is worth requesting progress.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! client_operations {
     ($with:ident) => {
         $with! {
-            /// The tools that the server offers.
+            /// Lists the tools that the server offers.
             list list_tools list_tools_with list_tools_page list_tools_page_with = TOOLS_LIST() -> ListToolsResult of tools: Tool;
-            /// Calls a tool. If the tool itself fails, the result says so.
+            /// Calls a tool. If the tool itself fails, the result reports the failure.
             call call_tool call_tool_with = TOOLS_CALL(
-                /// The name of the tool.
+                /// Name of the tool.
                 required name "name": str,
-                /// Its arguments, as its input schema says.
+                /// Arguments that match the tool's input schema.
                 optional arguments "arguments": JsonObject,
             ) -> CallToolResult with progress;
-            /// The resources that the server offers.
+            /// Lists the resources that the server offers.
             list list_resources list_resources_with list_resources_page list_resources_page_with = RESOURCES_LIST() -> ListResourcesResult of resources: Resource;
-            /// The resource templates that the server offers: families of resources whose URIs
-            /// match a template.
+            /// Lists the resource templates that the server offers. A template describes all
+            /// resources whose URIs match it.
             list list_resource_templates list_resource_templates_with list_resource_templates_page list_resource_templates_page_with = RESOURCES_TEMPLATES_LIST()
                 -> ListResourceTemplatesResult of resource_templates: ResourceTemplate;
             /// Reads a resource.
             call read_resource read_resource_with = RESOURCES_READ(
-                /// The URI of the resource.
+                /// URI of the resource.
                 required uri "uri": str,
             ) -> ReadResourceResult with progress;
-            /// The prompts that the server offers.
+            /// Lists the prompts that the server offers.
             list list_prompts list_prompts_with list_prompts_page list_prompts_page_with = PROMPTS_LIST() -> ListPromptsResult of prompts: Prompt;
-            /// Gets a prompt, filled in with its arguments.
+            /// Gets a prompt, filled in with arguments.
             call get_prompt get_prompt_with = PROMPTS_GET(
-                /// The name of the prompt.
+                /// Name of the prompt.
                 required name "name": str,
-                /// Its arguments by name; their values are strings.
+                /// Arguments by name; their values are strings.
                 optional arguments "arguments": BTreeMap<String, String>,
             ) -> GetPromptResult with progress;
-            /// Suggests values for an argument of a prompt or of a resource template.
+            /// Suggests values for an argument of a prompt or resource template.
             call complete complete_with = COMPLETION_COMPLETE(
                 /// The prompt or resource template that has the argument.
                 required reference "ref": CompletionReference,
-                /// The argument with the text typed so far.
+                /// The argument, with the text typed so far.
                 required argument "argument": CompleteArgument,
                 /// Values that are already known, such as those of other arguments (2025-06-18 and
                 /// later).
                 optional context "context": CompleteContext,
             ) -> CompleteResult;
-            /// The agent skills that the server offers (the skills extension of 2026-07-28). An
-            /// empty list does not mean that there are none.
+            /// Lists the agent skills that the server offers (the skills extension of 2026-07-28).
+            /// The server may have skills that it does not list.
             list list_skills list_skills_with list_skills_page list_skills_page_with = SKILLS_LIST() -> ListSkillsResult of skills: SkillEntry;
             /// Gets the entry of an agent skill (the skills extension of 2026-07-28).
             call get_skill get_skill_with = SKILLS_GET(
-                /// The URI of its `SKILL.md`.
+                /// URI of its `SKILL.md`.
                 required uri "uri": str,
             ) -> GetSkillResult;
-            /// The tasks of this client that the server keeps (2025-11-25).
+            /// Lists the tasks that the server keeps for this client (2025-11-25).
             list list_tasks list_tasks_with list_tasks_page list_tasks_page_with = TASKS_LIST() -> ListTasksResult of tasks: Task;
             /// Gets the current state of a task (2025-11-25 and later).
             call get_task get_task_with = TASKS_GET(
-                /// The id of the task.
+                /// Id of the task.
                 required task_id "taskId": str,
             ) -> Task;
-            /// Cancels a task (2025-11-25 and later). The server may refuse, or ignore this, if the
-            /// task has ended.
+            /// Cancels a task (2025-11-25 and later). If the task has ended, the server may refuse
+            /// or ignore this.
             liveness cancel_task = TASKS_CANCEL(
-                /// The id of the task.
+                /// Id of the task.
                 required task_id "taskId": str,
             );
             /// Checks that the server is alive.
@@ -199,8 +199,8 @@ macro_rules! described_operations {
 
 client_operations!(described_operations);
 
-/// Sentences of the documentation that deprecate something. Renderers write them in the form of
-/// their language, such as `@deprecated`.
+/// Deprecation notices in the documentation. Generators write them in the form of their language,
+/// such as `@deprecated`.
 const SAMPLING_DEPRECATED: &str = " Deprecated in 2026-07-28: call the API of a model provider instead.";
 const ROOTS_DEPRECATED: &str = " Deprecated in 2026-07-28: use tool arguments, resource URIs or configuration instead.";
 const LOGGING_DEPRECATED: &str = " Deprecated in 2026-07-28: log to standard error or through OpenTelemetry instead.";
@@ -208,11 +208,11 @@ const LOGGING_DEPRECATED: &str = " Deprecated in 2026-07-28: log to standard err
 /// A notification that a client receives.
 #[derive(Debug)]
 pub struct ServerNotification {
-    /// The name in Rust; other languages spell it in their own case.
+    /// The name in Rust; other languages use their own case.
     pub name: &'static str,
-    /// The documentation, a line each.
+    /// The documentation, one line per item.
     pub doc: &'static [&'static str],
-    /// The method on the wire.
+    /// The method in the protocol.
     pub method: &'static str,
     /// The parameters, if it has any.
     pub params: Option<Type>,
@@ -228,43 +228,43 @@ pub static NOTIFICATIONS: &[ServerNotification] = &[
     },
     ServerNotification {
         name: "log",
-        doc: &[" A log message of the server.", LOGGING_DEPRECATED],
+        doc: &[" A log message from the server.", LOGGING_DEPRECATED],
         method: method::LOG_MESSAGE,
         params: Some(LogMessage::TYPE),
     },
     ServerNotification {
         name: "tools_changed",
-        doc: &[" The tools of the server have changed."],
+        doc: &[" The server's tools have changed."],
         method: method::TOOLS_LIST_CHANGED,
         params: None,
     },
     ServerNotification {
         name: "resources_changed",
-        doc: &[" The resources or resource templates of the server have changed."],
+        doc: &[" The server's resources or resource templates have changed."],
         method: method::RESOURCES_LIST_CHANGED,
         params: None,
     },
     ServerNotification {
         name: "prompts_changed",
-        doc: &[" The prompts of the server have changed."],
+        doc: &[" The server's prompts have changed."],
         method: method::PROMPTS_LIST_CHANGED,
         params: None,
     },
     ServerNotification {
         name: "resource_updated",
-        doc: &[" A resource that was subscribed to has changed."],
+        doc: &[" A subscribed resource has changed."],
         method: method::RESOURCES_UPDATED,
         params: Some(ResourceUpdated::TYPE),
     },
     ServerNotification {
         name: "elicitation_complete",
-        doc: &[" An elicitation by URL is complete (2025-11-25)."],
+        doc: &[" A URL elicitation is complete (2025-11-25)."],
         method: method::ELICITATION_COMPLETE,
         params: Some(ElicitationComplete::TYPE),
     },
     ServerNotification {
         name: "task_status",
-        doc: &[" A task has changed that the client follows, or of which the server reports by itself."],
+        doc: &[" A task has changed that the client follows, or that the server reports on its own."],
         method: method::TASKS_STATUS,
         params: Some(Task::TYPE),
     },
@@ -280,7 +280,7 @@ pub static HANDLER: &[Operation] = &[
     },
     Operation {
         name: "elicit_url",
-        doc: &[" Asks the client's user to open a page; what happens there does not pass through the client."],
+        doc: &[" Asks the client's user to open a page. Data entered there does not pass through the client."],
         params: OperationParams::Without(ElicitUrlParams::TYPE, &["mode", "_meta"]),
         fixed: &[("mode", "url")],
         ..client_request(method::ELICITATION_CREATE, ElicitResult::TYPE)
@@ -293,29 +293,30 @@ pub static HANDLER: &[Operation] = &[
     },
     Operation {
         name: "list_roots",
-        doc: &[" Asks for the directories and files that the client lets the server work in.", ROOTS_DEPRECATED],
+        doc: &[" Lists the directories and files in which the client lets the server work.", ROOTS_DEPRECATED],
         ..client_request(method::ROOTS_LIST, ListRootsResult::TYPE)
     },
 ];
 
-/// An operation of a host: a request that a server makes of its client, answered by a handler of
-/// the program.
+/// A host operation: a request that a server makes of its client, answered by a handler of the
+/// program.
 #[derive(Debug)]
 pub struct HostOperation {
     /// The request, with its parameters and its result.
     pub operation: Operation,
-    /// The name of the request as a handler gets it: its parameters and the name of the server.
+    /// The name of the request as a handler gets it, with its parameters and the name of the
+    /// server.
     pub request: &'static str,
     /// The capability that a handler for it declares, as a path in the client's capabilities.
     pub capability: &'static [&'static str],
 }
 
-/// The operations of a host: what servers ask of a client, and what its handlers answer.
+/// The host operations: what servers ask of a client, and what its handlers answer.
 pub static HOST: &[HostOperation] = &[
     HostOperation {
         operation: Operation {
             name: "elicit",
-            doc: &[" A server asks the user to fill in a form."],
+            doc: &[" Handles a server's request that the user fill in a form."],
             params: OperationParams::Of(ElicitFormParams::TYPE),
             ..client_request(method::ELICITATION_CREATE, ElicitResult::TYPE)
         },
@@ -325,7 +326,7 @@ pub static HOST: &[HostOperation] = &[
     HostOperation {
         operation: Operation {
             name: "elicit_url",
-            doc: &[" A server asks the user to open a page; nobody may open it without the user's consent."],
+            doc: &[" Handles a server's request that the user open a page. Never open it without the user's consent."],
             params: OperationParams::Of(ElicitUrlParams::TYPE),
             ..client_request(method::ELICITATION_CREATE, ElicitResult::TYPE)
         },
@@ -335,7 +336,7 @@ pub static HOST: &[HostOperation] = &[
     HostOperation {
         operation: Operation {
             name: "sample",
-            doc: &[" A server asks the model to continue a conversation.", SAMPLING_DEPRECATED],
+            doc: &[" Handles a server's request that the model continue a conversation.", SAMPLING_DEPRECATED],
             params: OperationParams::Of(CreateMessageParams::TYPE),
             ..client_request(method::SAMPLING_CREATE_MESSAGE, CreateMessageResult::TYPE)
         },
@@ -346,7 +347,7 @@ pub static HOST: &[HostOperation] = &[
         operation: Operation {
             name: "sample_with_tools",
             doc: &[
-                " A server asks the model to continue a conversation in which it may use tools.",
+                " Handles a server's request that the model continue a conversation in which it may use tools.",
                 SAMPLING_DEPRECATED,
             ],
             params: OperationParams::Of(CreateMessageParams::TYPE),
@@ -358,12 +359,12 @@ pub static HOST: &[HostOperation] = &[
 ];
 
 impl HostOperation {
-    /// The operation of that name in Rust.
+    /// The operation with that name in Rust.
     pub fn named(name: &str) -> Option<&'static Self> {
         HOST.iter().find(|host| host.operation.name == name)
     }
 
-    /// The names of the operations that can answer a request, the best first.
+    /// The names of the operations that can answer a request, best first.
     pub fn answering(method: &str, params: &Value) -> &'static [&'static str] {
         let has = |member: &str| params.get(member).is_some();
         match method {

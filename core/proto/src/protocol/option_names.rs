@@ -1,10 +1,10 @@
-//! Names of options in texts, as a language has them. Texts of the core name an option by its JSON
-//! name: as the place at their beginning, such as `options.pageSize:`, or in backticks.
+//! Names of options in messages, in the style of a language. Messages of the core use the JSON
+//! names of options: as the path at their beginning, such as `options.pageSize:`, or in backticks.
 
-/// The form of the names of options.
+/// The style of option names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OptionNames {
-    /// The names and the places of the messages of the waist, such as `options.sessionIdleMs`.
+    /// The names and paths of the bridge's messages, such as `options.sessionIdleMs`.
     #[default]
     Json,
     /// `session_idle`: Python and Rust.
@@ -12,18 +12,18 @@ pub enum OptionNames {
     /// `sessionIdle`: Node.js.
     Camel,
     /// `session_idle`: C. The members of `auth` and of descriptors are the program's own JSON and
-    /// stay.
+    /// unchanged.
     C,
 }
 
-/// The members of messages that hold options; hosts give these as arguments.
+/// The members of messages that contain options; hosts pass these as arguments.
 const CONTAINERS: [&str; 4] = ["options", "transport", "client", "info"];
 
-/// Options that hold options.
+/// Options that contain options.
 const AUTH: &str = "auth";
 
 impl OptionNames {
-    /// A text in these names.
+    /// Converts the names in a message.
     pub fn text(self, text: &str) -> String {
         if self == Self::Json {
             return text.to_owned();
@@ -32,7 +32,7 @@ impl OptionNames {
         let is_json = self == Self::C && is_below_auth(words[0]);
         let word = |(at, word): (usize, &&str)| match at {
             0 => self.first(word),
-            // The program's own name; Python alone has changed it.
+            // The program's own name; only Python has changed it.
             2.. if words[at - 2..at] == ["unknown", "option"] && self != Self::Snake => Some((*word).to_owned()),
             _ if is_json => Some((*word).to_owned()),
             _ => Some(self.word(word)),
@@ -40,8 +40,8 @@ impl OptionNames {
         words.iter().enumerate().filter_map(word).collect::<Vec<_>>().join(" ")
     }
 
-    /// The first word of a text, which may be the place. `None`: it is a container, which hosts do
-    /// not have.
+    /// Converts the first word of a message, which may be the path. `None` if it is a container,
+    /// which hosts don't have.
     fn first(self, word: &str) -> Option<String> {
         match word.strip_suffix(':') {
             Some(container) if CONTAINERS.contains(&container) => None,
@@ -51,7 +51,7 @@ impl OptionNames {
         }
     }
 
-    /// A word within a text: a name in backticks, or an option with its container.
+    /// Converts a word within a message: a name in backticks, or an option with its container.
     fn word(self, word: &str) -> String {
         let is_letter = |c: char| c.is_ascii_alphabetic();
         let name = word.trim_matches(|c: char| !is_letter(c));
@@ -71,7 +71,8 @@ impl OptionNames {
         }
     }
 
-    /// A place, without the containers that hosts do not have. Deeper members are the program's.
+    /// Converts a path, dropping the containers that hosts don't have. Deeper members belong to the
+    /// program.
     pub fn place(self, place: &str) -> String {
         if self == Self::Json {
             return place.to_owned();
@@ -85,7 +86,7 @@ impl OptionNames {
         parts.iter().enumerate().map(name).collect::<Vec<_>>().join(".")
     }
 
-    /// The name of an option.
+    /// Converts the name of an option.
     pub fn name(self, json: &str) -> String {
         let name = json.strip_suffix("Ms").unwrap_or(json);
         match self {

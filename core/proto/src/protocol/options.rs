@@ -1,7 +1,7 @@
-//! Options: structs whose members are declared once, with their JSON, their unit and their default.
+//! Options: structs whose members are declared once, with their JSON form, unit and default.
 //!
-//! `options!` writes the struct, its default, its reading from JSON and its description. A member
-//! that is absent or `null` has its default; an unknown member is an error.
+//! `options!` generates the struct, its default, its reading from JSON and its description. A
+//! member that is absent or `null` has its default; an unknown member is an error.
 
 use super::{
     describe::{Described, FieldDescription, ObjectDescription, Presence, Type, Unit},
@@ -20,29 +20,30 @@ pub trait Options: Default {
     /// The description, without the members of flattened structs.
     const OBJECT: &'static ObjectDescription;
 
-    /// The options, with those of flattened structs: their members stand among the others in JSON.
+    /// The options, including those of flattened structs, whose members are at the same level in
+    /// JSON.
     fn fields() -> Vec<&'static FieldDescription>;
 
-    /// Takes the next value of a map as the option of that name; `false`: there is no such option,
-    /// and nothing was taken.
+    /// Reads the next value of a map as the option with that name. Returns `false`, without reading
+    /// anything, if there is no such option.
     ///
     /// # Errors
-    /// A value that the option cannot have.
+    /// If the option cannot have this value.
     fn set<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error>;
 
-    /// The names in JSON of the options that differ from their default.
+    /// The JSON names of the options that differ from their default.
     fn changed(&self) -> Vec<&'static str>;
 }
 
 /// Reads options.
 ///
 /// # Errors
-/// An unknown option, or a value that an option cannot have.
+/// If an option is unknown or its value invalid.
 pub fn read<'de, T: Options, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     read_over(T::default(), deserializer)
 }
 
-/// Reads options; the others are those of `base`.
+/// Reads options; all others are those of `base`.
 ///
 /// # Errors
 /// As for [`read`].
@@ -70,16 +71,16 @@ pub fn read_over<'de, T: Options, D: Deserializer<'de>>(base: T, deserializer: D
     deserializer.deserialize_map(Members(base))
 }
 
-/// The error for an option that does not exist.
+/// Creates the error for an unknown option.
 pub fn unknown<T: Options, E: Error>(name: &str) -> E {
     let known: Vec<_> = T::fields().iter().map(|field| field.json).collect();
     E::custom(unknown_name(name, &known))
 }
 
-/// Takes the next value of a map in a form; `null` is absent.
+/// Reads the next value of a map in a form; `null` counts as absent.
 ///
 /// # Errors
-/// The value is not of that form; the error says which values are.
+/// If the value does not have that form; the error lists the allowed values.
 #[doc(hidden)]
 pub fn take<'de, T, F: JsonForm<T>, A: MapAccess<'de>>(map: &mut A) -> Result<Option<T>, A::Error> {
     map.next_value_seed(OptionSeed::<T, F>(PhantomData))
@@ -103,26 +104,26 @@ impl<'de, T, F: JsonForm<T>> DeserializeSeed<'de> for OptionSeed<T, F> {
     }
 }
 
-/// A form that a value of a type has in JSON.
+/// The JSON form of a type's values.
 pub trait JsonForm<T> {
     /// The type in JSON.
     const TYPE: Type;
     /// The unit.
     const UNIT: Option<Unit> = None;
-    /// When it is there.
+    /// Whether it may be absent.
     const PRESENCE: Presence = Presence::Optional;
 
     /// Reads a value.
     ///
     /// # Errors
-    /// A value that is not of this form.
+    /// If the value does not have this form.
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error>;
 
-    /// Writes a value, for the documentation of a default.
+    /// Writes a value, to document a default.
     fn write(value: &T) -> Value;
 }
 
-/// The form that the type itself has.
+/// The type's own form.
 pub struct Plain;
 
 impl<T: Described + DeserializeOwned + Serialize> JsonForm<T> for Plain {
@@ -137,8 +138,7 @@ impl<T: Described + DeserializeOwned + Serialize> JsonForm<T> for Plain {
     }
 }
 
-/// The form that the type itself has, of a member that must be given: its default means nothing,
-/// and the options are refused with it.
+/// The type's own form, for a required member: its default is meaningless and rejected.
 pub struct Required;
 
 impl<T: Described + DeserializeOwned + Serialize> JsonForm<T> for Required {
@@ -157,7 +157,7 @@ impl<T: Described + DeserializeOwned + Serialize> JsonForm<T> for Required {
 /// A duration in whole milliseconds, bounded so that adding one to a time cannot overflow.
 pub struct Millis;
 
-/// The longest duration that hosts can give.
+/// Maximum duration that hosts can specify.
 const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 impl JsonForm<Duration> for Millis {
@@ -202,7 +202,7 @@ impl JsonForm<usize> for Bytes {
     }
 }
 
-/// A text, or `false` for none. `true` is the default.
+/// A string, or `false` for none. `true` is the default.
 pub struct OrFalse;
 
 impl JsonForm<Option<String>> for OrFalse {
@@ -240,7 +240,7 @@ impl JsonForm<u32> for Permissions {
     }
 }
 
-/// The number of a port.
+/// A port number.
 pub struct PortNumber;
 
 impl JsonForm<u16> for PortNumber {
@@ -268,12 +268,12 @@ impl<'de, T, F: JsonForm<T>> Deserialize<'de> for Formed<T, F> {
 
 /// Declares a struct of options.
 ///
-/// A row is `name: Type => "nameInJson" = default,`. `as Form` behind the name gives it another
-/// form in JSON than its own ([`JsonForm`]); a row without `=>` is for Rust alone. Rows of
-/// `name: Type,` behind a `;` take the options of another such struct among these. The struct is
-/// `non_exhaustive`; each row has a setter `with_name`. That of `@into name: Type` takes what
-/// converts into the type, that of `@some(Value) name: Option<Value>` what converts into the value,
-/// and that of `@each(Item) name: Vec<Item>` a list of what converts into items.
+/// A row is `name: Type => "nameInJson" = default,`. `as Form` after the JSON name gives it a JSON
+/// form other than its own ([`JsonForm`]); a row without `=>` exists in Rust only. Rows `name:
+/// Type,` after a `;` include the options of another such struct. The struct is `non_exhaustive`;
+/// each row has a setter `with_name`. The setter of `@into name: Type` takes anything that converts
+/// into the type, that of `@some(Value) name: Option<Value>` anything that converts into the value,
+/// and that of `@each(Item) name: Vec<Item>` a list of anything that converts into items.
 #[macro_export]
 macro_rules! options {
     (

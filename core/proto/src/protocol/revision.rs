@@ -27,10 +27,10 @@ pub enum Revision {
     V2026_07_28,
 }
 
-/// Form of a conversation: a session after a handshake, or each request alone.
+/// The form of a conversation: a session after a handshake, or individual requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Era {
-    /// Up to 2025-11-25: a session that `initialize` opens.
+    /// Up to 2025-11-25: a session opened by `initialize`.
     Legacy,
     /// From 2026-07-28: no session; every request carries its version and capabilities.
     Modern,
@@ -49,10 +49,10 @@ impl Revision {
     pub const LATEST: Revision = Revision::V2026_07_28;
     /// The newest revision that `initialize` can open.
     pub const LATEST_LEGACY: Revision = Revision::V2025_11_25;
-    /// The revision of a legacy HTTP request without any other evidence.
+    /// The revision of a legacy HTTP request without other evidence.
     pub const HEADERLESS: Revision = Revision::V2025_03_26;
 
-    /// The name on the wire, such as `2025-06-18`.
+    /// The name in the protocol, such as `2025-06-18`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
@@ -63,7 +63,7 @@ impl Revision {
         }
     }
 
-    /// The revision of that name, if this core speaks it.
+    /// The revision with that name, if this library supports it.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|revision| revision.as_str() == name)
     }
@@ -86,8 +86,8 @@ impl Revision {
 }
 
 impl Era {
-    /// The era of a version that someone names, known or not: a date after the last of the legacy
-    /// era is of the newer one.
+    /// The era of a version, known or not: dates after the last legacy revision belong to the newer
+    /// era.
     pub fn named(version: &str) -> Self {
         let pattern = "dddd-dd-dd".bytes();
         let is_date = version.len() == pattern.len()
@@ -104,8 +104,8 @@ impl fmt::Display for Revision {
     }
 }
 
-/// Something that not every revision has (the specification's changelogs), where neither a row of
-/// the methods nor one of the fields that projection removes says so.
+/// A feature that not every revision has (see the specification's changelogs), unless a row of the
+/// method table or of the projected fields covers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RevisionFeature {
@@ -115,13 +115,13 @@ pub enum RevisionFeature {
     AudioContent,
     /// `resource_link` content blocks.
     ResourceLink,
-    /// `outputSchema` and `structuredContent`, objects only.
+    /// `outputSchema` and `structuredContent`, limited to objects.
     StructuredContent,
     /// `structuredContent` of any JSON type.
     AnyStructuredContent,
     /// `message` in progress notifications.
     ProgressMessage,
-    /// Arguments that fail their schema are results with `isError`, not JSON-RPC errors.
+    /// Arguments that fail their schema produce results with `isError` instead of JSON-RPC errors.
     InputErrorsAsResults,
     /// `resultType` on every result.
     ResultType,
@@ -129,23 +129,24 @@ pub enum RevisionFeature {
     CacheHints,
     /// The MCP-Protocol-Version header after initialization.
     VersionHeader,
-    /// Any 4xx in answer to `initialize` makes a client try HTTP+SSE; later 400, 404 and 405 alone.
+    /// Any 4xx in response to `initialize` makes a client try HTTP+SSE; in later revisions only
+    /// 400, 404 and 405.
     HttpSseAfterAny4xx,
-    /// A priming event opens an SSE stream.
+    /// An SSE stream begins with a priming event.
     Priming,
-    /// Answers that ask for input (MRTR).
+    /// Responses that request input (MRTR).
     InputRequired,
     /// The log level is in the `_meta` of each request.
     LogLevelPerRequest,
-    /// Elicitation, at least by forms.
+    /// Elicitation, at least through forms.
     Elicitation,
     /// `mode` of elicitations: forms and URLs.
     ElicitationModes,
-    /// Form fields with titled choices, several choices, and defaults of any type.
+    /// Form fields with titled choices, multiple choices, and defaults of any type.
     ElicitationChoices,
-    /// `elicitationId` of URL elicitations, the notice of their completion, and error -32042.
+    /// `elicitationId` of URL elicitations, the notification of their completion, and error -32042.
     ElicitationIds,
-    /// Tools in sampling, and messages of several blocks.
+    /// Tools in sampling, and messages with several blocks.
     SamplingTools,
     /// Tasks in the core protocol.
     CoreTasks,

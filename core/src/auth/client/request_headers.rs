@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-/// A function that gives the headers of each request, beside credentials if there are any.
+/// A function that returns headers for each request, in addition to credentials if there are any.
 ///
 /// ```
 /// use trunkline::{ClientOptions, auth::{AccessToken, RequestHeaders}};
@@ -31,22 +31,23 @@ trunkline_proto::described! {
     /// A request that needs headers.
     #[derive(Serialize)]
     pub struct HeadersRequest {
-        /// The HTTP method.
+        /// HTTP method.
         required method: String = "method",
-        /// The URL that the request goes to.
+        /// URL of the request.
         required url: String = "url",
     }
 }
 
 type Headers = Vec<(String, String)>;
 
-/// Headers with a meaning for HTTP or for the protocol, beside those whose names begin with `mcp-`.
+/// Headers with a meaning for HTTP or the protocol, in addition to those whose names begin with
+/// `mcp-`.
 const RESERVED: [&str; 8] =
     ["accept", "connection", "content-length", "content-type", "host", "last-event-id", "transfer-encoding", "upgrade"];
 
 impl RequestHeaders {
-    /// A function that is asked before each request. It gives names and values; those of the
-    /// credentials take the place of its own.
+    /// Calls a function before each request. It returns names and values; headers of the
+    /// credentials take precedence over its own.
     pub fn from_fn<F, H>(ask: impl Fn(HeadersRequest) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<H, AuthError>> + Send + 'static,
@@ -59,7 +60,7 @@ impl RequestHeaders {
         Self { ask: Arc::new(ask), auth: None }
     }
 
-    /// Sends credentials too.
+    /// Sends credentials as well.
     #[must_use]
     pub fn with_auth(self, auth: impl Into<Option<Arc<dyn ClientAuth>>>) -> Self {
         Self { auth: auth.into(), ..self }

@@ -6,31 +6,31 @@ trunkline_proto::described! {
     /// A request that needs an access token.
     #[derive(Serialize)]
     pub struct TokenRequest {
-        /// The URL of the server.
+        /// URL of the server.
         required url: String = "url",
-        /// The server has refused the last token.
+        /// True if the server rejected the last token.
         required refused: bool = "refused",
     }
 }
 
 trunkline_proto::described! {
-    /// The need for an ID token of the user: the sign-on itself is the program's.
+    /// A request for an ID token of the user. The program implements the sign-on itself.
     #[derive(Serialize)]
     pub struct IdentityTokenRequest {
-        /// The token endpoint of the identity provider.
+        /// Token endpoint of the identity provider.
         required token_endpoint: String = "tokenEndpoint",
     }
 }
 
 trunkline_proto::described! {
-    /// The facts that the assertion of a workload is made for.
+    /// What the assertion of a workload is made for.
     #[derive(Serialize)]
     pub struct AssertionRequest {
-        /// The issuer of the authorization server: the audience.
+        /// Issuer of the authorization server, which is the audience.
         required issuer: String = "issuer",
-        /// Its token endpoint.
+        /// Token endpoint of the authorization server.
         required token_endpoint: String = "tokenEndpoint",
-        /// The identifier of the MCP server.
+        /// Identifier of the MCP server.
         required resource: String = "resource",
     }
 }

@@ -19,98 +19,97 @@ class CallDescription:
 
     @property
     def method(self) -> str:
-        """The method of the request, such as `tools/call`."""
+        """Method of the request, such as `tools/call`."""
         return self._fact("method")
 
     @property
     def name(self) -> str:
-        """The name of the called tool or prompt, the URI of the read resource, otherwise the
+        """Name of the called tool or prompt, URI of the resource to read, or otherwise the
         method.
         """
         return self._fact("name")
 
     @property
     def revision(self) -> str:
-        """The protocol revision of the caller."""
+        """Protocol revision of the caller."""
         return self._fact("revision")
 
     @property
     def request_id(self) -> str:
-        """The JSON-RPC id of the request as text, unique among those of its session that are in
-        flight.
+        """JSON-RPC id of the request as a string, unique among the requests in flight of its
+        session.
         """
         return self._fact("requestId")
 
     @property
     def session_id(self) -> str | None:
-        """The id of the session, over HTTP up to 2025-11-25; elsewhere there is none."""
+        """Id of the session (HTTP up to 2025-11-25); otherwise absent."""
         return self._fact("sessionId")
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The headers of the HTTP request that brought the call, by their names in lower case;
-        several values of a name are joined by commas, those of `cookie` by semicolons. Those
-        with an access token are left out where the endpoint asks for one. Empty on pipes and
-        in memory.
+        """Headers of the call's HTTP request, by lowercase name. Multiple values are joined by
+        commas, those of `cookie` by semicolons. Headers with an access token are omitted if
+        the endpoint requires one. Empty on pipes and in memory.
         """
         return self._fact("headers")
 
     @property
     def url(self) -> str | None:
-        """The target of that request as it was received, such as `/mcp?tenant=acme`; in a web
-        framework, as it is below the mount.
+        """Target of the HTTP request as received, such as `/mcp?tenant=acme`; in a web
+        framework, relative to the mount.
         """
         return self._fact("url")
 
     @property
     def remote_address(self) -> str | None:
-        """The IP address of its peer, which may be a proxy, where it is known."""
+        """IP address of the HTTP peer, which may be a proxy, if known."""
         return self._fact("remoteAddress")
 
     @property
     def client_info(self) -> Implementation | None:
-        """The name and version of the caller, if it gave them."""
+        """Name and version of the caller, if it sent them."""
         found = self._fact("clientInfo")
         return found and Implementation.from_json(found)
 
     @property
     def client_capabilities(self) -> ClientCapabilities:
-        """The capabilities of the caller."""
+        """Capabilities of the caller."""
         found = self._fact("clientCapabilities")
         return ClientCapabilities.from_json(found or {})
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        """The `_meta` of the request, or the one that middleware put in its place."""
+        """The `_meta` of the request, or its replacement by middleware."""
         return self._fact("meta") or {}
 
     @property
     def auth(self) -> Identity | None:
-        """The identity of the caller, if its access token was verified."""
+        """Identity of the caller, if its access token was verified."""
         found = self._fact("auth")
         return found and Identity.from_json(found)
 
     @property
     def wants_progress(self) -> bool:
-        """The caller asked for progress; otherwise none is sent."""
+        """True if the caller requested progress; otherwise none is sent."""
         return bool(self._fact("progress"))
 
     @property
     def input_responses(self) -> Mapping[str, Any]:
-        """The client's answers to the requests for input of the previous run, by their keys.
-        Keys without an answer are missing.
+        """The client's responses to the previous run's requests for input, by key. Keys without
+        a response are missing.
         """
         return self._fact("inputResponses") or {}
 
     @property
     def state(self) -> Any:
-        """The state that the previous run left with its requests for input."""
+        """State that the previous run passed along with its requests for input."""
         return self._fact("state")
 
 
 class ConnectionDescription:
-    """The server of a connection. Where the revision 2026-07-28 was pinned, everything but the
-    revision is known a moment after the connection was opened.
+    """The server of a connection. If revision 2026-07-28 is pinned, everything except the
+    revision becomes known shortly after the connection opens.
     """
 
     __slots__ = ()
@@ -120,36 +119,36 @@ class ConnectionDescription:
 
     @property
     def revision(self) -> str:
-        """The protocol revision that is spoken."""
+        """Negotiated protocol revision."""
         return self._fact("revision")
 
     @property
     def server_info(self) -> Implementation | None:
-        """The name and version of the server, if it gave them."""
+        """Name and version of the server, if it sent them."""
         found = self._fact("serverInfo")
         return found and Implementation.from_json(found)
 
     @property
     def capabilities(self) -> ServerCapabilities:
-        """The capabilities of the server."""
+        """Capabilities of the server."""
         found = self._fact("capabilities")
         return ServerCapabilities.from_json(found or {})
 
     @property
     def instructions(self) -> str | None:
-        """The instructions of the server for the model."""
+        """The server's instructions for the model."""
         return self._fact("instructions")
 
     @property
     def pid(self) -> int | None:
-        """The id of the process of the server, if this client has started it and it runs. A
-        server that is started again has another one.
+        """Process id of the server, if this client started it and it is running. It changes when
+        the server is restarted.
         """
         return self._fact("pid")
 
 
 class VerificationDescription:
-    """The HTTP request that presents an access token to verify."""
+    """The HTTP request with an access token to verify."""
 
     __slots__ = ()
 
@@ -158,20 +157,20 @@ class VerificationDescription:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The headers of the HTTP request by their names in lower case; several values of a name
-        are joined by commas, those of `cookie` by semicolons. The token and its proof are
-        among them: neither log them nor pass them on.
+        """Headers of the HTTP request, by lowercase name. Multiple values are joined by commas,
+        those of `cookie` by semicolons. They include the token and its proof: don't log them
+        or pass them on.
         """
         return self._fact("headers")
 
     @property
     def target(self) -> str:
-        """The target of that request as it was received, such as `/mcp?tenant=acme`; in a web
-        framework, as it is below the mount.
+        """Target of the HTTP request as received, such as `/mcp?tenant=acme`; in a web
+        framework, relative to the mount.
         """
         return self._fact("target")
 
     @property
     def remote_address(self) -> str | None:
-        """The IP address of its peer, which may be a proxy, where it is known."""
+        """IP address of the HTTP peer, which may be a proxy, if known."""
         return self._fact("remoteAddress")

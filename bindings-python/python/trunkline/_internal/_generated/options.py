@@ -830,13 +830,13 @@ class ServerOptions(TypedDict, total=False):
 
 
 class PromptOptions(TypedDict, total=False):
-    """Options of `add_prompt`. A prompt that a user can pick."""
+    """Options of `add_prompt`. A prompt that a user can select."""
 
     name: str | None
     """The name for programs. Default: that of the function."""
 
     title: str | None
-    """The name for people. Default: none."""
+    """Display name. Default: none."""
 
     description: str | None
     """The purpose. Default: the docstring."""
@@ -877,7 +877,7 @@ class ResourceOptions(TypedDict, total=False):
     """The name for programs. Default: that of the function."""
 
     title: str | None
-    """The name for people. Default: none."""
+    """Display name. Default: none."""
 
     description: str | None
     """The purpose. Default: the docstring."""
@@ -939,7 +939,7 @@ class ToolOptions(TypedDict, total=False):
     """The name for programs. Default: that of the function."""
 
     title: str | None
-    """The name for people. Default: none."""
+    """Display name. Default: none."""
 
     description: str | None
     """The purpose. Default: the docstring."""
@@ -953,7 +953,7 @@ class ToolOptions(TypedDict, total=False):
     """Replaces the schema made from the return annotation, which is the default."""
 
     annotations: ToolAnnotations | None
-    """Hints about the behaviour of the tool. Default: none."""
+    """Hints about the tool's behavior. Default: none."""
 
     icons: Sequence[Icon] | None
     """Icons for a user interface. Default: none."""

@@ -8,11 +8,11 @@ json_object! {
     pub struct ClientCapabilities {
         /// Elicitation: the client can ask its user.
         optional elicitation: ElicitationCapability = "elicitation",
-        /// It runs prompts on its model.
+        /// Sampling: the client can run prompts on its model.
         optional sampling: SamplingCapability = "sampling",
         /// Roots: the client can list them.
         optional roots: ListChangedCapability = "roots",
-        /// Tasks of 2025-11-25.
+        /// Tasks (2025-11-25).
         optional tasks: Value = "tasks",
         /// Extensions by identifier, each with its settings.
         optional extensions: JsonObject = "extensions",
@@ -34,7 +34,7 @@ json_object! {
         optional completions: JsonObject = "completions",
         /// Log messages.
         optional logging: JsonObject = "logging",
-        /// Tasks of 2025-11-25.
+        /// Tasks (2025-11-25).
         optional tasks: Value = "tasks",
         /// Extensions by identifier, each with its settings.
         optional extensions: JsonObject = "extensions",
@@ -46,17 +46,17 @@ json_object! {
 json_object! {
     /// A capability whose list can change.
     pub struct ListChangedCapability {
-        /// Notifications of changes.
+        /// True if the server sends notifications of changes.
         flag list_changed = "listChanged",
     }
 }
 
 json_object! {
-    /// The capability to offer resources.
+    /// The capability to serve resources.
     pub struct ResourcesCapability {
-        /// Notifications of changes to the list.
+        /// True if the server sends notifications of changes to the list.
         flag list_changed = "listChanged",
-        /// Subscriptions to updates of one resource.
+        /// True if clients can subscribe to updates of a resource.
         flag subscribe = "subscribe",
     }
 }
@@ -64,9 +64,9 @@ json_object! {
 json_object! {
     /// The capability to ask the user.
     pub struct ElicitationCapability {
-        /// By a form; an empty capability means this one.
+        /// Forms. An empty capability also means forms.
         optional form: JsonObject = "form",
-        /// By opening a URL.
+        /// URLs to open.
         optional url: JsonObject = "url",
     }
 }
@@ -74,9 +74,9 @@ json_object! {
 json_object! {
     /// The capability to run prompts.
     pub struct SamplingCapability {
-        /// Context of other servers can be included.
+        /// True if context of other servers can be included.
         optional context: JsonObject = "context",
-        /// The model may use tools.
+        /// True if the model may use tools.
         optional tools: JsonObject = "tools",
     }
 }

@@ -10,7 +10,7 @@ json_object! {
         required reference: CompletionReference = "ref",
         /// The argument.
         required argument: CompleteArgument = "argument",
-        /// Arguments that have values already (2025-06-18 and later).
+        /// Arguments that already have values (2025-06-18 and later).
         optional context: CompleteContext = "context",
         /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
@@ -18,7 +18,7 @@ json_object! {
 }
 
 json_object! {
-    /// An argument with what was typed so far.
+    /// An argument, with the text typed so far.
     pub struct CompleteArgument {
         /// The name.
         required name: String = "name",
@@ -28,7 +28,7 @@ json_object! {
 }
 
 json_object! {
-    /// Arguments that have values already.
+    /// Arguments that already have values.
     pub struct CompleteContext {
         /// The other arguments that have a value.
         optional arguments: BTreeMap<String, String> = "arguments",
@@ -46,17 +46,17 @@ json_union! {
 }
 
 json_object! {
-    /// A prompt, by its name.
+    /// A prompt, given by its name.
     pub struct PromptReference as "ref/prompt" {
         /// The name.
         required name: String = "name",
-        /// The name for people.
+        /// Display name.
         optional title: String = "title",
     }
 }
 
 json_object! {
-    /// A resource template, by the template.
+    /// A resource template, given by its URI template.
     pub struct ResourceTemplateReference as "ref/resource" {
         /// The URI or URI template.
         required uri: String = "uri",
@@ -64,7 +64,7 @@ json_object! {
 }
 
 json_object! {
-    /// The result of completing.
+    /// The result of a completion request.
     pub struct CompleteResult {
         /// The suggestions.
         required completion: Completion = "completion",
@@ -78,9 +78,9 @@ json_object! {
 json_object! {
     /// Suggestions.
     pub struct Completion {
-        /// The best suggestions first; at most [`Completion::MAX_VALUES`].
+        /// Suggestions, best first; at most [`Completion::MAX_VALUES`].
         list values: String = "values",
-        /// The number of all suggestions.
+        /// Total number of suggestions.
         optional total: u64 = "total",
         /// `true` if there are more suggestions than these.
         optional has_more: bool = "hasMore",
@@ -88,11 +88,11 @@ json_object! {
 }
 
 impl Completion {
-    /// Most suggestions of one result.
+    /// Maximum number of suggestions in a result.
     pub const MAX_VALUES: usize = 100;
 
-    /// All suggestions there are, best first; the result carries the first of them and says how
-    /// many there are.
+    /// Creates a completion from all suggestions, best first. The result contains the first ones
+    /// and the total number.
     pub fn of<S: Into<String>>(values: impl IntoIterator<Item = S>) -> Self {
         let mut values: Vec<String> = values.into_iter().map(Into::into).collect();
         let total = values.len();

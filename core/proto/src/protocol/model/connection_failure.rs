@@ -1,52 +1,51 @@
-//! The facts of a failed connection, which the errors of every language carry.
+//! The details of a failed connection, which errors carry in every language.
 
 json_names! {
-    /// The reason of a failed connection.
+    /// The reason why a connection failed.
     pub enum FailureReason, by default Broken {
         /// The server process could not be started.
         NotStarted = "notStarted",
         /// Nothing listens at the address.
         Refused = "refused",
-        /// The address was not reached: an unknown name, no route, a proxy that failed, or no
-        /// answer in time.
+        /// The address could not be reached: the name is unknown, there is no route, a proxy
+        /// failed, or there was no reply in time.
         Unreachable = "unreachable",
-        /// No TLS: a certificate that is not trusted or is for another name, or a server without
-        /// TLS.
+        /// The TLS connection failed: the certificate is untrusted or for another name, or the
+        /// server does not support TLS.
         Tls = "tls",
-        /// An HTTP status in place of an answer.
+        /// The server replied with an HTTP error status.
         Status = "status",
         /// The server process ended.
         Exited = "exited",
-        /// The connection broke off, or a message could not be read.
+        /// The connection broke, or a message could not be read.
         Broken = "broken",
-        /// The server does not know the session any more, and did not open another one.
+        /// The server no longer knows the session, and did not open another one.
         SessionLost = "sessionLost",
-        /// The answer is not a result of the method.
+        /// The reply is not a valid result of the method.
         InvalidResponse = "invalidResponse",
-        /// Another program listens at the address of the listener.
+        /// Another program is listening at the listener's address.
         AddressInUse = "addressInUse",
-        /// The address of the listener cannot be had: it is not one of this machine, or this
+        /// The listener's address is not available: it does not belong to this machine, or the
         /// process may not listen there.
         AddressUnavailable = "addressUnavailable",
     }
 }
 
 json_object! {
-    /// The facts of a failed connection or of a listener that could not be opened, as far as they
-    /// are known.
+    /// What is known about a failed connection, or a listener that could not be opened.
     pub struct ConnectionFailure {
         /// The reason.
         optional reason: FailureReason = "reason",
-        /// The name of the system's error, the same on every system: `ECONNREFUSED`, `EADDRINUSE`,
+        /// Name of the system error, the same on every system: `ECONNREFUSED`, `EADDRINUSE`,
         /// `EADDRNOTAVAIL`, `EACCES`.
         optional code: String = "code",
-        /// The HTTP status of the answer.
+        /// HTTP status of the response.
         optional http_status: u16 = "httpStatus",
-        /// The values of `WWW-Authenticate` in the answer (RFC 9110 section 11.6.1).
+        /// Values of `WWW-Authenticate` in the response (RFC 9110 section 11.6.1).
         optional challenges: Vec<String> = "challenges",
-        /// The exit status of the server process.
+        /// Exit status of the server process.
         optional exit_code: i64 = "exitCode",
-        /// The number of the signal that ended the server process.
+        /// Number of the signal that ended the server process.
         optional signal: i64 = "signal",
         /// The last lines that the server process wrote to its standard error.
         optional stderr: Vec<String> = "stderr",

@@ -1,4 +1,4 @@
-//! Content blocks: what tools and prompts give to a model.
+//! Content blocks: what tools and prompts return to a model.
 
 use super::{Icon, JsonObject};
 use crate::protocol::describe::{Described, Type, Union, Values};
@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 json_union! {
-    /// One piece of content.
+    /// A piece of content.
     ///
     /// ```
     /// # use trunkline_proto as trunkline;
@@ -19,16 +19,16 @@ json_union! {
     pub enum ContentBlock by "type", else "a content block needs a `type` that is a string" {
         /// Text.
         Text(TextContent) = "text",
-        /// A picture.
+        /// An image.
         Image(ImageContent) = "image",
-        /// Sound.
+        /// Audio.
         Audio(AudioContent) = "audio",
         /// A resource with its contents.
         Resource(EmbeddedResource) = "resource",
-        /// A resource that can be read.
+        /// A link to a resource.
         ResourceLink(ResourceLink) = "resource_link",
         ;
-        /// A block of a type that this model does not know, as it came.
+        /// A block of an unknown type, as received.
         Unknown,
     }
 }
@@ -46,9 +46,9 @@ json_object! {
 }
 
 json_object! {
-    /// A picture.
+    /// An image.
     pub struct ImageContent as "image" {
-        /// The bytes, as base64.
+        /// The data, in base64.
         required data: String = "data",
         /// MIME type.
         required mime_type: String = "mimeType",
@@ -60,9 +60,9 @@ json_object! {
 }
 
 json_object! {
-    /// Sound.
+    /// Audio.
     pub struct AudioContent as "audio" {
-        /// The bytes, as base64.
+        /// The data, in base64.
         required data: String = "data",
         /// MIME type.
         required mime_type: String = "mimeType",
@@ -86,15 +86,15 @@ json_object! {
 }
 
 json_object! {
-    /// A resource that can be read.
+    /// A link to a resource that can be read.
     pub struct ResourceLink as "resource_link" {
         /// The URI of the resource.
         required uri: String = "uri",
-        /// The name for programs.
+        /// Name, for programs.
         required name: String = "name",
-        /// The name for people.
+        /// Display name.
         optional title: String = "title",
-        /// A description, for the model.
+        /// Description, for the model.
         optional description: String = "description",
         /// MIME type.
         optional mime_type: String = "mimeType",
@@ -114,12 +114,12 @@ json_object! {
 pub enum ResourceContents {
     /// Text.
     Text(TextResourceContents),
-    /// Bytes.
+    /// Binary data.
     Blob(BlobResourceContents),
 }
 
 json_object! {
-    /// A resource that is text.
+    /// A resource with text contents.
     pub struct TextResourceContents {
         /// The URI of the resource.
         required uri: String = "uri",
@@ -133,13 +133,13 @@ json_object! {
 }
 
 json_object! {
-    /// A resource that is bytes.
+    /// A resource with binary contents.
     pub struct BlobResourceContents {
         /// The URI of the resource.
         required uri: String = "uri",
         /// MIME type.
         optional mime_type: String = "mimeType",
-        /// The bytes, as base64.
+        /// The data, in base64.
         required blob: String = "blob",
         /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
@@ -147,13 +147,13 @@ json_object! {
 }
 
 json_object! {
-    /// Hints about who content is for and how important it is.
+    /// Hints about who the content is for and how important it is.
     pub struct Annotations {
-        /// The intended readers.
+        /// Intended readers.
         optional audience: Vec<Role> = "audience",
-        /// Importance, 0 (least) to 1 (most).
+        /// Importance, from 0 (least) to 1 (most).
         optional priority: f64 = "priority",
-        /// The time of the last change (ISO 8601).
+        /// Time of the last change (ISO 8601).
         optional last_modified: String = "lastModified",
     }
 }
@@ -161,42 +161,42 @@ json_object! {
 /// A reader of content, or the sender of a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Role {
-    /// The person.
+    /// The user.
     #[default]
     User,
     /// The model.
     Assistant,
-    /// A role that this model does not know.
+    /// An unknown role.
     Other(String),
 }
 
 impl ContentBlock {
-    /// Text.
+    /// Creates a text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextContent { text: text.into(), ..TextContent::default() })
     }
 
-    /// A picture from its bytes.
+    /// Creates an image block from its bytes.
     pub fn image(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self::image_base64(STANDARD.encode(bytes), mime_type)
     }
 
-    /// A picture that is base64 already.
+    /// Creates an image block from base64.
     pub fn image_base64(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self::Image(ImageContent { data: data.into(), mime_type: mime_type.into(), ..ImageContent::default() })
     }
 
-    /// Sound from its bytes.
+    /// Creates an audio block from its bytes.
     pub fn audio(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self::audio_base64(STANDARD.encode(bytes), mime_type)
     }
 
-    /// Sound that is base64 already.
+    /// Creates an audio block from base64.
     pub fn audio_base64(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self::Audio(AudioContent { data: data.into(), mime_type: mime_type.into(), ..AudioContent::default() })
     }
 
-    /// A resource with its text.
+    /// Creates an embedded resource with text.
     pub fn resource_text(uri: impl Into<String>, mime_type: impl Into<String>, text: impl Into<String>) -> Self {
         let contents = TextResourceContents {
             uri: uri.into(),
@@ -207,7 +207,7 @@ impl ContentBlock {
         Self::Resource(EmbeddedResource { resource: contents.into(), ..EmbeddedResource::default() })
     }
 
-    /// A resource with its bytes.
+    /// Creates an embedded resource with binary data.
     pub fn resource_blob(uri: impl Into<String>, mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
         let contents = BlobResourceContents {
             uri: uri.into(),
@@ -218,12 +218,12 @@ impl ContentBlock {
         Self::Resource(EmbeddedResource { resource: contents.into(), ..EmbeddedResource::default() })
     }
 
-    /// A link to a resource.
+    /// Creates a link to a resource.
     pub fn resource_link(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self::ResourceLink(ResourceLink { uri: uri.into(), name: name.into(), ..ResourceLink::default() })
     }
 
-    /// The same block with annotations; a block of unknown type stays as it is.
+    /// Returns the same block with annotations; a block of unknown type is unchanged.
     pub fn with_annotations(mut self, annotations: Annotations) -> Self {
         match &mut self {
             Self::Text(block) => block.annotations = Some(annotations),
@@ -236,7 +236,7 @@ impl ContentBlock {
         self
     }
 
-    /// The text of a text block.
+    /// Returns the text of a text block.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(block) => Some(&block.text),
@@ -329,7 +329,7 @@ impl Described for Role {
 }
 
 impl Role {
-    /// The name in the protocol, such as `user`.
+    /// Returns the protocol name, such as `user`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {

@@ -1,4 +1,4 @@
-//! Elicitation: a server asks the client's user, by a form or by opening a URL.
+//! Elicitation: a server asks the client's user to fill in a form or open a URL.
 
 use super::{FormSchema, JsonObject};
 
@@ -14,9 +14,9 @@ json_union! {
     /// let page = ElicitParams::url("Please log in", "https://login.example/start");
     /// ```
     pub enum ElicitParams by "mode", else "`mode` must be \"form\" or \"url\"" {
-        /// To fill in a form.
+        /// A form to fill in.
         Form(ElicitFormParams) = "form" or absent,
-        /// To open a URL.
+        /// A URL to open.
         Url(ElicitUrlParams) = "url",
     }
 }
@@ -24,11 +24,11 @@ json_union! {
 json_object! {
     /// A form to fill in.
     pub struct ElicitFormParams {
-        /// `form`, which is also meant when absent.
+        /// `form`; may be absent.
         optional mode: String = "mode",
-        /// The message that the client shows to the user.
+        /// Message to show to the user.
         required message: String = "message",
-        /// The fields of the form: a flat object of strings, numbers, booleans and choices.
+        /// Fields of the form: a flat object of strings, numbers, booleans and choices.
         required requested_schema: FormSchema = "requestedSchema",
         /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
@@ -40,12 +40,12 @@ json_object! {
     pub struct ElicitUrlParams {
         /// `url`
         required mode: String = "mode",
-        /// The message that the client shows to the user.
+        /// Message to show to the user.
         required message: String = "message",
         /// The page: an https URL without secrets or personal data.
         required url: String = "url",
-        /// The id of this elicitation in the notification of its completion. Default: one that
-        /// nobody can guess.
+        /// Id of this elicitation in the notification of its completion. Default: an unguessable
+        /// id.
         optional elicitation_id: String = "elicitationId",
         /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
@@ -53,11 +53,11 @@ json_object! {
 }
 
 json_object! {
-    /// The answer of the user.
+    /// The user's response.
     pub struct ElicitResult {
-        /// The decision of the user.
+        /// The user's decision.
         required action: ElicitAction = "action",
-        /// The values of the form, if it was accepted.
+        /// Values of the form, if it was accepted.
         optional content: JsonObject = "content",
         /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
@@ -65,24 +65,24 @@ json_object! {
 }
 
 json_names! {
-    /// The decision of a user.
+    /// A user's decision.
     pub enum ElicitAction, by default Cancel {
-        /// The user agreed: to what the form says, or to open the URL.
+        /// The user accepted: the values of the form, or opening the URL.
         Accept = "accept",
-        /// The user said no.
+        /// The user declined.
         Decline = "decline",
-        /// The user closed the form or page without an answer.
+        /// The user dismissed the form or page without a decision.
         Cancel = "cancel",
     }
 }
 
 impl ElicitParams {
-    /// A form.
+    /// Creates a form elicitation.
     pub fn form(message: impl Into<String>, form: FormSchema) -> Self {
         Self::Form(ElicitFormParams { message: message.into(), requested_schema: form, ..ElicitFormParams::default() })
     }
 
-    /// A URL.
+    /// Creates a URL elicitation.
     pub fn url(message: impl Into<String>, url: impl Into<String>) -> Self {
         Self::Url(ElicitUrlParams {
             mode: "url".to_owned(),
@@ -94,17 +94,17 @@ impl ElicitParams {
 }
 
 impl ElicitResult {
-    /// The user filled in a form.
+    /// Accepts, with the values of the form.
     pub fn accept(content: JsonObject) -> Self {
         Self { action: ElicitAction::Accept, content: Some(content), ..Self::default() }
     }
 
-    /// The user said no.
+    /// Declines.
     pub fn decline() -> Self {
         Self { action: ElicitAction::Decline, ..Self::default() }
     }
 
-    /// The user gave no answer.
+    /// Dismisses the request without a decision.
     pub fn cancel() -> Self {
         Self::default()
     }

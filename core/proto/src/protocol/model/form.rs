@@ -21,14 +21,14 @@ json_object! {
     /// assert_eq!(form.required, Some(vec!["name".to_owned()]));
     /// ```
     pub struct FormSchema as "object" {
-        /// The fields by name, in the order in which they are shown.
+        /// Fields by name, in display order.
         required properties: FormFields = "properties",
-        /// The fields that must be filled in.
+        /// Fields that must be filled in.
         optional required: Vec<String> = "required",
     }
 }
 
-/// FormFields by name, in order.
+/// Form fields by name, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FormFields(pub Vec<(String, Field)>);
 
@@ -47,35 +47,35 @@ json_object! {
     /// let age = Field::integer().with_title("Age").with_minimum(0).with_maximum(150);
     /// ```
     pub struct Field {
-        /// `string`, `number`, `integer`, `boolean`, or `array` where several can be chosen.
+        /// `string`, `number`, `integer` or `boolean`; `array` if several choices can be selected.
         required kind: String = "type",
-        /// The label.
+        /// Label.
         optional title: String = "title",
-        /// The explanation.
+        /// Explanation.
         optional description: String = "description",
-        /// The initial value: on 2025-06-18 for booleans only.
+        /// Initial value. On 2025-06-18, for booleans only.
         optional default: Value = "default",
-        /// The least number of characters.
+        /// Minimum number of characters.
         optional min_length: u64 = "minLength",
-        /// The greatest number of characters.
+        /// Maximum number of characters.
         optional max_length: u64 = "maxLength",
         /// `email`, `uri`, `date` or `date-time`.
         optional format: String = "format",
-        /// The least number.
+        /// Minimum value.
         optional minimum: Number = "minimum",
-        /// The greatest number.
+        /// Maximum value.
         optional maximum: Number = "maximum",
         /// Choices without titles.
         optional choices: Vec<String> = "enum",
-        /// The titles of `enum`, as 2025-06-18 spells them.
+        /// Titles of the choices in `enum`, in the form of 2025-06-18.
         optional choice_names: Vec<String> = "enumNames",
         /// Choices with titles.
         optional titled_choices: Vec<Choice> = "oneOf",
-        /// Choices of which several can be taken.
+        /// Choices, if several can be selected.
         optional items: Choices = "items",
-        /// The least number of choices to take.
+        /// Minimum number of choices to select.
         optional min_items: u64 = "minItems",
-        /// The greatest number of choices to take.
+        /// Maximum number of choices to select.
         optional max_items: u64 = "maxItems",
     }
 }
@@ -83,18 +83,18 @@ json_object! {
 json_object! {
     /// A choice with a title.
     pub struct Choice {
-        /// The value.
+        /// Value of the choice.
         required value: String = "const",
-        /// The label to show.
+        /// Label to show.
         required title: String = "title",
     }
 }
 
 json_object! {
-    /// Choices of which several can be taken: without titles (`type` and `enum`), or with
+    /// Choices of which several can be selected: without titles (`type` and `enum`), or with titles
     /// (`anyOf`).
     pub struct Choices {
-        /// `string`, where there are no titles.
+        /// `string`, for choices without titles.
         optional kind: String = "type",
         /// Choices without titles.
         optional untitled: Vec<String> = "enum",
@@ -104,19 +104,19 @@ json_object! {
 }
 
 impl FormSchema {
-    /// A form without fields.
+    /// Creates a form without fields.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same form with a field that must be filled in.
+    /// Adds a field that must be filled in.
     pub fn required(mut self, name: impl Into<String>, field: Field) -> Self {
         let name = name.into();
         self.required.get_or_insert_default().push(name.clone());
         self.optional(name, field)
     }
 
-    /// The same form with a field that may be left empty.
+    /// Adds a field that may be left empty.
     pub fn optional(mut self, name: impl Into<String>, field: Field) -> Self {
         self.properties.0.push((name.into(), field));
         self
@@ -124,101 +124,100 @@ impl FormSchema {
 }
 
 impl Field {
-    /// Text.
+    /// A text field.
     pub fn text() -> Self {
         Self::of("string")
     }
 
-    /// Text that is an e-mail address.
+    /// A text field for an e-mail address.
     pub fn email() -> Self {
         Self::text().formatted("email")
     }
 
-    /// Text that is a URI.
+    /// A text field for a URI.
     pub fn uri() -> Self {
         Self::text().formatted("uri")
     }
 
-    /// Text that is a date, such as `2025-11-25`.
+    /// A text field for a date, such as `2025-11-25`.
     pub fn date() -> Self {
         Self::text().formatted("date")
     }
 
-    /// Text that is a date with a time, such as `2025-11-25T12:00:00Z`.
+    /// A text field for a date and time, such as `2025-11-25T12:00:00Z`.
     pub fn date_time() -> Self {
         Self::text().formatted("date-time")
     }
 
-    /// A number.
+    /// A number field.
     pub fn number() -> Self {
         Self::of("number")
     }
 
-    /// A whole number.
+    /// An integer field.
     pub fn integer() -> Self {
         Self::of("integer")
     }
 
-    /// Yes or no.
+    /// A yes or no field.
     pub fn boolean() -> Self {
         Self::of("boolean")
     }
 
-    /// One of some values.
+    /// A choice of one value.
     pub fn choice<S: Into<String>>(values: impl IntoIterator<Item = S>) -> Self {
         Self { choices: Some(values.into_iter().map(Into::into).collect()), ..Self::text() }
     }
 
-    /// One of some values, each shown by its title.
+    /// A choice of one value; each is shown by its title.
     pub fn titled_choice<V: Into<String>, T: Into<String>>(choices: impl IntoIterator<Item = (V, T)>) -> Self {
         Self { titled_choices: Some(choices.into_iter().map(Choice::new).collect()), ..Self::text() }
     }
 
-    /// Several of some values (2025-11-25 and later).
+    /// A choice of several values (2025-11-25 and later).
     pub fn choices<S: Into<String>>(values: impl IntoIterator<Item = S>) -> Self {
         let untitled = Some(values.into_iter().map(Into::into).collect());
         let items = Choices { kind: Some("string".to_owned()), untitled, ..Choices::default() };
         Self { items: Some(items), ..Self::of("array") }
     }
 
-    /// Several of some values, each shown by its title (2025-11-25 and later).
+    /// A choice of several values; each is shown by its title (2025-11-25 and later).
     pub fn titled_choices<V: Into<String>, T: Into<String>>(choices: impl IntoIterator<Item = (V, T)>) -> Self {
         let titled = Some(choices.into_iter().map(Choice::new).collect());
         Self { items: Some(Choices { titled, ..Choices::default() }), ..Self::of("array") }
     }
 
-    /// The same field with a label.
+    /// Sets the label.
     pub fn with_title(self, title: impl Into<String>) -> Self {
         Self { title: Some(title.into()), ..self }
     }
 
-    /// The same field with an explanation.
+    /// Sets the explanation.
     pub fn with_description(self, description: impl Into<String>) -> Self {
         Self { description: Some(description.into()), ..self }
     }
 
-    /// The same field, filled in already: text, a number, a boolean, a choice or an array
-    /// of choices.
+    /// Sets the initial value: text, a number, a boolean, a choice or an array of choices.
     pub fn with_default(self, default: impl Into<Value>) -> Self {
         Self { default: Some(default.into()), ..self }
     }
 
-    /// The same text with a least and a greatest number of characters.
+    /// Sets the minimum and maximum number of characters.
     pub fn with_length(self, least: Option<u64>, greatest: Option<u64>) -> Self {
         Self { min_length: least, max_length: greatest, ..self }
     }
 
-    /// The same number with a least value.
+    /// Sets the minimum value.
     pub fn with_minimum(self, minimum: impl Into<Number>) -> Self {
         Self { minimum: Some(minimum.into()), ..self }
     }
 
-    /// The same number with a greatest value.
+    /// Sets the maximum value.
     pub fn with_maximum(self, maximum: impl Into<Number>) -> Self {
         Self { maximum: Some(maximum.into()), ..self }
     }
 
-    /// The same choices with a least and a greatest number to take.
+    /// Sets the minimum and maximum number of choices to select.
     pub fn with_items(self, least: Option<u64>, greatest: Option<u64>) -> Self {
         Self { min_items: least, max_items: greatest, ..self }
     }

@@ -3,13 +3,13 @@
 json_object! {
     /// The name and version of a client or server.
     pub struct Implementation {
-        /// The name for programs.
+        /// Name, for programs.
         required name: String = "name",
-        /// The name for people.
+        /// Display name.
         optional title: String = "title",
-        /// Version, in the implementation's own scheme.
+        /// Version, in the implementation's own format.
         required version: String = "version",
-        /// The purpose of the implementation, for people.
+        /// What the implementation is for, for people.
         optional description: String = "description",
         /// URL of a page about the implementation.
         optional website_url: String = "websiteUrl",
@@ -19,28 +19,28 @@ json_object! {
 }
 
 json_object! {
-    /// A picture for a user interface.
+    /// An icon for user interfaces.
     pub struct Icon {
         /// `https:` or `data:` URI of the icon.
         required src: String = "src",
-        /// MIME type, where the URI does not tell.
+        /// MIME type, if the URI does not imply it.
         optional mime_type: String = "mimeType",
         /// Sizes such as `48x48`, or `any`.
         optional sizes: Vec<String> = "sizes",
-        /// The background that the icon is made for.
+        /// Background that the icon is designed for.
         optional theme: String = "theme" in ["light", "dark"],
     }
 }
 
 impl Implementation {
-    /// An implementation with a name and a version.
+    /// Creates an implementation with a name and a version.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self { name: name.into(), version: version.into(), ..Self::default() }
     }
 }
 
 impl Icon {
-    /// An icon at a URI.
+    /// Creates an icon for a URI.
     pub fn new(src: impl Into<String>) -> Self {
         Self { src: src.into(), ..Self::default() }
     }

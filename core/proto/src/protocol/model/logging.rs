@@ -5,24 +5,24 @@ use serde_json::Value;
 use std::fmt;
 
 json_names! {
-    /// Severity of a log message, least first (RFC 5424).
+    /// Severity of a log message, least severe first (RFC 5424).
     #[derive(PartialOrd, Ord)]
     pub enum LoggingLevel, by default Info {
-        /// For finding faults.
+        /// Debugging information.
         Debug = "debug",
-        /// For general information.
+        /// General information.
         Info = "info",
-        /// Normal, but worth knowing.
+        /// Normal but significant events.
         Notice = "notice",
-        /// May become an error.
+        /// Warnings.
         Warning = "warning",
-        /// Something failed.
+        /// Errors.
         Error = "error",
-        /// A part failed.
+        /// Critical errors, such as a failed component.
         Critical = "critical",
-        /// Somebody has to act at once.
+        /// Action must be taken immediately.
         Alert = "alert",
-        /// Nothing works.
+        /// The system is unusable.
         Emergency = "emergency",
     }
 }
@@ -30,11 +30,11 @@ json_names! {
 json_object! {
     /// The parameters of `notifications/message`.
     pub struct LogMessage {
-        /// The severity.
+        /// Severity.
         required level: LoggingLevel = "level",
         /// The part of the server that logs.
         optional logger: String = "logger",
-        /// The data to log: any JSON, without credentials or personal data.
+        /// Data to log: any JSON value, without credentials or personal data.
         required data: Value = "data",
         /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
@@ -42,7 +42,7 @@ json_object! {
 }
 
 impl LoggingLevel {
-    /// The level of that name, which is case-sensitive.
+    /// Returns the level with that name, which is case-sensitive.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.as_str() == name)
     }

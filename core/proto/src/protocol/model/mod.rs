@@ -1,7 +1,7 @@
-//! The values that the protocol carries, as one superset model: the newest revision's shape, with
-//! unknown fields kept.
+//! The values that the protocol carries, as one superset model: the form of the newest revision,
+//! with unknown fields kept.
 //!
-//! Values are made for an older revision by [`crate::protocol::project`], never by building them
+//! [`crate::protocol::project`] converts values for an older revision; they are never built
 //! differently.
 
 #[macro_use]

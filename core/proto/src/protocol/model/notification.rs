@@ -5,11 +5,11 @@ use super::JsonObject;
 json_object! {
     /// The progress of a request.
     pub struct Progress {
-        /// Progress so far; rises with each notification.
+        /// Progress so far; increases with each notification.
         required progress: f64 = "progress",
-        /// The value at the end, if it is known.
+        /// Value at the end, if known.
         optional total: f64 = "total",
-        /// The progress in words (2025-03-26 and later).
+        /// Description of the progress (2025-03-26 and later).
         optional message: String = "message",
         /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
@@ -19,7 +19,7 @@ json_object! {
 json_object! {
     /// A resource has changed.
     pub struct ResourceUpdated {
-        /// The URI; it may lie below the one that was subscribed to.
+        /// URI of the resource; may be below the subscribed one.
         required uri: String = "uri",
         /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
@@ -27,9 +27,9 @@ json_object! {
 }
 
 json_object! {
-    /// An elicitation by URL is complete.
+    /// A URL elicitation is complete.
     pub struct ElicitationComplete {
-        /// The id that the request for the elicitation had.
+        /// Id of the elicitation, as in its request.
         required elicitation_id: String = "elicitationId",
         /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",

@@ -1,17 +1,17 @@
-//! Prompts: messages that a user picks.
+//! Prompts: messages that a user selects.
 
 use super::{ContentBlock, Icon, JsonObject, Role};
 
 json_object! {
-    /// A prompt that a user can pick.
+    /// A prompt that a user can select.
     pub struct Prompt {
-        /// The name for programs.
+        /// Name, for programs.
         required name: String = "name",
-        /// The name for people.
+        /// Display name.
         optional title: String = "title",
-        /// The purpose of the prompt, for people.
+        /// What the prompt is for, for people.
         optional description: String = "description",
-        /// The arguments that fill it in.
+        /// Arguments of the prompt.
         optional arguments: Vec<PromptArgument> = "arguments",
         /// Icons for a user interface.
         optional icons: Vec<Icon> = "icons",
@@ -23,21 +23,21 @@ json_object! {
 json_object! {
     /// An argument of a prompt. Its value is a string.
     pub struct PromptArgument {
-        /// The name for programs.
+        /// Name, for programs.
         required name: String = "name",
-        /// The name for people.
+        /// Display name.
         optional title: String = "title",
-        /// The meaning of the argument, for people.
+        /// What the argument means, for people.
         optional description: String = "description",
-        /// `true` if the prompt needs the argument.
+        /// `true` if the prompt requires the argument.
         flag required = "required",
     }
 }
 
 json_object! {
-    /// A prompt, filled in.
+    /// A filled-in prompt.
     pub struct GetPromptResult {
-        /// The purpose of the prompt, for people.
+        /// What the prompt is for, for people.
         optional description: String = "description",
         /// The messages.
         list messages: PromptMessage = "messages",
@@ -51,23 +51,23 @@ json_object! {
 json_object! {
     /// A message of a prompt.
     pub struct PromptMessage {
-        /// The sender of the message.
+        /// Sender of the message.
         required role: Role = "role",
-        /// The content of the message.
+        /// Content of the message.
         required content: ContentBlock = "content",
     }
 }
 
 json_object! {
-    /// One page of the prompts that a server offers.
+    /// A page of the prompts that a server offers.
     pub struct ListPromptsResult {
         /// The prompts.
         list prompts: Prompt = "prompts",
-        /// The cursor of the next page; absent after the last one.
+        /// Cursor of the next page; absent on the last page.
         optional next_cursor: String = "nextCursor",
-        /// The time for which the page may be cached, in milliseconds (2026-07-28).
+        /// How long the page may be cached, in milliseconds (2026-07-28).
         optional ttl_ms: u64 = "ttlMs",
-        /// `private` or `public`: the callers that may share a cached page (2026-07-28).
+        /// `private` or `public`: which callers may share a cached page (2026-07-28).
         optional cache_scope: String = "cacheScope",
         /// `complete` on 2026-07-28; absent before.
         optional result_type: String = "resultType",
@@ -77,12 +77,12 @@ json_object! {
 }
 
 impl Prompt {
-    /// A prompt with a name and a description.
+    /// Creates a prompt with a name and a description.
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self { name: name.into(), description: Some(description.into()), ..Self::default() }
     }
 
-    /// The same prompt with one more argument.
+    /// Adds an argument.
     pub fn with_argument(mut self, argument: PromptArgument) -> Self {
         self.arguments.get_or_insert_default().push(argument);
         self
@@ -90,36 +90,36 @@ impl Prompt {
 }
 
 impl PromptArgument {
-    /// An argument that may be left out.
+    /// Creates an optional argument.
     pub fn optional(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self { name: name.into(), description: Some(description.into()), ..Self::default() }
     }
 
-    /// An argument that the prompt needs.
+    /// Creates a required argument.
     pub fn required(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self { required: true, ..Self::optional(name, description) }
     }
 }
 
 impl PromptMessage {
-    /// A message of the user.
+    /// Creates a user message.
     pub fn user(content: impl Into<ContentBlock>) -> Self {
         Self { role: Role::User, content: content.into(), ..Self::default() }
     }
 
-    /// A message of the model.
+    /// Creates an assistant message.
     pub fn assistant(content: impl Into<ContentBlock>) -> Self {
         Self { role: Role::Assistant, content: content.into(), ..Self::default() }
     }
 }
 
 impl GetPromptResult {
-    /// A result with its messages.
+    /// Creates a result with messages.
     pub fn new(messages: impl IntoIterator<Item = PromptMessage>) -> Self {
         Self { messages: messages.into_iter().collect(), ..Self::default() }
     }
 
-    /// The same result with a description.
+    /// Sets the description.
     pub fn with_description(self, description: impl Into<String>) -> Self {
         Self { description: Some(description.into()), ..self }
     }

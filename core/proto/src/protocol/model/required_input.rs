@@ -1,15 +1,16 @@
-//! The input that a server needs before it has a result, which the errors of every language carry.
+//! The input that a server needs before it can return a result, which errors carry in every
+//! language.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 json_object! {
-    /// The input that a server needs before it has a result (2026-07-28).
+    /// The input that a server needs before it can return a result (2026-07-28).
     pub struct RequiredInput {
-        /// The requests, `{"method", "params"}`, by the keys of their answers. None: the call is
-        /// made again as it is.
+        /// Requests, `{"method", "params"}`, by the keys of their responses. If absent, repeat the
+        /// call unchanged.
         optional input_requests: BTreeMap<String, Value> = "inputRequests",
-        /// The state of the server, which the next round gives back.
+        /// State of the server, to be returned in the next round.
         optional request_state: String = "requestState",
     }
 }

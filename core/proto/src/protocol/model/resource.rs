@@ -1,4 +1,4 @@
-//! Resources: what a client can read, and what reading gives.
+//! Resources: what a client can read, and the contents that it gets.
 
 use super::{Annotations, BlobResourceContents, Icon, JsonObject, ResourceContents, TextResourceContents};
 use base64::Engine;
@@ -7,13 +7,13 @@ use base64::engine::general_purpose::STANDARD;
 json_object! {
     /// A resource that a client can read.
     pub struct Resource {
-        /// The URI, unique within the server.
+        /// URI, unique within the server.
         required uri: String = "uri",
-        /// The name for programs.
+        /// Name, for programs.
         required name: String = "name",
-        /// The name for people.
+        /// Display name.
         optional title: String = "title",
-        /// A description of the resource, for the model.
+        /// Description, for the model.
         optional description: String = "description",
         /// MIME type.
         optional mime_type: String = "mimeType",
@@ -29,17 +29,17 @@ json_object! {
 }
 
 json_object! {
-    /// A family of resources: everything whose URI matches a template.
+    /// A family of resources: all resources whose URI matches a template.
     pub struct ResourceTemplate {
         /// The template (RFC 6570), such as `file:///{+path}`.
         required uri_template: String = "uriTemplate",
-        /// The name for programs.
+        /// Name, for programs.
         required name: String = "name",
-        /// The name for people.
+        /// Display name.
         optional title: String = "title",
-        /// A description of these resources, for the model.
+        /// Description, for the model.
         optional description: String = "description",
-        /// MIME type, if all of them have the same.
+        /// MIME type, if all of the resources have the same.
         optional mime_type: String = "mimeType",
         /// Icons for a user interface.
         optional icons: Vec<Icon> = "icons",
@@ -53,11 +53,11 @@ json_object! {
 json_object! {
     /// The contents of a resource.
     pub struct ReadResourceResult {
-        /// The contents; several if the resource is a collection.
+        /// Contents; several if the resource is a collection.
         list contents: ResourceContents = "contents",
-        /// The time for which the contents may be cached, in milliseconds (2026-07-28).
+        /// How long the contents may be cached, in milliseconds (2026-07-28).
         optional ttl_ms: u64 = "ttlMs",
-        /// `private` or `public`: the callers that may share cached contents (2026-07-28).
+        /// `private` or `public`: which callers may share cached contents (2026-07-28).
         optional cache_scope: String = "cacheScope",
         /// `complete` on 2026-07-28; absent before.
         optional result_type: String = "resultType",
@@ -67,15 +67,15 @@ json_object! {
 }
 
 json_object! {
-    /// One page of the resources that a server offers.
+    /// A page of the resources that a server offers.
     pub struct ListResourcesResult {
         /// The resources.
         list resources: Resource = "resources",
-        /// The cursor of the next page; absent after the last one.
+        /// Cursor of the next page; absent on the last page.
         optional next_cursor: String = "nextCursor",
-        /// The time for which the page may be cached, in milliseconds (2026-07-28).
+        /// How long the page may be cached, in milliseconds (2026-07-28).
         optional ttl_ms: u64 = "ttlMs",
-        /// `private` or `public`: the callers that may share a cached page (2026-07-28).
+        /// `private` or `public`: which callers may share a cached page (2026-07-28).
         optional cache_scope: String = "cacheScope",
         /// `complete` on 2026-07-28; absent before.
         optional result_type: String = "resultType",
@@ -85,15 +85,15 @@ json_object! {
 }
 
 json_object! {
-    /// One page of the resource templates that a server offers.
+    /// A page of the resource templates that a server offers.
     pub struct ListResourceTemplatesResult {
         /// The templates.
         list resource_templates: ResourceTemplate = "resourceTemplates",
-        /// The cursor of the next page; absent after the last one.
+        /// Cursor of the next page; absent on the last page.
         optional next_cursor: String = "nextCursor",
-        /// The time for which the page may be cached, in milliseconds (2026-07-28).
+        /// How long the page may be cached, in milliseconds (2026-07-28).
         optional ttl_ms: u64 = "ttlMs",
-        /// `private` or `public`: the callers that may share a cached page (2026-07-28).
+        /// `private` or `public`: which callers may share a cached page (2026-07-28).
         optional cache_scope: String = "cacheScope",
         /// `complete` on 2026-07-28; absent before.
         optional result_type: String = "resultType",
@@ -103,52 +103,52 @@ json_object! {
 }
 
 impl Resource {
-    /// A resource with a URI and a name.
+    /// Creates a resource with a URI and a name.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self { uri: uri.into(), name: name.into(), ..Self::default() }
     }
 
-    /// The same resource with a MIME type.
+    /// Sets the MIME type.
     pub fn with_mime_type(self, mime_type: impl Into<String>) -> Self {
         Self { mime_type: Some(mime_type.into()), ..self }
     }
 
-    /// The same resource with a description.
+    /// Sets the description.
     pub fn with_description(self, description: impl Into<String>) -> Self {
         Self { description: Some(description.into()), ..self }
     }
 }
 
 impl ResourceTemplate {
-    /// A template with a name.
+    /// Creates a template with a name.
     pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> Self {
         Self { uri_template: uri_template.into(), name: name.into(), ..Self::default() }
     }
 
-    /// The same template with a MIME type.
+    /// Sets the MIME type.
     pub fn with_mime_type(self, mime_type: impl Into<String>) -> Self {
         Self { mime_type: Some(mime_type.into()), ..self }
     }
 
-    /// The same template with a description.
+    /// Sets the description.
     pub fn with_description(self, description: impl Into<String>) -> Self {
         Self { description: Some(description.into()), ..self }
     }
 }
 
 impl ResourceContents {
-    /// Text.
+    /// Creates text contents.
     pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
         Self::Text(TextResourceContents { uri: uri.into(), text: text.into(), ..TextResourceContents::default() })
     }
 
-    /// Bytes.
+    /// Creates binary contents.
     pub fn blob(uri: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
         let blob = STANDARD.encode(bytes);
         Self::Blob(BlobResourceContents { uri: uri.into(), blob, ..BlobResourceContents::default() })
     }
 
-    /// The same contents with a MIME type.
+    /// Sets the MIME type.
     pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
         match &mut self {
             Self::Text(contents) => contents.mime_type = Some(mime_type.into()),
@@ -157,7 +157,7 @@ impl ResourceContents {
         self
     }
 
-    /// The URI of what was read.
+    /// Returns the URI of the contents.
     pub fn uri(&self) -> &str {
         match self {
             Self::Text(contents) => &contents.uri,
@@ -165,7 +165,7 @@ impl ResourceContents {
         }
     }
 
-    /// The text, if it is text.
+    /// Returns the text of text contents.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(contents) => Some(&contents.text),

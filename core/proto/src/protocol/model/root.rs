@@ -1,13 +1,13 @@
-//! Roots: the directories that a client lets a server work in.
+//! Roots: the directories in which a client lets a server work.
 
 use super::JsonObject;
 
 json_object! {
-    /// A directory or file that a server may work in.
+    /// A directory or file in which a server may work.
     pub struct Root {
-        /// The URI; `file:` today.
+        /// URI; currently `file:` only.
         required uri: String = "uri",
-        /// The name for people.
+        /// Display name.
         optional name: String = "name",
         /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
@@ -25,7 +25,7 @@ json_object! {
 }
 
 impl Root {
-    /// A root without a name.
+    /// Creates a root without a name.
     pub fn new(uri: impl Into<String>) -> Self {
         Self { uri: uri.into(), ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! Sampling: a server asks the client's model.
+//! Sampling: a server queries the client's model.
 
 use super::{AudioContent, ContentBlock, ImageContent, JsonObject, Role, TextContent, Tool};
 use crate::protocol::describe::{Described, Type};
@@ -6,27 +6,27 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use serde_json::Value;
 
 json_object! {
-    /// A request for a completion by the model of the client.
+    /// A request for a completion by the client's model.
     pub struct CreateMessageParams {
-        /// The conversation so far.
+        /// Conversation so far.
         list messages: SamplingMessage = "messages",
-        /// The most tokens to generate.
+        /// Maximum number of tokens to generate.
         required max_tokens: u64 = "maxTokens",
-        /// The system prompt, which the client may change or leave out.
+        /// System prompt, which the client may change or omit.
         optional system_prompt: String = "systemPrompt",
-        /// Which model to choose.
+        /// Preferences for the choice of the model.
         optional model_preferences: ModelPreferences = "modelPreferences",
-        /// The context of servers to include; `thisServer` and `allServers` are deprecated.
+        /// Context of servers to include; `thisServer` and `allServers` are deprecated.
         optional include_context: String = "includeContext" in ["none", "thisServer", "allServers"],
-        /// The temperature: a greater value makes answers more varied.
+        /// Temperature: higher values make responses more varied.
         optional temperature: f64 = "temperature",
-        /// Sequences of characters at which generation ends.
+        /// Sequences of characters that end generation.
         optional stop_sequences: Vec<String> = "stopSequences",
         /// Parameters for the provider of the model.
         optional metadata: Value = "metadata",
         /// Tools that the model may use (2025-11-25 and later).
         optional tools: Vec<Tool> = "tools",
-        /// The constraint on the use of tools (2025-11-25 and later).
+        /// How the model may use tools (2025-11-25 and later).
         optional tool_choice: ToolChoice = "toolChoice",
         /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
@@ -36,9 +36,9 @@ json_object! {
 json_object! {
     /// A message of the conversation.
     pub struct SamplingMessage {
-        /// The sender of the message.
+        /// Sender of the message.
         required role: Role = "role",
-        /// The content of the message.
+        /// Content of the message.
         required content: SamplingContent = "content",
         /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
@@ -46,16 +46,16 @@ json_object! {
 }
 
 json_object! {
-    /// The answer of the model.
+    /// The model's response.
     pub struct CreateMessageResult {
-        /// The sender of the message.
+        /// Sender of the message.
         required role: Role = "role",
-        /// The content of the message.
+        /// Content of the message.
         required content: SamplingContent = "content",
-        /// The model that answered.
+        /// The model that responded.
         required model: String = "model",
-        /// The reason why generation ended: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or
-        /// the provider's own.
+        /// Why generation ended: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or a
+        /// provider-specific reason.
         optional stop_reason: String = "stopReason",
         /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
@@ -63,67 +63,67 @@ json_object! {
 }
 
 json_object! {
-    /// Which model to choose.
+    /// Preferences for the choice of the model.
     pub struct ModelPreferences {
-        /// Names or parts of names, best first.
+        /// Names of models or parts of names, best first.
         optional hints: Vec<ModelHint> = "hints",
-        /// The weight of cost, 0 to 1.
+        /// Weight of cost, from 0 to 1.
         optional cost_priority: f64 = "costPriority",
-        /// The weight of speed, 0 to 1.
+        /// Weight of speed, from 0 to 1.
         optional speed_priority: f64 = "speedPriority",
-        /// The weight of intelligence, 0 to 1.
+        /// Weight of intelligence, from 0 to 1.
         optional intelligence_priority: f64 = "intelligencePriority",
     }
 }
 
 json_object! {
-    /// A hint at a model.
+    /// A hint about the model to choose.
     pub struct ModelHint {
-        /// A part of the name of a model.
+        /// Part of the name of a model.
         optional name: String = "name",
     }
 }
 
 json_object! {
-    /// The constraint on the use of tools by the model.
+    /// How the model may use tools.
     pub struct ToolChoice {
-        /// The use of tools: `auto` by default.
+        /// Mode of tool use; `auto` by default.
         optional mode: String = "mode" in ["auto", "required", "none"],
     }
 }
 
-/// The blocks of a message: on the wire one block stands alone, and several are an array
+/// The blocks of a message. In the protocol, a single block stands alone, and several are an array
 /// (2025-11-25 and later).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SamplingContent(pub Vec<SamplingBlock>);
 
 json_union! {
-    /// One piece of a message.
+    /// A block of a message.
     pub enum SamplingBlock by "type", else "a content block needs a `type` that is a string" {
         /// Text.
         Text(TextContent) = "text",
-        /// A picture.
+        /// An image.
         Image(ImageContent) = "image",
-        /// Sound.
+        /// Audio.
         Audio(AudioContent) = "audio",
-        /// The model wants a tool to be called.
+        /// The model wants to call a tool.
         ToolUse(ToolUseContent) = "tool_use",
         /// The result of a tool call.
         ToolResult(ToolResultContent) = "tool_result",
         ;
-        /// A block of a type that this model does not know, as it came.
+        /// A block of an unknown type, as received.
         Unknown,
     }
 }
 
 json_object! {
-    /// The model wants a tool to be called.
+    /// The model wants to call a tool.
     pub struct ToolUseContent as "tool_use" {
-        /// The id of this use of a tool.
+        /// Id of this tool use.
         required id: String = "id",
-        /// The tool.
+        /// Name of the tool.
         required name: String = "name",
-        /// The arguments.
+        /// Arguments of the call.
         required input: JsonObject = "input",
         /// Metadata, by reverse-domain name; kept in later requests.
         optional meta: JsonObject = "_meta",
@@ -133,13 +133,13 @@ json_object! {
 json_object! {
     /// The result of a tool call, for the model.
     pub struct ToolResultContent as "tool_result" {
-        /// The id of the use that this result belongs to.
+        /// Id of the tool use that this result belongs to.
         required tool_use_id: String = "toolUseId",
-        /// The content that the tool returned.
+        /// Content that the tool returned.
         list content: ContentBlock = "content",
-        /// The structured content, as JSON.
+        /// Structured content, as JSON.
         any structured_content = "structuredContent",
-        /// The tool failed.
+        /// True if the tool failed.
         flag is_error = "isError",
         /// Metadata, by reverse-domain name; kept in later requests.
         optional meta: JsonObject = "_meta",
@@ -147,46 +147,46 @@ json_object! {
 }
 
 impl CreateMessageParams {
-    /// Asks for an answer of at most so many tokens.
+    /// Creates a request for a response of at most `max_tokens` tokens.
     pub fn new(messages: impl IntoIterator<Item = SamplingMessage>, max_tokens: u64) -> Self {
         Self { messages: messages.into_iter().collect(), max_tokens, ..Self::default() }
     }
 
-    /// The same with a system prompt.
+    /// Sets the system prompt.
     pub fn with_system_prompt(self, prompt: impl Into<String>) -> Self {
         Self { system_prompt: Some(prompt.into()), ..self }
     }
 
-    /// The same with tools that the model may use.
+    /// Sets the tools that the model may use.
     pub fn with_tools(self, tools: impl IntoIterator<Item = Tool>) -> Self {
         Self { tools: Some(tools.into_iter().collect()), ..self }
     }
 
-    /// The same with a tool choice: `auto`, `required` or `none`.
+    /// Sets the tool choice: `auto`, `required` or `none`.
     pub fn with_tool_choice(self, mode: impl Into<String>) -> Self {
         Self { tool_choice: Some(ToolChoice { mode: Some(mode.into()), ..ToolChoice::default() }), ..self }
     }
 }
 
 impl SamplingMessage {
-    /// A message of the user.
+    /// Creates a user message.
     pub fn user(content: impl Into<SamplingContent>) -> Self {
         Self { role: Role::User, content: content.into(), ..Self::default() }
     }
 
-    /// A message of the model.
+    /// Creates an assistant message.
     pub fn assistant(content: impl Into<SamplingContent>) -> Self {
         Self { role: Role::Assistant, content: content.into(), ..Self::default() }
     }
 }
 
 impl CreateMessageResult {
-    /// The text of all text blocks, each on lines of its own.
+    /// Returns the text of all text blocks, joined by newlines.
     pub fn joined_text(&self) -> String {
         self.content.0.iter().filter_map(SamplingBlock::as_text).collect::<Vec<_>>().join("\n")
     }
 
-    /// The tools that the model wants to be called.
+    /// Returns the tool calls that the model wants to make.
     pub fn tool_uses(&self) -> impl Iterator<Item = &ToolUseContent> {
         self.content.0.iter().filter_map(|block| match block {
             SamplingBlock::ToolUse(tool_use) => Some(tool_use),
@@ -196,12 +196,12 @@ impl CreateMessageResult {
 }
 
 impl SamplingBlock {
-    /// Text.
+    /// Creates a text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextContent { text: text.into(), ..TextContent::default() })
     }
 
-    /// The text of a text block.
+    /// Returns the text of a text block.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(block) => Some(&block.text),

@@ -6,11 +6,12 @@ use serde_json::Value;
 json_object! {
     /// An agent skill, as a server lists it.
     pub struct SkillEntry {
-        /// The URI of its `SKILL.md`.
+        /// URI of its `SKILL.md`.
         required uri: String = "uri",
-        /// The frontmatter of its `SKILL.md`: name, description, and what else the author wrote.
+        /// Frontmatter of its `SKILL.md`: name, description, and anything else that the author
+        /// wrote.
         required frontmatter: JsonObject = "frontmatter",
-        /// Its files, each with URI, size in bytes and digest; or the text `dynamic`.
+        /// Its files, each with URI, size in bytes and digest; or the string `dynamic`.
         optional resources: Value = "resources",
         /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
@@ -18,15 +19,15 @@ json_object! {
 }
 
 json_object! {
-    /// One page of the agent skills that a server offers.
+    /// A page of the agent skills that a server offers.
     pub struct ListSkillsResult {
-        /// The skills. None here says nothing about others.
+        /// Skills. The server may have others that it does not list.
         list skills: SkillEntry = "skills",
-        /// The cursor of the next page; absent after the last one.
+        /// Cursor of the next page; absent on the last page.
         optional next_cursor: String = "nextCursor",
-        /// The time for which the page may be cached, in milliseconds (2026-07-28).
+        /// How long the page may be cached, in milliseconds (2026-07-28).
         optional ttl_ms: u64 = "ttlMs",
-        /// `private` or `public`: the callers that may share a cached page (2026-07-28).
+        /// `private` or `public`: which callers may share a cached page (2026-07-28).
         optional cache_scope: String = "cacheScope",
         /// `complete` on 2026-07-28; absent before.
         optional result_type: String = "resultType",
@@ -36,13 +37,13 @@ json_object! {
 }
 
 json_object! {
-    /// An agent skill that was asked for by its URI.
+    /// An agent skill, requested by its URI.
     pub struct GetSkillResult {
         /// The skill.
         required skill: SkillEntry = "skill",
-        /// The time for which the entry may be cached, in milliseconds (2026-07-28).
+        /// How long the entry may be cached, in milliseconds (2026-07-28).
         optional ttl_ms: u64 = "ttlMs",
-        /// `private` or `public`: the callers that may share a cached entry (2026-07-28).
+        /// `private` or `public`: which callers may share a cached entry (2026-07-28).
         optional cache_scope: String = "cacheScope",
         /// `complete` on 2026-07-28; absent before.
         optional result_type: String = "resultType",

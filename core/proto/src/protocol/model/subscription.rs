@@ -1,17 +1,17 @@
-//! Subscriptions of a client: one form for every revision.
+//! Subscriptions of a client, in one form for all revisions.
 
 use super::Task;
 
 json_object! {
-    /// The changes that a subscription is for. At least one of them is named.
+    /// The changes to subscribe to; at least one is required.
     pub struct SubscriptionFilter {
         /// URIs of resources whose contents may change.
         optional resources: Vec<String> = "resources",
-        /// The list of tools.
+        /// Changes of the list of tools.
         flag tools = "tools",
-        /// The list of prompts.
+        /// Changes of the list of prompts.
         flag prompts = "prompts",
-        /// The list of resources, and that of resource templates.
+        /// Changes of the lists of resources and resource templates.
         flag resource_list = "resourceList",
         /// Ids of tasks (2025-11-25, and the tasks extension of 2026-07-28).
         optional tasks: Vec<String> = "tasks",
@@ -27,61 +27,61 @@ crate::setters!(SubscriptionFilter {
 });
 
 impl SubscriptionFilter {
-    /// The URIs of resources.
+    /// Returns the URIs of resources.
     pub fn resources(&self) -> &[String] {
         self.resources.as_deref().unwrap_or_default()
     }
 
-    /// The ids of tasks.
+    /// Returns the ids of tasks.
     pub fn tasks(&self) -> &[String] {
         self.tasks.as_deref().unwrap_or_default()
     }
 
-    /// Returns `true` if it names nothing.
+    /// Returns `true` if the filter selects nothing.
     pub fn is_empty(&self) -> bool {
         !(self.tools || self.prompts || self.resource_list) && self.resources().is_empty() && self.tasks().is_empty()
     }
 }
 
 impl From<&str> for SubscriptionFilter {
-    /// One resource.
+    /// Subscribes to one resource.
     fn from(uri: &str) -> Self {
         [uri].into()
     }
 }
 
 impl<T: Into<String>, const N: usize> From<[T; N]> for SubscriptionFilter {
-    /// Resources by their URIs.
+    /// Subscribes to resources by their URIs.
     fn from(uris: [T; N]) -> Self {
         uris.into_iter().map(Into::into).collect::<Vec<String>>().into()
     }
 }
 
 impl From<Vec<String>> for SubscriptionFilter {
-    /// Resources by their URIs.
+    /// Subscribes to resources by their URIs.
     fn from(uris: Vec<String>) -> Self {
         Self::default().with_resources(uris)
     }
 }
 
 json_object! {
-    /// A change at the server, as a subscription gives it.
+    /// A change at the server, as a subscription reports it.
     pub struct Change {
-        /// The thing that changed.
+        /// What changed.
         required kind: ChangeKind = "kind",
-        /// The URI of the resource (`resource`); it may lie below the one that was subscribed to.
+        /// URI of the resource (`resource`); may be below the subscribed one.
         optional uri: String = "uri",
-        /// The task as it is now (`task`).
+        /// Current state of the task (`task`).
         optional task: Task = "task",
     }
 }
 
 json_names! {
-    /// The thing that changed.
+    /// What changed.
     pub enum ChangeKind, by default Missed {
         /// The contents of a resource.
         Resource = "resource",
-        /// The list of resources or of resource templates.
+        /// The list of resources or resource templates.
         ResourceList = "resourceList",
         /// The list of tools.
         Tools = "tools",
@@ -89,9 +89,9 @@ json_names! {
         Prompts = "prompts",
         /// A task.
         Task = "task",
-        /// Anything that the subscription is for: changes may have been missed, because the stream
-        /// from the server was lost and opened again, or because more changed than the program
-        /// took.
+        /// Possibly anything in the subscription: changes may have been missed, because the stream
+        /// from the server was lost and reopened, or because changes arrived faster than the
+        /// program read them.
         Missed = "missed",
     }
 }

@@ -5,37 +5,37 @@ use crate::protocol::RpcError;
 use serde_json::Value;
 
 json_object! {
-    /// A task as the extension shows it; for 2025-11-25 it is projected.
+    /// A task, in the form of the extension; projected for 2025-11-25.
     pub struct Task {
-        /// The id, which cannot be guessed.
+        /// Unguessable id.
         required task_id: String = "taskId",
-        /// The status.
+        /// Status.
         required status: TaskStatus = "status",
-        /// The current step of the work, or the reason of its failure.
+        /// Current step of the work, or the reason of its failure.
         optional status_message: String = "statusMessage",
-        /// The time of creation (ISO 8601).
+        /// Time of creation (ISO 8601).
         required created_at: String = "createdAt",
-        /// The time of the last change (ISO 8601).
+        /// Time of the last change (ISO 8601).
         required last_updated_at: String = "lastUpdatedAt",
-        /// Time that it is kept after it was made, in milliseconds; without it, forever.
+        /// How long the task is kept after its creation, in milliseconds; absent: forever.
         nullable ttl_ms: u64 = "ttlMs",
-        /// The pause between two polls, in milliseconds.
+        /// Suggested pause between two polls, in milliseconds.
         optional poll_interval_ms: u64 = "pollIntervalMs",
-        /// The requests for input of the client, by key (`input_required`).
+        /// Requests for input from the client, by key (`input_required`).
         optional input_requests: JsonObject = "inputRequests",
-        /// The result of the request (`completed`).
+        /// Result of the request (`completed`).
         optional result: Value = "result",
-        /// The JSON-RPC error of the request (`failed`).
+        /// JSON-RPC error of the request (`failed`).
         optional error: RpcError = "error",
     }
 }
 
 json_object! {
-    /// One page of the tasks that a server keeps.
+    /// A page of the tasks that a server keeps.
     pub struct ListTasksResult {
         /// The tasks.
         list tasks: Task = "tasks",
-        /// The cursor of the next page; absent after the last one.
+        /// Cursor of the next page; absent on the last page.
         optional next_cursor: String = "nextCursor",
         /// Metadata, by reverse-domain name.
         optional meta: JsonObject = "_meta",
@@ -43,28 +43,28 @@ json_object! {
 }
 
 json_names! {
-    /// State of a task.
+    /// The status of a task.
     pub enum TaskStatus, by default Working {
-        /// It runs.
+        /// The task is running.
         Working = "working",
-        /// It waits for the client.
+        /// The task is waiting for input from the client.
         InputRequired = "input_required",
-        /// It has a result.
+        /// The task has a result.
         Completed = "completed",
-        /// It has an error.
+        /// The task has an error.
         Failed = "failed",
-        /// It was cancelled.
+        /// The task was cancelled.
         Cancelled = "cancelled",
     }
 }
 
 impl TaskStatus {
-    /// Returns `true` if the task changes no more.
+    /// Returns `true` if the status cannot change anymore.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 
-    /// Returns `true` if a task of this status may go on to `next`.
+    /// Returns `true` if a task can change from this status to `next`.
     pub fn may_become(self, next: Self) -> bool {
         !self.is_final() && self != next
     }

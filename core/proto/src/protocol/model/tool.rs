@@ -1,4 +1,4 @@
-//! Tools, and what calling one gives.
+//! Tools, and the results of calling them.
 
 use super::{ContentBlock, Icon, JsonObject};
 use serde::{Serialize, de::DeserializeOwned};
@@ -8,17 +8,17 @@ use std::fmt;
 json_object! {
     /// A tool that a client can call.
     pub struct Tool {
-        /// The name for programs, 1 to 128 of `A-Z a-z 0-9 _ - .`.
+        /// Name, for programs: 1 to 128 of `A-Z a-z 0-9 _ - .`.
         required name: String = "name",
-        /// The name for people.
+        /// Display name.
         optional title: String = "title",
-        /// The purpose of the tool, for the model.
+        /// What the tool is for, for the model.
         optional description: String = "description",
-        /// JSON Schema of the arguments; an object at its root.
+        /// JSON Schema of the arguments, with an object at its root.
         required input_schema: Value = "inputSchema",
         /// JSON Schema of the structured result.
         optional output_schema: Value = "outputSchema",
-        /// Hints about the behaviour of the tool.
+        /// Hints about the tool's behavior.
         optional annotations: ToolAnnotations = "annotations",
         /// Icons for a user interface.
         optional icons: Vec<Icon> = "icons",
@@ -30,17 +30,17 @@ json_object! {
 }
 
 json_object! {
-    /// Hints about a tool's behaviour; untrusted unless the server is.
+    /// Hints about a tool's behavior; don't trust them unless you trust the server.
     pub struct ToolAnnotations {
-        /// The name for people.
+        /// Display name.
         optional title: String = "title",
-        /// `true`: the tool changes nothing.
+        /// `true` if the tool changes nothing.
         optional read_only_hint: bool = "readOnlyHint",
-        /// `true`: the tool may destroy something.
+        /// `true` if the tool may destroy something.
         optional destructive_hint: bool = "destructiveHint",
-        /// `true`: a second call with the same arguments changes nothing more.
+        /// `true` if repeating a call with the same arguments has no further effect.
         optional idempotent_hint: bool = "idempotentHint",
-        /// `true`: the tool reaches out to an open world, such as the web.
+        /// `true` if the tool interacts with an open world, such as the web.
         optional open_world_hint: bool = "openWorldHint",
     }
 }
@@ -48,19 +48,19 @@ json_object! {
 json_object! {
     /// Execution of a tool as a task (2025-11-25 only).
     pub struct ToolExecution {
-        /// The support for calls as tasks: `forbidden` by default.
+        /// Support for calls as tasks; `forbidden` by default.
         optional task_support: String = "taskSupport" in ["forbidden", "optional", "required"],
     }
 }
 
 json_object! {
-    /// The result of calling a tool.
+    /// The result of a tool call.
     pub struct CallToolResult {
-        /// The content for the model.
+        /// Content for the model.
         list content: ContentBlock = "content",
-        /// The result as JSON, by the tool's output schema.
+        /// Result as JSON that matches the tool's output schema.
         any structured_content = "structuredContent",
-        /// `true` if the tool failed; the content has the reason.
+        /// `true` if the tool failed; the content contains the reason.
         flag is_error = "isError",
         /// `complete` on 2026-07-28; absent before.
         optional result_type: String = "resultType",
@@ -70,15 +70,15 @@ json_object! {
 }
 
 json_object! {
-    /// One page of the tools that a server offers.
+    /// A page of the tools that a server offers.
     pub struct ListToolsResult {
         /// The tools.
         list tools: Tool = "tools",
-        /// The cursor of the next page; absent after the last one.
+        /// Cursor of the next page; absent on the last page.
         optional next_cursor: String = "nextCursor",
-        /// The time for which the page may be cached, in milliseconds (2026-07-28).
+        /// How long the page may be cached, in milliseconds (2026-07-28).
         optional ttl_ms: u64 = "ttlMs",
-        /// `private` or `public`: the callers that may share a cached page (2026-07-28).
+        /// `private` or `public`: which callers may share a cached page (2026-07-28).
         optional cache_scope: String = "cacheScope",
         /// `complete` on 2026-07-28; absent before.
         optional result_type: String = "resultType",
@@ -88,56 +88,57 @@ json_object! {
 }
 
 impl Tool {
-    /// A tool with a name, a description and the schema of its arguments.
+    /// Creates a tool with a name, a description and the schema of its arguments.
     pub fn new(name: impl Into<String>, description: impl Into<String>, input_schema: Value) -> Self {
         Self { name: name.into(), description: Some(description.into()), input_schema, ..Self::default() }
     }
 }
 
 impl ToolAnnotations {
-    /// The same hints, with whether the tool changes nothing.
+    /// Sets whether the tool changes nothing.
     pub fn with_read_only(self, is_read_only: bool) -> Self {
         Self { read_only_hint: Some(is_read_only), ..self }
     }
 
-    /// The same hints, with whether the tool may destroy something.
+    /// Sets whether the tool may destroy something.
     pub fn with_destructive(self, is_destructive: bool) -> Self {
         Self { destructive_hint: Some(is_destructive), ..self }
     }
 
-    /// The same hints, with whether a second call with the same arguments changes nothing more.
+    /// Sets whether repeating a call with the same arguments has no further effect.
     pub fn with_idempotent(self, is_idempotent: bool) -> Self {
         Self { idempotent_hint: Some(is_idempotent), ..self }
     }
 
-    /// The same hints, with whether the tool reaches out to an open world.
+    /// Sets whether the tool interacts with an open world.
     pub fn with_open_world(self, is_open_world: bool) -> Self {
         Self { open_world_hint: Some(is_open_world), ..self }
     }
 }
 
 impl CallToolResult {
-    /// One text block.
+    /// Creates a result with one text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::content([ContentBlock::text(text)])
     }
 
-    /// Content blocks.
+    /// Creates a result with content blocks.
     pub fn content(content: impl IntoIterator<Item = ContentBlock>) -> Self {
         Self { content: content.into_iter().collect(), ..Self::default() }
     }
 
-    /// A failure of the tool, told to the model.
+    /// Creates a failure, which the model sees.
     pub fn error(text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::text(text) }
     }
 
-    /// A structured result, also serialized into a text block for clients that know no structure.
+    /// Creates a structured result, which is also serialized into a text block for clients without
+    /// support for structured content.
     pub fn structured(value: Value) -> Self {
         Self { structured_content: Some(value.clone()), ..Self::text(value.to_string()) }
     }
 
-    /// The structured content as a type.
+    /// Deserializes the structured content into a type.
     ///
     /// ```
     /// use serde::Deserialize;
@@ -156,26 +157,26 @@ impl CallToolResult {
     /// ```
     ///
     /// # Errors
-    /// If there is none, or it is not such a value.
+    /// If there is none, or it cannot be deserialized into the type.
     pub fn structured_as<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         T::deserialize(self.structured_content.as_ref().unwrap_or(&Value::Null))
     }
 
-    /// The result of a tool that succeeded, for `?`.
+    /// Converts a failed result into an error, for `?`.
     ///
     /// # Errors
-    /// The result of one that failed; its text is that of the error.
+    /// If the tool failed; the error's message is the text of the result.
     pub fn into_result(self) -> Result<Self, FailedToolCall> {
         if self.is_error { Err(FailedToolCall(Box::new(self))) } else { Ok(self) }
     }
 
-    /// The text of all text blocks, each on lines of its own.
+    /// Returns the text of all text blocks, joined by newlines.
     pub fn joined_text(&self) -> String {
         self.content.iter().filter_map(ContentBlock::as_text).collect::<Vec<_>>().join("\n")
     }
 }
 
-/// The result of a tool that failed, as an error ([`CallToolResult::into_result`]).
+/// The result of a failed tool call, as an error ([`CallToolResult::into_result`]).
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailedToolCall(pub Box<CallToolResult>);
 
@@ -193,7 +194,7 @@ impl<T: Into<ContentBlock>> From<T> for CallToolResult {
     }
 }
 
-/// Appends the JSON of a result with one text block: the common case, without a tree in between.
+/// Appends the JSON of a result with one text block: the common case, without building a tree.
 pub fn write_text_result(out: &mut Vec<u8>, text: &str, is_error: bool) {
     out.reserve(text.len() + 64);
     out.extend_from_slice(br#"{"content":[{"type":"text","text":"#);

@@ -10,28 +10,28 @@ from ...errors import TrunklineError, from_object
 
 
 class GroupServer(NamedTuple):
-    """A server of a group, as it is now."""
+    """The current state of a server of a group."""
 
     name: str
-    """The name by which it was added."""
+    """Name under which the server was added."""
 
     prefix: str
-    """The beginning of the names of its tools and prompts, which are `prefix__name`, and of the
-    URIs of its resources, which are `prefix+uri`. The name itself where that has only
-    letters, digits, `_` and `-`.
+    """Prefix of the names of its tools and prompts (`prefix__name`) and of the URIs of its
+    resources (`prefix+uri`). This is the name itself if it contains only letters, digits, `_`
+    and `-`.
     """
 
     state: GroupServerState
-    """The state of its connection."""
+    """State of its connection."""
 
     revision: str | None
-    """The protocol revision that is spoken, while there is a connection."""
+    """Protocol revision, while it is connected."""
 
     server_info: Implementation | None
-    """The name and version of the server, if it gave them."""
+    """Name and version of the server, if it sent them."""
 
     error: TrunklineError | None
-    """The error that ended the connection or kept it from being made."""
+    """Error that ended the connection or prevented it."""
 
 
 def _error(json: Any) -> TrunklineError | None:
@@ -40,7 +40,7 @@ def _error(json: Any) -> TrunklineError | None:
 
 
 def server_from_json(json: Any) -> GroupServer:
-    """A server as the core describes it."""
+    """Read a server from the core's description."""
     return GroupServer(
         name=json["name"],
         prefix=json["prefix"],

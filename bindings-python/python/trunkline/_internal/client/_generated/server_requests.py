@@ -35,10 +35,10 @@ class ElicitRequest(Model):
     )
 
     message: str
-    """The message that the client shows to the user."""
+    """Message to show to the user."""
 
     requested_schema: Mapping[str, Any]
-    """The fields of the form: a flat object of strings, numbers, booleans and choices."""
+    """Fields of the form: a flat object of strings, numbers, booleans and choices."""
 
     meta: Mapping[str, Any] | None
     """Metadata, by reverse-domain name."""
@@ -61,10 +61,10 @@ class ElicitRequest(Model):
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> ElicitRequest:
-        """The value of a peer.
+        """Read a value received from a peer.
 
         Raises:
-            TypeError, LookupError: if it is invalid.
+            TypeError, LookupError: If it is invalid.
         """
         return cls(
             string_of(json, "message"),
@@ -94,15 +94,13 @@ class ElicitUrlRequest(Model):
     )
 
     message: str
-    """The message that the client shows to the user."""
+    """Message to show to the user."""
 
     url: str
     """The page: an https URL without secrets or personal data."""
 
     elicitation_id: str | None
-    """The id of this elicitation in the notification of its completion. Default: one that nobody
-    can guess.
-    """
+    """Id of this elicitation in the notification of its completion. Default: an unguessable id."""
 
     meta: Mapping[str, Any] | None
     """Metadata, by reverse-domain name."""
@@ -127,10 +125,10 @@ class ElicitUrlRequest(Model):
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> ElicitUrlRequest:
-        """The value of a peer.
+        """Read a value received from a peer.
 
         Raises:
-            TypeError, LookupError: if it is invalid.
+            TypeError, LookupError: If it is invalid.
         """
         return cls(
             string_of(json, "message"),
@@ -152,7 +150,7 @@ class ElicitUrlRequest(Model):
 
 
 class SampleRequest(Model):
-    """A request for a completion by the model of the client."""
+    """A request for a completion by the client's model."""
 
     __slots__ = (
         "include_context",
@@ -170,25 +168,25 @@ class SampleRequest(Model):
     )
 
     messages: list[Message]
-    """The conversation so far."""
+    """Conversation so far."""
 
     max_tokens: int
-    """The most tokens to generate."""
+    """Maximum number of tokens to generate."""
 
     system_prompt: str | None
-    """The system prompt, which the client may change or leave out."""
+    """System prompt, which the client may change or omit."""
 
     model_preferences: ModelPreferences | None
-    """Which model to choose."""
+    """Preferences for the choice of the model."""
 
     include_context: Literal["none", "thisServer", "allServers"] | None
-    """The context of servers to include; `thisServer` and `allServers` are deprecated."""
+    """Context of servers to include; `thisServer` and `allServers` are deprecated."""
 
     temperature: float | None
-    """The temperature: a greater value makes answers more varied."""
+    """Temperature: higher values make responses more varied."""
 
     stop_sequences: Sequence[str] | None
-    """Sequences of characters at which generation ends."""
+    """Sequences of characters that end generation."""
 
     metadata: Any
     """Parameters for the provider of the model."""
@@ -197,7 +195,7 @@ class SampleRequest(Model):
     """Tools that the model may use (2025-11-25 and later)."""
 
     tool_choice: ToolChoice | None
-    """The constraint on the use of tools (2025-11-25 and later)."""
+    """How the model may use tools (2025-11-25 and later)."""
 
     meta: Mapping[str, Any] | None
     """Metadata, by reverse-domain name."""
@@ -236,10 +234,10 @@ class SampleRequest(Model):
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> SampleRequest:
-        """The value of a peer.
+        """Read a value received from a peer.
 
         Raises:
-            TypeError, LookupError: if it is invalid.
+            TypeError, LookupError: If it is invalid.
         """
         return cls(
             json["maxTokens"],
@@ -282,22 +280,22 @@ class SampleRequest(Model):
 
 
 class AuthorizeRequest(Model):
-    """A page for the user to authorize the client on."""
+    """A page on which the user authorizes the client."""
 
     __slots__ = ("url",)
 
     url: str
-    """The URL of the page, as it is: it must not be changed."""
+    """URL of the page; must not be changed."""
 
     def __init__(self, url: str) -> None:
         self.url = url
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> AuthorizeRequest:
-        """The value of a peer.
+        """Read a value received from a peer.
 
         Raises:
-            TypeError, LookupError: if it is invalid.
+            TypeError, LookupError: If it is invalid.
         """
         return cls(string_of(json, "url"))
 
@@ -315,10 +313,10 @@ class TokenRequest(Model):
     )
 
     url: str
-    """The URL of the server."""
+    """URL of the server."""
 
     refused: bool
-    """The server has refused the last token."""
+    """True if the server rejected the last token."""
 
     def __init__(self, url: str, refused: bool) -> None:
         self.url = url
@@ -326,10 +324,10 @@ class TokenRequest(Model):
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> TokenRequest:
-        """The value of a peer.
+        """Read a value received from a peer.
 
         Raises:
-            TypeError, LookupError: if it is invalid.
+            TypeError, LookupError: If it is invalid.
         """
         return cls(string_of(json, "url"), json["refused"])
 
@@ -339,22 +337,22 @@ class TokenRequest(Model):
 
 
 class IdentityTokenRequest(Model):
-    """The need for an ID token of the user: the sign-on itself is the program's."""
+    """A request for an ID token of the user. The program implements the sign-on itself."""
 
     __slots__ = ("token_endpoint",)
 
     token_endpoint: str
-    """The token endpoint of the identity provider."""
+    """Token endpoint of the identity provider."""
 
     def __init__(self, token_endpoint: str) -> None:
         self.token_endpoint = token_endpoint
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> IdentityTokenRequest:
-        """The value of a peer.
+        """Read a value received from a peer.
 
         Raises:
-            TypeError, LookupError: if it is invalid.
+            TypeError, LookupError: If it is invalid.
         """
         return cls(string_of(json, "tokenEndpoint"))
 
@@ -364,7 +362,7 @@ class IdentityTokenRequest(Model):
 
 
 class AssertionRequest(Model):
-    """The facts that the assertion of a workload is made for."""
+    """What the assertion of a workload is made for."""
 
     __slots__ = (
         "issuer",
@@ -373,13 +371,13 @@ class AssertionRequest(Model):
     )
 
     issuer: str
-    """The issuer of the authorization server: the audience."""
+    """Issuer of the authorization server, which is the audience."""
 
     token_endpoint: str
-    """Its token endpoint."""
+    """Token endpoint of the authorization server."""
 
     resource: str
-    """The identifier of the MCP server."""
+    """Identifier of the MCP server."""
 
     def __init__(self, issuer: str, token_endpoint: str, resource: str) -> None:
         self.issuer = issuer
@@ -388,10 +386,10 @@ class AssertionRequest(Model):
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> AssertionRequest:
-        """The value of a peer.
+        """Read a value received from a peer.
 
         Raises:
-            TypeError, LookupError: if it is invalid.
+            TypeError, LookupError: If it is invalid.
         """
         return cls(string_of(json, "issuer"), string_of(json, "tokenEndpoint"), string_of(json, "resource"))
 
@@ -409,10 +407,10 @@ class HeadersRequest(Model):
     )
 
     method: str
-    """The HTTP method."""
+    """HTTP method."""
 
     url: str
-    """The URL that the request goes to."""
+    """URL of the request."""
 
     def __init__(self, method: str, url: str) -> None:
         self.method = method
@@ -420,10 +418,10 @@ class HeadersRequest(Model):
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> HeadersRequest:
-        """The value of a peer.
+        """Read a value received from a peer.
 
         Raises:
-            TypeError, LookupError: if it is invalid.
+            TypeError, LookupError: If it is invalid.
         """
         return cls(string_of(json, "method"), string_of(json, "url"))
 
@@ -433,22 +431,22 @@ class HeadersRequest(Model):
 
 
 class CredentialsKey(Model):
-    """The key of credentials in a store."""
+    """The key of stored credentials."""
 
     __slots__ = ("key",)
 
     key: str
-    """The key: it names an authorization server and a resource."""
+    """Key, which identifies an authorization server and a resource."""
 
     def __init__(self, key: str) -> None:
         self.key = key
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> CredentialsKey:
-        """The value of a peer.
+        """Read a value received from a peer.
 
         Raises:
-            TypeError, LookupError: if it is invalid.
+            TypeError, LookupError: If it is invalid.
         """
         return cls(string_of(json, "key"))
 
@@ -458,7 +456,7 @@ class CredentialsKey(Model):
 
 
 class Credentials(Model):
-    """Credentials to keep in a store."""
+    """Credentials to store."""
 
     __slots__ = (
         "key",
@@ -466,10 +464,10 @@ class Credentials(Model):
     )
 
     key: str
-    """The key: it names an authorization server and a resource."""
+    """Key, which identifies an authorization server and a resource."""
 
     value: str
-    """The credentials: any text, and secret."""
+    """Credentials: any text, and secret."""
 
     def __init__(self, key: str, value: str) -> None:
         self.key = key
@@ -477,10 +475,10 @@ class Credentials(Model):
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> Credentials:
-        """The value of a peer.
+        """Read a value received from a peer.
 
         Raises:
-            TypeError, LookupError: if it is invalid.
+            TypeError, LookupError: If it is invalid.
         """
         return cls(string_of(json, "key"), string_of(json, "value"))
 
@@ -489,7 +487,7 @@ class Credentials(Model):
         return json
 
 
-# A result as the protocol writes it.
+# A result in protocol form.
 Result: TypeAlias = Mapping[str, Any]
 
 _Elicit = TypeVar(
@@ -533,8 +531,8 @@ Read: TypeAlias = Callable[[Any], Any]
 
 
 class HostHandlers:
-    """The handlers for what the server asks and reports. Each decorator registers a
-    function, and gives it back.
+    """Handlers for the server's requests and notifications. Each decorator registers a function,
+    and returns it unchanged.
     """
 
     def _answer(self, operation: str, function: Callable[..., Any], read: Read) -> None:
@@ -544,23 +542,22 @@ class HostHandlers:
         raise NotImplementedError
 
     def on_elicit(self, function: _Elicit) -> _Elicit:
-        """A server asks the user to fill in a form. Registered before connecting or after; a new
-        handler takes the place of the one before.
+        """Handle a server's request that the user fill in a form. Register the handler before or
+        after connecting; it replaces an existing one.
         """
         self._answer("elicit", function, ElicitRequest.from_json)
         return function
 
     def on_elicit_url(self, function: _ElicitUrl) -> _ElicitUrl:
-        """A server asks the user to open a page; nobody may open it without the user's consent.
-        Registered before connecting or after; a new handler takes the place of the one
-        before.
+        """Handle a server's request that the user open a page. Never open it without the user's
+        consent. Register the handler before or after connecting; it replaces an existing one.
         """
         self._answer("elicit_url", function, ElicitUrlRequest.from_json)
         return function
 
     def on_sample(self, function: _Sample) -> _Sample:
-        """A server asks the model to continue a conversation. Registered before connecting or
-        after; a new handler takes the place of the one before.
+        """Handle a server's request that the model continue a conversation. Register the handler
+        before or after connecting; it replaces an existing one.
 
         .. deprecated:: 2026-07-28 call the API of a model provider instead.
         """
@@ -568,9 +565,8 @@ class HostHandlers:
         return function
 
     def on_sample_with_tools(self, function: _SampleWithTools) -> _SampleWithTools:
-        """A server asks the model to continue a conversation in which it may use tools.
-        Registered before connecting or after; a new handler takes the place of the one
-        before.
+        """Handle a server's request that the model continue a conversation in which it may use
+        tools. Register the handler before or after connecting; it replaces an existing one.
 
         .. deprecated:: 2026-07-28 call the API of a model provider instead.
         """
@@ -578,76 +574,75 @@ class HostHandlers:
         return function
 
     def on_authorize(self, function: _Authorize) -> _Authorize:
-        """Lets the user visit a page, on which the client is authorized, and gives the redirect
-        that follows. Needs a redirect URI among the options. Where the redirect comes to this
-        machine, `open_url` is simpler. Registered before connecting.
+        """Send the user to a page that authorizes the client. The result is the redirect that
+        follows. Requires a redirect URI in the options. If the redirect leads to this
+        machine, `open_url` is simpler. Register the function before connecting.
         """
         self._answer("authorize", function, AuthorizeRequest.from_json)
         return function
 
     def on_open_url(self, function: _OpenUrl) -> _OpenUrl:
-        """Opens a page for the user to log in on, or shows its URL, in the place of the browser
-        of this machine. The library listens for the redirect meanwhile. Registered before
-        connecting.
+        """Take the user to a login page, for example by showing its URL, instead of opening the
+        browser on this machine. The library listens for the redirect meanwhile. Register the
+        function before connecting.
         """
         self._answer("open_url", function, AuthorizeRequest.from_json)
         return function
 
     def on_access_token(self, function: _AccessToken) -> _AccessToken:
-        """Gives the access token of a request, in the place of the option `token`. Registered
-        before connecting.
+        """Return the access token for a request, instead of the option `token`. Register the
+        function before connecting.
         """
         self._answer("access_token", function, TokenRequest.from_json)
         return function
 
     def on_identity_token(self, function: _IdentityToken) -> _IdentityToken:
-        """Gives the user's ID token of the organization's identity provider (grant
-        `enterprise_managed`), in the place of the option with one. Registered before
+        """Return the user's ID token from the organization's identity provider (grant
+        `enterprise_managed`), instead of the option with one. Register the function before
         connecting.
         """
         self._answer("identity_token", function, IdentityTokenRequest.from_json)
         return function
 
     def on_assertion(self, function: _Assertion) -> _Assertion:
-        """Gives the JWT by which the platform vouches for this workload (grant
-        `workload_identity`), in the place of the option `assertion`. Registered before
+        """Return the JWT with which the platform vouches for this workload (grant
+        `workload_identity`), instead of the option `assertion`. Register the function before
         connecting.
         """
         self._answer("assertion", function, AssertionRequest.from_json)
         return function
 
     def on_request_headers(self, function: _RequestHeaders) -> _RequestHeaders:
-        """Gives headers of a request, beside those of the credentials. Headers of the protocol
-        are refused. Registered before connecting.
+        """Return additional headers for a request. Headers of the protocol are refused. Register
+        the function before connecting.
         """
         self._answer("request_headers", function, HeadersRequest.from_json)
         return function
 
     def on_load_credentials(self, function: _LoadCredentials) -> _LoadCredentials:
-        """Loads credentials from a store of the program's own, in the place of the option
-        `store`. Needs the functions that save and remove them, too. Registered before
-        connecting.
+        """Load credentials from a custom store, instead of the option `store`. Requires the
+        functions that save and remove them as well. Register the function before connecting.
         """
         self._answer("load_credentials", function, CredentialsKey.from_json)
         return function
 
     def on_save_credentials(self, function: _SaveCredentials) -> _SaveCredentials:
-        """Saves credentials in a store of the program's own. They are secrets. Registered before
+        """Save credentials in a custom store. They are secrets. Register the function before
         connecting.
         """
         self._answer("save_credentials", function, Credentials.from_json)
         return function
 
     def on_remove_credentials(self, function: _RemoveCredentials) -> _RemoveCredentials:
-        """Removes credentials from a store of the program's own, if they are there. Registered
-        before connecting.
+        """Remove credentials from a custom store, if they exist. Register the function before
+        connecting.
         """
         self._answer("remove_credentials", function, CredentialsKey.from_json)
         return function
 
     def on_log(self, function: _Log) -> _Log:
-        """A log message of the server. Registered before connecting or after; a new handler
-        takes the place of the one before.
+        """Handle a notification: a log message from the server. Register the handler before or
+        after connecting; it replaces an existing one.
 
         .. deprecated:: 2026-07-28 log to standard error or through OpenTelemetry instead.
         """
@@ -655,37 +650,40 @@ class HostHandlers:
         return function
 
     def on_tools_changed(self, function: _ToolsChanged) -> _ToolsChanged:
-        """The tools of the server have changed. Registered before connecting: newer servers
-        notify only clients that asked when they connected.
+        """Handle a notification: the server's tools have changed. Register the handler before
+        connecting: newer servers only send notifications that the client requests when it
+        connects.
         """
         self._listen("notifications/tools/list_changed", function, None)
         return function
 
     def on_resources_changed(self, function: _ResourcesChanged) -> _ResourcesChanged:
-        """The resources or resource templates of the server have changed. Registered before
-        connecting: newer servers notify only clients that asked when they connected.
+        """Handle a notification: the server's resources or resource templates have changed.
+        Register the handler before connecting: newer servers only send notifications that the
+        client requests when it connects.
         """
         self._listen("notifications/resources/list_changed", function, None)
         return function
 
     def on_prompts_changed(self, function: _PromptsChanged) -> _PromptsChanged:
-        """The prompts of the server have changed. Registered before connecting: newer servers
-        notify only clients that asked when they connected.
+        """Handle a notification: the server's prompts have changed. Register the handler before
+        connecting: newer servers only send notifications that the client requests when it
+        connects.
         """
         self._listen("notifications/prompts/list_changed", function, None)
         return function
 
     def on_elicitation_complete(self, function: _ElicitationComplete) -> _ElicitationComplete:
-        """An elicitation by URL is complete (2025-11-25). Registered before connecting or after;
-        a new handler takes the place of the one before.
+        """Handle a notification: a URL elicitation is complete (2025-11-25). Register the
+        handler before or after connecting; it replaces an existing one.
         """
         self._listen("notifications/elicitation/complete", function, ElicitationComplete.from_json)
         return function
 
     def on_task_status(self, function: _TaskStatus) -> _TaskStatus:
-        """A task has changed that the client follows, or of which the server reports by itself.
-        Registered before connecting or after; a new handler takes the place of the one
-        before.
+        """Handle a notification: a task has changed that the client follows, or that the server
+        reports on its own. Register the handler before or after connecting; it replaces an
+        existing one.
         """
         self._listen("notifications/tasks/status", function, Task.from_json)
         return function

@@ -27,12 +27,12 @@ def elicit(message: str, schema: Mapping[str, Any]) -> InputRequest[ElicitResult
 
 
 def elicit(message: str, schema: Any) -> InputRequest[Any]:
-    """Asks the client's user to fill in a form.
+    """Ask the client's user to fill in a form.
 
     Args:
-        message: The message that the client shows to the user.
-        schema: The fields of the form: a flat object of strings, numbers, booleans and choices.
-            A dataclass, TypedDict or pydantic model, or a JSON Schema.
+        message: Message to show to the user.
+        schema: Fields of the form: a flat object of strings, numbers, booleans and choices. A
+            dataclass, TypedDict or pydantic model, or a JSON Schema.
     """
     form = Form.of(schema)
     return InputRequest(
@@ -41,14 +41,13 @@ def elicit(message: str, schema: Any) -> InputRequest[Any]:
 
 
 def elicit_url(message: str, url: str, *, elicitation_id: str | None = None) -> InputRequest[ElicitResult[None]]:
-    """Asks the client's user to open a page; what happens there does not pass through the
-    client.
+    """Ask the client's user to open a page. Data entered there does not pass through the client.
 
     Args:
-        message: The message that the client shows to the user.
+        message: Message to show to the user.
         url: The page: an https URL without secrets or personal data.
-        elicitation_id: The id of this elicitation in the notification of its completion.
-            Default: one that nobody can guess.
+        elicitation_id: Id of this elicitation in the notification of its completion. Default:
+            an unguessable id.
     """
     return InputRequest(
         methods.ELICIT_URL,
@@ -60,13 +59,13 @@ def elicit_url(message: str, url: str, *, elicitation_id: str | None = None) -> 
 def sample(
     messages: Messages, *, max_tokens: int, **options: Unpack[SampleOptions]
 ) -> InputRequest[CreateMessageResult]:
-    """Asks the client's model to continue a conversation.
+    """Ask the client's model to continue a conversation.
 
     .. deprecated:: 2026-07-28 call the API of a model provider instead.
 
     Args:
-        messages: The conversation so far. A text is a message of the user.
-        max_tokens: The most tokens to generate.
+        messages: Conversation so far. A string is a user message.
+        max_tokens: Maximum number of tokens to generate.
         options: See `SampleOptions`.
     """
     return InputRequest(
@@ -77,7 +76,7 @@ def sample(
 
 
 def list_roots() -> InputRequest[list[Root]]:
-    """Asks for the directories and files that the client lets the server work in.
+    """List the directories and files in which the client lets the server work.
 
     .. deprecated:: 2026-07-28 use tool arguments, resource URIs or configuration instead.
     """

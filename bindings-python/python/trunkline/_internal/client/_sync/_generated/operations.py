@@ -51,13 +51,14 @@ class SyncOperations(SyncRequester):
         resource_list: bool = False,
         tasks: Sequence[str] | None = None,
     ) -> SyncSubscription:
-        """The changes at the server, on every revision: iterate over it in an `with` block.
+        """Subscribe to changes at the server, on any revision. Iterate over the subscription in an
+        `with` block.
 
         Args:
             resources: URIs of resources whose contents may change.
-            tools: The list of tools.
-            prompts: The list of prompts.
-            resource_list: The list of resources, and that of resource templates.
+            tools: Changes of the list of tools.
+            prompts: Changes of the list of prompts.
+            resource_list: Changes of the lists of resources and resource templates.
             tasks: Ids of tasks (2025-11-25, and the tasks extension of 2026-07-28).
         """
         return SyncSubscription(
@@ -75,18 +76,18 @@ class SyncOperations(SyncRequester):
         fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> list[Tool]:
-        """The tools that the server offers. All of them, from all pages.
+        """List the tools that the server offers. Fetch all pages.
 
         Args:
-            timeout: Seconds for the answer (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
-            fresh: Ask the server even if the client has kept a result.
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
+            fresh: Ask the server even if the client has cached a result.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {}
         if meta is not None:
@@ -105,20 +106,20 @@ class SyncOperations(SyncRequester):
         fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListToolsResult:
-        """The tools that the server offers. One page of them; `next_cursor` asks for the next
-        one.
+        """List the tools that the server offers. Return one page; its `next_cursor` is the
+        `cursor` of the next one.
 
         Args:
-            cursor: The `next_cursor` of the page before (default: the first page).
-            timeout: Seconds for the answer (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
-            fresh: Ask the server even if the client has kept a result.
+            cursor: The `next_cursor` of the previous page; default: the first page.
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
+            fresh: Ask the server even if the client has cached a result.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {}
         if cursor is not None:
@@ -179,29 +180,29 @@ class SyncOperations(SyncRequester):
         result: Any = None,
         raise_on_error: bool = False,
     ) -> Any:
-        """Calls a tool. If the tool itself fails, the result says so.
+        """Call a tool. If the tool itself fails, the result reports the failure.
 
         Args:
-            name: The name of the tool.
-            arguments: Its arguments, as its input schema says.
-            timeout: Seconds for the answer; progress renews it (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            name: Name of the tool.
+            arguments: Arguments that match the tool's input schema.
+            timeout: Timeout in seconds, restarted by progress; default: the client's.
+            max_timeout: Maximum time in seconds, regardless of progress; default: the client's.
             on_progress: Called with (progress, total, message).
-            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28),
-                in the place of running handlers.
-            input_responses: The answers to the requests of that error, by their keys.
+            manual_input: If the server needs input (2026-07-28), raise InputRequiredError
+                instead of running handlers.
+            input_responses: Responses to the requests of that error, by key.
             request_state: The `request_state` of that error.
             meta: The `_meta` of the request.
-            result: The type of the value to return: a dataclass, TypedDict or pydantic model
-                made of the structured content, or any other type with a JSON form for content that
-                is `{"result": value}`. A tool that fails is then a ToolError (default: the result
-                as it is).
-            raise_on_error: Raise a ToolError where the tool says that it failed.
+            result: Type of the value to return: a dataclass, TypedDict or pydantic model for
+                the structured content, or any other type with a JSON form for content of the form
+                `{"result": value}`. If the tool fails, a ToolError is raised. Default: return the
+                result itself.
+            raise_on_error: Raise a ToolError if the tool reports a failure.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {"name": name}
         if arguments is not None:
@@ -227,18 +228,18 @@ class SyncOperations(SyncRequester):
         fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> list[Resource]:
-        """The resources that the server offers. All of them, from all pages.
+        """List the resources that the server offers. Fetch all pages.
 
         Args:
-            timeout: Seconds for the answer (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
-            fresh: Ask the server even if the client has kept a result.
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
+            fresh: Ask the server even if the client has cached a result.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {}
         if meta is not None:
@@ -257,20 +258,20 @@ class SyncOperations(SyncRequester):
         fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListResourcesResult:
-        """The resources that the server offers. One page of them; `next_cursor` asks for the
-        next one.
+        """List the resources that the server offers. Return one page; its `next_cursor` is the
+        `cursor` of the next one.
 
         Args:
-            cursor: The `next_cursor` of the page before (default: the first page).
-            timeout: Seconds for the answer (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
-            fresh: Ask the server even if the client has kept a result.
+            cursor: The `next_cursor` of the previous page; default: the first page.
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
+            fresh: Ask the server even if the client has cached a result.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {}
         if cursor is not None:
@@ -290,19 +291,19 @@ class SyncOperations(SyncRequester):
         fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> list[ResourceTemplate]:
-        """The resource templates that the server offers: families of resources whose URIs match
-        a template. All of them, from all pages.
+        """List the resource templates that the server offers. A template describes all resources
+        whose URIs match it. Fetch all pages.
 
         Args:
-            timeout: Seconds for the answer (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
-            fresh: Ask the server even if the client has kept a result.
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
+            fresh: Ask the server even if the client has cached a result.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {}
         if meta is not None:
@@ -323,20 +324,21 @@ class SyncOperations(SyncRequester):
         fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListResourceTemplatesResult:
-        """The resource templates that the server offers: families of resources whose URIs match
-        a template. One page of them; `next_cursor` asks for the next one.
+        """List the resource templates that the server offers. A template describes all resources
+        whose URIs match it. Return one page; its `next_cursor` is the `cursor` of the next
+        one.
 
         Args:
-            cursor: The `next_cursor` of the page before (default: the first page).
-            timeout: Seconds for the answer (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
-            fresh: Ask the server even if the client has kept a result.
+            cursor: The `next_cursor` of the previous page; default: the first page.
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
+            fresh: Ask the server even if the client has cached a result.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {}
         if cursor is not None:
@@ -363,24 +365,24 @@ class SyncOperations(SyncRequester):
         request_state: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> ReadResourceResult:
-        """Reads a resource.
+        """Read a resource.
 
         Args:
-            uri: The URI of the resource.
-            timeout: Seconds for the answer; progress renews it (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            uri: URI of the resource.
+            timeout: Timeout in seconds, restarted by progress; default: the client's.
+            max_timeout: Maximum time in seconds, regardless of progress; default: the client's.
             on_progress: Called with (progress, total, message).
-            fresh: Ask the server even if the client has kept a result.
-            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28),
-                in the place of running handlers.
-            input_responses: The answers to the requests of that error, by their keys.
+            fresh: Ask the server even if the client has cached a result.
+            manual_input: If the server needs input (2026-07-28), raise InputRequiredError
+                instead of running handlers.
+            input_responses: Responses to the requests of that error, by key.
             request_state: The `request_state` of that error.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {"uri": uri}
         if meta is not None:
@@ -404,18 +406,18 @@ class SyncOperations(SyncRequester):
         fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> list[Prompt]:
-        """The prompts that the server offers. All of them, from all pages.
+        """List the prompts that the server offers. Fetch all pages.
 
         Args:
-            timeout: Seconds for the answer (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
-            fresh: Ask the server even if the client has kept a result.
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
+            fresh: Ask the server even if the client has cached a result.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {}
         if meta is not None:
@@ -434,20 +436,20 @@ class SyncOperations(SyncRequester):
         fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListPromptsResult:
-        """The prompts that the server offers. One page of them; `next_cursor` asks for the next
-        one.
+        """List the prompts that the server offers. Return one page; its `next_cursor` is the
+        `cursor` of the next one.
 
         Args:
-            cursor: The `next_cursor` of the page before (default: the first page).
-            timeout: Seconds for the answer (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
-            fresh: Ask the server even if the client has kept a result.
+            cursor: The `next_cursor` of the previous page; default: the first page.
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
+            fresh: Ask the server even if the client has cached a result.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {}
         if cursor is not None:
@@ -472,24 +474,24 @@ class SyncOperations(SyncRequester):
         request_state: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> GetPromptResult:
-        """Gets a prompt, filled in with its arguments.
+        """Get a prompt, filled in with arguments.
 
         Args:
-            name: The name of the prompt.
-            arguments: Its arguments by name; their values are strings.
-            timeout: Seconds for the answer; progress renews it (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            name: Name of the prompt.
+            arguments: Arguments by name; their values are strings.
+            timeout: Timeout in seconds, restarted by progress; default: the client's.
+            max_timeout: Maximum time in seconds, regardless of progress; default: the client's.
             on_progress: Called with (progress, total, message).
-            manual_input: Raise an InputRequiredError where the server needs input (2026-07-28),
-                in the place of running handlers.
-            input_responses: The answers to the requests of that error, by their keys.
+            manual_input: If the server needs input (2026-07-28), raise InputRequiredError
+                instead of running handlers.
+            input_responses: Responses to the requests of that error, by key.
             request_state: The `request_state` of that error.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {"name": name}
         if arguments is not None:
@@ -515,21 +517,21 @@ class SyncOperations(SyncRequester):
         max_timeout: float | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> CompleteResult:
-        """Suggests values for an argument of a prompt or of a resource template.
+        """Suggest values for an argument of a prompt or resource template.
 
         Args:
             reference: The prompt or resource template that has the argument.
-            argument: The argument with the text typed so far.
+            argument: The argument, with the text typed so far.
             context: Values that are already known, such as those of other arguments (2025-06-18
                 and later).
-            timeout: Seconds for the answer (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {"ref": reference, "argument": argument}
         if context is not None:
@@ -547,19 +549,19 @@ class SyncOperations(SyncRequester):
         fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> list[SkillEntry]:
-        """The agent skills that the server offers (the skills extension of 2026-07-28). An empty
-        list does not mean that there are none. All of them, from all pages.
+        """List the agent skills that the server offers (the skills extension of 2026-07-28). The
+        server may have skills that it does not list. Fetch all pages.
 
         Args:
-            timeout: Seconds for the answer (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
-            fresh: Ask the server even if the client has kept a result.
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
+            fresh: Ask the server even if the client has cached a result.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {}
         if meta is not None:
@@ -578,21 +580,21 @@ class SyncOperations(SyncRequester):
         fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> ListSkillsResult:
-        """The agent skills that the server offers (the skills extension of 2026-07-28). An empty
-        list does not mean that there are none. One page of them; `next_cursor` asks for the
-        next one.
+        """List the agent skills that the server offers (the skills extension of 2026-07-28). The
+        server may have skills that it does not list. Return one page; its `next_cursor` is
+        the `cursor` of the next one.
 
         Args:
-            cursor: The `next_cursor` of the page before (default: the first page).
-            timeout: Seconds for the answer (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
-            fresh: Ask the server even if the client has kept a result.
+            cursor: The `next_cursor` of the previous page; default: the first page.
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
+            fresh: Ask the server even if the client has cached a result.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {}
         if cursor is not None:
@@ -613,19 +615,19 @@ class SyncOperations(SyncRequester):
         fresh: bool = False,
         meta: Mapping[str, Any] | None = None,
     ) -> GetSkillResult:
-        """Gets the entry of an agent skill (the skills extension of 2026-07-28).
+        """Get the entry of an agent skill (the skills extension of 2026-07-28).
 
         Args:
-            uri: The URI of its `SKILL.md`.
-            timeout: Seconds for the answer (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
-            fresh: Ask the server even if the client has kept a result.
+            uri: URI of its `SKILL.md`.
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
+            fresh: Ask the server even if the client has cached a result.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {"uri": uri}
         if meta is not None:
@@ -638,18 +640,17 @@ class SyncOperations(SyncRequester):
     def list_tasks(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
     ) -> list[Task]:
-        """The tasks of this client that the server keeps (2025-11-25). All of them, from all
-        pages.
+        """List the tasks that the server keeps for this client (2025-11-25). Fetch all pages.
 
         Args:
-            timeout: Seconds for the answer (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {}
         if meta is not None:
@@ -665,19 +666,19 @@ class SyncOperations(SyncRequester):
         max_timeout: float | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> ListTasksResult:
-        """The tasks of this client that the server keeps (2025-11-25). One page of them;
-        `next_cursor` asks for the next one.
+        """List the tasks that the server keeps for this client (2025-11-25). Return one page;
+        its `next_cursor` is the `cursor` of the next one.
 
         Args:
-            cursor: The `next_cursor` of the page before (default: the first page).
-            timeout: Seconds for the answer (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            cursor: The `next_cursor` of the previous page; default: the first page.
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {}
         if cursor is not None:
@@ -695,18 +696,18 @@ class SyncOperations(SyncRequester):
         max_timeout: float | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> Task:
-        """Gets the current state of a task (2025-11-25 and later).
+        """Get the current state of a task (2025-11-25 and later).
 
         Args:
-            task_id: The id of the task.
-            timeout: Seconds for the answer (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            task_id: Id of the task.
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {"taskId": task_id}
         if meta is not None:
@@ -722,19 +723,19 @@ class SyncOperations(SyncRequester):
         max_timeout: float | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> None:
-        """Cancels a task (2025-11-25 and later). The server may refuse, or ignore this, if the
-        task has ended.
+        """Cancel a task (2025-11-25 and later). If the task has ended, the server may refuse or
+        ignore this.
 
         Args:
-            task_id: The id of the task.
-            timeout: Seconds for the answer (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            task_id: Id of the task.
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {"taskId": task_id}
         if meta is not None:
@@ -745,17 +746,17 @@ class SyncOperations(SyncRequester):
     def ping(
         self, *, timeout: float | None = None, max_timeout: float | None = None, meta: Mapping[str, Any] | None = None
     ) -> None:
-        """Checks that the server is alive.
+        """Check that the server is alive.
 
         Args:
-            timeout: Seconds for the answer (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {}
         if meta is not None:
@@ -771,20 +772,20 @@ class SyncOperations(SyncRequester):
         max_timeout: float | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> ResourceContents:
-        """Loads a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against
+        """Load a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against
         the entry. A skill is instructions of a stranger: let the user approve it before the
         model gets its text.
 
         Args:
             skill: The entry of the skill, as the server listed it.
-            timeout: Seconds for the answer (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {"skill": skill}
         if meta is not None:
@@ -801,19 +802,19 @@ class SyncOperations(SyncRequester):
         max_timeout: float | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> ResourceContents:
-        """Reads a file that a skill lists, and checks size and digest against the entry.
+        """Read a file that a skill lists, and checks size and digest against the entry.
 
         Args:
             skill: The entry of the skill, as the server listed it.
             file: Its URI, or its path relative to the `SKILL.md`.
-            timeout: Seconds for the answer (default: the client's).
-            max_timeout: The most seconds for the answer, however often the timeout is renewed.
+            timeout: Timeout in seconds; default: the client's.
+            max_timeout: Maximum time in seconds; default: the client's.
             meta: The `_meta` of the request.
 
         Raises:
-            ProtocolError: The server answered with an error.
-            TimeoutError: No answer came in time.
-            ClosedError, TransportError: The connection ended before the answer.
+            ProtocolError: The server replied with an error.
+            TimeoutError: No reply arrived in time.
+            ClosedError, TransportError: The connection ended before the reply.
         """
         params: dict[str, Any] = {"skill": skill, "file": file}
         if meta is not None:

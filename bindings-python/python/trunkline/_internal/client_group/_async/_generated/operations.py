@@ -13,37 +13,38 @@ class AsyncGroupOperations(AsyncRequester):
     """The operations of a client of many servers."""
 
     async def servers(self, *, timeout: float | None = None) -> list[GroupServer]:
-        """The servers of the group, in the order in which they were added, each with its state.
+        """List the servers of the group, with their states, in the order in which they were
+        added.
 
         Args:
-            timeout: Seconds for it (default: those of connecting and closing).
+            timeout: Timeout in seconds; default: the timeouts for connecting and closing.
         """
         _, answer = await self._ask(None, request_json("servers", timeout=timeout))
         return read_answer("servers", lambda answer: [server_from_json(server) for server in answer["servers"]], answer)
 
     async def add_server(self, name: str, target: ServerTarget, *, timeout: float | None = None) -> None:
-        """Adds a server to the group and connects to it. One that cannot be connected to is an
-        error, and stays in the group: the next request to it tries again.
+        """Add a server to the group. If connecting to it fails, this is an error, but the server
+        stays in the group, and the next request to it reconnects.
 
         Args:
-            name: The name of the server, with which the names of its tools begin.
-            target: The place of the server: an entry of `mcpServers`, a URL, a command as a
-                list, or a client, which the group shares and does not close.
-            timeout: Seconds for it (default: those of connecting and closing).
+            name: Name of the server, which prefixes the names of its tools.
+            target: The server: an entry of `mcpServers`, a URL, a command as a list, or a
+                client, whose connection the group shares and does not close.
+            timeout: Timeout in seconds; default: the timeouts for connecting and closing.
 
         Raises:
-            InvalidArgumentError: There is a server of that name, or the target makes no sense.
-            TrunklineError: It cannot be connected to.
+            InvalidArgumentError: The name is taken, or the target is invalid.
+            TrunklineError: Connecting failed.
         """
         await self._ask(None, request_json("add_server", {"name": name, "target": place(target)}, timeout))
 
     async def remove_server(self, name: str, *, timeout: float | None = None) -> None:
-        """Removes a server from the group and closes its connection. Requests that it has in
-        flight fail as closed.
+        """Remove a server from the group. Its connection is closed, and its requests in flight
+        fail as closed.
 
         Args:
-            name: The name by which the server was added.
-            timeout: Seconds for it (default: those of connecting and closing).
+            name: Name under which the server was added.
+            timeout: Timeout in seconds; default: the timeouts for connecting and closing.
 
         Raises:
             InvalidArgumentError: There is no such server.
@@ -51,15 +52,14 @@ class AsyncGroupOperations(AsyncRequester):
         await self._ask(None, request_json("remove_server", {"name": name}, timeout))
 
     async def reconnect_server(self, name: str, *, timeout: float | None = None) -> None:
-        """Connects to a server of the group again that is disconnected. One that is connected
-        stays so.
+        """Reconnect a disconnected server of the group. Has no effect if it is connected.
 
         Args:
-            name: The name by which the server was added.
-            timeout: Seconds for it (default: those of connecting and closing).
+            name: Name under which the server was added.
+            timeout: Timeout in seconds; default: the timeouts for connecting and closing.
 
         Raises:
             InvalidArgumentError: There is no such server.
-            TrunklineError: It cannot be connected to.
+            TrunklineError: Connecting failed.
         """
         await self._ask(None, request_json("reconnect_server", {"name": name}, timeout))

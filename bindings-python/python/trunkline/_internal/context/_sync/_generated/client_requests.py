@@ -35,24 +35,24 @@ class SyncClientRequests(SyncCall):
     def elicit(
         self, message: str, schema: Any, *, key: str | None = None, timeout: float | None = None
     ) -> ElicitResult[Any]:
-        """Asks the client's user to fill in a form.
+        """Ask the client's user to fill in a form.
 
-        The same code serves all revisions. Where the client is asked by rounds (2026-07-28),
-        the handler ends here and is called again from the top when the answer is there: an
-        effect before a request belongs in `once`.
+        The same code works on all revisions. From 2026-07-28 on, the handler ends here and
+        runs again from the start once the client has responded, so wrap earlier side effects
+        in `once`.
 
         Args:
-            message: The message that the client shows to the user.
-            schema: The fields of the form: a flat object of strings, numbers, booleans and
-                choices. A dataclass, TypedDict or pydantic model, or a JSON Schema.
-            key: The request that the answer belongs to (default: requests of a kind are
-                counted).
-            timeout: Seconds for the answer (default: the server's `input_timeout`).
+            message: Message to show to the user.
+            schema: Fields of the form: a flat object of strings, numbers, booleans and choices.
+                A dataclass, TypedDict or pydantic model, or a JSON Schema.
+            key: Identifies the response when the handler runs again; default: requests are
+                numbered by kind.
+            timeout: Timeout in seconds; default: the server's `input_timeout`.
 
         Raises:
-            ProtocolError: The client cannot be asked, or refuses.
-            TimeoutError: No answer came in time.
-            ClosedError: The client is gone, or the call is answered already.
+            ProtocolError: The client does not support the request, or refuses it.
+            TimeoutError: No response arrived in time.
+            ClosedError: The client has disconnected, or the call is already completed.
         """
         return self._ask(requests.elicit(message, schema), key, timeout)
 
@@ -65,26 +65,26 @@ class SyncClientRequests(SyncCall):
         key: str | None = None,
         timeout: float | None = None,
     ) -> ElicitResult[None]:
-        """Asks the client's user to open a page; what happens there does not pass through the
+        """Ask the client's user to open a page. Data entered there does not pass through the
         client.
 
-        The same code serves all revisions. Where the client is asked by rounds (2026-07-28),
-        the handler ends here and is called again from the top when the answer is there: an
-        effect before a request belongs in `once`.
+        The same code works on all revisions. From 2026-07-28 on, the handler ends here and
+        runs again from the start once the client has responded, so wrap earlier side effects
+        in `once`.
 
         Args:
-            message: The message that the client shows to the user.
+            message: Message to show to the user.
             url: The page: an https URL without secrets or personal data.
-            elicitation_id: The id of this elicitation in the notification of its completion.
-                Default: one that nobody can guess.
-            key: The request that the answer belongs to (default: requests of a kind are
-                counted).
-            timeout: Seconds for the answer (default: the server's `input_timeout`).
+            elicitation_id: Id of this elicitation in the notification of its completion.
+                Default: an unguessable id.
+            key: Identifies the response when the handler runs again; default: requests are
+                numbered by kind.
+            timeout: Timeout in seconds; default: the server's `input_timeout`.
 
         Raises:
-            ProtocolError: The client cannot be asked, or refuses.
-            TimeoutError: No answer came in time.
-            ClosedError: The client is gone, or the call is answered already.
+            ProtocolError: The client does not support the request, or refuses it.
+            TimeoutError: No response arrived in time.
+            ClosedError: The client has disconnected, or the call is already completed.
         """
         return self._ask(requests.elicit_url(message, url, elicitation_id=elicitation_id), key, timeout)
 
@@ -97,48 +97,48 @@ class SyncClientRequests(SyncCall):
         timeout: float | None = None,
         **options: Unpack[SampleOptions],
     ) -> CreateMessageResult:
-        """Asks the client's model to continue a conversation.
+        """Ask the client's model to continue a conversation.
 
-        The same code serves all revisions. Where the client is asked by rounds (2026-07-28),
-        the handler ends here and is called again from the top when the answer is there: an
-        effect before a request belongs in `once`.
+        The same code works on all revisions. From 2026-07-28 on, the handler ends here and
+        runs again from the start once the client has responded, so wrap earlier side effects
+        in `once`.
 
         .. deprecated:: 2026-07-28 call the API of a model provider instead.
 
         Args:
-            messages: The conversation so far. A text is a message of the user.
-            max_tokens: The most tokens to generate.
-            key: The request that the answer belongs to (default: requests of a kind are
-                counted).
-            timeout: Seconds for the answer (default: the server's `input_timeout`).
+            messages: Conversation so far. A string is a user message.
+            max_tokens: Maximum number of tokens to generate.
+            key: Identifies the response when the handler runs again; default: requests are
+                numbered by kind.
+            timeout: Timeout in seconds; default: the server's `input_timeout`.
             options: See `SampleOptions`.
 
         Raises:
-            ProtocolError: The client cannot be asked, or refuses.
-            TimeoutError: No answer came in time.
-            ClosedError: The client is gone, or the call is answered already.
+            ProtocolError: The client does not support the request, or refuses it.
+            TimeoutError: No response arrived in time.
+            ClosedError: The client has disconnected, or the call is already completed.
         """
         return self._ask(requests.sample(messages, max_tokens=max_tokens, **options), key, timeout)
 
     def list_roots(self, *, key: str | None = None, timeout: float | None = None) -> list[Root]:
-        """Asks for the directories and files that the client lets the server work in.
+        """List the directories and files in which the client lets the server work.
 
-        The same code serves all revisions. Where the client is asked by rounds (2026-07-28),
-        the handler ends here and is called again from the top when the answer is there: an
-        effect before a request belongs in `once`.
+        The same code works on all revisions. From 2026-07-28 on, the handler ends here and
+        runs again from the start once the client has responded, so wrap earlier side effects
+        in `once`.
 
         .. deprecated:: 2026-07-28 use tool arguments, resource URIs or configuration
             instead.
 
         Args:
-            key: The request that the answer belongs to (default: requests of a kind are
-                counted).
-            timeout: Seconds for the answer (default: the server's `input_timeout`).
+            key: Identifies the response when the handler runs again; default: requests are
+                numbered by kind.
+            timeout: Timeout in seconds; default: the server's `input_timeout`.
 
         Raises:
-            ProtocolError: The client cannot be asked, or refuses.
-            TimeoutError: No answer came in time.
-            ClosedError: The client is gone, or the call is answered already.
+            ProtocolError: The client does not support the request, or refuses it.
+            TimeoutError: No response arrived in time.
+            ClosedError: The client has disconnected, or the call is already completed.
         """
         return self._ask(requests.list_roots(), key, timeout)
 
