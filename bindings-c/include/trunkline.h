@@ -4,34 +4,35 @@
  * Conventions
  * - A function that can fail returns a trunkline_result: 0 (TRUNKLINE_OK), or the kind of the
  *   error. The numbers are never reused.
- * - Outputs go through pointers and are written only on success. `error` may be NULL; it is written
- *   only on failure and must then be freed by trunkline_error_free. An older value is not freed.
- * - A failure without an `error` is in trunkline_last_error(), for each thread. Options objects
- *   keep their first invalid value: the function that uses them fails with it, so their setters
- *   need no check one by one.
- * - A pointer that is NULL but must not be gives TRUNKLINE_NULL. `const` means that the object is
+ * - Outputs are passed through pointers and only written on success. `error` may be NULL; it is
+ *   only written on failure, and you must then free it with trunkline_error_free. An earlier value
+ *   is not freed.
+ * - The failure of a function without an `error` is in trunkline_last_error(), per thread. Options
+ *   objects keep their first invalid value, and the function that uses them fails with it, so you
+ *   don't need to check their setters one by one.
+ * - Passing NULL for a required pointer fails with TRUNKLINE_NULL. `const` means that the object is
  *   only read.
  * - Objects are opaque. Free the result of a function with `_new`, `_connect_`, `_listen_`,
- *   `_mount_`, `_http_request`, `_retain` or a `trunkline_text **` with the `_free` function of its
- *   type, once; NULL is fine there. Everything else is borrowed, for as long as its comment says.
- * - Text is UTF-8. JSON goes in and out as text; objects and arrays are the specification's, under
- *   its names.
- * - Callbacks take and return numbers and pointers only, so that every foreign function interface
- *   can make one: text comes to them as `const trunkline_str *`, borrowed until they return.
+ *   `_mount_`, `_http_request`, `_retain` or a `trunkline_text **` once, with the `_free` function
+ *   of its type, which accepts NULL. Everything else is borrowed, for as long as its comment says.
+ * - Text is UTF-8. JSON is passed and returned as text; its objects and arrays are those of the
+ *   specification, with the same names.
+ * - Callbacks only take and return numbers and pointers, so that every foreign function interface
+ *   can create one: they get strings as `const trunkline_str *`, borrowed until they return.
  *   Functions take and return `trunkline_str` by value; those with `_plain_` take and return
- *   `const char *` instead, for languages that pass no structs.
- * - Functions that block say so. They run the callbacks of their port while they wait; callbacks
- *   run nowhere else. The last lines of a comment say where its function may be called and with
- *   what it fails; TRUNKLINE_INTERNAL and TRUNKLINE_PANIC are faults of the library.
- * - Handles may be used on several threads at the same time, but not while they are freed. Options
- *   objects may not.
- * - Everything may be freed inside callbacks, too: a blocking function that was called with it ends
- *   then, a request with TRUNKLINE_CLOSED.
- * - `user_data` is freed by its destructor exactly once, whatever happens; NULL means that there is
- *   nothing to free.
+ *   `const char *` instead, for languages that cannot pass structs.
+ * - The comment of a blocking function says that it blocks. It runs the callbacks of its port while
+ *   it waits; callbacks never run anywhere else. The last lines of a comment say where you may call
+ *   the function, and how it fails. TRUNKLINE_INTERNAL and TRUNKLINE_PANIC are bugs in the library.
+ * - Handles may be used on several threads at the same time, but not while they are being freed.
+ *   Options objects may not.
+ * - Any object may also be freed inside callbacks: a blocking function that was called with it then
+ *   returns, and a request fails with TRUNKLINE_CLOSED.
+ * - `user_data` is freed by its destructor exactly once, whatever happens. If the destructor is
+ *   NULL, nothing is freed.
  * - Callbacks must return normally: no exceptions, no longjmp.
- * - The first port ignores SIGPIPE for the process, unless the program has set a handler for it: a
- *   peer may go away at any time. */
+ * - The first port ignores SIGPIPE for the process, unless the program has set a handler for it,
+ *   because a peer may disconnect at any time. */
 
 #ifndef TRUNKLINE_H
 #define TRUNKLINE_H
@@ -40,7 +41,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The text of a string literal, as a value. Variables with static storage are initialised by
+/** A string literal as a trunkline_str value. To initialize variables with static storage, use
  * TRUNKLINE_STR_INIT. */
 #ifdef __cplusplus
 #define TRUNKLINE_STR(literal) (trunkline_str{"" literal "", sizeof(literal) - 1})
@@ -48,21 +49,21 @@
 #define TRUNKLINE_STR(literal) ((trunkline_str){"" literal "", sizeof(literal) - 1})
 #endif
 
-/** The same as an initialiser, for variables with static storage. */
+/** A string literal as an initializer, for variables with static storage. */
 #define TRUNKLINE_STR_INIT(literal) {"" literal "", sizeof(literal) - 1}
 
-/** JSON, written without quotes and escapes around it: TRUNKLINE_JSON({"type": "object"}) is a
- * string literal.
+/** Converts JSON, written without surrounding quotes and escapes, to a string literal:
+ * TRUNKLINE_JSON({"type": "object"}).
  *
- * Wrap it in no macro with parameters of your own: the compiler expands macros in them first, and
- * before C23 `true` and `false` are macros of stdbool.h. */
+ * Don't wrap it in a macro that passes on its own parameters: the compiler would expand macros in
+ * them first, and before C23 `true` and `false` are macros of stdbool.h. */
 #define TRUNKLINE_JSON(...) #__VA_ARGS__
 
-/** The same as a trunkline_str: TRUNKLINE_JSON_STR({"required": true}) is
+/** Converts JSON to a trunkline_str: TRUNKLINE_JSON_STR({"required": true}) is
  * TRUNKLINE_STR("{\"required\": true}"). */
 #define TRUNKLINE_JSON_STR(...) TRUNKLINE_STR(#__VA_ARGS__)
 
-/** For timeouts: wait as long as it takes. */
+/** For timeouts: wait indefinitely. */
 #define TRUNKLINE_NO_TIMEOUT UINT64_MAX
 
 /** The version of this header; `trunkline_version` returns the library's. */
@@ -1164,8 +1165,9 @@ trunkline_result trunkline_tool_options_set_visible(trunkline_tool_options *opti
  * - "provider": `{"of": "tools", "resources", "resourceTemplates" or "prompts"}`, for features
  *   that are not registered; `{"list": {"cursor"}}`, which returns the value `{"items",
  *   "nextCursor"}`, or `{"get": {the request's params}}` for a name or URI that is not registered,
- *   which returns what the feature would, or the value `null` if there is none. It must check the
- *   schemas and scopes of its tools itself.
+ *   which returns what the feature would, or the value `null` if there is none. Arguments of a
+ *   tool are validated against its listed schema only if the caller has listed it, and scopes are
+ *   not checked: the callback must check them itself.
  * - "middleware": `{"methods": [...]}` (absent: all that can be wrapped), the first outermost;
  *   `{"method", "params"}`, see `trunkline_call_next`; returns a complete result.
  * - "requestHandler": `{"method": "com.acme/sum", "paramsSchema", "scopes": [], "timeoutMs"}`, a
@@ -4911,7 +4913,7 @@ trunkline_result trunkline_plain_client_start(trunkline_client *client,
 #include <stdio.h>
 #include <stdlib.h>
 
-/* In C++ a cast that -Wold-style-cast accepts. */
+/* In C++, a cast that -Wold-style-cast accepts. */
 #ifdef __cplusplus
 #define TRUNKLINE_CAST(type, value) static_cast<type>(value)
 #else
@@ -4921,7 +4923,7 @@ trunkline_result trunkline_plain_client_start(trunkline_client *client,
 #if defined(__GNUC__) || defined(__clang__)
 __attribute__((format(printf, 2, 3)))
 #endif
-/** Answers with text as printf makes it of `format` and what follows. */
+/** Completes a call with text formatted like printf. */
 static inline trunkline_result trunkline_call_return_textf(trunkline_call *call,
                                                            const char *format, ...) {
   trunkline_result result = TRUNKLINE_INTERNAL;

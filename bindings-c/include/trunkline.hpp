@@ -1,15 +1,14 @@
-// Trunkline for C++17: a thin layer over trunkline.h, in this header alone.
+// Trunkline for C++17: a thin, header-only layer over trunkline.h.
 //
-// - Objects free themselves. Each has `get()` for the functions of trunkline.h that have no method
-//   here.
-// - Failures are exceptions: trunkline::Error, with the kind of trunkline_result. An exception of a
-//   handler fails its call and nothing else: ToolError with its text for the model, any other one
-//   as an internal error, whose text goes to the log only. Handlers of progress, notifications and
-//   log records answer no call: their exceptions are logged.
-// - Handlers are any callables. They run where trunkline.h runs callbacks: inside blocking
+// - Objects free themselves. Use `get()` to call functions of trunkline.h that have no method here.
+// - Failures throw trunkline::Error, with a trunkline_result as its kind. An exception in a handler
+//   only fails its call: a ToolError with its message, which the model sees, any other exception as
+//   an internal error, whose message is only logged. Handlers of progress, notifications and log
+//   records don't answer a call: their exceptions are logged.
+// - A handler is any callable. Handlers run where trunkline.h runs callbacks: inside blocking
 //   functions and trunkline_dispatch of their port.
-// - JSON goes in as text (a raw string literal, or any JSON library's dump) and out as
-//   trunkline::Json.
+// - JSON is passed in as text (a raw string literal, or the output of any JSON library), and
+//   returned as trunkline::Json.
 #ifndef TRUNKLINE_HPP
 #define TRUNKLINE_HPP
 
@@ -33,13 +32,13 @@
 
 namespace trunkline {
 
-/// The text as trunkline.h takes it. Borrowed.
+/// Converts a string for trunkline.h. Borrowed.
 inline trunkline_str str(std::string_view text) noexcept { return {text.data(), text.size()}; }
 
-/// The text that trunkline.h lends, for as long as it lends it.
+/// A view of a string that trunkline.h lends, valid for as long as it lends it.
 inline std::string_view view(trunkline_str text) noexcept { return {text.data, text.len}; }
 
-/// A function of the library failed.
+/// The failure of a library function.
 class Error : public std::runtime_error {
  public:
   Error(trunkline_result kind, std::string message, std::int64_t code = 0, std::string json = {})
@@ -58,7 +57,7 @@ class Error : public std::runtime_error {
   std::string json_;
 };
 
-/// Thrown by a tool: the call fails with this text, which the model reads.
+/// Thrown by a tool to fail the call with this message, which the model sees.
 class ToolError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -76,7 +75,7 @@ inline Error error_of(trunkline_result result, const trunkline_error *error) {
 template <class Object>
 using Owned = std::unique_ptr<Object, void (*)(Object *)>;
 
-/// Runs a function whose last argument is the place of its error.
+/// Calls a function whose last argument receives its error.
 template <class Function, class... Arguments>
 void check(Function function, Arguments... arguments) {
   trunkline_error *error = nullptr;
@@ -85,7 +84,7 @@ void check(Function function, Arguments... arguments) {
   if (result != TRUNKLINE_OK) throw error_of(result, error);
 }
 
-/// Runs a handler that answers no call. Its exceptions go to `log`.
+/// Calls a handler that doesn't answer a call. Its exceptions go to `log`.
 template <class Run>
 void contained(Run run, void (*log)(const char *) noexcept) noexcept {
   try {
@@ -99,12 +98,13 @@ void contained(Run run, void (*log)(const char *) noexcept) noexcept {
 
 inline void log_error(const char *message) noexcept { trunkline_log_error(str(message)); }
 
-/// Checks the result of a function without an error: the library keeps it for the thread.
+/// Checks the result of a function without an error argument, whose failure the library keeps per
+/// thread.
 inline void check_last(trunkline_result result) {
   if (result != TRUNKLINE_OK) throw error_of(result, trunkline_last_error());
 }
 
-/// The text that the library gave, which is freed.
+/// Copies and frees a string that the library created.
 inline std::string taken(trunkline_text *text) {
   const Owned<trunkline_text> owned(text, trunkline_text_free);
   return std::string(view(trunkline_text_str(text)));
@@ -124,7 +124,7 @@ class Handle {
   std::unique_ptr<Object, Free> object_;
 };
 
-/// `user_data` that holds a callable: it is freed by `destroy`, also if the function that takes it
+/// Stores a callable as `user_data`. `destroy` frees it, even if the function that receives it
 /// fails.
 template <class Callable>
 void *keep(Callable &&callable) {
@@ -138,7 +138,7 @@ void destroy(void *callable) noexcept {
 
 }  // namespace detail
 
-/// JSON that was received: its own text, looked into by JSON pointers (RFC 6901) such as
+/// Received JSON: it keeps the text and reads values through JSON pointers (RFC 6901), such as
 /// "/content/0/text".
 class Json {
  public:
@@ -149,13 +149,13 @@ class Json {
 
   const std::string &dump() const noexcept { return text_; }
 
-  /// The value at a pointer; nothing if there is none.
+  /// Returns the value at a pointer; empty if there is none.
   std::optional<Json> at(std::string_view pointer) const {
     trunkline_str value{};
     if (!found(trunkline_json_get(str(text_), str(pointer), &value))) return std::nullopt;
     return Json(view(value));
   }
-  /// The text of a string, without quotes and escapes; nothing if it is not one.
+  /// Returns a string without quotes and escapes; empty if the value is not a string.
   std::optional<std::string> text(std::string_view pointer = {}) const {
     trunkline_text *value = nullptr;
     if (!found(trunkline_json_get_text(str(text_), str(pointer), &value))) return std::nullopt;
@@ -174,7 +174,7 @@ class Json {
     return value<trunkline_json_kind>(trunkline_json_get_kind, pointer);
   }
 
-  /// An element of an array, or a member of an object with its name as it is written.
+  /// An element of an array, or a member of an object with its name as written.
   struct Item {
     std::string_view key;
     std::string_view json;
@@ -210,8 +210,8 @@ class Json {
     bool more_ = false;
   };
 
-  /// Walks an array or an object, in linear time; views into this JSON: keep it in a variable
-  /// meanwhile.
+  /// Iterates over an array or an object, in linear time. The items are views into this JSON, so
+  /// keep it in a variable while iterating.
   iterator begin() const { return iterator(str(text_)); }
   iterator end() const { return iterator(); }
 
@@ -232,14 +232,14 @@ class Json {
   std::string text_;
 };
 
-/// A text as a JSON string, quotes and escapes included, to build JSON with.
+/// Encodes a string as JSON, with quotes and escapes, to build JSON with.
 inline std::string quoted(std::string_view text) {
   trunkline_text *json = nullptr;
   detail::check(trunkline_json_string, str(text), &json);
   return detail::taken(json);
 }
 
-/// Writes JSON. finish() throws the first failure of what was written before.
+/// Writes JSON. finish() throws the first failure of an earlier write.
 class JsonWriter : public detail::Handle<trunkline_json_writer, trunkline_json_writer_free> {
  public:
   JsonWriter() : Handle(made()) {}
@@ -259,7 +259,7 @@ class JsonWriter : public detail::Handle<trunkline_json_writer, trunkline_json_w
   }
   JsonWriter &boolean(bool value) { return trunkline_json_writer_bool(get(), value), *this; }
   JsonWriter &null() { return trunkline_json_writer_null(get()), *this; }
-  /// Writes a value that is JSON already.
+  /// Writes a value that is already JSON.
   JsonWriter &json(std::string_view value) {
     return trunkline_json_writer_json(get(), str(value)), *this;
   }
@@ -278,11 +278,11 @@ class JsonWriter : public detail::Handle<trunkline_json_writer, trunkline_json_w
   }
 };
 
-/// A call that waits for its answer. It may be moved out of its handler, to another thread say, and
-/// answered later; without an answer it fails when it is destroyed.
+/// A call that is waiting for its response. You can move it out of its handler, for example to
+/// another thread, and complete it later. If it is destroyed without a response, it fails.
 class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
  public:
-  /// The call as a callback gets it, kept.
+  /// Retains a call that a callback received.
   explicit Call(trunkline_call *borrowed) noexcept : Handle(trunkline_call_retain(borrowed)) {}
 
   Json arguments() const { return Json(trunkline_call_arguments(get())); }
@@ -298,7 +298,7 @@ class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
   bool boolean(std::string_view pointer, bool otherwise = false) const {
     return trunkline_call_bool(get(), str(pointer), otherwise);
   }
-  /// A fact of the call: "/auth/principal", "/clientInfo/name".
+  /// Returns a fact about the call, such as "/auth/principal" or "/clientInfo/name".
   std::optional<Json> fact(std::string_view pointer) const {
     trunkline_text *value = nullptr;
     const trunkline_result result = trunkline_call_fact(get(), str(pointer), &value);
@@ -310,22 +310,23 @@ class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
   void progress(double done, double total = 0, std::string_view message = {}) const {
     detail::check_last(trunkline_call_progress(get(), done, total, str(message)));
   }
-  /// Sends a log message to the client, if it wants messages of that level: "info", "warning".
+  /// Sends a log message to the client, if it accepts messages of that level, such as "info" or
+  /// "warning".
   void log(std::string_view level, std::string_view message) const {
     detail::check_last(trunkline_call_log(get(), str(level), str(message)));
   }
-  /// The same with any JSON as data, under the name of a logger.
+  /// Like log(), with any JSON as data and the name of a logger.
   void log_json(std::string_view level, std::string_view data, std::string_view logger = {}) const {
     detail::check(trunkline_call_log_json, get(), str(level), str(logger), str(data));
   }
-  /// Makes a task of the call from here on, where it may be one.
+  /// Turns the call into a task, if the tool and the client support it.
   void start_task() const { detail::check_last(trunkline_call_start_task(get())); }
   void set_task_message(std::string_view message) const {
     detail::check_last(trunkline_call_set_task_message(get(), str(message)));
   }
 
-  /// Does something once, however often the handler runs for its request: `work` gives a value as
-  /// JSON text, which the runs that follow get without it.
+  /// Does work once per request, however often the handler runs for it: `work` returns a value as
+  /// JSON text, which later runs get without calling it.
   template <class Work>
   Json once(std::string_view name, Work work) const {
     trunkline_text *kept = nullptr;
@@ -338,11 +339,13 @@ class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
     return value;
   }
 
-  /// Answers. A call that is over already is not an error: its client may have gone.
+  /// Completes the call. Has no effect if the call has already ended, for example because its
+  /// client disconnected.
   void return_text(std::string_view text) const {
     settle(trunkline_call_return_text(get(), str(text)));
   }
-  /// With JSON, which `shape` takes to a result: TRUNKLINE_SHAPE_OBJECT, _VALUE, _CONTENT, _RESULT.
+  /// Completes the call with JSON, which `shape` converts to a result: TRUNKLINE_SHAPE_OBJECT,
+  /// _VALUE, _CONTENT or _RESULT.
   void return_json(trunkline_shape shape, std::string_view json) const {
     try {
       detail::check(trunkline_call_return_json, get(), shape, str(json));
@@ -366,29 +369,29 @@ class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
     }
   }
 
-  /// Asks the user of the client by a form; `then` gets the call and the ElicitResult. A failure,
-  /// and the first run on 2026-07-28, end the call without it.
+  /// Asks the client's user to fill in a form; `then` gets the call and the ElicitResult. A
+  /// failure, or the first run on 2026-07-28, ends the call without calling it.
   template <class Then>
   void elicit(std::string_view params, Then then, std::string_view key = {}) const {
     ask(trunkline_call_elicit, std::move(then), params, key);
   }
-  /// Asks the model of the client; `then` gets the call and the CreateMessageResult.
+  /// Queries the client's model; `then` gets the call and the CreateMessageResult.
   template <class Then>
   void sample(std::string_view params, Then then, std::string_view key = {}) const {
     ask(trunkline_call_sample, std::move(then), params, key);
   }
-  /// Asks for the roots of the client; `then` gets the call and the ListRootsResult.
+  /// Requests the client's roots; `then` gets the call and the ListRootsResult.
   template <class Then>
   void list_roots(Then then, std::string_view key = {}) const {
     ask(trunkline_call_list_roots, std::move(then), key);
   }
 
-  /// In middleware: runs the rest of the request, whose outcome answers the call.
+  /// In middleware: runs the rest of the request, whose outcome completes the call.
   void next() const {
     detail::check(trunkline_call_next, get(), str({}), nullptr, nullptr, nullptr);
   }
-  /// The same; `then` gets the call and the result, and answers. A failure ends the call without
-  /// it. With `params`, which are JSON, the rest of the request gets those.
+  /// Like next(), but `then` gets the call and the result, and completes the call. A failure ends
+  /// the call without calling it. The rest of the request gets `params` (JSON), if given.
   template <class Then>
   void next(Then then, std::string_view params = {}) const {
     ask(trunkline_call_next, std::move(then), params);
@@ -421,11 +424,11 @@ class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
 
 namespace detail {
 
-/// The callback of a handler that takes a `Call &`.
+/// The callback for a handler that takes a `Call &`.
 template <class Handler>
 void called(trunkline_call *borrowed, void *handler) {
   Call call(borrowed);
-  // A handler may move the call away: this one fails it all the same.
+  // A handler may move the call away; this one can still fail it.
   const Call failing(borrowed);
   try {
     (*static_cast<Handler *>(handler))(call);
@@ -436,15 +439,15 @@ void called(trunkline_call *borrowed, void *handler) {
 
 }  // namespace detail
 
-/// Options of any kind: `options.set(trunkline_server_options_set_instructions, "Be brief.")` for
-/// each setter.
+/// Options of any kind, set through their setters:
+/// `options.set(trunkline_server_options_set_instructions, "Be brief.")`.
 template <class Self, class Object, trunkline_result (*make)(Object **, trunkline_error **),
           void (*free)(Object *)>
 class Options : public detail::Handle<Object, free> {
  public:
   Options() : detail::Handle<Object, free>(made()) {}
 
-  /// Sets an option; texts go in as anything that is a std::string_view.
+  /// Sets an option; strings are passed as anything that converts to std::string_view.
   template <class Function, class... Arguments>
   Self &set(Function function, const Arguments &...arguments) {
     return checked(function(this->get(), argument(arguments)...));
@@ -479,34 +482,35 @@ class ServerOptions
 class HttpOptions : public Options<HttpOptions, trunkline_http_options, trunkline_http_options_new,
                                    trunkline_http_options_free> {};
 
-/// Options of a client, and the handlers of the requests and notifications of servers.
+/// Options of a client, and its handlers for requests and notifications of servers.
 class ClientOptions
     : public Options<ClientOptions, trunkline_client_options, trunkline_client_options_new,
                      trunkline_client_options_free> {
  public:
-  /// A server asks the user to fill in a form: the handler takes a `Call &`, whose arguments() are
-  /// the params, and answers with an ElicitResult by `return_json(TRUNKLINE_SHAPE_RESULT, ...)`.
+  /// Handles a server's request that the user fill in a form. The handler takes a `Call &`, whose
+  /// arguments() are the params, and responds with an ElicitResult through
+  /// `return_json(TRUNKLINE_SHAPE_RESULT, ...)`.
   template <class Handler>
   ClientOptions &on_elicit(Handler handler) {
     return on_call(trunkline_client_options_on_elicit, std::move(handler));
   }
-  /// The same for a page that the user is asked to open.
+  /// Like on_elicit(), for a request that the user open a page.
   template <class Handler>
   ClientOptions &on_elicit_url(Handler handler) {
     return on_call(trunkline_client_options_on_elicit_url, std::move(handler));
   }
-  /// A server asks the model: the same, with a CreateMessageResult.
+  /// Like on_elicit(), for a request to the model; responds with a CreateMessageResult.
   template <class Handler>
   ClientOptions &on_sample(Handler handler) {
     return on_call(trunkline_client_options_on_sample, std::move(handler));
   }
-  /// The same for conversations in which the model may use tools.
+  /// Like on_sample(), for conversations in which the model may use tools.
   template <class Handler>
   ClientOptions &on_sample_with_tools(Handler handler) {
     return on_call(trunkline_client_options_on_sample_with_tools, std::move(handler));
   }
-  /// Each notification of the server: the handler takes its method, a std::string_view, and its
-  /// params as Json.
+  /// Handles each notification from the server. The handler takes the method, a std::string_view,
+  /// and the params as Json.
   template <class Handler>
   ClientOptions &on_notification(Handler handler) {
     const trunkline_notification_callback callback =
@@ -530,8 +534,8 @@ class RequestOptions
     : public Options<RequestOptions, trunkline_request_options, trunkline_request_options_new,
                      trunkline_request_options_free> {
  public:
-  /// Requests progress: the handler takes what is done, the total (0: unknown) and a message, a
-  /// std::string_view.
+  /// Requests progress. The handler takes the progress so far, the total (0: unknown) and a
+  /// message, a std::string_view.
   template <class Handler>
   RequestOptions &on_progress(Handler handler) {
     const trunkline_progress_callback callback =
@@ -545,7 +549,7 @@ class RequestOptions
   }
 };
 
-/// One way in to a server. Destroyed, it is closed without waiting.
+/// A listener of a server. The destructor closes it without waiting.
 class Listener : public detail::Handle<trunkline_listener, trunkline_listener_free> {
  public:
   using Handle::Handle;
@@ -557,7 +561,7 @@ class Listener : public detail::Handle<trunkline_listener, trunkline_listener_fr
 
 class Client;
 
-/// A server. Not while it is destroyed may other threads use it.
+/// A server. No other thread may use it while it is being destroyed.
 class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
  public:
   Server(std::string_view name, std::string_view version)
@@ -565,8 +569,8 @@ class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
   Server(std::string_view name, std::string_view version, const ServerOptions &options)
       : Handle(made(trunkline_server_new_with, str(name), str(version), options.get())) {}
 
-  /// Adds a feature of a kind and by an entry that trunkline_server_add lists. The handler takes a
-  /// `Call &`; gives the registration, for remove().
+  /// Adds a feature, given its kind and an entry as listed at trunkline_server_add. The handler
+  /// takes a `Call &`. Returns the registration, for remove().
   template <class Handler>
   std::uint64_t add(std::string_view kind, std::string_view entry, Handler handler) const {
     std::uint64_t registration = 0;
@@ -574,7 +578,7 @@ class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
                   detail::keep(std::move(handler)), &detail::destroy<Handler>, &registration);
     return registration;
   }
-  /// Adds a feature by its descriptor, which is JSON as the specification has it.
+  /// Adds a feature by its descriptor, a JSON object of the specification.
   template <class Handler>
   std::uint64_t tool(std::string_view descriptor, Handler handler) const {
     return described("tool", descriptor, std::move(handler));
@@ -591,22 +595,22 @@ class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
   std::uint64_t prompt(std::string_view descriptor, Handler handler) const {
     return described("prompt", descriptor, std::move(handler));
   }
-  /// Adds a middleware of these methods, a JSON array such as `["tools/call"]`, or of all that can
-  /// be wrapped. Its handler goes on with Call::next.
+  /// Adds middleware for these methods, a JSON array such as `["tools/call"]`, or for all that can
+  /// be wrapped. Its handler continues with Call::next.
   template <class Handler>
   std::uint64_t middleware(Handler handler, std::string_view methods = {}) const {
     const std::string entry =
         methods.empty() ? "{}" : "{\"methods\": " + std::string(methods) + "}";
     return add("middleware", entry, std::move(handler));
   }
-  /// Shows the features of another server under a prefix; both need one port, or two loops.
+  /// Mounts another server under a prefix. Both need the same port, or two loops.
   std::uint64_t mount(std::string_view prefix, const Server &other) const {
     std::uint64_t registration = 0;
     detail::check(trunkline_server_mount, get(), str(prefix), other.get(), &registration);
     return registration;
   }
-  /// Shows the features of the server behind a client, or of all servers of a group, under a
-  /// prefix, with at most so many connections to each (0: 64).
+  /// Mounts the server behind a client, or all servers of a group, under a prefix, with at most
+  /// `max_connections` connections to each (0: 64).
   std::uint64_t proxy(std::string_view prefix, const Client &client,
                       std::uint32_t max_connections = 0) const;
   void remove(std::uint64_t registration) const {
@@ -622,7 +626,7 @@ class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
     return Listener(made<trunkline_listener>(trunkline_server_listen_http, get(), options.get()));
   }
 #ifndef _WIN32
-  /// Serves descriptors, such as the two ends of a socket.
+  /// Serves file descriptors, such as two pipes, or a socket (passed twice).
   Listener listen_fd(int input, int output) const {
     return Listener(made<trunkline_listener>(trunkline_server_listen_fd, get(), input, output));
   }
@@ -643,7 +647,7 @@ class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
   }
 };
 
-/// A connection to a server, or to many. Destroyed, it is closed without waiting.
+/// A connection to a server, or to a group. The destructor closes it without waiting.
 class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
  public:
   static Client child(const std::vector<std::string> &command, const ClientOptions &options = {}) {
@@ -658,11 +662,12 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
   static Client memory(const Server &server, const ClientOptions &options = {}) {
     return connected(trunkline_client_connect_memory, server.get(), options.get());
   }
-  /// An entry of `mcpServers`, or a configuration or its file with one server.
+  /// Connects to an entry of `mcpServers`, or to a configuration with one server (JSON or the path
+  /// of its file).
   static Client config(std::string_view server, const ClientOptions &options = {}) {
     return connected(trunkline_client_connect_config, str(server), options.get());
   }
-  /// A configuration or its file, or servers by name as JSON.
+  /// Connects to a configuration (JSON or the path of its file), or to servers by name (JSON).
   static Client group(std::string_view servers, const ClientOptions &options = {}) {
     return connected(trunkline_client_connect_group, str(servers), options.get());
   }
@@ -675,8 +680,8 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
                const RequestOptions &options = {}) const {
     return call(trunkline_client_request, options, method, params);
   }
-  /// Any other blocking function of a client: client.call(trunkline_client_read_resource, {},
-  /// "notes://today").
+  /// Calls any other blocking function of a client, such as
+  /// client.call(trunkline_client_read_resource, {}, "notes://today").
   template <class Function, class... Texts>
   Json call(Function function, const RequestOptions &options, const Texts &...texts) const {
     trunkline_text *result = nullptr;
@@ -684,7 +689,7 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
     detail::check(function, get(), str(texts)..., given, &result);
     return Json(detail::taken(result));
   }
-  /// Starts any request; the future is ready once callbacks of the port have run.
+  /// Starts any request. The future becomes ready while callbacks of the port run.
   std::future<Json> start(std::string_view method, std::string_view params = {},
                           const RequestOptions &options = {}) const {
     const trunkline_reply_callback callback = [](trunkline_result result, const trunkline_str *json,
@@ -703,7 +708,7 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
                   answer.release(), &detail::destroy<Answer>, nullptr);
     return future;
   }
-  /// Sets the handler of forms of a client that is connected; as ClientOptions::on_elicit.
+  /// Sets the form handler of a connected client; see ClientOptions::on_elicit.
   template <class Handler>
   void on_elicit(Handler handler) const {
     on_call(trunkline_client_on_elicit, std::move(handler));
@@ -727,7 +732,8 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
 
  private:
   using Handle::Handle;
-  /// The answer of a started request; without one it fails when the client is gone.
+  /// The result of a started request. If there is none, the request fails when the client is
+  /// destroyed.
   struct Answer {
     std::promise<Json> promise;
     bool given = false;
@@ -765,22 +771,22 @@ inline std::uint64_t Server::proxy(std::string_view prefix, const Client &client
   return registration;
 }
 
-/// Runs the callbacks of a port that are due, waiting for the first at most so long; gives their
-/// number.
+/// Runs the pending callbacks of a port, waiting up to `timeout_ms` for the first one. Returns how
+/// many ran.
 inline std::size_t dispatch(trunkline_port *port, std::uint64_t timeout_ms = 0) {
   std::size_t count = 0;
   detail::check(trunkline_dispatch, port, timeout_ms, &count);
   return count;
 }
 
-/// Sends the log records of a port to a handler instead of stderr; it takes the level, the target
-/// and the message, each a std::string_view.
+/// Sends the log records of a port to a handler instead of stderr. The handler takes the level, the
+/// target and the message, each a std::string_view.
 template <class Handler>
 void on_log(trunkline_port *port, Handler handler) {
   const trunkline_log_callback callback = [](const trunkline_str *level,
                                              const trunkline_str *target,
                                              const trunkline_str *message, void *data) noexcept {
-    // The handler of the log cannot take what it throws itself.
+    // The log handler cannot receive its own exceptions.
     detail::contained(
         [&] { (*static_cast<Handler *>(data))(view(*level), view(*target), view(*message)); },
         [](const char *problem) noexcept {

@@ -32,8 +32,9 @@ use crate::server::trunkline_server;
 /// - "provider": `{"of": "tools", "resources", "resourceTemplates" or "prompts"}`, for features
 ///   that are not registered; `{"list": {"cursor"}}`, which returns the value `{"items",
 ///   "nextCursor"}`, or `{"get": {the request's params}}` for a name or URI that is not registered,
-///   which returns what the feature would, or the value `null` if there is none. It must check the
-///   schemas and scopes of its tools itself.
+///   which returns what the feature would, or the value `null` if there is none. Arguments of a
+///   tool are validated against its listed schema only if the caller has listed it, and scopes are
+///   not checked: the callback must check them itself.
 /// - "middleware": `{"methods": [...]}` (absent: all that can be wrapped), the first outermost;
 ///   `{"method", "params"}`, see `trunkline_call_next`; returns a complete result.
 /// - "requestHandler": `{"method": "com.acme/sum", "paramsSchema", "scopes": [], "timeoutMs"}`, a

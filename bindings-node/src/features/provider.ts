@@ -22,8 +22,9 @@ interface Params {
 export type Page<T> = readonly T[] | { items: readonly T[]; nextCursor?: string | undefined };
 
 /**
- * Lists and serves features that are not registered, such as rows of a database. Unlike for
- * registered tools, schemas and scopes are not checked before `get` runs: it must check both.
+ * Lists and serves features that are not registered, such as rows of a database. Arguments of a
+ * tool are validated against its listed schema only if the caller has listed it, and scopes are not
+ * checked: `get` must check them itself.
  */
 export interface Provider<C extends Category = Category> {
   /** Lists a page; `cursor` is undefined for the first page. The provider defines its cursors. */
