@@ -14,12 +14,12 @@ export interface ProxiedClient {
 /** Options of a proxy. */
 export interface ProxyOptions {
   /**
-   * Tools and prompts are `prefix__name`, resources `prefix+uri`. Without it names and URIs stay as
-   * they are, for one server.
+   * Tools and prompts are named `prefix__name`, resources `prefix+uri`. Without a prefix, names and
+   * URIs are unchanged; only one server can have none.
    */
   prefix?: string | undefined;
   /**
-   * Most connections to a server for callers of their own, where it is of a revision before
+   * Maximum number of connections to a server for separate callers, if its revision is before
    * 2026-07-28. Default: 64.
    */
   maxConnections?: number | undefined;

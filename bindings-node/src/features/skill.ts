@@ -24,11 +24,11 @@ export interface SkillOptions {
   cacheScope?: CacheScope | undefined;
 }
 
-/** The options of a folder whose files are resources. */
+/** Options of a directory whose files are served as resources. */
 export interface DirectoryOptions {
-  /** Offer files and folders whose names begin with a dot, too. Default: false. */
+  /** Include files and directories whose names begin with a dot. Default: false. */
   hidden?: boolean | undefined;
-  /** The size of the largest file that is read, in bytes. Default: 4 MiB. */
+  /** Maximum size of a file that can be read, in bytes. Default: 4 MiB. */
   maxFileBytes?: number | undefined;
 }
 

@@ -17,8 +17,8 @@ export type OnDuplicate = "error" | "replace";
 /**
  * The callers that may share a cached result. No substitute for access control.
  *
- * - `private`: Only the caller it was made for.
- * - `public`: Everyone.
+ * - `private`: Only the caller that received the result.
+ * - `public`: All callers.
  */
 export type CacheScope = "private" | "public";
 
@@ -101,9 +101,10 @@ export interface Root {
 /**
  * A choice of the revision to speak.
  *
- * - `auto`: The newest in common: asks first, falls back to the legacy era.
- * - `legacy`: The newest of the legacy era, without a probe.
- * - `modern`: The newest of the modern era; no fallback.
+ * - `auto`: The newest revision that both sides support: probes first, falls back to the legacy
+ * era.
+ * - `legacy`: The newest revision of the legacy era, without a probe.
+ * - `modern`: The newest revision of the modern era, without a fallback.
  * - `2024-11-05`: This revision, without a probe.
  * - `2025-03-26`: This revision, without a probe.
  * - `2025-06-18`: This revision, without a probe.
@@ -129,7 +130,7 @@ export type LoggingLevel = "debug" | "info" | "notice" | "warning" | "error" | "
 /**
  * The binding of tokens to keys (RFC 9449).
  *
- * - `off`: Tokens are not bound; bound ones still need their proof.
+ * - `off`: Tokens need not be bound; bound tokens still need their proof.
  * - `optional`: Clients may bind their tokens.
  * - `required`: Every token must be bound.
  */
@@ -138,9 +139,10 @@ export type DpopPolicy = "off" | "optional" | "required";
 /**
  * The destination of the standard error of a child process.
  *
- * - `inherit`: That of this process; the last lines are kept for error messages.
- * - `keep`: Only the last lines are kept, 20 of at most 1,000 bytes.
- * - `discard`: Thrown away: error messages have no lines of it.
+ * - `inherit`: Copied to the stderr of this process; the last lines are captured for error
+ * messages.
+ * - `keep`: Only the last lines are captured: 20 of at most 1,000 bytes each.
+ * - `discard`: Discarded; error messages don't contain it.
  */
 export type ChildStderr = "inherit" | "keep" | "discard";
 
@@ -148,7 +150,7 @@ export type ChildStderr = "inherit" | "keep" | "discard";
  * The way to access tokens.
  *
  * - `authorization_code`: The user logs in and authorizes the client.
- * - `client_credentials`: The client acts for itself; it has an id, and a secret or a key.
+ * - `client_credentials`: The client acts on its own behalf, with an id, and a secret or a key.
  * - `enterprise_managed`: An organization's identity provider grants access.
  * - `workload_identity`: The platform vouches for this workload.
  */
@@ -387,7 +389,7 @@ export interface ListToolsResult {
 /**
  * A reader of content, or the sender of a message.
  *
- * - `user`: The person.
+ * - `user`: The user.
  * - `assistant`: The model.
  */
 export type Role = "user" | "assistant";
@@ -1122,9 +1124,10 @@ export interface ElicitationComplete {
 /**
  * The state of the connection to a server of a group.
  *
- * - `connecting`: The connection is being made.
- * - `connected`: There is a connection.
- * - `disconnected`: It could not be made, or was lost; the next request to the server makes it.
+ * - `connecting`: The connection is being established.
+ * - `connected`: The connection is open.
+ * - `disconnected`: Connecting failed, or the connection was lost; the next request to the server
+ * reconnects.
  */
 export type GroupServerState = "connecting" | "connected" | "disconnected";
 

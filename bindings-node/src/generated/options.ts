@@ -411,7 +411,7 @@ export interface ClientOptions {
 /** The times of {@link ClientOptions}. */
 export const clientOptionsTimes = ["timeout", "maxTimeout", "inputTimeout", "hostTaskTtl", "connectTimeout", "probeTimeout", "closeTimeout"] as const;
 
-/** The options of one request. All times are in milliseconds. */
+/** Options of one request. All times are in milliseconds. */
 export interface RequestOptions {
   /**
    * Timeout of the request, or of each page; progress restarts it. By default, the connection's
@@ -425,7 +425,7 @@ export interface RequestOptions {
 /** The times of {@link RequestOptions}. */
 export const requestOptionsTimes = ["timeout", "maxTimeout"] as const;
 
-/** The options of a request whose input the caller gives itself (2026-07-28). */
+/** Options of a request whose input the caller supplies itself (2026-07-28). */
 export interface InputOptions {
   /**
    * Let the caller supply the input that the server needs (2026-07-28), instead of the client's
@@ -442,13 +442,13 @@ export interface InputOptions {
   requestState?: string | undefined;
 }
 
-/** The options of a request whose result the client may keep. */
+/** Options of a request whose result the client may cache. */
 export interface CacheOptions {
   /** Bypass the cache. Default: false. */
   fresh?: boolean | undefined;
 }
 
-/** Access tokens that requests to an endpoint need: `transport.auth` of a listener. */
+/** Configures the access tokens that requests to an endpoint need (`auth` of a listener). */
 export interface AuthOptions {
   /**
    * The public URL of the endpoint, for which tokens must be issued (its canonical URI, RFC 8707).

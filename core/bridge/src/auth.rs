@@ -1,4 +1,4 @@
-//! Access tokens that an endpoint asks for.
+//! Access tokens that an endpoint requires.
 
 use super::{config, error::BridgeError, state::PortState, verifications};
 use serde_json::Value;
@@ -9,11 +9,11 @@ use trunkline::{
 };
 
 trunkline::bridge_support::options! {
-    /// Access tokens that requests to an endpoint need: `transport.auth` of a listener.
+    /// Configures the access tokens that requests to an endpoint need (`auth` of a listener).
     #[derive(Debug, Clone)]
     pub struct AuthConfig {
-        /// The handle of a registered verifier that judges tokens instead of the built-in one
-        /// for JWTs. Then only the authorization servers are needed beside the resource.
+        /// Handle of a registered verifier that replaces the built-in JWT verifier. Only the
+        /// resource and the authorization servers are then required.
         verifier: Option<u64> => "verifier" = None,
         ;
         /// The endpoint.

@@ -134,9 +134,12 @@ impl Described for GroupServerStates {
             name: "GroupServerState",
             doc: &[" The state of the connection to a server of a group."],
             values: &[
-                (CONNECTING, &[" The connection is being made."]),
-                (CONNECTED, &[" There is a connection."]),
-                (DISCONNECTED, &[" It could not be made, or was lost; the next request to the server makes it."]),
+                (CONNECTING, &[" The connection is being established."]),
+                (CONNECTED, &[" The connection is open."]),
+                (
+                    DISCONNECTED,
+                    &[" Connecting failed, or the connection was lost; the next request to the server reconnects."],
+                ),
             ],
             open: false,
         };

@@ -115,7 +115,7 @@ impl Described for DpopPolicy {
             name: "DpopPolicy",
             doc: &[" The binding of tokens to keys (RFC 9449)."],
             values: &[
-                ("off", &[" Tokens are not bound; bound ones still need their proof."]),
+                ("off", &[" Tokens need not be bound; bound tokens still need their proof."]),
                 ("optional", &[" Clients may bind their tokens."]),
                 ("required", &[" Every token must be bound."]),
             ],

@@ -419,7 +419,7 @@ fn option_dicts(surface: &Surface) -> Vec<OptionDict> {
     for operation in surface.operations.iter().filter(|operation| operation.name == "sample") {
         let fields = operation.params.iter();
         let fields = fields.filter(|field| field.presence == Presence::Optional && field.name != "meta");
-        let doc = format!("Options of `{}`: {}", operation.name, operation.doc);
+        let doc = format!("Options of `{}`. {}", operation.name, operation.doc);
         dicts.push(option_dict(&options_name(operation), &doc, fields));
     }
     dicts.extend(FEATURE_OPTIONS.iter().filter_map(|feature| feature_options(surface, *feature)));

@@ -49,15 +49,15 @@ pub fn surface() -> Value {
         models.options::<ServerOptions>(),
         models.options::<HttpOptions>(),
         models.options::<ClientOptions>(),
-        models.request_options(RequestOptions::OBJECT.name, "The options of one request.", |json| {
+        models.request_options(RequestOptions::OBJECT.name, "Options of one request.", |json| {
             !RequestOptions::OF_INPUT.contains(&json) && !RequestOptions::OF_KEPT_RESULTS.contains(&json)
         }),
         models.request_options(
             "InputOptions",
-            "The options of a request whose input the caller gives itself (2026-07-28).",
+            "Options of a request whose input the caller supplies itself (2026-07-28).",
             |json| RequestOptions::OF_INPUT.contains(&json),
         ),
-        models.request_options("CacheOptions", "The options of a request whose result the client may keep.", |json| {
+        models.request_options("CacheOptions", "Options of a request whose result the client may cache.", |json| {
             RequestOptions::OF_KEPT_RESULTS.contains(&json)
         }),
         models.options_named::<AuthConfig>("AuthOptions", "`AuthorizationOptions` and `JwtOptions`"),

@@ -20,10 +20,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RevisionChoice {
-    /// The newest in common: asks first, falls back to the handshake.
+    /// The newest revision that both sides support: probes first, falls back to the handshake.
     #[default]
     Auto,
-    /// The newest of the legacy era, without a probe.
+    /// The newest revision of the legacy era, without a probe.
     Legacy,
     /// The newest of the per-request era; no fallback.
     Modern,
@@ -90,9 +90,12 @@ impl Described for RevisionChoice {
             name: "RevisionChoice",
             doc: &[" A choice of the revision to speak."],
             values: &[
-                ("auto", &[" The newest in common: asks first, falls back to the legacy era."]),
-                ("legacy", &[" The newest of the legacy era, without a probe."]),
-                ("modern", &[" The newest of the modern era; no fallback."]),
+                (
+                    "auto",
+                    &[" The newest revision that both sides support: probes first, falls back to the legacy era."],
+                ),
+                ("legacy", &[" The newest revision of the legacy era, without a probe."]),
+                ("modern", &[" The newest revision of the modern era, without a fallback."]),
                 ("2024-11-05", &[" This revision, without a probe."]),
                 ("2025-03-26", &[" This revision, without a probe."]),
                 ("2025-06-18", &[" This revision, without a probe."]),

@@ -139,7 +139,7 @@ impl Described for OAuthGrant {
             doc: &[" The way to access tokens."],
             values: &[
                 ("authorization_code", &[" The user logs in and authorizes the client."]),
-                ("client_credentials", &[" The client acts for itself; it has an id, and a secret or a key."]),
+                ("client_credentials", &[" The client acts on its own behalf, with an id, and a secret or a key."]),
                 ("enterprise_managed", &[" An organization's identity provider grants access."]),
                 ("workload_identity", &[" The platform vouches for this workload."]),
             ],

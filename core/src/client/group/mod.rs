@@ -92,11 +92,11 @@ pub struct GroupServer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GroupServerState {
-    /// The connection is being made.
+    /// The connection is being established.
     Connecting,
-    /// There is a connection.
+    /// The connection is open.
     Connected,
-    /// It could not be made, or was lost; the next request to the server makes it.
+    /// Connecting failed, or the connection was lost; the next request to the server reconnects.
     Disconnected,
 }
 

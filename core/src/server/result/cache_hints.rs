@@ -23,10 +23,10 @@ trunkline_proto::options! {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum CacheScope {
-    /// Only the caller it was made for.
+    /// Only the caller that received the result.
     #[default]
     Private,
-    /// Everyone.
+    /// All callers.
     Public,
 }
 
@@ -35,7 +35,7 @@ impl Described for CacheScope {
         static VALUES: Values = Values {
             name: "CacheScope",
             doc: &[" The callers that may share a cached result. No substitute for access control."],
-            values: &[("private", &[" Only the caller it was made for."]), ("public", &[" Everyone."])],
+            values: &[("private", &[" Only the caller that received the result."]), ("public", &[" All callers."])],
             open: false,
         };
         Type::Values(&VALUES)

@@ -90,9 +90,12 @@ impl Described for ChildStderr {
             name: "ChildStderr",
             doc: &[" The destination of the standard error of a child process."],
             values: &[
-                ("inherit", &[" That of this process; the last lines are kept for error messages."]),
-                ("keep", &[" Only the last lines are kept, 20 of at most 1,000 bytes."]),
-                ("discard", &[" Thrown away: error messages have no lines of it."]),
+                (
+                    "inherit",
+                    &[" Copied to the stderr of this process; the last lines are captured for error messages."],
+                ),
+                ("keep", &[" Only the last lines are captured: 20 of at most 1,000 bytes each."]),
+                ("discard", &[" Discarded; error messages don't contain it."]),
             ],
             open: false,
         };

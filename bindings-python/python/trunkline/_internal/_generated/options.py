@@ -24,7 +24,7 @@ from .store import Store
 
 
 class AuthOptions(TypedDict, total=False):
-    """Access tokens that requests to an endpoint need: `transport.auth` of a listener."""
+    """Configures the access tokens that requests to an endpoint need (`auth` of a listener)."""
 
     authorization_servers: Sequence[str] | None
     """The authorization servers where clients get tokens. By default, the issuers."""

@@ -10,7 +10,7 @@ from .models import ModelPreferences, Tool, ToolChoice
 
 
 class SampleOptions(TypedDict, total=False):
-    """Options of `sample`: Asks the client's model to continue a conversation.
+    """Options of `sample`. Asks the client's model to continue a conversation.
 
     .. deprecated:: 2026-07-28 call the API of a model provider instead.
     """

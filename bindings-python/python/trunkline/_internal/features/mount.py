@@ -97,28 +97,29 @@ class Mounts(Registry):
         return Mount(self, "mount", prefix)
 
     def proxy(self, client: ProxiedClient, *, prefix: str = "", max_connections: int | None = None) -> Mount:
-        """Shows the features of the server behind a client, whatever revisions the two sides speak.
+        """Add the features of the server behind a client, whatever revisions the two sides use.
 
-        A client group is shown as all of its servers, each under its name in the group and for as
-        long as it is one of the group.
+        With a client group, each of its servers is mounted under its name for as long as it is in
+        the group.
 
-        Progress, log messages and cancellations pass, and what the server asks is asked of the
-        client whose call needs it. Servers of revisions before 2026-07-28 get a connection for each
-        caller, opened as the client was.
+        Progress, log messages and cancellations are forwarded, and the server's requests go to the
+        client whose call caused them. For servers of revisions before 2026-07-28, each caller gets
+        its own connection, opened with the client's options.
 
         Args:
-            client: a connected client or client group.
-            prefix: tools and prompts are `prefix__name`, resources `prefix+uri`; without one names
-                and URIs stay as they are, for one server.
-            max_connections: maximum connections to a server for separate callers (default: 64).
+            client: A connected client or client group.
+            prefix: Tools and prompts are named `prefix__name`, resources `prefix+uri`. An empty
+                prefix, which only one server can have, leaves names and URIs unchanged.
+            max_connections: Maximum number of connections to a server for separate callers; default
+                64.
 
         Returns:
-            The handle that removes it.
+            A handle that unmounts it.
 
         Raises:
-            ClosedError: if the client is not connected.
-            InvalidArgumentError: if the prefix is taken or invalid, if the client or a server of
-                the group is this very server, or if a server of the group is a group itself.
+            ClosedError: If the client is not connected.
+            InvalidArgumentError: If the prefix is taken or invalid, the client or a server of the
+                group is this server itself, or a server of the group is itself a group.
         """
         shared = getattr(client, "_shared", None)
         if shared is None:

@@ -82,22 +82,22 @@ class Skills(Registry):
     def add_directory(
         self, uri: str, path: str | os.PathLike[str], *, hidden: bool = False, max_file_bytes: int | None = None
     ) -> None:
-        """Adds a folder whose files are resources, read when they are asked for: text as text, the
-        rest as blobs.
+        """Add a directory whose files are served as resources. Files are read on request: text as
+        text, everything else as blobs.
 
-        Nothing outside of the folder can be read: no `..`, no absolute path, no link that leads
-        out.
+        Nothing outside of the directory can be read: no `..`, no absolute paths, no links that lead
+        outside.
 
         Args:
-            uri: the beginning of their URIs, such as `docs://`; the path within the folder follows,
-                after a `/`.
-            path: the folder.
-            hidden: whether files and folders whose names begin with a dot are offered too.
-            max_file_bytes: the size of the largest file that is read (default: 4 MiB).
+            uri: Prefix of the files' URIs, such as `docs://`, followed by a `/` and the path within
+                the directory.
+            path: The directory.
+            hidden: Whether to include files and directories whose names begin with a dot.
+            max_file_bytes: Maximum size of a file that can be read; default 4 MiB.
 
         Raises:
-            InvalidArgumentError: if the URI is malformed or taken by a folder, or the path is not
-                that of a folder.
+            InvalidArgumentError: If the URI is malformed or already used by a directory, or the
+                path is not a directory.
         """
         registration = camel_case(uri=uri, path=_absolute(path), hidden=hidden, max_file_bytes=max_file_bytes)
         handler = DirectoryHandler(uri, registration)

@@ -321,7 +321,7 @@ impl Described for Role {
         static VALUES: Values = Values {
             name: "Role",
             doc: &[" A reader of content, or the sender of a message."],
-            values: &[("user", &[" The person."]), ("assistant", &[" The model."])],
+            values: &[("user", &[" The user."]), ("assistant", &[" The model."])],
             open: true,
         };
         Type::Values(&VALUES)
