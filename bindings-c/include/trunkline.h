@@ -162,25 +162,25 @@ typedef enum {
    */
   TRUNKLINE_BUSY = 8,
   /**
-   * The call would wait on the very thread that has to do the work.
+   * The call would block the thread that has to do the work.
    */
   TRUNKLINE_BLOCKING = 9,
   /**
-   * The object belongs to the parent process; make a new one after the fork.
+   * The object belongs to the parent process; create a new one after the fork.
    */
   TRUNKLINE_FORKED = 10,
   /**
-   * A bug in the library, contained.
+   * A bug in the library, which was contained.
    */
   TRUNKLINE_INTERNAL = 11,
   /**
-   * The handler of a call asked its client for input and runs again with the answer. Not a
-   * failure. See `trunkline_answer_callback`.
+   * The handler asked its client for input, and runs again with the response. Not a failure.
+   * See `trunkline_answer_callback`.
    */
   TRUNKLINE_SUSPENDED = 12,
   /**
    * The server needs input before it has a result, and the options of the call say that the
-   * caller supplies it. The error carries the requests: call again with the answers.
+   * caller supplies it. The error carries the requests: call again with the responses.
    */
   TRUNKLINE_INPUT_REQUIRED = 13,
   /**

@@ -32,17 +32,17 @@ pub enum trunkline_result {
     /// A limit was reached, locally or at the server: requests in flight, queued calls, or bytes.
     /// Or the server's store is unavailable.
     TRUNKLINE_BUSY = 8,
-    /// The call would wait on the very thread that has to do the work.
+    /// The call would block the thread that has to do the work.
     TRUNKLINE_BLOCKING = 9,
-    /// The object belongs to the parent process; make a new one after the fork.
+    /// The object belongs to the parent process; create a new one after the fork.
     TRUNKLINE_FORKED = 10,
-    /// A bug in the library, contained.
+    /// A bug in the library, which was contained.
     TRUNKLINE_INTERNAL = 11,
-    /// The handler of a call asked its client for input and runs again with the answer. Not a
-    /// failure. See `trunkline_answer_callback`.
+    /// The handler asked its client for input, and runs again with the response. Not a failure.
+    /// See `trunkline_answer_callback`.
     TRUNKLINE_SUSPENDED = 12,
     /// The server needs input before it has a result, and the options of the call say that the
-    /// caller supplies it. The error carries the requests: call again with the answers.
+    /// caller supplies it. The error carries the requests: call again with the responses.
     TRUNKLINE_INPUT_REQUIRED = 13,
     /// The server requires authorization: a request was refused with 401, or with 403 because the
     /// token does not suffice, or no credentials were obtained. The error carries the challenge.

@@ -128,19 +128,19 @@ export class BusyError extends ErrorOfKind {
   readonly kind = "busy";
 }
 
-/** The call would wait on the very thread that has to do the work. */
+/** The call would block the thread that has to do the work. */
 export class BlockingError extends ErrorOfKind {
   /** The kind of this error, which narrows the type of a caught error. */
   readonly kind = "blocking";
 }
 
-/** The object belongs to the parent process; make a new one after the fork. */
+/** The object belongs to the parent process; create a new one after the fork. */
 export class ForkedError extends ErrorOfKind {
   /** The kind of this error, which narrows the type of a caught error. */
   readonly kind = "forked";
 }
 
-/** A bug in the library, contained. */
+/** A bug in the library, which was contained. */
 export class InternalError extends ErrorOfKind {
   /** The kind of this error, which narrows the type of a caught error. */
   readonly kind = "internal";
@@ -148,7 +148,7 @@ export class InternalError extends ErrorOfKind {
 
 /**
  * The server needs input before it has a result, and the options of the call say that the caller
- * supplies it. The error carries the requests: call again with the answers.
+ * supplies it. The error carries the requests: call again with the responses.
  */
 export class InputRequiredError extends ErrorOfKind {
   /** The kind of this error, which narrows the type of a caught error. */

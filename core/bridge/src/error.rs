@@ -94,19 +94,19 @@ macro_rules! error_kinds {
             {
                 $($client)*
             }
-            /// The call would wait on the very thread that has to do the work.
+            /// The call would block the thread that has to do the work.
             Blocking = "blocking", "BlockingError", 9,
                 "Use the asynchronous function, or call from another thread.";
-            /// The object belongs to the parent process; make a new one after the fork.
+            /// The object belongs to the parent process; create a new one after the fork.
             Forked = "forked", "ForkedError", 10,
-                "Make servers and clients after the fork.";
-            /// A bug in the library, contained.
+                "Create servers and clients after the fork.";
+            /// A bug in the library, which was contained.
             Internal = "internal", "InternalError", 11,
-                "Report it with the message.";
-            /// The handler of a call asked its client for input and runs again with the answer. Not
-            /// a failure.
+                "Report the bug, with the message.";
+            /// The handler asked its client for input, and runs again with the response. Not a
+            /// failure.
             Suspended = "suspended", "Suspended", 12,
-                "Nothing: return from the handler.";
+                "None: return from the handler.";
         }
     };
 }

@@ -11,42 +11,43 @@ macro_rules! client_error_kinds {
             /// The peer replied with a JSON-RPC error. Raised in a handler, it is the error that
             /// the caller receives.
             Protocol = "protocol", "ProtocolError", 1,
-                "Read the code and the text: the error is the peer's.";
+                "Read the code and the message, which come from the peer.";
             /// No reply arrived in time. The peer was sent a cancellation.
             Timeout = "timeout", "TimeoutError", 2,
-                "Give the request more time, have the server report progress, or make the call a task.";
+                "Increase the timeout, let the server report progress, or run the call as a task.";
             /// The caller cancelled the request.
             Cancelled = "cancelled", "CancelledError", 3,
-                "Nothing: the program itself gave up.";
+                "None: the program cancelled the request itself.";
             /// The connection, listener or port is closed, or was closed while waiting.
             Closed = "closed", "ClosedError", 4,
-                "Connect again, or open the listener again.";
+                "Reconnect, or reopen the listener.";
             /// The connection failed, or the peer's reply is not a valid result of the method. The
             /// error carries the facts of the connection.
             Transport = "transport", "TransportError", 5,
-                "Look at the facts: the status of HTTP, the exit code and stderr of the process, the reason.";
+                "Check the facts: the reason, the HTTP status, the exit status and stderr of the process.";
             /// The two sides have no protocol revision in common.
             Version = "version", "VersionError", 6,
-                "Leave the option `revision` alone, or update the older side.";
+                "Remove the option `revision`, or update the older side.";
             /// An argument passed to this library is invalid; the message names it and the reason.
             InvalidArgument = "invalidArgument", "InvalidArgumentError", 7,
-                "Mend the program: the message names the argument.";
+                "Fix the argument that the message names.";
             /// A limit was reached, locally or at the server: requests in flight, queued calls, or
             /// bytes. Or the server's store is unavailable.
             Busy = "busy", "BusyError", 8,
                 "Try again later, or raise the limit that the message names.";
             /// The server needs input before it has a result, and the options of the call say that
-            /// the caller supplies it. The error carries the requests: call again with the answers.
+            /// the caller supplies it. The error carries the requests: call again with the
+            /// responses.
             InputRequired = "inputRequired", "InputRequiredError", 13,
-                "Make the call again with the input responses and the request state.";
+                "Repeat the call with the input responses and the request state.";
             /// The server requires authorization: a request was refused with 401, or with 403
             /// because the token does not suffice, or no credentials were obtained. The error
             /// carries the challenge.
             AuthorizationRequired = "authorizationRequired", "AuthorizationRequiredError", 14,
-                "Give the client the option `auth`, or a token with the scopes that the error names.";
+                "Set the client's option `auth`, or use a token with the scopes that the error names.";
             /// The server has not declared what the call needs.
             Unsupported = "unsupported", "UnsupportedError", 15,
-                "Do without, or look at the capabilities of the server first.";
+                "Check the server's capabilities before the call.";
         }
     };
 }

@@ -121,26 +121,26 @@ class BusyError(TrunklineError):
 
 
 class BlockingError(TrunklineError):
-    """The call would wait on the very thread that has to do the work."""
+    """The call would block the thread that has to do the work."""
 
     kind = "blocking"
 
 
 class ForkedError(TrunklineError):
-    """The object belongs to the parent process; make a new one after the fork."""
+    """The object belongs to the parent process; create a new one after the fork."""
 
     kind = "forked"
 
 
 class InternalError(TrunklineError):
-    """A bug in the library, contained."""
+    """A bug in the library, which was contained."""
 
     kind = "internal"
 
 
 class InputRequiredError(TrunklineError):
     """The server needs input before it has a result, and the options of the call say that the
-    caller supplies it. The error carries the requests: call again with the answers.
+    caller supplies it. The error carries the requests: call again with the responses.
     """
 
     kind = "inputRequired"
