@@ -567,24 +567,30 @@ def test_uvicorn_with_workers(tmp_path: Path) -> None:
     check_processes(tmp_path, [sys.executable, "-m", "uvicorn", "--workers", "2"], "--port")
 
 
-def check_processes(folder: Path, command: list[str], bind: str) -> None:
+def start_web_server(folder: Path, command: list[str], bind: str) -> tuple[subprocess.Popen[str], str]:
+    """The process, and the URL at which it will answer."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     where = f"127.0.0.1:{port}" if bind == "--bind" else str(port)
     program = subprocess.Popen(
-        [*command, bind, where, "site_program:app"],
+        [*command, bind, where],
         cwd=folder,
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
+    return program, f"http://127.0.0.1:{port}/mcp"
+
+
+def check_processes(folder: Path, command: list[str], bind: str) -> None:
+    program, url = start_web_server(folder, [*command, "site_program:app"], bind)
     try:
         seen: set[str] = set()
 
         async def ask() -> None:
             try:
-                with SyncClient(f"http://127.0.0.1:{port}/mcp") as client:
+                with SyncClient(url) as client:
                     seen.add(client.call_tool("process").text)
             except TransportError:
                 await asyncio.sleep(0.05)  # not there yet
@@ -602,6 +608,74 @@ def check_processes(folder: Path, command: list[str], bind: str) -> None:
         except subprocess.TimeoutExpired:
             program.kill()
             said, _ = program.communicate()
+    assert "Traceback" not in said, said
+
+
+WITH_A_TASK = """
+import asyncio
+from contextlib import asynccontextmanager
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from trunkline import Server
+
+@asynccontextmanager
+async def resource(server):
+    yield
+    await asyncio.sleep(0.5)
+    print("the lifespan has ended", flush=True)
+
+server = Server("mounted", version="1.0.0", lifespan=resource)
+
+@server.tool(task="required")
+async def work() -> None:
+    await asyncio.sleep(1)
+    print("the task has ended", flush=True)
+
+mcp = server.asgi(path="/mcp")
+
+@asynccontextmanager
+async def closing(app):
+    yield
+    await mcp.close()
+
+without_a_hook = Starlette(routes=[Mount("/", app=mcp)])
+with_a_hook = Starlette(routes=[Mount("/", app=mcp)], lifespan=closing)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGTERM")
+@pytest.mark.parametrize(
+    ("command", "bind"),
+    [
+        (["uvicorn", "site_program:without_a_hook"], "--port"),
+        (["uvicorn", "site_program:with_a_hook"], "--port"),
+        (["gunicorn", "--worker-class", "asgi", "site_program:with_a_hook"], "--bind"),
+    ],
+)
+def test_a_signal_lets_tasks_and_the_lifespan_of_a_mounted_server_finish(
+    tmp_path: Path, command: list[str], bind: str
+) -> None:
+    """The client has left, so the web server has no open response to wait for."""
+    (tmp_path / "site_program.py").write_text(WITH_A_TASK, encoding="utf-8")
+    program, url = start_web_server(tmp_path, [sys.executable, "-m", *command], bind)
+
+    async def begin() -> None:
+        while True:
+            try:
+                async with Client(url) as client:
+                    await client.start_task("work")
+                    return
+            except TransportError:
+                await asyncio.sleep(0.05)  # not there yet
+
+    try:
+        run(begin())
+        program.terminate()
+        said, _ = program.communicate(timeout=DEADLINE)
+    finally:
+        program.kill()
+    ends = [line for line in said.splitlines() if line.endswith("has ended")]
+    assert ends == ["the task has ended", "the lifespan has ended"], said
     assert "Traceback" not in said, said
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from . import _native
 from ._generated.waist import HTTP_CHUNK, HTTP_HEAD
@@ -14,7 +14,7 @@ from .failures import detail
 from .features.registry import Registry
 from .port.events import start_task
 from .port.lifecycle import close_deadline
-from .port.signals import announce_signals
+from .port.signals import SignalHandler, announce_signals
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, Task
@@ -34,7 +34,9 @@ class ASGIApp:
     Nothing starts before the first request, so it needs no lifespan hook, and you can create it
     before a web server forks. As the root application, it starts and closes with the web server's
     ASGI lifespan. Mounted in another application, `close` is optional. A signal that the web server
-    handles also closes it: streams end at once, and calls in flight get the drain deadline.
+    handles also closes it: streams end at once, and calls in flight get the drain deadline. uvicorn
+    waits until it has closed; other web servers wait only for open responses, so a server with
+    tasks or a lifespan needs `close` in the lifespan of the application.
     """
 
     def __init__(self, server: Registry, transport: dict[str, Any]) -> None:
@@ -63,8 +65,14 @@ class ASGIApp:
 
     async def close(self, deadline: float | None = None) -> None:
         """End sessions and streams. Calls in flight get until the deadline (in seconds; default:
-        the server's). A later request reopens the application.
+        the server's). A later request reopens the application. If a signal has already started
+        the shutdown, wait for it.
         """
+        from asyncio import current_task, get_running_loop, wait
+
+        ending = self._ending
+        if ending is not None and ending is not current_task() and ending.get_loop() is get_running_loop():
+            await wait({ending})
         with self._server._lock:
             port, self._port = self._port, None
             loops, self._loops = self._loops, set()
@@ -76,22 +84,21 @@ class ASGIApp:
         for loop in loops:
             await self._server._release(port, loop, deadline)
 
-    def signalled(self) -> None:
+    def signalled(self, handler: SignalHandler) -> None:
         """Close on a signal. The web server would wait for streams, which clients keep open."""
         for loop in self._loops:
             if not loop.is_closed():
-                loop.call_soon_threadsafe(self._begin_end, loop)
+                loop.call_soon_threadsafe(self._begin_end, loop, handler)
 
-    def _begin_end(self, loop: AbstractEventLoop) -> None:
+    def _begin_end(self, loop: AbstractEventLoop, handler: SignalHandler) -> None:
         if self._port is not None:
             self._ending = loop.create_task(self.close())
+            _hold(handler, self._ending)
 
     def __repr__(self) -> str:
         return f"<ASGI application of {self._server!r}>"
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        from asyncio import wait
-
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
@@ -102,8 +109,6 @@ class ASGIApp:
                     return
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
-                if self._ending is not None:
-                    await wait({self._ending})
                 await self.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
@@ -160,6 +165,18 @@ class ASGIApp:
             if not feeding.done():
                 feeding.cancel()
                 await wait({feeding})
+
+
+def _hold(handler: SignalHandler, ending: Task[None]) -> None:
+    """Keep uvicorn running until `ending` is done. On its own it waits only for open responses, and
+    there may be none while a task runs or the lifespan closes.
+    """
+    state = getattr(getattr(handler, "__self__", None), "server_state", None)
+    tasks = getattr(state, "tasks", None)
+    if isinstance(tasks, set):
+        awaited = cast("set[Task[None]]", tasks)
+        awaited.add(ending)
+        ending.add_done_callback(awaited.discard)
 
 
 class Exchange:

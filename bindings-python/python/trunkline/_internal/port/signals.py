@@ -6,8 +6,10 @@ import signal
 import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 from weakref import WeakSet
+
+SignalHandler: TypeAlias = Callable[[int, FrameType | None], Any]
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
@@ -15,8 +17,8 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 class SignalReceiver(Protocol):
     """An object to notify of termination signals."""
 
-    def signalled(self) -> None:
-        """Called on the main thread, inside a signal handler."""
+    def signalled(self, handler: SignalHandler) -> None:
+        """Called on the main thread, inside a signal handler, before the program's `handler`."""
         ...
 
 
@@ -26,12 +28,12 @@ _receivers: WeakSet[SignalReceiver] = WeakSet()
 class _Announced:
     """Wraps the program's signal handler, and calls the receivers first."""
 
-    def __init__(self, handler: Callable[[int, FrameType | None], Any]) -> None:
+    def __init__(self, handler: SignalHandler) -> None:
         self._handler = handler
 
     def __call__(self, number: int, frame: FrameType | None) -> Any:
         for receiver in list(_receivers):
-            receiver.signalled()
+            receiver.signalled(self._handler)
         return self._handler(number, frame)
 
 
