@@ -280,10 +280,10 @@ export class Server {
    * itself are left to it; a second signal ends the process at once. From this call on, what the
    * program prints to stdout goes to stderr.
    *
-   * Handlers can't keep the process alive. The process exits with status 1 if a handler still blocks
-   * the event loop two seconds after the end, or has blocked it from the signal until
-   * `drainDeadline`. It exits with 0 half a second after the end if only handlers of cancelled calls
-   * are running, and two seconds after the end if only child processes of handlers are left.
+   * Handlers can't keep the process alive. The process exits with status 1 if a handler still
+   * blocks the event loop two seconds after the end, or has blocked it from the signal until
+   * `drainDeadline`. It exits with 0 half a second after the end if only handlers of cancelled
+   * calls are running, and two seconds after the end if only child processes of handlers are left.
    *
    * @throws The error of the lifespan, or the error that ended the input.
    */
