@@ -14,7 +14,7 @@ use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::{Callback, UserData};
 use crate::json;
 use crate::port::{self, EventReceiver, Port};
-use crate::scope::CallSurroundings;
+use crate::scope::CallScope;
 
 /// Handles the calls of a feature or hook of a server. `trunkline_call_arguments` and similar
 /// functions return the arguments. `call` is borrowed until the callback returns; keep it with
@@ -48,7 +48,7 @@ pub struct trunkline_call {
     /// Values lent for as long as the call lives.
     lent_vars: Mutex<Vec<Arc<UserData>>>,
     /// Those of its exchange or middleware; for other calls, created on demand.
-    surroundings: OnceLock<Arc<CallSurroundings>>,
+    scope: OnceLock<Arc<CallScope>>,
     answered: AtomicBool,
     on_cancel: Mutex<OnCancel>,
     /// Keeps `user_data` alive until the call is released.
@@ -101,14 +101,14 @@ impl EventReceiver for CancellationReceiver {
 impl trunkline_call {
     fn begin(port: &Arc<Port>, registered: Arc<Registered>, event: Event) -> Arc<Self> {
         let ticket = event.ticket;
-        let surroundings = port::surroundings_of(port, &event);
+        let scope = port::call_scope(port, &event);
         let call = Arc::new(Self {
             port: port.clone(),
             ticket,
             arguments: Text::copy(&event.body.into_bytes()),
             lent: Mutex::default(),
             lent_vars: Mutex::default(),
-            surroundings: surroundings.map_or_else(OnceLock::new, OnceLock::from),
+            scope: scope.map_or_else(OnceLock::new, OnceLock::from),
             answered: AtomicBool::new(false),
             on_cancel: Mutex::default(),
             registered,
@@ -131,7 +131,7 @@ impl trunkline_call {
 
     /// Lends a value of its request for as long as the call lives.
     pub(crate) fn var(&self, name: &str) -> Option<*mut c_void> {
-        let value = self.surroundings.get()?.var(name)?;
+        let value = self.scope.get()?.var(name)?;
         let pointer = value.pointer();
         let mut lent = self.lent_vars.lock();
         if !lent.iter().any(|known| Arc::ptr_eq(known, &value)) {
@@ -140,13 +140,13 @@ impl trunkline_call {
         Some(pointer)
     }
 
-    pub(crate) fn surroundings(&self) -> &Arc<CallSurroundings> {
-        self.surroundings.get_or_init(Arc::default)
+    pub(crate) fn scope(&self) -> &Arc<CallScope> {
+        self.scope.get_or_init(Arc::default)
     }
 
     /// The data of the exchange or in-memory request that caused the call.
     pub(crate) fn exchange_data(&self) -> Option<*mut c_void> {
-        self.surroundings.get()?.origin()
+        self.scope.get()?.origin()
     }
 
     /// The value at a JSON pointer in the call's arguments.

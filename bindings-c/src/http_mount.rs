@@ -9,7 +9,7 @@ use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::UserData;
 use crate::port::{EventReceiver, Port};
-use crate::scope::CallSurroundings;
+use crate::scope::CallScope;
 
 /// A header of a request or response. Its value may contain any bytes that HTTP allows.
 #[repr(C)]
@@ -67,18 +67,18 @@ pub(crate) struct ResponseReceiver {
     pub(crate) chunk: trunkline_http_chunk_callback,
     pub(crate) end: trunkline_http_end_callback,
     pub(crate) data: Arc<UserData>,
-    pub(crate) surroundings: Arc<CallSurroundings>,
+    pub(crate) scope: Arc<CallScope>,
 }
 
 impl Drop for ResponseReceiver {
     fn drop(&mut self) {
-        self.surroundings.end_origin();
+        self.scope.end_origin();
     }
 }
 
 impl EventReceiver for ResponseReceiver {
-    fn surroundings(&self) -> Option<Arc<CallSurroundings>> {
-        Some(self.surroundings.clone())
+    fn scope(&self) -> Option<Arc<CallScope>> {
+        Some(self.scope.clone())
     }
 
     fn receive(self: Arc<Self>, _: &Arc<Port>, event: Event) -> bool {

@@ -22,7 +22,7 @@ use crate::edge::failure::Failure;
 use crate::edge::sigpipe;
 use crate::edge::user_data::UserData;
 use crate::log::{self, LogCallback};
-use crate::scope::{CallSurroundings, Causes};
+use crate::scope::{CallScope, Causes};
 use crate::telemetry::PortTelemetry;
 use crate::waiting::{WaitingThreads, WakesThreads};
 
@@ -44,15 +44,15 @@ fn enter(port: &Arc<Port>) {
 }
 
 /// The context of a call, if something in the host caused it.
-pub(crate) fn surroundings_of(port: &Port, call: &Event) -> Option<Arc<CallSurroundings>> {
+pub(crate) fn call_scope(port: &Port, call: &Event) -> Option<Arc<CallScope>> {
     if call.cause == 0 {
         return None;
     }
     if call.cause_port == 0 {
-        return port.surroundings_of(call.cause);
+        return port.call_scope(call.cause);
     }
     let known = PORTS.lock().iter().find(|(number, _)| *number == call.cause_port).and_then(|(_, port)| port.upgrade());
-    known?.surroundings_of(call.cause)
+    known?.call_scope(call.cause)
 }
 
 /// An event queue and the threads that wait on it. Each server and each client has its own port
@@ -74,7 +74,7 @@ pub(crate) trait EventReceiver: Send + Sync {
     }
 
     /// The context of the calls that it causes, if the core reports it as `Freed`.
-    fn surroundings(&self) -> Option<Arc<CallSurroundings>> {
+    fn scope(&self) -> Option<Arc<CallScope>> {
         None
     }
 
@@ -252,8 +252,8 @@ impl Port {
         self.check_process()?;
         let mut state = self.state.lock();
         let number = make(&self.core)?;
-        if let Some(surroundings) = receiver.surroundings() {
-            state.causes.insert(number, receiver.owner(), surroundings);
+        if let Some(scope) = receiver.scope() {
+            state.causes.insert(number, receiver.owner(), scope);
         }
         state.receivers.insert(number, receiver);
         made(number);
@@ -294,7 +294,7 @@ impl Port {
     }
 
     /// The context of the calls that an exchange or request of this port causes.
-    pub(crate) fn surroundings_of(&self, cause: u64) -> Option<Arc<CallSurroundings>> {
+    pub(crate) fn call_scope(&self, cause: u64) -> Option<Arc<CallScope>> {
         self.state.lock().causes.get(cause)
     }
 
@@ -311,14 +311,14 @@ impl Port {
     pub(crate) fn detach_all_of(&self, owner: u64) {
         if self.check_process().is_ok() {
             let mut state = self.state.lock();
-            let surroundings = state.causes.remove_all_of(owner);
+            let scope = state.causes.remove_all_of(owner);
             let receivers: Vec<_> = state.receivers.extract_if(|_, receiver| receiver.owner() == owner).collect();
-            let (gone, kept): (VecDeque<_>, _) =
+            let (removed, kept): (VecDeque<_>, _) =
                 std::mem::take(&mut state.jobs).into_iter().partition(|job| job.owner == owner);
             state.jobs = kept;
             // The host's destructors must run without a lock held.
             drop(state);
-            drop((receivers, gone, surroundings));
+            drop((receivers, removed, scope));
         }
     }
 

@@ -17,7 +17,7 @@ use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
 use crate::edge::text::{Text, trunkline_str};
 use crate::edge::user_data::{Callback, UserData};
 use crate::port::{EventReceiver, Port, Report};
-use crate::scope::CallSurroundings;
+use crate::scope::CallScope;
 use crate::telemetry::Span;
 
 /// Receives the progress of a request. `total` is 0 if unknown; `message` may be empty and is
@@ -92,20 +92,20 @@ impl PreparedRequest<'_> {
     }
 
     /// The context of the calls that it causes.
-    fn surroundings(&self) -> Option<Arc<CallSurroundings>> {
-        self.options.and_then(|options| options.user_data.clone()).map(CallSurroundings::with_data)
+    fn scope(&self) -> Option<Arc<CallScope>> {
+        self.options.and_then(|options| options.user_data.clone()).map(CallScope::with_data)
     }
 
     /// Sends the request to `target`, and blocks until its result arrives. Returns its ticket and
     /// the result.
     pub(crate) fn run(self, port: &Arc<Port>, target: u64) -> Result<(u64, Bytes), Failure> {
         port.check_may_wait()?;
-        let (progress, surroundings) = (self.progress(), self.surroundings());
-        let (message, span) = observed(port, target, self.message(true, surroundings.is_some()));
-        let sent = match &surroundings {
+        let (progress, scope) = (self.progress(), self.scope());
+        let (message, span) = observed(port, target, self.message(true, scope.is_some()));
+        let sent = match &scope {
             None => port.core.request_message(target, message).map_err(Failure::from),
-            Some(surroundings) => {
-                let waiting = Arc::new(WaitingRequest { owner: target, surroundings: surroundings.clone() });
+            Some(scope) => {
+                let waiting = Arc::new(WaitingRequest { owner: target, scope: scope.clone() });
                 port.make(waiting, |core| core.request_message(target, message), |_| ())
             }
         };
@@ -114,8 +114,8 @@ impl PreparedRequest<'_> {
             Ok(ticket) => port.wait_for(*ticket, report.as_ref().map(|report| report as &Report)),
             Err(_) => Ok(Bytes::new()),
         };
-        if let Some(surroundings) = surroundings {
-            surroundings.end_origin();
+        if let Some(scope) = scope {
+            scope.end_origin();
             if let Ok(ticket) = &sent {
                 port.detach(*ticket);
             }
@@ -136,23 +136,23 @@ impl PreparedRequest<'_> {
         completion: OnComplete,
         ticket: impl FnOnce(u64),
     ) -> Result<(), Failure> {
-        let surroundings = self.surroundings();
-        let (message, span) = observed(port, target, self.message(false, surroundings.is_some()));
-        let ended = surroundings.clone();
+        let scope = self.scope();
+        let (message, span) = observed(port, target, self.message(false, scope.is_some()));
+        let ended = scope.clone();
         let completion: OnComplete = Box::new(move |outcome| {
-            ended.inspect(|surroundings| surroundings.end_origin());
+            ended.inspect(|scope| scope.end_origin());
             completion(outcome);
         });
-        let started = StartedRequest::new(owner, completion, self.progress(), surroundings, span);
+        let started = StartedRequest::new(owner, completion, self.progress(), scope, span);
         port.make(started, |core| core.request_message(target, message), ticket).map(drop)
     }
 
     /// Sends a request of a call. Its outcome is passed to `completion`, also if the revision or
     /// the client doesn't support it.
     pub(crate) fn start_for_call(self, call: &trunkline_call, completion: OnComplete) -> Result<(), Failure> {
-        let surroundings = (self.method == message::NEXT).then(|| call.surroundings().clone());
-        let (message, span) = observed(&call.port, call.ticket, self.message(false, surroundings.is_some()));
-        let started = StartedRequest::new(call.server(), completion, self.progress(), surroundings, span);
+        let scope = (self.method == message::NEXT).then(|| call.scope().clone());
+        let (message, span) = observed(&call.port, call.ticket, self.message(false, scope.is_some()));
+        let started = StartedRequest::new(call.server(), completion, self.progress(), scope, span);
         match call.port.make(started.clone(), |core| core.request_message(call.ticket, message), |_| ()) {
             Ok(_) => Ok(()),
             Err(failure) if failure.is_outcome_of_request() => {
@@ -210,7 +210,7 @@ impl ReplyArguments {
 /// A request that a thread waits for, with the context of the calls that it causes.
 struct WaitingRequest {
     owner: u64,
-    surroundings: Arc<CallSurroundings>,
+    scope: Arc<CallScope>,
 }
 
 impl EventReceiver for WaitingRequest {
@@ -218,8 +218,8 @@ impl EventReceiver for WaitingRequest {
         self.owner
     }
 
-    fn surroundings(&self) -> Option<Arc<CallSurroundings>> {
-        Some(self.surroundings.clone())
+    fn scope(&self) -> Option<Arc<CallScope>> {
+        Some(self.scope.clone())
     }
 
     fn receive(self: Arc<Self>, _: &Arc<Port>, _: Event) -> bool {
@@ -233,7 +233,7 @@ struct StartedRequest {
     completion: Mutex<Option<OnComplete>>,
     progress: Option<Arc<ProgressCallback>>,
     /// The context of the call that sends it, for the calls that it causes.
-    surroundings: Option<Arc<CallSurroundings>>,
+    scope: Option<Arc<CallScope>>,
     span: Option<Span>,
 }
 
@@ -242,10 +242,10 @@ impl StartedRequest {
         owner: u64,
         completion: OnComplete,
         progress: Option<Arc<ProgressCallback>>,
-        surroundings: Option<Arc<CallSurroundings>>,
+        scope: Option<Arc<CallScope>>,
         span: Option<Span>,
     ) -> Arc<Self> {
-        Arc::new(Self { owner, completion: Mutex::new(Some(completion)), progress, surroundings, span })
+        Arc::new(Self { owner, completion: Mutex::new(Some(completion)), progress, scope, span })
     }
 
     fn complete(&self, outcome: Result<Bytes, Failure>) {
@@ -261,8 +261,8 @@ impl EventReceiver for StartedRequest {
         self.owner
     }
 
-    fn surroundings(&self) -> Option<Arc<CallSurroundings>> {
-        self.surroundings.clone()
+    fn scope(&self) -> Option<Arc<CallScope>> {
+        self.scope.clone()
     }
 
     fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool {

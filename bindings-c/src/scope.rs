@@ -12,13 +12,13 @@ use crate::edge::user_data::UserData;
 /// The context of the calls caused by an exchange, an in-memory request or a middleware's `next`.
 /// Middleware shares it with the handlers that it wraps.
 #[derive(Default)]
-pub(crate) struct CallSurroundings {
+pub(crate) struct CallScope {
     /// The data of the exchange or in-memory request that caused the call.
     origin: Mutex<Option<Arc<UserData>>>,
     vars: Mutex<BTreeMap<String, Arc<UserData>>>,
 }
 
-impl CallSurroundings {
+impl CallScope {
     pub(crate) fn with_data(data: Arc<UserData>) -> Arc<Self> {
         Arc::new(Self { origin: Mutex::new(Some(data)), ..Self::default() })
     }
@@ -52,24 +52,24 @@ impl CallSurroundings {
 
 /// Call contexts by the ticket of their exchange or request, each with its owner.
 #[derive(Default)]
-pub(crate) struct Causes(HashMap<u64, (u64, Arc<CallSurroundings>)>);
+pub(crate) struct Causes(HashMap<u64, (u64, Arc<CallScope>)>);
 
 impl Causes {
-    pub(crate) fn insert(&mut self, ticket: u64, owner: u64, surroundings: Arc<CallSurroundings>) {
-        self.0.insert(ticket, (owner, surroundings));
+    pub(crate) fn insert(&mut self, ticket: u64, owner: u64, scope: Arc<CallScope>) {
+        self.0.insert(ticket, (owner, scope));
     }
 
-    pub(crate) fn get(&self, ticket: u64) -> Option<Arc<CallSurroundings>> {
-        self.0.get(&ticket).map(|(_, surroundings)| surroundings.clone())
+    pub(crate) fn get(&self, ticket: u64) -> Option<Arc<CallScope>> {
+        self.0.get(&ticket).map(|(_, scope)| scope.clone())
     }
 
     /// Removes one, to be dropped without a lock held.
-    pub(crate) fn remove(&mut self, ticket: u64) -> Option<Arc<CallSurroundings>> {
-        self.0.remove(&ticket).map(|(_, surroundings)| surroundings)
+    pub(crate) fn remove(&mut self, ticket: u64) -> Option<Arc<CallScope>> {
+        self.0.remove(&ticket).map(|(_, scope)| scope)
     }
 
     /// Removes those of an owner, to be dropped without a lock held.
-    pub(crate) fn remove_all_of(&mut self, owner: u64) -> Vec<Arc<CallSurroundings>> {
-        self.0.extract_if(|_, (of, _)| *of == owner).map(|(_, (_, surroundings))| surroundings).collect()
+    pub(crate) fn remove_all_of(&mut self, owner: u64) -> Vec<Arc<CallScope>> {
+        self.0.extract_if(|_, (of, _)| *of == owner).map(|(_, (_, scope))| scope).collect()
     }
 }

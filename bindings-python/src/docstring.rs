@@ -134,13 +134,13 @@ fn numpy_entry(text: &str) -> Option<(&str, &str)> {
 /// The place of the bracket that closes the first one.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
-    text.char_indices().find_map(|(place, c)| {
+    text.char_indices().find_map(|(index, c)| {
         match c {
             '(' => depth += 1,
             ')' => depth -= 1,
             _ => {}
         }
-        (depth == 0).then_some(place)
+        (depth == 0).then_some(index)
     })
 }
 

@@ -167,6 +167,8 @@ mod holder;
 mod kept_log;
 #[cfg(feature = "bridge")]
 mod log_text;
+#[cfg(feature = "client")]
+mod negotiation_cache;
 #[cfg(feature = "server")]
 mod open_folder;
 pub mod prelude;
@@ -190,8 +192,6 @@ mod timestamp;
 #[cfg(feature = "tokio")]
 pub mod transport;
 mod turns;
-#[cfg(feature = "client")]
-mod verdicts;
 pub mod wire_log;
 
 #[cfg(feature = "server")]

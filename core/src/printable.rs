@@ -3,7 +3,7 @@
 /// The text without terminal escapes, control characters (tabs and line breaks stay), and
 /// characters that reorder others.
 pub(crate) fn printable(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
+    let mut printed = String::with_capacity(text.len());
     let mut rest = text.chars();
     while let Some(character) = rest.next() {
         match character {
@@ -14,14 +14,14 @@ pub(crate) fn printable(text: &str) -> String {
             },
             '\u{9b}' => skip_sequence(&mut rest),
             '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => skip_string(&mut rest),
-            '\n' | '\t' => shown.push(character),
+            '\n' | '\t' => printed.push(character),
             // Marks of direction (UAX 9): they make a text look like another one.
             '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
             _ if character.is_control() => {}
-            _ => shown.push(character),
+            _ => printed.push(character),
         }
     }
-    shown
+    printed
 }
 
 /// Skips a control sequence to its final byte (ECMA-48 section 5.4).
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn escapes_and_control_characters_do_not_reach_a_terminal() {
-        for (text, shown) in [
+        for (text, printed) in [
             ("größe\tof\nit 🎉", "größe\tof\nit 🎉"),
             ("\u{1b}[2J\u{1b}[31;1mred\u{1b}[0m", "red"),
             ("\u{1b}]0;title\u{7}a\u{1b}]8;;http://x\u{1b}\\b", "ab"),
@@ -63,7 +63,7 @@ mod tests {
             ("end\u{1b}", "end"),
             ("end\u{1b}[31", "end"),
         ] {
-            assert_eq!(printable(text), shown);
+            assert_eq!(printable(text), printed);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! it with tokio.
 
 pub use crate::boxed_task::BoxedTask;
-use crate::store::{Store, StoreError, StoreErrorKind, shown};
+use crate::store::{Store, StoreError, StoreErrorKind, redacted};
 use crate::sync::Mutex;
 use crate::wire_log::WireLog;
 use std::{
@@ -38,7 +38,7 @@ pub trait Runtime: Send + Sync + 'static {
     /// The URL names no store that this runtime can open.
     fn open_store(&self, url: &str, deadline: Duration) -> Result<Arc<dyn Store>, StoreError> {
         let _ = deadline;
-        Err(StoreError::new(StoreErrorKind::Invalid, shown(url), "this runtime opens no stores"))
+        Err(StoreError::new(StoreErrorKind::Invalid, redacted(url), "this runtime opens no stores"))
     }
     /// The terminal of the process, if it has one.
     fn terminal(&self) -> Option<Arc<dyn Terminal>> {

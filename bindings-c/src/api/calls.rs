@@ -117,7 +117,7 @@ pub unsafe extern "C" fn trunkline_call_set_var(
     let value = (!value.is_null()).then(|| UserData::new(value, destructor));
     guard_result(|| {
         let (call, name) = (handle!(call), text!(name));
-        call.surroundings().set_var(name, value);
+        call.scope().set_var(name, value);
         Ok(())
     })
 }

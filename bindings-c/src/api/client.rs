@@ -91,8 +91,8 @@ pub unsafe extern "C" fn trunkline_client_as_server(
 ) -> trunkline_result {
     guard(error, || {
         let (client, json) = (&handle!(client).connection, out!(json));
-        let place = serde_json::json!({"connection": client.handle, "port": client.port.core.number()});
-        json.finish(Text::copy(place.to_string().as_bytes()).give())
+        let target = serde_json::json!({"connection": client.handle, "port": client.port.core.number()});
+        json.finish(Text::copy(target.to_string().as_bytes()).give())
     })
 }
 

@@ -14,7 +14,7 @@ use crate::http_mount::{
     trunkline_http_exchange, trunkline_http_head_callback, trunkline_http_header,
 };
 use crate::listener::trunkline_listener;
-use crate::scope::CallSurroundings;
+use crate::scope::CallScope;
 
 /// Passes a request to a server mounted with `trunkline_server_mount_http`. `target` is the request
 /// target, such as "/mcp?a=b". `remote_address` is the IP address of the peer, such as "192.0.2.7",
@@ -65,8 +65,8 @@ pub unsafe extern "C" fn trunkline_http_request(
         let begun = |ticket| exchange.put(give(trunkline_http_exchange { port: port.clone(), ticket }));
         let begin = |core: &Port| core.http_request_message(listener.inner.handle, &request, end_of_request);
         let data = Arc::new(user_data);
-        let surroundings = CallSurroundings::with_data(data.clone());
-        port.make(Arc::new(ResponseReceiver { head, chunk, end, data, surroundings }), begin, begun).map(drop)
+        let scope = CallScope::with_data(data.clone());
+        port.make(Arc::new(ResponseReceiver { head, chunk, end, data, scope }), begin, begun).map(drop)
     })
 }
 

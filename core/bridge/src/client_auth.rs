@@ -269,16 +269,16 @@ struct Functions<'a> {
 }
 
 impl Functions<'_> {
-    fn get(&self, name: &'static str) -> Option<Asked> {
+    fn get(&self, name: &'static str) -> Option<HostCall> {
         let lane = *self.handlers.get(name)?;
-        Some(Asked { host: self.host.clone(), name, lane })
+        Some(HostCall { host: self.host.clone(), name, lane })
     }
 
     /// A function that replaces an option, which must not be given as well.
-    fn instead(&self, name: &'static str, option: &str, is_given: bool) -> Result<Option<Asked>, BridgeError> {
+    fn instead(&self, name: &'static str, option: &str, is_given: bool) -> Result<Option<HostCall>, BridgeError> {
         match self.get(name) {
             Some(_) if is_given => Err(both(option, name)),
-            asked => Ok(asked),
+            call => Ok(call),
         }
     }
 
@@ -293,13 +293,13 @@ impl Functions<'_> {
 
 /// A function of the host.
 #[derive(Clone)]
-struct Asked {
+struct HostCall {
     host: HostFunction,
     name: &'static str,
     lane: Lane,
 }
 
-impl Asked {
+impl HostCall {
     /// Calls it, and extracts the required part of its response.
     fn call<T: DeserializeOwned + 'static, R: Send + 'static>(
         &self,
@@ -328,9 +328,9 @@ impl Asked {
 
 /// A store of the host.
 struct HostStore {
-    load: Asked,
-    save: Asked,
-    remove: Asked,
+    load: HostCall,
+    save: HostCall,
+    remove: HostCall,
 }
 
 impl TokenStore for HostStore {

@@ -161,22 +161,22 @@ pub(super) fn servers(
         let made = entry.map_err(BridgeError::from).and_then(|entry| member(state, entry, options));
         made.map_err(|error| ClientError::Invalid(error.message))
     };
-    if let Value::Object(places) = given
+    if let Value::Object(servers) = given
         && !ServersConfig::is_config(given)
     {
-        let named = |(name, place): (&String, &Value)| {
-            let place = match SharedConnection::is_meant(place) {
-                true => shared(state, "open: transport.servers", place),
+        let named = |(name, server): (&String, &Value)| {
+            let server = match SharedConnection::is_meant(server) {
+                true => shared(state, "open: transport.servers", server),
                 false => {
                     return (
                         name.clone(),
-                        entry(ServerEntry::from_value_with(place, &options.variables).map_err(ClientError::from)),
+                        entry(ServerEntry::from_value_with(server, &options.variables).map_err(ClientError::from)),
                     );
                 }
             };
-            (name.clone(), place.map_err(|error| ClientError::Invalid(error.message)))
+            (name.clone(), server.map_err(|error| ClientError::Invalid(error.message)))
         };
-        return Ok(places.iter().map(named).collect());
+        return Ok(servers.iter().map(named).collect());
     }
     let config = match given {
         Value::String(file) => ServersConfig::from_file_with(file, &options.variables),
@@ -194,9 +194,9 @@ fn member(state: &Arc<PortState>, entry: ServerEntry, options: &ClientOptions) -
 }
 
 /// A connection that the host already has.
-fn shared(state: &Arc<PortState>, at: &str, place: &Value) -> Result<ServerPlace, BridgeError> {
+fn shared(state: &Arc<PortState>, at: &str, server: &Value) -> Result<ServerPlace, BridgeError> {
     let given: SharedConnection =
-        Deserialize::deserialize(place).map_err(|error| BridgeError::invalid(format!("{at}: {error}")))?;
+        Deserialize::deserialize(server).map_err(|error| BridgeError::invalid(format!("{at}: {error}")))?;
     ports::client_of(state, &given).map(ServerPlace::Client)
 }
 
@@ -247,14 +247,14 @@ impl Action {
         Ok(match given.method.as_str() {
             ADD => {
                 let AddServer { name, target } = params(given)?;
-                let place = if SharedConnection::is_meant(&target) {
+                let server = if SharedConnection::is_meant(&target) {
                     shared(state, "add_server: target", &target)?
                 } else {
                     let wrong = |error| BridgeError::invalid(format!("{ADD}: target: {error}"));
                     let options = group.options();
                     member(state, ServerEntry::from_value_with(&target, &options.variables).map_err(wrong)?, &options)?
                 };
-                Self::Add(name, place)
+                Self::Add(name, server)
             }
             REMOVE => Self::Remove(name()?),
             RECONNECT => Self::Reconnect(name()?),
@@ -265,7 +265,7 @@ impl Action {
     async fn run(self, group: &ClientGroup) -> Result<RawJson, ClientError> {
         match self {
             Self::List => return facts(group),
-            Self::Add(name, place) => group.add_place(&name, place).await?,
+            Self::Add(name, server) => group.add_place(&name, server).await?,
             Self::Remove(name) => group.remove_server(&name).await?,
             Self::Reconnect(name) => group.reconnect_server(&name).await?,
         }

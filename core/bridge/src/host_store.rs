@@ -260,9 +260,9 @@ impl HostedStore {
         params: &impl Serialize,
     ) -> BoxedTask<Result<T, StoreError>> {
         let (this, params) = (self.clone(), RawJson::from_value(params));
-        let place = Arc::clone(&self.calls).try_acquire_owned();
+        let permit = Arc::clone(&self.calls).try_acquire_owned();
         Box::pin(async move {
-            let _place = place.map_err(|_| unavailable("too many calls wait for it"))?;
+            let _permit = permit.map_err(|_| unavailable("too many calls wait for it"))?;
             let params = params.map_err(|problem| unavailable(&problem.to_string()))?;
             let answer = this.host.call(name, lane, params).await.map_err(|error| failure(&error))?;
             answer.read().map_err(|problem| nonsense(name, &problem))
@@ -271,8 +271,8 @@ impl HostedStore {
 
     /// Calls a function without a result.
     fn tell(&self, name: &'static str, lane: Lane, params: &impl Serialize) -> BoxedTask<Result<(), StoreError>> {
-        let told = self.ask::<serde::de::IgnoredAny>(name, lane, params);
-        Box::pin(async move { told.await.map(drop) })
+        let answer = self.ask::<serde::de::IgnoredAny>(name, lane, params);
+        Box::pin(async move { answer.await.map(drop) })
     }
 }
 

@@ -109,12 +109,12 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
     if !matches!(given.transport, Connecting::Channel) {
         channel::check_unused(&given.handlers)?;
     }
-    let place = match given.transport {
+    let target = match given.transport {
         Connecting::Channel => ConnectionTarget::Server(channel::connector(&given.handlers, &host)?),
         Connecting::Group(Group { servers, .. }) => ConnectionTarget::Group(groups::servers(state, &servers, &client)?),
         transport => ConnectionTarget::Server(connector(state, transport, &client, handoff.clone())?),
     };
-    if let ConnectionTarget::Server(connector) = &place
+    if let ConnectionTarget::Server(connector) = &target
         && client.auth.is_some()
         && connector.transport() != Transport::Http
     {
@@ -130,7 +130,7 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
         host_reads::enable(&state.handoffs, &state.queue, handle, &handoff);
     }
     let functions = functions::names(&given.handlers);
-    let connecting = state.spawn(&process, connect(Arc::clone(state), opening, place, options, functions));
+    let connecting = state.spawn(&process, connect(Arc::clone(state), opening, target, options, functions));
     if let Some(Entry::Opening { task, .. }) = state.tables.lock().connections.get_mut(handle) {
         *task = Some(connecting.abort_handle());
     }
@@ -170,7 +170,7 @@ enum ConnectionTarget {
 async fn connect(
     state: Arc<PortState>,
     opening: PendingOpen<Connection>,
-    place: ConnectionTarget,
+    target: ConnectionTarget,
     options: ClientOptions,
     functions: BTreeSet<String>,
 ) {
@@ -180,7 +180,7 @@ async fn connect(
         Err(error) => return failed_to_open::<Connection>(&state, handle, error),
     };
     let events = Arc::new(HostEvents { state: Arc::downgrade(&state), handle });
-    let opened = match place {
+    let opened = match target {
         ConnectionTarget::Server(connector) => {
             let connector = Arc::new(Scoped::new(&state.queue, connector));
             let opened = Client::open(runtime, connector, options, events).await;

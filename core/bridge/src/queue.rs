@@ -125,7 +125,7 @@ impl EventQueue {
         let it = |item: &QueuedEvent| matches!(item, QueuedEvent::Event(event) if event.kind == EventKind::Call && event.ticket == ticket);
         let mut items = self.lanes[lane as usize].items.lock();
         let found = items.iter().position(it);
-        found.and_then(|place| items.remove(place)).is_some()
+        found.and_then(|index| items.remove(index)).is_some()
     }
 
     /// Returns whether the end of a listener or connection waits to be taken.

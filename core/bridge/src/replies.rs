@@ -15,12 +15,12 @@ use trunkline::protocol::RawJson;
 
 /// Keeps what is needed to cancel. `false`: the request is done already, or was cancelled while it
 /// was being sent; in the first case there is nothing left to cancel.
-pub(super) fn note_sent(state: &PortState, ticket: u64, on_its_way: RunningRequest) -> bool {
+pub(super) fn note_sent(state: &PortState, ticket: u64, running: RunningRequest) -> bool {
     let mut tables = state.tables.lock();
     let request = tables.requests.get_mut(ticket);
     let found = request.is_some();
     if let Some(HostRequest::Running { sent, .. }) = request {
-        *sent = Some(on_its_way);
+        *sent = Some(running);
     }
     found
 }

@@ -166,14 +166,14 @@ fn ask_client(state: &Arc<PortState>, info: &CallInfo, ticket: u64, given: &Requ
     let trace = state.telemetry.sending(ticket, start, given)?;
     let traced = trace.as_ref().and_then(|trace| trace.context.put_into(given.params.as_ref()).ok());
     let telemetry = trace.map(|_| Arc::clone(&state.telemetry));
-    let asked = move |outcome: Result<RawJson, ClientRequestError>| {
+    let completion = move |outcome: Result<RawJson, ClientRequestError>| {
         if let Some(telemetry) = telemetry {
             telemetry.client_answered(ticket, &outcome);
         }
         answered(outcome.map_err(BridgeError::from));
     };
     let asking = info
-        .ask(method, given.key.as_deref(), traced.as_ref().or(given.params.as_ref()), timeout, max, asked)
+        .ask(method, given.key.as_deref(), traced.as_ref().or(given.params.as_ref()), timeout, max, completion)
         .map_err(BridgeError::from)?;
     if !note_sent(state, ticket, RunningRequest::ToClient(info.clone(), asking.clone())) {
         info.cancel_client_request(&asking, "");

@@ -86,7 +86,7 @@ impl TextQueue {
                 let mut text = std::mem::take(&mut state.text);
                 match std::mem::take(&mut state.dropped) {
                     0 => {}
-                    count => text.extend_from_slice(told(count).as_bytes()),
+                    count => text.extend_from_slice(dropped_note(count).as_bytes()),
                 }
                 text
             };
@@ -98,7 +98,7 @@ impl TextQueue {
     }
 }
 
-fn told(count: usize) -> String {
+fn dropped_note(count: usize) -> String {
     format!("[trunkline] warn: {count} log records were dropped: standard error was not read\n")
 }
 
@@ -177,6 +177,6 @@ mod tests {
         let later = lines(written.recv().unwrap());
         let dropped = TEXTS - 1 - MAX_WAITING / 1024;
         assert_eq!(later.len() - 1, MAX_WAITING / 1024);
-        assert_eq!(later.last().unwrap(), told(dropped).trim_end());
+        assert_eq!(later.last().unwrap(), dropped_note(dropped).trim_end());
     }
 }

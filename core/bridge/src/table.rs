@@ -66,7 +66,7 @@ impl<T> HandleTable<T> {
     }
 
     /// The slot that a number of this kind would have, with its generation.
-    fn place(&self, number: u64) -> Option<(usize, u64)> {
+    fn locate(&self, number: u64) -> Option<(usize, u64)> {
         let of_kind = number & ((1 << KIND_BITS) - 1) == self.kind as u64;
         let index = (number >> KIND_BITS) & ((1 << SLOT_BITS) - 1);
         of_kind.then_some((index as usize, number >> GENERATION_SHIFT))
@@ -90,21 +90,21 @@ impl<T> HandleTable<T> {
 
     /// The thing of a number.
     pub(super) fn get(&self, number: u64) -> Option<&T> {
-        let (index, generation) = self.place(number)?;
+        let (index, generation) = self.locate(number)?;
         let slot = self.slots.get(index)?;
         slot.item.as_ref().filter(|_| slot.generation == generation)
     }
 
     /// The thing of a number.
     pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut T> {
-        let (index, generation) = self.place(number)?;
+        let (index, generation) = self.locate(number)?;
         let slot = self.slots.get_mut(index)?;
         slot.item.as_mut().filter(|_| slot.generation == generation)
     }
 
     /// Takes a thing out; its number goes stale.
     pub(super) fn remove(&mut self, number: u64) -> Option<T> {
-        let (index, generation) = self.place(number)?;
+        let (index, generation) = self.locate(number)?;
         let slot = self.slots.get_mut(index)?;
         if slot.generation != generation {
             return None;

@@ -25,11 +25,11 @@ use url::Url;
 /// use trunkline::auth::{Authorization, AuthorizationOptions, Identity, Refusal, Verification};
 ///
 /// let verifier = |token: Verification| {
-///     let verdict = match token.token() {
+///     let outcome = match token.token() {
 ///         "the-token-of-alice" => Ok(Identity::default().with_subject("alice")),
 ///         _ => Err(Refusal::InvalidToken("Unknown token".into())),
 ///     };
-///     token.complete(verdict);
+///     token.complete(outcome);
 /// };
 /// let options = AuthorizationOptions::new("https://mcp.example/mcp")
 ///     .with_authorization_servers(["https://auth.example"])
@@ -157,11 +157,11 @@ impl Authorization {
         &self,
         candidate: &Judged,
         now: u64,
-        verdict: Result<Identity, Refusal>,
+        outcome: Result<Identity, Refusal>,
     ) -> Result<Identity, AuthorizationRefused> {
         let refused = |refusal| AuthorizationRefused { refusal, scheme: Some(candidate.scheme) };
         let invalid = |text: &str| refused(Refusal::InvalidToken(text.into()));
-        let identity = verdict.map_err(refused)?;
+        let identity = outcome.map_err(refused)?;
         let Some(identity) = identity.named() else {
             return Err(invalid("The access token names neither a subject nor a client"));
         };
@@ -247,7 +247,7 @@ impl Candidate {
 impl Judged {
     /// The digest of its proof, and the time from now (seconds since 1970) until its date refuses
     /// it. `None`: there is no proof.
-    pub(crate) fn used_proof(&self, now: u64) -> Option<(String, Duration)> {
+    pub(crate) fn replay_entry(&self, now: u64) -> Option<(String, Duration)> {
         let proof = self.proof.as_ref()?;
         Some((dpop::digest(proof), Duration::from_secs(dpop::end(proof).saturating_sub(now).max(1))))
     }

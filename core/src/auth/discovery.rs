@@ -7,22 +7,22 @@ use url::Url;
 
 /// Where an issuer's metadata may be, in the order in which to ask. Empty if the issuer is not a
 /// URL that is safe to ask.
-pub(super) fn places(issuer: &str) -> Vec<Url> {
+pub(super) fn metadata_urls(issuer: &str) -> Vec<Url> {
     let Some(url) = Url::parse(issuer).ok().filter(is_safe) else { return Vec::new() };
     let path = url.path().trim_end_matches('/').to_owned();
     let at = |path: String| {
-        let mut place = super::resource::bare(url.clone());
-        place.set_path(&path);
-        place
+        let mut url = super::resource::bare(url.clone());
+        url.set_path(&path);
+        url
     };
-    let mut places = vec![
+    let mut metadata_urls = vec![
         at(format!("/.well-known/oauth-authorization-server{path}")),
         at(format!("/.well-known/openid-configuration{path}")),
     ];
     if !path.is_empty() {
-        places.push(at(format!("{path}/.well-known/openid-configuration")));
+        metadata_urls.push(at(format!("{path}/.well-known/openid-configuration")));
     }
-    places
+    metadata_urls
 }
 
 /// The `jwks_uri` of a metadata document. The document must be of that issuer, letter by letter
@@ -47,8 +47,8 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn places_of_metadata_with_and_without_a_path() {
-        let of = |issuer: &str| places(issuer).into_iter().map(String::from).collect::<Vec<_>>();
+    fn metadata_urls_with_and_without_a_path() {
+        let of = |issuer: &str| metadata_urls(issuer).into_iter().map(String::from).collect::<Vec<_>>();
         for issuer in ["https://auth.example", "https://auth.example/"] {
             assert_eq!(
                 of(issuer),

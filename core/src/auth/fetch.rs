@@ -22,7 +22,7 @@ pub trait Fetch: Send + Sync + 'static {
 pub struct FetchError(pub String);
 
 impl FetchError {
-    pub(crate) fn timed_out(place: &str, limit: Duration) -> Self {
-        Self(format!("Could not fetch {place}: timed out after {limit:?}"))
+    pub(crate) fn timed_out(url: &str, limit: Duration) -> Self {
+        Self(format!("Could not fetch {url}: timed out after {limit:?}"))
     }
 }

@@ -141,7 +141,7 @@ struct Policy {
 
 struct Issuer {
     name: String,
-    place: KeyOrigin,
+    keys: KeyOrigin,
     state: Mutex<IssuerState>,
 }
 
@@ -187,8 +187,8 @@ impl JwtVerifier {
 
 impl Issuer {
     fn new(name: String, keys: &KeySource) -> Result<Self, AuthOptionError> {
-        let place = match keys {
-            KeySource::Discovered if discovery::places(&name).is_empty() => {
+        let origin = match keys {
+            KeySource::Discovered if discovery::metadata_urls(&name).is_empty() => {
                 let text = format!("{name:?} is not an https URL (http is for this machine only)");
                 return Err(AuthOptionError::new("issuer", text));
             }
@@ -205,7 +205,7 @@ impl Issuer {
                 KeyOrigin::Given(Arc::new(keys))
             }
         };
-        Ok(Self { name, place, state: Mutex::default() })
+        Ok(Self { name, keys: origin, state: Mutex::default() })
     }
 }
 
@@ -219,8 +219,8 @@ impl Policy {
     fn proceed(self: &Arc<Self>, verification: Verification) {
         let runtime = Arc::clone(verification.runtime());
         match self.step(&verification, &runtime) {
-            TokenStep::Answer(verdict) => {
-                verification.complete(verdict);
+            TokenStep::Answer(outcome) => {
+                verification.complete(outcome);
             }
             TokenStep::Wait { state, .. } if state.waiting.len() >= MAX_WAITING => {
                 drop(state);
@@ -254,7 +254,7 @@ impl Policy {
         };
         let issuer = &self.issuers[index];
         let id = jws.header.kid.as_deref();
-        let keys = if let KeyOrigin::Given(keys) = &issuer.place {
+        let keys = if let KeyOrigin::Given(keys) = &issuer.keys {
             Arc::clone(keys)
         } else {
             let mut state = issuer.state.lock();
@@ -316,7 +316,7 @@ impl Policy {
 
 impl Issuer {
     fn jwks_uri(&self) -> Option<Url> {
-        match &self.place {
+        match &self.keys {
             KeyOrigin::At(url) => Some(url.clone()),
             KeyOrigin::Discovered | KeyOrigin::Given(_) => None,
         }
@@ -324,19 +324,19 @@ impl Issuer {
 }
 
 async fn find_keys(fetch: Arc<dyn Fetch>, issuer: String, at: Option<Url>) -> Result<KeySet, FetchError> {
-    let place = match at {
-        Some(place) => place,
+    let url = match at {
+        Some(url) => url,
         None => discover(&*fetch, &issuer).await?,
     };
-    let set = document(&*fetch, &place).await?;
-    KeySet::of_json(&set).map_err(|error| FetchError(format!("{place} {error}")))
+    let set = document(&*fetch, &url).await?;
+    KeySet::of_json(&set).map_err(|error| FetchError(format!("{url} {error}")))
 }
 
 async fn discover(fetch: &dyn Fetch, issuer: &str) -> Result<Url, FetchError> {
     let mut errors = Vec::new();
-    for place in discovery::places(issuer) {
-        let found = document(fetch, &place).await.and_then(|metadata| {
-            discovery::keys_of(&metadata, issuer).map_err(|error| FetchError(format!("{place} {error}")))
+    for url in discovery::metadata_urls(issuer) {
+        let found = document(fetch, &url).await.and_then(|metadata| {
+            discovery::keys_of(&metadata, issuer).map_err(|error| FetchError(format!("{url} {error}")))
         });
         match found {
             Ok(keys) => return Ok(keys),
@@ -346,9 +346,9 @@ async fn discover(fetch: &dyn Fetch, issuer: &str) -> Result<Url, FetchError> {
     Err(FetchError(errors.join("; ")))
 }
 
-async fn document(fetch: &dyn Fetch, place: &Url) -> Result<Value, FetchError> {
-    let failed = |text: &str| FetchError(format!("{place} {text}"));
-    let request = Request::get(place.as_str()).header(header::ACCEPT, "application/json").body(Bytes::new());
+async fn document(fetch: &dyn Fetch, url: &Url) -> Result<Value, FetchError> {
+    let failed = |text: &str| FetchError(format!("{url} {text}"));
+    let request = Request::get(url.as_str()).header(header::ACCEPT, "application/json").body(Bytes::new());
     let response = fetch.fetch(request.map_err(|_| failed("cannot be asked"))?).await?;
     match response.status() {
         StatusCode::OK if response.body().len() > MAX_DOCUMENT => Err(failed("is too large")),

@@ -24,11 +24,11 @@ use std::{
 /// use trunkline::auth::{Authorization, AuthorizationOptions, Identity, Refusal, Verification};
 ///
 /// let verifier = |verification: Verification| {
-///     let verdict = match verification.token() {
+///     let outcome = match verification.token() {
 ///         "secret" => Ok(Identity::default().with_subject("alice").with_scopes(vec!["notes".into()])),
 ///         _ => Err(Refusal::InvalidToken("This token is unknown".into())),
 ///     };
-///     verification.complete(verdict);
+///     verification.complete(outcome);
 /// };
 /// let options = AuthorizationOptions::new("https://mcp.example/mcp");
 /// let options = options.with_authorization_servers(["https://login.example"]);
@@ -50,7 +50,7 @@ impl<F: Fn(Verification) + Send + Sync + 'static> TokenVerifier for F {
 #[must_use = "dropping it refuses the token"]
 pub struct Verification {
     request: ProtectedRequest,
-    answer: Arc<PendingVerdict>,
+    answer: Arc<PendingVerification>,
 }
 
 /// The head of the HTTP request that presents a token.
@@ -131,8 +131,8 @@ impl Verification {
     }
 
     /// Answers. `false`: nobody waits any more.
-    pub fn complete(self, verdict: Result<Identity, Refusal>) -> bool {
-        self.answer.give(verdict)
+    pub fn complete(self, outcome: Result<Identity, Refusal>) -> bool {
+        self.answer.complete(outcome)
     }
 
     /// Runs `hook` when nobody waits any more, for the client is gone or the time is up; at once if
@@ -149,16 +149,16 @@ impl Verification {
 }
 
 /// That nobody waits any more.
-pub struct Abandonment(Arc<PendingVerdict>);
+pub struct Abandonment(Arc<PendingVerification>);
 
 impl Abandonment {
     /// Runs `hook` when that is so; at once if it is.
     pub fn then(self, hook: impl FnOnce() + Send + 'static) {
         let mut state = self.0.state.lock();
         match &mut *state {
-            VerdictState::Asked { hook: kept, .. } => *kept = Some(Box::new(hook)),
-            VerdictState::Answered(_) => {}
-            VerdictState::Abandoned => {
+            VerificationState::Pending { hook: kept, .. } => *kept = Some(Box::new(hook)),
+            VerificationState::Completed(_) => {}
+            VerificationState::Abandoned => {
                 drop(state);
                 hook();
             }
@@ -169,30 +169,30 @@ impl Abandonment {
 impl Drop for Verification {
     fn drop(&mut self) {
         // Nothing happens if it was answered.
-        self.answer.give(Err(Refusal::Unavailable("the verifier dropped the token without an answer".into())));
+        self.answer.complete(Err(Refusal::Unavailable("the verifier dropped the token without an answer".into())));
     }
 }
 
-struct PendingVerdict {
-    state: Mutex<VerdictState>,
+struct PendingVerification {
+    state: Mutex<VerificationState>,
 }
 
-enum VerdictState {
-    Asked { waker: Option<Waker>, hook: Option<Box<dyn FnOnce() + Send>> },
-    Answered(Option<Result<Identity, Refusal>>),
+enum VerificationState {
+    Pending { waker: Option<Waker>, hook: Option<Box<dyn FnOnce() + Send>> },
+    Completed(Option<Result<Identity, Refusal>>),
     Abandoned,
 }
 
-impl PendingVerdict {
-    fn give(&self, verdict: Result<Identity, Refusal>) -> bool {
+impl PendingVerification {
+    fn complete(&self, outcome: Result<Identity, Refusal>) -> bool {
         let before = {
             let mut state = self.state.lock();
-            if !matches!(*state, VerdictState::Asked { .. }) {
+            if !matches!(*state, VerificationState::Pending { .. }) {
                 return false;
             }
-            std::mem::replace(&mut *state, VerdictState::Answered(Some(verdict)))
+            std::mem::replace(&mut *state, VerificationState::Completed(Some(outcome)))
         };
-        if let VerdictState::Asked { waker: Some(waker), .. } = before {
+        if let VerificationState::Pending { waker: Some(waker), .. } = before {
             waker.wake();
         }
         true
@@ -201,7 +201,8 @@ impl PendingVerdict {
 
 /// Asks a verifier.
 pub(crate) fn ask(verifier: &dyn TokenVerifier, request: ProtectedRequest) -> VerifierAnswer {
-    let answer = Arc::new(PendingVerdict { state: Mutex::new(VerdictState::Asked { waker: None, hook: None }) });
+    let answer =
+        Arc::new(PendingVerification { state: Mutex::new(VerificationState::Pending { waker: None, hook: None }) });
     let verification = Verification { request, answer: Arc::clone(&answer) };
     // A verifier that panics drops its token, which refuses the request.
     if catch_unwind(AssertUnwindSafe(|| verifier.verify(verification))).is_err() {
@@ -212,21 +213,21 @@ pub(crate) fn ask(verifier: &dyn TokenVerifier, request: ProtectedRequest) -> Ve
 
 /// Completes with what the verifier says. Dropping it tells the verifier that nobody waits any
 /// more.
-pub(crate) struct VerifierAnswer(Arc<PendingVerdict>);
+pub(crate) struct VerifierAnswer(Arc<PendingVerification>);
 
 impl Future for VerifierAnswer {
     type Output = Result<Identity, Refusal>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut *self.0.state.lock() {
-            VerdictState::Asked { waker, .. } => {
+            VerificationState::Pending { waker, .. } => {
                 *waker = Some(context.waker().clone());
                 Poll::Pending
             }
-            VerdictState::Answered(verdict) => {
-                Poll::Ready(verdict.take().unwrap_or_else(|| Err(Refusal::Unavailable("asked twice".into()))))
+            VerificationState::Completed(outcome) => {
+                Poll::Ready(outcome.take().unwrap_or_else(|| Err(Refusal::Unavailable("asked twice".into()))))
             }
-            VerdictState::Abandoned => Poll::Pending,
+            VerificationState::Abandoned => Poll::Pending,
         }
     }
 }
@@ -235,12 +236,12 @@ impl Drop for VerifierAnswer {
     fn drop(&mut self) {
         let before = {
             let mut state = self.0.state.lock();
-            if !matches!(*state, VerdictState::Asked { .. }) {
+            if !matches!(*state, VerificationState::Pending { .. }) {
                 return;
             }
-            std::mem::replace(&mut *state, VerdictState::Abandoned)
+            std::mem::replace(&mut *state, VerificationState::Abandoned)
         };
-        if let VerdictState::Asked { hook: Some(hook), .. } = before {
+        if let VerificationState::Pending { hook: Some(hook), .. } = before {
             hook();
         }
     }

@@ -26,7 +26,7 @@ use std::{
 };
 
 /// Bytes of a frame that is not a message that errors repeat.
-const STRAY: usize = 200;
+const MAX_EXCERPT: usize = 200;
 
 /// Takes what one link brings, for as long as it is the current one.
 pub(super) struct ClientInbox {
@@ -122,8 +122,8 @@ impl ClientInner {
             match element {
                 Ok(message) => self.message(message),
                 Err(malformed) => {
-                    let start = String::from_utf8_lossy(&frame[..frame.len().min(STRAY)]);
-                    *self.stray.lock() = Some(printable(&start).trim().to_owned());
+                    let start = String::from_utf8_lossy(&frame[..frame.len().min(MAX_EXCERPT)]);
+                    *self.invalid_frame.lock() = Some(printable(&start).trim().to_owned());
                     tracing::warn!(target: "trunkline::client::connection", error = %malformed.error, "the server sent an invalid message");
                 }
             }
@@ -182,7 +182,7 @@ impl ClientInner {
                     None => self.events.notification(&notification.method, notification.params.as_ref()),
                 }
             }
-            ClientReceived::Asked(request) => self.asked(request),
+            ClientReceived::Request(request) => self.request_received(request),
             ClientReceived::Withdrawn(id) => self.withdrawn(id),
             ClientReceived::Replied(answer) => self.send(answer),
             ClientReceived::Nothing(why) => {

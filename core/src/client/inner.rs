@@ -50,7 +50,7 @@ pub(crate) struct ClientInner {
     pub(super) connector: Arc<dyn Connector>,
     pub(super) link: Mutex<Option<Arc<dyn Link>>>,
     /// The start of the last frame that was not a message, for errors: a print, say.
-    pub(super) stray: Mutex<Option<String>>,
+    pub(super) invalid_frame: Mutex<Option<String>>,
     /// The link is open: messages may be sent.
     pub(super) ready: AtomicBool,
     pub(super) reconnecting: Mutex<Reconnecting>,
@@ -102,7 +102,7 @@ impl ClientInner {
             conversation: Mutex::new(ClientConversation::new(identity)),
             connector,
             link: Mutex::new(None),
-            stray: Mutex::new(None),
+            invalid_frame: Mutex::new(None),
             ready: AtomicBool::new(false),
             reconnecting: Mutex::default(),
             generation: AtomicU64::new(0),
@@ -126,7 +126,7 @@ impl ClientInner {
     }
 
     pub(super) fn check_open(&self) -> Result<(), ClientError> {
-        if self.closed.load(Ordering::Acquire) { Err(self.gone()) } else { Ok(()) }
+        if self.closed.load(Ordering::Acquire) { Err(self.closed_error()) } else { Ok(()) }
     }
 
     /// The description of the server, once a connection has been opened.
@@ -135,7 +135,7 @@ impl ClientInner {
     }
 
     /// Why there is no connection any more.
-    pub(super) fn gone(&self) -> ClientError {
+    pub(super) fn closed_error(&self) -> ClientError {
         self.failure.lock().clone().map_or(ClientError::Closed, ClientError::Link)
     }
 
@@ -207,15 +207,15 @@ impl ClientInner {
 
     pub(super) fn end_request(&self, id: &RequestId, reason: &str, error: ClientError) {
         let ended = self.conversation.lock().cancel(id, reason);
-        let Some((awaited, told)) = ended else { return };
+        let Some((awaited, cancellation)) = ended else { return };
         // While a connection is made anew, requests wait here.
         if self.ready.load(Ordering::Acquire)
             && let Some(link) = self.link()
             && !link.abandon(id)
-            && let Some(told) = told
+            && let Some(cancellation) = cancellation
         {
-            self.log(Direction::Sent, self.conversation.lock().revision(), "", &told);
-            link.send(LinkMessage { bytes: told, request: None, alone: false, caller: None });
+            self.log(Direction::Sent, self.conversation.lock().revision(), "", &cancellation);
+            link.send(LinkMessage { bytes: cancellation, request: None, alone: false, caller: None });
         }
         awaited.failed(error);
     }
@@ -276,9 +276,12 @@ impl ClientInner {
     }
 
     /// The last frame that was not a message, as a suffix for error messages.
-    pub(super) fn stray_words(&self) -> String {
-        let stray = self.stray.lock();
-        stray.as_ref().map(|stray| format!("; it sent what is not a message: {stray:?}")).unwrap_or_default()
+    pub(super) fn invalid_frame_note(&self) -> String {
+        let invalid_frame = self.invalid_frame.lock();
+        invalid_frame
+            .as_ref()
+            .map(|invalid_frame| format!("; it sent what is not a message: {invalid_frame:?}"))
+            .unwrap_or_default()
     }
 
     pub(super) fn time_passed(self: &Arc<Self>) {
@@ -289,7 +292,7 @@ impl ClientInner {
             });
             match expired {
                 Some((id, text)) => {
-                    let text = text + &self.stray_words();
+                    let text = text + &self.invalid_frame_note();
                     self.end_request(&id, "timed out", ClientError::Timeout(text));
                 }
                 None => break,

@@ -194,16 +194,16 @@ fn in_skill(skill: &mut ObjectMembers, prefix: &str) -> Option<()> {
 
 /// The user interface that a tool names, in both of its places (APP-02).
 fn interface(tool: &mut ObjectMembers, prefix: &str) -> Option<()> {
-    const PLACE: &str = "resourceUri";
+    const RESOURCE_URI: &str = "resourceUri";
     let mut given: ObjectMembers = serde_json::from_str(tool.get(META)?.get()).ok()?;
     if let Some(uri) = text(&given, "ui/resourceUri") {
         set(&mut given, "ui/resourceUri", &names::public_uri(prefix, &uri)).ok()?;
     }
     let ui = given.get("ui").and_then(|ui| serde_json::from_str::<ObjectMembers>(ui.get()).ok());
     if let Some(mut ui) = ui
-        && let Some(uri) = text(&ui, PLACE)
+        && let Some(uri) = text(&ui, RESOURCE_URI)
     {
-        set(&mut ui, PLACE, &names::public_uri(prefix, &uri)).ok()?;
+        set(&mut ui, RESOURCE_URI, &names::public_uri(prefix, &uri)).ok()?;
         set(&mut given, "ui", &ui).ok()?;
     }
     set(tool, META, &given).ok()

@@ -1,7 +1,7 @@
 //! Requests of a server of the legacy era to the caller of the proxy: through the request of the
 //! call that it serves, in the way of the caller's era.
 
-use super::{shares::pass_log, watching::Shown};
+use super::{shares::pass_log, watching::MountPoint};
 use crate::{
     client::{ClientError, ClientEvents, ProgressHook},
     protocol::{RawJson, RpcError, method, model::ElicitationComplete},
@@ -24,7 +24,7 @@ const MAX_QUESTIONS: usize = 64;
 
 /// The calls that one connection serves now: they are all of one caller.
 pub(super) struct ActiveCalls {
-    shown: Shown,
+    mount_point: MountPoint,
     calls: Mutex<Vec<Arc<ProxiedCall>>>,
 }
 
@@ -43,7 +43,7 @@ struct ProxiedCallState {
     current: Option<CallInfo>,
     questions: Vec<Arc<Question>>,
     /// Number of all questions so far.
-    asked: u64,
+    question_count: u64,
     outcome: Option<Result<RawJson, ClientError>>,
     has_ended: bool,
     waker: Option<Waker>,
@@ -69,8 +69,8 @@ enum ProxiedCallStep {
 }
 
 impl ActiveCalls {
-    pub(super) fn new(shown: Shown) -> Arc<Self> {
-        Arc::new(Self { shown, calls: Mutex::default() })
+    pub(super) fn new(mount_point: MountPoint) -> Arc<Self> {
+        Arc::new(Self { mount_point, calls: Mutex::default() })
     }
 
     pub(super) fn add(&self, call: &Arc<ProxiedCall>) {
@@ -110,7 +110,7 @@ impl ClientEvents for ActiveCalls {
             }
             method::ELICITATION_COMPLETE => {
                 let complete = params.and_then(|params| params.read::<ElicitationComplete>().ok());
-                if let (Some(complete), Some(server)) = (complete, self.shown.server.upgrade()) {
+                if let (Some(complete), Some(server)) = (complete, self.mount_point.server.upgrade()) {
                     server.elicitation_complete(&complete.elicitation_id);
                 }
             }
@@ -190,8 +190,8 @@ impl ProxiedCall {
             Ok(question) => question,
             Err(error) => return Some(Err(error)),
         };
-        let asked = PendingQuestion { question, call: self };
-        asked.question.answer.kept().await
+        let pending = PendingQuestion { question, call: self };
+        pending.question.answer.kept().await
     }
 
     async fn step(&self) -> ProxiedCallStep {
@@ -236,9 +236,9 @@ impl ProxiedCall {
             if state.questions.len() >= MAX_QUESTIONS {
                 return Err(RpcError::busy(&format!("{MAX_QUESTIONS} requests for the client of one call")));
             }
-            state.asked += 1;
+            state.question_count += 1;
             let question = Arc::new(Question {
-                key: format!("proxied-{}", state.asked),
+                key: format!("proxied-{}", state.question_count),
                 method: method.to_owned(),
                 params: params.clone(),
                 answer: Promise::default(),
@@ -301,7 +301,7 @@ mod tests {
     #[tokio::test]
     async fn a_question_outlives_the_call_that_it_was_put_to() {
         let server = Server::builder("outside", "1.0.0").build();
-        let calls = ActiveCalls::new(Shown { server: server.downgrade(), prefix: String::new() });
+        let calls = ActiveCalls::new(MountPoint { server: server.downgrade(), prefix: String::new() });
         let [older, newer] = [(); 2].map(|()| ProxiedCall::new().unwrap());
         calls.add(&older);
         calls.add(&newer);
@@ -327,7 +327,7 @@ mod tests {
     #[tokio::test]
     async fn a_question_that_is_left_alone_is_refused() {
         let server = Server::builder("outside", "1.0.0").build();
-        let calls = ActiveCalls::new(Shown { server: server.downgrade(), prefix: String::new() });
+        let calls = ActiveCalls::new(MountPoint { server: server.downgrade(), prefix: String::new() });
         let only = ProxiedCall::new().unwrap();
         calls.add(&only);
         let params = RawJson::from_value(&serde_json::json!({})).unwrap();

@@ -1,7 +1,7 @@
 //! CallerConnections for one caller each: in the legacy era a session belongs to one client, whose
 //! capabilities it fixes, and what the server asks in it is for that client alone.
 
-use super::{asking::ActiveCalls, callers::Caller, watching::Shown};
+use super::{asking::ActiveCalls, callers::Caller, watching::MountPoint};
 use crate::{
     client::{Client, ClientError, ClientHandlers, ClientOptions},
     engine::later,
@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_secs(60);
 pub(super) struct CallerConnections {
     /// A client of the server: the others are opened as it was.
     client: Client,
-    shown: Shown,
+    mount_point: MountPoint,
     max: usize,
     table: Mutex<LeaseTable>,
 }
@@ -67,8 +67,8 @@ pub(super) struct Lease {
 }
 
 impl CallerConnections {
-    pub(super) fn new(client: Client, shown: Shown, max: usize) -> Arc<Self> {
-        Arc::new(Self { client, shown, max, table: Mutex::default() })
+    pub(super) fn new(client: Client, mount_point: MountPoint, max: usize) -> Arc<Self> {
+        Arc::new(Self { client, mount_point, max, table: Mutex::default() })
     }
 
     /// The connection of a caller, for one more call.
@@ -84,7 +84,7 @@ impl CallerConnections {
                 (Arc::clone(&entry.connection), None, true)
             } else {
                 let evicted = if table.entries.len() >= self.max { Some(table.take_idlest(self.max)?) } else { None };
-                let connection = CallerConnection::new(caller, capabilities, self.shown.clone());
+                let connection = CallerConnection::new(caller, capabilities, self.mount_point.clone());
                 table.entries.push(LeasedConnection { connection: Arc::clone(&connection), users: 1, idle_since: now });
                 (connection, evicted, std::mem::replace(&mut table.looking, true))
             }
@@ -180,11 +180,11 @@ impl LeasedConnection {
 }
 
 impl CallerConnection {
-    fn new(caller: Caller, capabilities: ClientCapabilities, shown: Shown) -> Arc<Self> {
+    fn new(caller: Caller, capabilities: ClientCapabilities, mount_point: MountPoint) -> Arc<Self> {
         Arc::new(Self {
             caller,
             capabilities,
-            calls: ActiveCalls::new(shown),
+            calls: ActiveCalls::new(mount_point),
             state: Mutex::new(CallerConnectionState::Closed),
             log_level: Mutex::default(),
         })

@@ -18,12 +18,12 @@ pub(super) struct ProxiedGroup {
     /// The server that shows the group.
     outside: usize,
     max_connections: usize,
-    shown: Mutex<Vec<ShownServer>>,
+    mounted: Mutex<Vec<MountedServer>>,
     observer: Arc<dyn ClientEvents>,
 }
 
 /// A server of the group that is mounted.
-struct ShownServer {
+struct MountedServer {
     access: GroupServerAccess,
     /// `None`: it cannot be shown.
     mount: Option<FeatureHandle<Server>>,
@@ -47,14 +47,14 @@ impl ProxiedGroup {
             server: server.clone(),
             outside: outside.identity(),
             max_connections,
-            shown: Mutex::default(),
+            mounted: Mutex::default(),
         });
         for access in proxied.group.server_accesses() {
             proxied.check(&access).map_err(|problem| RegisterError(format!("proxy: {problem}")))?;
         }
         proxied.group.add_observer(Arc::clone(&proxied.observer));
         proxied.update();
-        outside.mount_keeping(prefix, &server, Box::new(proxied))
+        outside.mount_with_guard(prefix, &server, Box::new(proxied))
     }
 
     /// Refuses a server whose calls could not be told apart, or would not end.
@@ -71,9 +71,9 @@ impl ProxiedGroup {
 
     /// Mounts the servers that have come to the group, and removes those that have left it.
     fn update(&self) {
-        let mut shown = self.shown.lock();
+        let mut mounted = self.mounted.lock();
         let servers = self.group.server_accesses();
-        shown.retain(|server| {
+        mounted.retain(|server| {
             let stays = servers.iter().any(|access| access.is(&server.access));
             if let (false, Some(mount)) = (stays, &server.mount) {
                 mount.remove();
@@ -81,9 +81,9 @@ impl ProxiedGroup {
             stays
         });
         for access in servers {
-            if !shown.iter().any(|server| server.access.is(&access)) {
+            if !mounted.iter().any(|server| server.access.is(&access)) {
                 let mount = self.mount(&access);
-                shown.push(ShownServer { access, mount });
+                mounted.push(MountedServer { access, mount });
             }
         }
     }

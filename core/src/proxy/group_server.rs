@@ -1,7 +1,7 @@
 //! One server of a group that a proxy shows: it is connected to when it is needed, and each of its
 //! connections has a remote server.
 
-use super::{outcomes::rpc_error, remote::Remote, watching::Shown};
+use super::{outcomes::rpc_error, remote::Remote, watching::MountPoint};
 use crate::{
     client::{Client, ClientGroup, GroupServerAccess},
     protocol::{RawJson, RpcError, method::Method},
@@ -18,7 +18,7 @@ pub(super) struct ServerOfGroup {
     this: Weak<Self>,
     access: GroupServerAccess,
     runtime: Arc<dyn Runtime>,
-    shown: Shown,
+    mount_point: MountPoint,
     max_connections: usize,
     /// That of the newest connection.
     remote: Mutex<Option<Arc<Remote>>>,
@@ -33,7 +33,7 @@ impl ServerOfGroup {
     ) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
-            shown: Shown { server, prefix: access.prefix().to_owned() },
+            mount_point: MountPoint { server, prefix: access.prefix().to_owned() },
             access,
             runtime: Arc::clone(group.runtime()),
             max_connections,
@@ -48,7 +48,7 @@ impl ServerOfGroup {
             if let Some(remote) = remote.as_ref().filter(|remote| remote.is_of(&client)) {
                 return Arc::clone(remote);
             }
-            let new = Remote::new(client, self.shown.clone(), self.max_connections);
+            let new = Remote::new(client, self.mount_point.clone(), self.max_connections);
             (Arc::clone(&new), remote.replace(new))
         };
         remote

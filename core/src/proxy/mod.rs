@@ -17,7 +17,7 @@ use crate::{
 };
 use group::ProxiedGroup;
 use remote::Remote;
-use watching::Shown;
+use watching::MountPoint;
 
 /// The server behind a client, or all servers of a group, to be shown by another server; see
 /// [`Server::proxy`].
@@ -140,8 +140,8 @@ impl Server {
                 "proxy: the client is one of this very server, so calls would not end".to_owned(),
             ));
         }
-        let shown = Shown { server: self.downgrade(), prefix: prefix.clone() };
-        let remote = Remote::new(client, shown, max_connections);
+        let mount_point = MountPoint { server: self.downgrade(), prefix: prefix.clone() };
+        let remote = Remote::new(client, mount_point, max_connections);
         remote.watch_lists();
         self.add_mount(&prefix, MountSource::Remote(remote))
     }

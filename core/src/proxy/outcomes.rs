@@ -121,12 +121,12 @@ pub(super) fn with_own_tasks(result: RawJson, tasks: ListedTasks) -> RawJson {
 
 /// The same requests for the caller, with the server's state inside ours.
 fn required_of_caller(required: &RequiredOfServer) -> Result<InputRequired, RpcError> {
-    let mut asked = InputRequired::new().with_state(json!({STATE: required.request_state()}));
+    let mut input = InputRequired::new().with_state(json!({STATE: required.request_state()}));
     for (key, request) in required.requests() {
         let params: Value = request.params.parse().map_err(|_| RpcError::internal())?;
-        asked = asked.ask(key, InputRequest::new(&request.method, params)?);
+        input = input.ask(key, InputRequest::new(&request.method, params)?);
     }
-    Ok(asked)
+    Ok(input)
 }
 
 /// The state of the remote server, out of ours.

@@ -7,7 +7,7 @@ use super::{
     outcomes::{ListedTasks, outcome_of, passed_params, rpc_error, state_of_server, with_own_tasks},
     parked::ParkedCalls,
     shares::Shares,
-    watching::{Shown, Watching},
+    watching::{MountPoint, Watching},
 };
 use crate::{
     client::{
@@ -41,13 +41,13 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    pub(super) fn new(client: Client, shown: Shown, max_connections: usize) -> Arc<Self> {
-        let watching = Watching::new(shown.clone());
+    pub(super) fn new(client: Client, mount_point: MountPoint, max_connections: usize) -> Arc<Self> {
+        let watching = Watching::new(mount_point.clone());
         let shares = Arc::new(Shares::default());
         client.add_observer(shares.clone());
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
-            connections: CallerConnections::new(client.clone(), shown, max_connections),
+            connections: CallerConnections::new(client.clone(), mount_point, max_connections),
             parked: ParkedCalls::new(Arc::clone(client.runtime())),
             client,
             offers: OnceLock::new(),
@@ -113,8 +113,8 @@ impl Remote {
         options: &RequestOptions,
         on_behalf: Option<Arc<OnBehalf>>,
     ) -> Outcome {
-        let _place = match self.shares.take(caller, info, &self.client) {
-            Ok(place) => place,
+        let _permit = match self.shares.take(caller, info, &self.client) {
+            Ok(permit) => permit,
             Err(error) => return Outcome::Protocol(error),
         };
         let sent = self.client.request_on_behalf(on_behalf, info.method(), Some(params), options);
@@ -144,8 +144,8 @@ impl Remote {
     /// Makes a call as a task of a server of the modern era, whose requests for input go to the
     /// caller.
     async fn as_task(&self, info: &CallInfo, caller: Caller, params: RawJson, seen: Arc<OnBehalf>) -> Outcome {
-        let place = match self.shares.take(caller, info, &self.client) {
-            Ok(place) => place,
+        let permit = match self.shares.take(caller, info, &self.client) {
+            Ok(permit) => permit,
             Err(error) => return Outcome::Protocol(error),
         };
         let Some(call) = ProxiedCall::new() else { return Outcome::Protocol(RpcError::internal()) };
@@ -153,11 +153,11 @@ impl Remote {
         if let Some(state) = info.state() {
             options = options.with_input_responses(answers(info, &state));
         }
-        let asked = Arc::downgrade(&call);
+        let weak = Arc::downgrade(&call);
         let ask: PassingHandler = Arc::new(move |method, params| {
-            let (asked, method) = (Weak::clone(&asked), method.to_owned());
+            let (weak, method) = (Weak::clone(&weak), method.to_owned());
             Box::pin(async move {
-                let answer = match asked.upgrade() {
+                let answer = match weak.upgrade() {
                     Some(call) => call.ask(&method, &params).await,
                     None => None,
                 };
@@ -178,7 +178,7 @@ impl Remote {
             };
             let outcome = unless(sent.stop.kept(), task.outcome_within(within)).await;
             sent.finish(outcome.unwrap_or(Err(ClientError::Cancelled)));
-            drop(place);
+            drop(permit);
             if let Err(error) = task.cancel().await {
                 tracing::debug!(target: "trunkline::server::proxy", %error, "a task behind a proxy was not cancelled");
             }
@@ -273,10 +273,11 @@ impl RemoteServer for Remote {
             .with(list(declared.resources.is_some(), ListSet::RESOURCES))
             .with(list(declared.prompts.is_some(), ListSet::PROMPTS));
         let extends = |id: &str| declared.extensions.as_ref().is_some_and(|extensions| extensions.contains_key(id));
-        let asked_for = || declared.tasks.as_ref().is_some_and(|tasks| tasks.pointer("/requests/tools/call").is_some());
+        let declared_for_tools =
+            || declared.tasks.as_ref().is_some_and(|tasks| tasks.pointer("/requests/tools/call").is_some());
         let tasks = match self.client.revision().era() {
             Era::Modern => extends(extension::TASKS.id),
-            Era::Legacy => asked_for(),
+            Era::Legacy => declared_for_tools(),
         };
         let skills = extends(extension::SKILLS.id);
         let offers = Offers { lists, completions: declared.completions.is_some(), skills, tasks };
@@ -290,7 +291,7 @@ impl RemoteServer for Remote {
             if client.revision().era() == Era::Modern {
                 return ToolTasks { support: TaskSupport::Optional, defers: true };
             }
-            let support = match client.may_be_asked_for_task(&tool).await {
+            let support = match client.may_run_as_task(&tool).await {
                 true => TaskSupport::Optional,
                 false => TaskSupport::Forbidden,
             };

@@ -20,7 +20,7 @@ struct SharedCall {
 }
 
 /// The place of one request; it is free again when this is dropped.
-pub(super) struct SharePlace {
+pub(super) struct SharePermit {
     shares: Arc<Shares>,
     number: u64,
 }
@@ -33,7 +33,7 @@ impl Shares {
         caller: Caller,
         info: &CallInfo,
         client: &Client,
-    ) -> Result<SharePlace, RpcError> {
+    ) -> Result<SharePermit, RpcError> {
         let limit = client.options().max_in_flight;
         let mut calls = self.0.lock();
         let own = calls.iter().filter(|call| call.caller == caller).count();
@@ -45,7 +45,7 @@ impl Shares {
         let number = calls.last().map_or(0, |last| last.number + 1);
         calls.push(SharedCall { caller, info: info.clone(), number });
         drop(calls);
-        Ok(SharePlace { shares: Arc::clone(self), number })
+        Ok(SharePermit { shares: Arc::clone(self), number })
     }
 
     /// The call that a log message belongs to, as far as that is known: the newest, if all are of
@@ -58,7 +58,7 @@ impl Shares {
     }
 }
 
-impl Drop for SharePlace {
+impl Drop for SharePermit {
     fn drop(&mut self) {
         let mut calls = self.shares.0.lock();
         let position = calls.iter().position(|call| call.number == self.number);

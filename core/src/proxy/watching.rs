@@ -18,19 +18,19 @@ const MAX_RESOURCES: usize = 1_024;
 
 /// The server that shows the remote one, and the beginning of its names there.
 #[derive(Clone)]
-pub(super) struct Shown {
+pub(super) struct MountPoint {
     pub(super) server: WeakServer,
     pub(super) prefix: String,
 }
 
 /// The subscriptions at the remote server.
 pub(super) struct Watching {
-    shown: Shown,
+    mount_point: MountPoint,
     lists: Mutex<Option<Arc<Subscription>>>,
     resources: Mutex<HashMap<String, Arc<Subscription>>>,
 }
 
-impl Shown {
+impl MountPoint {
     /// The URI of a resource in the server that shows it.
     fn uri(&self, own: &str) -> String {
         match &*self.prefix {
@@ -41,8 +41,8 @@ impl Shown {
 }
 
 impl Watching {
-    pub(super) fn new(shown: Shown) -> Arc<Self> {
-        Arc::new(Self { shown, lists: Mutex::default(), resources: Mutex::default() })
+    pub(super) fn new(mount_point: MountPoint) -> Arc<Self> {
+        Arc::new(Self { mount_point, lists: Mutex::default(), resources: Mutex::default() })
     }
 
     /// Reports changes of lists from now on, as far as the server announces any.
@@ -68,9 +68,9 @@ impl Watching {
                 Ok(subscription) => {
                     let subscription = Arc::new(subscription);
                     *watching.lists.lock() = Some(Arc::clone(&subscription));
-                    let shown = watching.shown.clone();
+                    let mount_point = watching.mount_point.clone();
                     drop(watching);
-                    report(subscription, shown).await;
+                    report(subscription, mount_point).await;
                 }
                 Err(error) => {
                     tracing::warn!(target: "trunkline::server::proxy", %error, "a proxy does not hear of changed lists");
@@ -100,16 +100,16 @@ impl Watching {
         if let Some(before) = before {
             before.end();
         }
-        let shown = self.shown.clone();
-        client.runtime().spawn(Box::pin(report(subscription, shown)));
+        let mount_point = self.mount_point.clone();
+        client.runtime().spawn(Box::pin(report(subscription, mount_point)));
         Ok(())
     }
 
     /// Ends the subscriptions to resources that no client of this server is subscribed to.
     fn forget_unwanted(&self) {
-        let Some(server) = self.shown.server.upgrade() else { return };
+        let Some(server) = self.mount_point.server.upgrade() else { return };
         let uris: Vec<String> = self.resources.lock().keys().cloned().collect();
-        for uri in uris.into_iter().filter(|uri| !server.is_watched(&self.shown.uri(uri))) {
+        for uri in uris.into_iter().filter(|uri| !server.is_watched(&self.mount_point.uri(uri))) {
             let subscription = self.resources.lock().remove(&uri);
             if let Some(subscription) = subscription {
                 subscription.end();
@@ -131,16 +131,16 @@ impl Drop for Watching {
 }
 
 /// Takes the changes of a subscription to the clients of the server, until it ends.
-async fn report(subscription: Arc<Subscription>, shown: Shown) {
+async fn report(subscription: Arc<Subscription>, mount_point: MountPoint) {
     while let Some(change) = poll_fn(|context| subscription.poll_change(context)).await {
-        let Some(server) = shown.server.upgrade() else { return };
+        let Some(server) = mount_point.server.upgrade() else { return };
         match change {
             Ok(change) => match (change.kind, change.uri) {
                 (ChangeKind::Tools, _) => server.list_changed(Category::Tools),
                 (ChangeKind::Prompts, _) => server.list_changed(Category::Prompts),
                 (ChangeKind::ResourceList, _) => server.list_changed(Category::Resources),
-                (ChangeKind::Resource, Some(uri)) => server.resource_updated(&shown.uri(&uri)),
-                (ChangeKind::Missed, _) => missed(&server, &subscription, &shown),
+                (ChangeKind::Resource, Some(uri)) => server.resource_updated(&mount_point.uri(&uri)),
+                (ChangeKind::Missed, _) => missed(&server, &subscription, &mount_point),
                 _ => {}
             },
             Err(error) => report_end(&error),
@@ -149,7 +149,7 @@ async fn report(subscription: Arc<Subscription>, shown: Shown) {
 }
 
 /// Anything that the subscription is for may have changed.
-fn missed(server: &Server, subscription: &Subscription, shown: &Shown) {
+fn missed(server: &Server, subscription: &Subscription, mount_point: &MountPoint) {
     let filter = subscription.filter();
     let lists = [
         (filter.tools, Category::Tools),
@@ -157,7 +157,7 @@ fn missed(server: &Server, subscription: &Subscription, shown: &Shown) {
         (filter.resource_list, Category::Resources),
     ];
     lists.into_iter().filter(|(wanted, _)| *wanted).for_each(|(_, category)| server.list_changed(category));
-    filter.resources().iter().for_each(|uri| server.resource_updated(&shown.uri(uri)));
+    filter.resources().iter().for_each(|uri| server.resource_updated(&mount_point.uri(uri)));
 }
 
 fn report_end(error: &ClientError) {

@@ -73,10 +73,10 @@ macro_rules! changeable {
             /// # Errors
             /// If the feature was removed or replaced, or as for its registration.
             pub fn update(&self, change: impl Fn($definition) -> $definition) -> Result<(), RegisterError> {
-                let state = self.state.upgrade().ok_or_else(gone)?;
+                let state = self.state.upgrade().ok_or_else(removed)?;
                 loop {
                     // Called without locks: the function belongs to the user.
-                    let now = state.snapshot().$list.registered(self.id).cloned().ok_or_else(gone)?;
+                    let now = state.snapshot().$list.registered(self.id).cloned().ok_or_else(removed)?;
                     let next = Arc::new(change(now.definition()).compile()?);
                     let is_unchanged = |registry: &Snapshot| {
                         registry.$list.registered(self.id).is_some_and(|item| Arc::ptr_eq(item, &now))
@@ -99,7 +99,7 @@ macro_rules! changeable {
             /// # Errors
             /// If the feature was removed or replaced, or as for its registration.
             pub fn replace(&self, by: impl IntoDefinition<(), $definition>) -> Result<(), RegisterError> {
-                let state = self.state.upgrade().ok_or_else(gone)?;
+                let state = self.state.upgrade().ok_or_else(removed)?;
                 let next = Arc::new(by.into_entry(()).compile()?);
                 state.edit(|registry| put(registry, self.id, Addition::$addition(next)))
             }
@@ -126,10 +126,10 @@ changeable! {
 }
 
 fn put(registry: &Snapshot, id: u64, by: Addition) -> Result<Edited, RegisterError> {
-    registry.changed(id, by).ok_or_else(gone)?
+    registry.changed(id, by).ok_or_else(removed)?
 }
 
-fn gone() -> RegisterError {
+fn removed() -> RegisterError {
     RegisterError("The feature is not registered any more: it was removed or replaced".into())
 }
 

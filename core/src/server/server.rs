@@ -216,13 +216,13 @@ impl Server {
     }
 
     /// The same, and keeps a value alive for as long as the other server is mounted.
-    pub(crate) fn mount_keeping(
+    pub(crate) fn mount_with_guard(
         &self,
         prefix: &str,
         other: &Self,
-        kept: Box<dyn Any + Send + Sync>,
+        guard: Box<dyn Any + Send + Sync>,
     ) -> Result<FeatureHandle<Self>, RegisterError> {
-        let local = LocalMount::new(self.state(), other.state(), prefix)?.keeping(kept);
+        let local = LocalMount::new(self.state(), other.state(), prefix)?.with_guard(guard);
         self.add_mount(prefix, MountSource::Local(Arc::new(local)))
     }
 

@@ -1,6 +1,6 @@
 //! The store of a server, as its options name it.
 
-use super::{Store, StoreError, StoreGuard, StoreUrl, shown};
+use super::{Store, StoreError, StoreGuard, StoreUrl, redacted};
 use crate::{
     protocol::{describe::Type, options::JsonForm},
     runtime::Runtime,
@@ -49,7 +49,7 @@ impl StoreChoice {
     #[cfg(feature = "server")]
     pub(crate) fn open(&self, runtime: &Arc<dyn Runtime>, deadline: Duration) -> Result<StoreGuard, StoreError> {
         let store = self.open_unguarded(runtime, deadline)?;
-        Ok(StoreGuard::new(store, &self.shown(), Arc::clone(runtime), deadline))
+        Ok(StoreGuard::new(store, &self.redacted(), Arc::clone(runtime), deadline))
     }
 
     /// The store itself.
@@ -65,9 +65,9 @@ impl StoreChoice {
         }
     }
 
-    fn shown(&self) -> String {
+    fn redacted(&self) -> String {
         match &self.0 {
-            Chosen::Url(url) => shown(url),
+            Chosen::Url(url) => redacted(url),
             Chosen::Own(_) => "of the program".to_owned(),
         }
     }
@@ -87,7 +87,7 @@ impl PartialEq for StoreChoice {
 /// Without a password.
 impl fmt::Debug for StoreChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "StoreChoice({})", self.shown())
+        write!(f, "StoreChoice({})", self.redacted())
     }
 }
 
@@ -104,6 +104,6 @@ impl JsonForm<Option<StoreChoice>> for ChosenStore {
     }
 
     fn write(value: &Option<StoreChoice>) -> Value {
-        value.as_ref().map(StoreChoice::shown).into()
+        value.as_ref().map(StoreChoice::redacted).into()
     }
 }

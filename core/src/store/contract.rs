@@ -18,7 +18,7 @@ const SHORT: Duration = Duration::from_millis(300);
 const SOON: Duration = Duration::from_secs(10);
 const NOW: Duration = Duration::ZERO;
 /// Longest text of a value in a finding.
-const SHOWN: usize = 200;
+const MAX_EXCERPT: usize = 200;
 
 type Found<T = ()> = Result<T, String>;
 type ContractPart = fn(Subject, Subject) -> BoxedTask<Found>;
@@ -63,7 +63,7 @@ macro_rules! same {
     ($found:expr, $expected:expr, $($place:tt)+) => {{
         match (&$found, &$expected) {
             (found, expected) if *found != *expected => {
-                return Err(format!("{}: {}, not {}", format_args!($($place)+), shown(found), shown(expected)));
+                return Err(format!("{}: {}, not {}", format_args!($($place)+), excerpt(found), excerpt(expected)));
             }
             _ => {}
         }
@@ -80,9 +80,9 @@ macro_rules! holds {
 }
 
 /// A value for a finding.
-fn shown<T: Debug + ?Sized>(value: &T) -> String {
+fn excerpt<T: Debug + ?Sized>(value: &T) -> String {
     let text = format!("{value:?}");
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(MAX_EXCERPT) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
@@ -151,7 +151,7 @@ impl Subject {
 }
 
 fn failed(call: &str, key: &str, error: &StoreError) -> String {
-    format!("{call} of {} failed: {error}", shown(&key))
+    format!("{call} of {} failed: {error}", excerpt(&key))
 }
 
 async fn entries(one: Subject, other: Subject) -> Found {
@@ -251,7 +251,7 @@ async fn atomicity(one: Subject, other: Subject) -> Found {
                 for attempt in 0.. {
                     holds!(attempt < 1000, "put_if failed a thousand times, though others were done");
                     let count = store.get("count").await?.ok_or("get: an entry is gone that others replace")?;
-                    let number: u64 = count.parse().map_err(|_| format!("get: {}, no number", shown(&count)))?;
+                    let number: u64 = count.parse().map_err(|_| format!("get: {}, no number", excerpt(&count)))?;
                     if store.put_if("count", Some(&count), &(number + 1).to_string(), MINUTE).await? {
                         break;
                     }
@@ -331,7 +331,7 @@ async fn appending_together(one: Subject, other: Subject) -> Found {
             holds!(
                 entries.is_sorted_by(|one, next| one.position < next.position) && entries[0].position > after,
                 "read after {after}: {}, which must rise",
-                shown(&entries)
+                excerpt(&entries)
             );
             after = entries.last().map_or(after, |entry| entry.position);
             seen.extend(entries.into_iter().map(|entry| entry.text));
@@ -373,7 +373,7 @@ async fn waiting(one: Subject, other: Subject) -> Found {
     let after = written[0].position;
     let end = later(one.runtime.now(), SHORT);
     let given_up = race::until(&*one.runtime, end, other.read("a", after, 9, SOON)).await;
-    holds!(given_up.is_none(), "read after the last entry did not wait: {}", shown(&given_up));
+    holds!(given_up.is_none(), "read after the last entry did not wait: {}", excerpt(&given_up));
     let position = one.append("a", "next", 9, MINUTE).await?;
     let next = LogEntry { position, text: "next".to_owned() };
     same!(other.read("a", after, 9, SOON).await?, [next], "read of an entry that a read before had waited for");

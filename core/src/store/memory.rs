@@ -207,7 +207,7 @@ impl Kept {
             entries.push_back(LogEntry { position, text: entry.to_owned() });
             item.bytes += bytes;
             while entries.len() > max_entries.max(1) {
-                item.bytes -= entries.pop_front().map_or(0, |gone| ENTRY_BYTES + gone.text.len());
+                item.bytes -= entries.pop_front().map_or(0, |evicted| ENTRY_BYTES + evicted.text.len());
             }
         }
         item.ends = later(now, keep_for);

@@ -21,5 +21,5 @@ pub use memory::ProcessStore;
 pub use operations::{LogEntry, Store};
 #[cfg(not(all(feature = "store-sqlite", feature = "store-redis")))]
 pub(crate) use url::missing;
-pub(crate) use url::{StoreUrl, shown};
+pub(crate) use url::{StoreUrl, redacted};
 pub(crate) use waiting::Waiting;

@@ -42,7 +42,7 @@ impl StoreUrl {
     /// # Errors
     /// It has none of the forms.
     pub(crate) fn parse(text: &str) -> Result<Self, StoreError> {
-        let invalid = |problem: String| StoreError::new(StoreErrorKind::Invalid, shown(text), problem);
+        let invalid = |problem: String| StoreError::new(StoreErrorKind::Invalid, redacted(text), problem);
         match text.split_once(':') {
             Some(("memory", "")) => Ok(Self::Memory),
             Some(("sqlite", path)) => {
@@ -81,7 +81,7 @@ impl StoreUrl {
 /// The error of a store whose cargo feature is off.
 pub(crate) fn missing(url: &str, feature: &str) -> StoreError {
     let problem = format!("the cargo feature {feature} of trunkline is off");
-    StoreError::new(StoreErrorKind::Invalid, shown(url), problem)
+    StoreError::new(StoreErrorKind::Invalid, redacted(url), problem)
 }
 
 fn is_namespace(text: &str) -> bool {
@@ -90,7 +90,7 @@ fn is_namespace(text: &str) -> bool {
 }
 
 /// A URL for logs and errors: without its user, its password and its parameters.
-pub(crate) fn shown(text: &str) -> String {
+pub(crate) fn redacted(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     let rest = rest.split(['?', '#']).next().unwrap_or_default();
     let (before, after) = rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(path)));
@@ -145,7 +145,7 @@ mod tests {
             ("redis://host#secret", "redis://host"),
             ("sqlite:a b.db", "sqlite:a b.db"),
         ] {
-            assert_eq!(shown(text), expected);
+            assert_eq!(redacted(text), expected);
         }
     }
 }

@@ -64,15 +64,15 @@ impl Waiting {
         }
         let deadline = later(runtime.now(), wait);
         // From here on no entry is missed: it is read, or wakes.
-        let place = WaitingRead::begin(self, log);
+        let reader = WaitingRead::begin(self, log);
         loop {
-            let seen = place.changes();
+            let seen = reader.changes();
             let entries = look(deadline.saturating_duration_since(runtime.now())).await?;
             if !entries.is_empty() || runtime.now() >= deadline {
                 return Ok(entries);
             }
             let next = later(runtime.now(), pace).min(deadline);
-            race::until(&*runtime, next, place.changed(seen)).await;
+            race::until(&*runtime, next, reader.changed(seen)).await;
         }
     }
 }

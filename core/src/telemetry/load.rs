@@ -103,7 +103,7 @@ impl ServerLoads {
     /// Adds a server, which is left out again when it is gone.
     pub fn add(&self, load: Arc<ServerLoad>) {
         let mut loads = self.0.lock();
-        loads.forget_gone();
+        loads.remove_unused();
         loads.servers.push(load);
     }
 
@@ -116,7 +116,7 @@ impl ServerLoads {
     /// The measurements of all servers at this moment.
     pub fn measurements(&self) -> [LoadMeasurement; 4] {
         let mut loads = self.0.lock();
-        loads.forget_gone();
+        loads.remove_unused();
         let sum = |of: fn(&ServerLoad) -> u64| loads.servers.iter().map(|load| of(load)).sum::<u64>();
         [
             LoadMeasurement {
@@ -152,14 +152,14 @@ impl ServerLoads {
 }
 
 impl Loads {
-    fn forget_gone(&mut self) {
+    fn remove_unused(&mut self) {
         let past_errors = &mut self.past_errors;
         self.servers.retain(|load| {
-            let is_gone = Arc::strong_count(load) == 1;
-            if is_gone {
+            let is_unused = Arc::strong_count(load) == 1;
+            if is_unused {
                 *past_errors += load.store_errors();
             }
-            !is_gone
+            !is_unused
         });
     }
 }

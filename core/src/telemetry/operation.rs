@@ -140,7 +140,7 @@ impl OperationStart {
         method: impl Into<Cow<'static, str>>,
         params: Option<&RawJson>,
         id: Option<&RequestId>,
-        way: NetworkFacts,
+        network: NetworkFacts,
         began: Duration,
     ) -> Self {
         let method = method.into();
@@ -156,15 +156,15 @@ impl OperationStart {
             attributes.push(Attribute::new(key::OPERATION, "execute_tool"));
         }
         attributes.extend(id.map(request_id));
-        attributes.extend(way.attributes());
+        attributes.extend(network.attributes());
         Self { kind, name, attributes, parent: TraceContext::default(), began }
     }
 
     /// The begin of an opening. Its end has the method, which may be another one than the first.
     #[cfg(feature = "client")]
-    pub(crate) fn opening(first: &'static str, way: NetworkFacts, began: Duration) -> Self {
+    pub(crate) fn opening(first: &'static str, network: NetworkFacts, began: Duration) -> Self {
         let (kind, parent) = (OperationKind::Client, TraceContext::default());
-        Self { kind, name: first.to_owned(), attributes: way.attributes(), parent, began }
+        Self { kind, name: first.to_owned(), attributes: network.attributes(), parent, began }
     }
 
     pub(crate) fn with_parent(mut self, parent: TraceContext) -> Self {
@@ -227,10 +227,10 @@ mod tests {
             (method::TOOLS_CALL, json!({"name": 7}), "tools/call", None),
         ] {
             let params = RawJson::from_value(&params).unwrap();
-            let way = NetworkFacts { transport: Some(Transport::Stdio), ..NetworkFacts::default() };
+            let network = NetworkFacts { transport: Some(Transport::Stdio), ..NetworkFacts::default() };
             let id = RequestId::from("seven");
             let made =
-                OperationStart::new(OperationKind::Server, method, Some(&params), Some(&id), way, Duration::ZERO);
+                OperationStart::new(OperationKind::Server, method, Some(&params), Some(&id), network, Duration::ZERO);
             assert_eq!(made.name, name);
             let has = |key: &'static str, value: &'static str| made.attributes.contains(&Attribute::new(key, value));
             assert!(has(key::METHOD, method) && has(key::TRANSPORT, "pipe"), "{made:?}");

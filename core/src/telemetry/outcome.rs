@@ -81,8 +81,8 @@ impl OperationEnd {
         if sent.len() > 1 {
             let last = sent.len() - 1;
             let end =
-                |place| if place == last { self.clone() } else { failures.get(place).cloned().unwrap_or_default() };
-            let request = |(place, one)| ObservedRequest::new(method, first.began, one, end(place));
+                |index| if index == last { self.clone() } else { failures.get(index).cloned().unwrap_or_default() };
+            let request = |(index, one)| ObservedRequest::new(method, first.began, one, end(index));
             self.requests = sent.iter().enumerate().map(request).collect();
         }
         let named = sent.iter().find(|one| *one.method == *method).unwrap_or(first);
@@ -92,10 +92,10 @@ impl OperationEnd {
 
     /// The same for an opening, by the request that opened the connection or that failed last.
     #[cfg(feature = "client")]
-    pub(crate) fn opened_by(mut self, method: &str, way: NetworkFacts) -> Self {
+    pub(crate) fn opened_by(mut self, method: &str, network: NetworkFacts) -> Self {
         self.name = Some(method.to_owned());
         self.attributes.push(Attribute::new(key::METHOD, method.to_owned()));
-        self.attributes.extend(way.attributes());
+        self.attributes.extend(network.attributes());
         self
     }
 
@@ -160,11 +160,11 @@ pub struct ObservedSession {
 impl ObservedSession {
     pub(crate) fn new(
         kind: OperationKind,
-        way: NetworkFacts,
+        network: NetworkFacts,
         failure: Option<&'static str>,
         duration: Duration,
     ) -> Self {
-        let mut attributes = way.attributes();
+        let mut attributes = network.attributes();
         attributes.retain(Attribute::is_of_metrics);
         attributes.extend(failure.map(|kind| Attribute::new(key::ERROR_TYPE, kind)));
         Self { kind, attributes, duration }

@@ -13,7 +13,7 @@ use crate::{
 use std::{collections::VecDeque, sync::Arc};
 
 /// The requests that are kept at most.
-const MAX_ASKED: usize = 10_000;
+const MAX_RECORDED: usize = 10_000;
 
 /// The answers of one kind of request, in their order.
 #[derive(Debug, Clone)]
@@ -56,7 +56,7 @@ impl Lines {
             lines.unanswered.push(problem.clone());
             return Err(HandlerError::new(RpcError::new(code::INTERNAL_ERROR, problem)));
         }
-        if lines.asked.len() < MAX_ASKED {
+        if lines.asked.len() < MAX_RECORDED {
             lines.asked.push(asked);
         }
         answer.ok_or_else(|| HandlerError::new(RpcError::internal()))

@@ -99,8 +99,8 @@ mod tests {
         ) -> BoxedTask<Result<u64, StoreError>> {
             let max_entries = if self.1 == Slip::Unbounded { usize::MAX } else { max_entries };
             let appended = self.0.append(log, entry, max_entries, keep_for);
-            let (read, numbers_anew) = (self.0.read(log, 0, 99, Duration::ZERO), self.1 == Slip::Restarted);
-            Box::pin(async move { if numbers_anew { Ok(read.await?.len() as u64) } else { appended.await } })
+            let (read, restarts_numbering) = (self.0.read(log, 0, 99, Duration::ZERO), self.1 == Slip::Restarted);
+            Box::pin(async move { if restarts_numbering { Ok(read.await?.len() as u64) } else { appended.await } })
         }
         fn read(
             &self,

@@ -40,7 +40,7 @@ impl ClientGroup {
     /// # Errors
     /// If there is a server of that name, or as for [`Client::connect`](crate::Client::connect).
     pub async fn add_server(&self, name: &str, target: impl Into<Target>) -> Result<(), ClientError> {
-        let place = target.into().place(&self.options(), self.runtime())?;
-        self.add_place(name, place).await
+        let server = target.into().place(&self.options(), self.runtime())?;
+        self.add_place(name, server).await
     }
 }

@@ -78,17 +78,17 @@ impl ServerEntry {
     ///
     /// # Errors
     /// If there is another number of servers, or the entry has an error.
-    pub fn from_value(place: &Value) -> Result<Self, ConfigError> {
-        Self::from_value_with(place, &BTreeMap::new())
+    pub fn from_value(target: &Value) -> Result<Self, ConfigError> {
+        Self::from_value_with(target, &BTreeMap::new())
     }
 
     /// The same with values for placeholders, as [`ServersConfig::from_file_with`].
     ///
     /// # Errors
     /// As for [`ServerEntry::from_value`].
-    pub fn from_value_with(place: &Value, variables: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
+    pub fn from_value_with(target: &Value, variables: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
         let wrong = |problem: &str| Err(ConfigError::new(CONFIGURATION, problem));
-        match place {
+        match target {
             Value::String(text) if is_file(text) => Self::from_file_with(text.as_ref(), variables),
             Value::String(text) if text.contains(':') => {
                 Ok(Self::Url { url: text.clone(), headers: BTreeMap::new(), http_sse: false, auth: None })
@@ -110,15 +110,15 @@ impl ServerEntry {
                     None => wrong("a command is a list of strings, the program first"),
                 }
             }
-            _ => ServersConfig::read_one(place, CONFIGURATION, &variable(variables)),
+            _ => ServersConfig::read_one(target, CONFIGURATION, &variable(variables)),
         }
     }
 }
 
 /// Returns whether a text names a configuration file, and not a URL.
-pub(super) fn is_file(place: &str) -> bool {
-    let json = Path::new(place).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    json && !place.contains("://") && !place.starts_with("unix:")
+pub(super) fn is_file(target: &str) -> bool {
+    let json = Path::new(target).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    json && !target.contains("://") && !target.starts_with("unix:")
 }
 
 #[cfg(not(feature = "config-files"))]

@@ -51,34 +51,34 @@ impl Fetch for HttpFetch {
     fn fetch(&self, request: Request<Bytes>) -> BoxedTask<Result<Response<Bytes>, FetchError>> {
         let fetch = self.clone();
         Box::pin(async move {
-            let place = request.uri().to_string();
-            let failed = |text: &str| FetchError(format!("{place} {text}"));
-            let url = Url::parse(&place).ok();
+            let uri = request.uri().to_string();
+            let failed = |text: &str| FetchError(format!("{uri} {text}"));
+            let url = Url::parse(&uri).ok();
             let is_near = url.as_ref().and_then(Url::host_str).is_some_and(is_loopback);
             let safe = url.is_some_and(|url| url.scheme() == "https" || (url.scheme() == "http" && is_near));
             if !safe {
                 return Err(failed("is not https"));
             }
             let request = request.try_into().map_err(|_| failed("cannot be asked"))?;
-            let fetched = tokio::time::timeout(DEADLINE, bounded(fetch.client(is_near)?, request, &place)).await;
-            fetched.unwrap_or_else(|_| Err(FetchError::timed_out(&place, DEADLINE)))
+            let fetched = tokio::time::timeout(DEADLINE, bounded(fetch.client(is_near)?, request, &uri)).await;
+            fetched.unwrap_or_else(|_| Err(FetchError::timed_out(&uri, DEADLINE)))
         })
     }
 }
 
-/// Makes a request and reads its response, up to the largest size; `place` names it in errors.
+/// Makes a request and reads its response, up to the largest size; `uri` names it in errors.
 pub(super) async fn bounded(
     client: Client,
     request: reqwest::Request,
-    place: &str,
+    uri: &str,
 ) -> Result<Response<Bytes>, FetchError> {
     // The first message of reqwest names the URL again; the cause is more helpful.
-    let unreachable = |error: reqwest::Error| FetchError(format!("Could not fetch {place}: {}", cause(&error)));
+    let unreachable = |error: reqwest::Error| FetchError(format!("Could not fetch {uri}: {}", cause(&error)));
     let mut response = client.execute(request).await.map_err(unreachable)?;
     let mut body = BytesMut::new();
     while let Some(piece) = response.chunk().await.map_err(unreachable)? {
         if body.len() + piece.len() > MAX_BYTES {
-            return Err(FetchError(format!("{place} is too large")));
+            return Err(FetchError(format!("{uri} is too large")));
         }
         body.extend_from_slice(&piece);
     }

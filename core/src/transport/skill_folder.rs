@@ -50,11 +50,11 @@ fn collect(
         if name.starts_with('.') {
             continue;
         }
-        let place = if inside.is_empty() { name.to_owned() } else { format!("{inside}/{name}") };
+        let relative = if inside.is_empty() { name.to_owned() } else { format!("{inside}/{name}") };
         match folder.kind(name).map_err(|error| named(&path, error))? {
             EntryKind::Folder => {
                 let inner = folder.folder(name).map_err(|error| named(&path, error))?;
-                collect(&inner, &path, &place, files, bytes)?;
+                collect(&inner, &path, &relative, files, bytes)?;
             }
             EntryKind::File(_) => {
                 let mut contents = Vec::new();
@@ -65,7 +65,7 @@ fn collect(
                     let text = format!("a skill has at most {MAX_FILES} files and {MAX_BYTES} bytes");
                     return Err(named(&path, io::Error::other(text)));
                 }
-                files.push(SkillFile::new(place, contents));
+                files.push(SkillFile::new(relative, contents));
             }
             EntryKind::Link | EntryKind::Other => {}
         }

@@ -223,15 +223,15 @@ fn with_own_auth<'a>(entry: &ServerEntry, options: &'a ClientOptions) -> Result<
 
 #[cfg(feature = "http-client")]
 impl From<&str> for Target {
-    fn from(place: &str) -> Self {
-        Self::from(place.to_owned())
+    fn from(target: &str) -> Self {
+        Self::from(target.to_owned())
     }
 }
 
 #[cfg(feature = "http-client")]
 impl From<String> for Target {
-    fn from(place: String) -> Self {
-        if is_file(&place) { Self::File(place.into()) } else { Self::Http(HttpEndpoint::new(place)) }
+    fn from(target: String) -> Self {
+        if is_file(&target) { Self::File(target.into()) } else { Self::Http(HttpEndpoint::new(target)) }
     }
 }
 
@@ -289,8 +289,8 @@ impl From<Result<ServerEntry, ConfigError>> for Target {
 }
 
 impl From<Value> for Target {
-    fn from(place: Value) -> Self {
-        Self::Json(place)
+    fn from(target: Value) -> Self {
+        Self::Json(target)
     }
 }
 

@@ -30,9 +30,9 @@ struct SystemTerminal;
 
 impl Terminal for SystemTerminal {
     fn converse(&self, dialogue: Dialogue, stopped: Arc<AtomicBool>) -> io::Result<()> {
-        let place = DialoguePlace::take()?;
+        let permit = DialoguePermit::take()?;
         let talk = move || {
-            let _place = place;
+            let _permit = permit;
             let _turn = TURN.lock();
             if stopped.load(Ordering::Acquire) {
                 return;
@@ -47,19 +47,19 @@ impl Terminal for SystemTerminal {
 }
 
 /// A place among the dialogues.
-struct DialoguePlace;
+struct DialoguePermit;
 
-impl DialoguePlace {
+impl DialoguePermit {
     fn take() -> io::Result<Self> {
-        let place = Self;
+        let permit = Self;
         if DIALOGUES.fetch_add(1, Ordering::AcqRel) < MAX_DIALOGUES {
-            return Ok(place);
+            return Ok(permit);
         }
         Err(io::Error::other(format!("{MAX_DIALOGUES} requests wait for the user already")))
     }
 }
 
-impl Drop for DialoguePlace {
+impl Drop for DialoguePermit {
     fn drop(&mut self) {
         DIALOGUES.fetch_sub(1, Ordering::AcqRel);
     }
@@ -107,21 +107,21 @@ mod device {
     pub(super) struct Device {
         file: File,
         read: Vec<u8>,
-        asked: bool,
+        has_drained: bool,
     }
 
     impl Device {
         pub(super) fn open() -> io::Result<Self> {
             let file = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
-            Ok(Self { file, read: Vec::new(), asked: false })
+            Ok(Self { file, read: Vec::new(), has_drained: false })
         }
 
         /// Drops lines that were written before the first text: they answer something else.
         pub(super) fn show(&mut self, text: &str) -> io::Result<()> {
-            while !self.asked && self.ready(AT_ONCE)? && self.more()? {
+            while !self.has_drained && self.ready(AT_ONCE)? && self.more()? {
                 self.read.clear();
             }
-            self.asked = true;
+            self.has_drained = true;
             self.file.write_all(text.as_bytes())
         }
 

@@ -30,7 +30,7 @@ const SIDES: [(&str, Side); 37] = {
         // A server's requests to its client.
         ("core/src/server/", Server),
         ("core/src/client/", Client),
-        ("core/src/verdicts", Client),
+        ("core/src/negotiation_cache", Client),
         ("core/src/transport/http_client/", Client),
         ("core/src/transport/http_fetch", Client),
         ("core/src/transport/http_server/", Server),

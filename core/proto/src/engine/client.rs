@@ -159,7 +159,7 @@ pub enum ClientReceived<T> {
     /// Any other notification.
     Notification(Notification),
     /// A request of the server, for the host to answer.
-    Asked(IncomingRequest),
+    Request(IncomingRequest),
     /// The server withdrew a request that the host has not answered; no answer is sent (CAN-05).
     Withdrawn(RequestId),
     /// A request of the server that the engine answers itself: the response to send.
@@ -377,7 +377,7 @@ impl<T: Clone> ClientConversation<T> {
     pub fn receive(&mut self, now: Instant, message: Message) -> ClientReceived<T> {
         match message {
             Message::Response(response) => self.response(response),
-            Message::Request(request) => self.asked(request),
+            Message::Request(request) => self.request_received(request),
             Message::Notification(notification) if &*notification.method == method::PROGRESS => {
                 let Some(params) = notification.params else {
                     return ClientReceived::Nothing("progress without params");
@@ -449,7 +449,7 @@ impl<T: Clone> ClientConversation<T> {
 
     /// Servers of the modern era ask nothing (RPC-31), and an undeclared request is refused. One
     /// that is being opened by `initialize` may ping already (LIFE-05, PING-01).
-    fn asked(&mut self, request: Request) -> ClientReceived<T> {
+    fn request_received(&mut self, request: Request) -> ClientReceived<T> {
         let Some(revision) = self
             .revision
             .or_else(|| self.opening.then_some(Revision::LATEST_LEGACY))
@@ -467,7 +467,7 @@ impl<T: Clone> ClientConversation<T> {
         match checked {
             Ok((method, task)) => {
                 let params = request.params.unwrap_or_else(RawJson::empty_object);
-                ClientReceived::Asked(IncomingRequest { id: request.id, method, params, task })
+                ClientReceived::Request(IncomingRequest { id: request.id, method, params, task })
             }
             Err(error) => ClientReceived::Replied(envelope::encode_error(Some(&request.id), &error)),
         }
@@ -523,8 +523,8 @@ impl<T: Clone> ClientConversation<T> {
         // CAN-03: initialize is never cancelled. Nor is a probe that was given up: its server is
         // taken for one that hears nothing before initialize, and a late answer is ignored by its
         // id.
-        let told = self.revision.is_some().then(|| envelope::cancellation(id, reason));
-        Some((sent.item, told))
+        let notification = self.revision.is_some().then(|| envelope::cancellation(id, reason));
+        Some((sent.item, notification))
     }
 
     /// Lets the progress of a request go on, which became a task; `item` takes it (PRG-07).
@@ -897,7 +897,7 @@ mod tests {
     fn eli_01_a_declared_request_is_the_hosts_to_answer_once() {
         let ask = json!({"jsonrpc": "2.0", "id": "r", "method": "roots/list"});
         let mut conversation = declaring(Revision::V2025_06_18, json!({"roots": {}}));
-        let ClientReceived::Asked(request) = conversation.receive(Instant::now(), message(ask.clone())) else {
+        let ClientReceived::Request(request) = conversation.receive(Instant::now(), message(ask.clone())) else {
             panic!()
         };
         assert_eq!((request.method, request.params), (method::ROOTS_LIST, RawJson::empty_object()));
@@ -916,7 +916,7 @@ mod tests {
             message(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}))
         };
         let ask = message(json!({"jsonrpc": "2.0", "id": 7, "method": "roots/list"}));
-        assert!(matches!(conversation.receive(Instant::now(), ask), ClientReceived::Asked(_)));
+        assert!(matches!(conversation.receive(Instant::now(), ask), ClientReceived::Request(_)));
         assert!(matches!(conversation.receive(Instant::now(), cancelled(json!(8))), ClientReceived::Nothing(_)));
         assert!(matches!(conversation.receive(Instant::now(), cancelled(json!(7))), ClientReceived::Withdrawn(_)));
         assert_eq!(conversation.answer(&RequestId::Integer(7), Ok(RawJson::empty_object())), None);
@@ -927,12 +927,12 @@ mod tests {
         let mut conversation = declaring(Revision::V2025_11_25, json!({"roots": {}}));
         let ask = |id: usize| message(json!({"jsonrpc": "2.0", "id": id, "method": "roots/list"}));
         for id in 0..MAX_INCOMING {
-            assert!(matches!(conversation.receive(Instant::now(), ask(id)), ClientReceived::Asked(_)));
+            assert!(matches!(conversation.receive(Instant::now(), ask(id)), ClientReceived::Request(_)));
         }
         let refused = replied(conversation.receive(Instant::now(), ask(MAX_INCOMING)));
         assert_eq!(refused["error"]["data"]["reason"], "busy");
         conversation.drain();
-        assert!(matches!(conversation.receive(Instant::now(), ask(0)), ClientReceived::Asked(_)));
+        assert!(matches!(conversation.receive(Instant::now(), ask(0)), ClientReceived::Request(_)));
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub struct IncomingCall {
 pub enum Demand {
     /// A running place, or a place among the calls that wait: as long as it waits, it holds so many
     /// bytes.
-    Place(usize),
+    Slot(usize),
     /// No place, for it only waits for something else, such as the end of a task. It counts as
     /// open.
     Waits,
@@ -66,7 +66,7 @@ pub struct Incoming<T> {
     bytes: usize,
     running: usize,
     /// Calls without a place; there may be as many as have one.
-    placeless: usize,
+    slotless: usize,
     /// Those of them that stay open by design.
     staying: usize,
     next_key: u64,
@@ -99,7 +99,7 @@ impl<T> Incoming<T> {
             waiting: VecDeque::new(),
             bytes: 0,
             running: 0,
-            placeless: 0,
+            slotless: 0,
             staying: 0,
             next_key: 1,
             max_running: limits.max_running.max(1),
@@ -123,14 +123,14 @@ impl<T> Incoming<T> {
     /// Takes a call in; `item` comes back at once or when its turn comes.
     pub fn admit(&mut self, key: CallKey, id: RequestId, demand: Demand, item: T) -> Admission<T> {
         let (run, full) = match demand {
-            Demand::Place(bytes) => {
+            Demand::Slot(bytes) => {
                 let full = self.waiting.len() >= self.max_waiting || self.bytes.saturating_add(bytes) > self.max_bytes;
                 (self.running < self.max_running, full)
             }
             Demand::Waits | Demand::Stays => (true, false),
         };
-        let placeless = !matches!(demand, Demand::Place(_));
-        if (!run && full) || (placeless && self.placeless >= self.max_running.saturating_add(self.max_waiting)) {
+        let slotless = !matches!(demand, Demand::Slot(_));
+        if (!run && full) || (slotless && self.slotless >= self.max_running.saturating_add(self.max_waiting)) {
             return Admission::Busy;
         }
         self.by_id.insert(id.clone(), key);
@@ -139,7 +139,7 @@ impl<T> Incoming<T> {
             self.enter(demand);
             return Admission::Run(item);
         }
-        if let Demand::Place(bytes) = demand {
+        if let Demand::Slot(bytes) = demand {
             self.bytes += bytes;
             self.waiting.push_back(QueuedRequest { key, bytes, item });
         }
@@ -148,17 +148,17 @@ impl<T> Incoming<T> {
 
     fn enter(&mut self, demand: Demand) {
         match demand {
-            Demand::Place(_) => self.running += 1,
-            Demand::Waits => self.placeless += 1,
-            Demand::Stays => (self.placeless, self.staying) = (self.placeless + 1, self.staying + 1),
+            Demand::Slot(_) => self.running += 1,
+            Demand::Waits => self.slotless += 1,
+            Demand::Stays => (self.slotless, self.staying) = (self.slotless + 1, self.staying + 1),
         }
     }
 
     fn leave(&mut self, demand: Demand) {
         match demand {
-            Demand::Place(_) => self.running -= 1,
-            Demand::Waits => self.placeless -= 1,
-            Demand::Stays => (self.placeless, self.staying) = (self.placeless - 1, self.staying - 1),
+            Demand::Slot(_) => self.running -= 1,
+            Demand::Waits => self.slotless -= 1,
+            Demand::Stays => (self.slotless, self.staying) = (self.slotless - 1, self.staying - 1),
         }
     }
 
@@ -200,7 +200,7 @@ impl<T> Incoming<T> {
         self.by_id.clear();
         self.open.clear();
         self.waiting.clear();
-        (self.bytes, self.running, self.placeless, self.staying) = (0, 0, 0, 0);
+        (self.bytes, self.running, self.slotless, self.staying) = (0, 0, 0, 0);
     }
 
     /// The same, and gives the calls.
@@ -242,7 +242,7 @@ impl<T> Incoming<T> {
 
     /// Number of open calls, without those that stay by design.
     pub fn len(&self) -> usize {
-        self.running + self.waiting.len() + self.placeless - self.staying
+        self.running + self.waiting.len() + self.slotless - self.staying
     }
 
     /// Returns whether no call is open.
@@ -263,9 +263,9 @@ mod tests {
     fn calls_wait_for_their_turn_and_the_bound_holds() {
         let mut table = table(1, 1);
         let keys: Vec<_> = (0..3).map(|_| table.next_key()).collect();
-        assert!(matches!(table.admit(keys[0], 1.into(), Demand::Place(0), 10), Admission::Run(10)));
-        assert!(matches!(table.admit(keys[1], 2.into(), Demand::Place(0), 20), Admission::Wait));
-        assert!(matches!(table.admit(keys[2], 3.into(), Demand::Place(0), 30), Admission::Busy));
+        assert!(matches!(table.admit(keys[0], 1.into(), Demand::Slot(0), 10), Admission::Run(10)));
+        assert!(matches!(table.admit(keys[1], 2.into(), Demand::Slot(0), 20), Admission::Wait));
+        assert!(matches!(table.admit(keys[2], 3.into(), Demand::Slot(0), 30), Admission::Busy));
         assert_eq!(table.finish(keys[0]), (Some(1.into()), Some(20)));
         assert_eq!(table.finish(keys[0]), (None, None));
         assert_eq!(table.finish(keys[1]), (Some(2.into()), None));
@@ -276,8 +276,8 @@ mod tests {
     fn a_waiting_call_can_be_cancelled() {
         let mut table = table(1, 8);
         let (first, second) = (table.next_key(), table.next_key());
-        let _ = table.admit(first, 1.into(), Demand::Place(0), 1);
-        let _ = table.admit(second, "1".into(), Demand::Place(0), 2);
+        let _ = table.admit(first, 1.into(), Demand::Slot(0), 1);
+        let _ = table.admit(second, "1".into(), Demand::Slot(0), 2);
         assert_eq!(table.find(&"1".into()), Some(second));
         assert_eq!(table.cancel(second), (Some(2), None));
         assert_eq!(table.cancel(second), (None, None));
@@ -290,22 +290,22 @@ mod tests {
         let mut table: Incoming<u32> = Incoming::new(&limits);
         let keys: Vec<_> = (0..5).map(|_| table.next_key()).collect();
         // A running call does not wait.
-        assert!(matches!(table.admit(keys[0], 0.into(), Demand::Place(100), 0), Admission::Run(0)));
-        assert!(matches!(table.admit(keys[1], 1.into(), Demand::Place(6), 1), Admission::Wait));
-        assert!(matches!(table.admit(keys[2], 2.into(), Demand::Place(5), 2), Admission::Busy));
-        assert!(matches!(table.admit(keys[3], 3.into(), Demand::Place(4), 3), Admission::Wait));
+        assert!(matches!(table.admit(keys[0], 0.into(), Demand::Slot(100), 0), Admission::Run(0)));
+        assert!(matches!(table.admit(keys[1], 1.into(), Demand::Slot(6), 1), Admission::Wait));
+        assert!(matches!(table.admit(keys[2], 2.into(), Demand::Slot(5), 2), Admission::Busy));
+        assert!(matches!(table.admit(keys[3], 3.into(), Demand::Slot(4), 3), Admission::Wait));
         assert_eq!(table.cancel(keys[1]), (Some(1), None));
-        assert!(matches!(table.admit(keys[2], 2.into(), Demand::Place(6), 2), Admission::Wait));
+        assert!(matches!(table.admit(keys[2], 2.into(), Demand::Slot(6), 2), Admission::Wait));
         assert_eq!(table.finish(keys[0]), (Some(0.into()), Some(3)));
-        assert!(matches!(table.admit(keys[4], 4.into(), Demand::Place(4), 4), Admission::Wait));
+        assert!(matches!(table.admit(keys[4], 4.into(), Demand::Slot(4), 4), Admission::Wait));
     }
 
     #[test]
-    fn what_waits_for_something_else_takes_no_place_but_counts_as_open() {
+    fn what_waits_for_something_else_takes_no_slot_but_counts_as_open() {
         let mut table = table(1, 0);
         let (fetch, call) = (table.next_key(), table.next_key());
         assert!(matches!(table.admit(fetch, 1.into(), Demand::Waits, 1), Admission::Run(1)));
-        assert!(matches!(table.admit(call, 2.into(), Demand::Place(0), 2), Admission::Run(2)));
+        assert!(matches!(table.admit(call, 2.into(), Demand::Slot(0), 2), Admission::Run(2)));
         assert_eq!(table.finish(call), (Some(2.into()), None));
         assert!(!table.is_empty());
         let another = table.next_key();
@@ -317,11 +317,11 @@ mod tests {
     }
 
     #[test]
-    fn streams_take_no_running_place() {
+    fn streams_take_no_running_slot() {
         let mut table = table(1, 0);
         let (stream, call) = (table.next_key(), table.next_key());
         assert!(matches!(table.admit(stream, 1.into(), Demand::Stays, 1), Admission::Run(1)));
-        assert!(matches!(table.admit(call, 2.into(), Demand::Place(0), 2), Admission::Run(2)));
+        assert!(matches!(table.admit(call, 2.into(), Demand::Slot(0), 2), Admission::Run(2)));
         let another = table.next_key();
         assert!(matches!(table.admit(another, 3.into(), Demand::Stays, 3), Admission::Busy), "streams are bounded too");
         assert_eq!(table.finish(stream), (Some(1.into()), None));
@@ -335,7 +335,7 @@ mod tests {
     fn prg_02_progress_strictly_rises_and_prg_05_stops_with_the_call() {
         let mut table = table(1, 0);
         let key = table.next_key();
-        let _ = table.admit(key, 1.into(), Demand::Place(0), 1);
+        let _ = table.admit(key, 1.into(), Demand::Slot(0), 1);
         assert!(table.advance(key, 0.0));
         assert!(!table.advance(key, 0.0));
         assert!(table.advance(key, 0.5));

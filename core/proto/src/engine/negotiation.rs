@@ -214,7 +214,7 @@ pub enum NegotiationError {
 pub struct Negotiation {
     choice: RevisionChoice,
     pipe: bool,
-    asked: Probe,
+    probe: Probe,
     /// A version was corrected once already; a server that refuses it again is not asked for ever.
     corrected: bool,
 }
@@ -223,24 +223,24 @@ impl Negotiation {
     /// Starts. `pipe`: the server is a process on a pipe, which may be silent or exit, and not a
     /// URL.
     pub fn start(choice: RevisionChoice, pipe: bool) -> (Self, NegotiationStep) {
-        let asked = match choice {
+        let probe = match choice {
             RevisionChoice::Auto | RevisionChoice::Modern => Probe::Discover(Revision::LATEST),
             RevisionChoice::Legacy => Probe::Initialize { revision: Revision::LATEST_LEGACY, fresh: false },
             RevisionChoice::Pinned(revision) => Probe::Initialize { revision, fresh: false },
         };
-        let negotiation = Self { choice, pipe, asked, corrected: false };
+        let negotiation = Self { choice, pipe, probe, corrected: false };
         let step = match choice {
             RevisionChoice::Pinned(revision) if revision.era() == Era::Modern => {
                 NegotiationStep::Done(Negotiated { revision, result: None })
             }
-            _ => NegotiationStep::Send(asked),
+            _ => NegotiationStep::Send(probe),
         };
         (negotiation, step)
     }
 
     /// Goes on with what the last probe brought.
     pub fn next(&mut self, outcome: ProbeOutcome) -> NegotiationStep {
-        match self.asked {
+        match self.probe {
             Probe::Discover(_) => self.discovered(outcome),
             Probe::Initialize { revision, .. } => self.initialized(revision, outcome),
         }
@@ -315,7 +315,7 @@ impl Negotiation {
             ProbeOutcome::Exited(_)
                 if self.pipe
                     && self.choice == RevisionChoice::Auto
-                    && matches!(self.asked, Probe::Initialize { fresh: false, .. }) =>
+                    && matches!(self.probe, Probe::Initialize { fresh: false, .. }) =>
             {
                 self.handshake(true)
             }
@@ -368,7 +368,7 @@ impl Negotiation {
     }
 
     fn send(&mut self, probe: Probe) -> NegotiationStep {
-        self.asked = probe;
+        self.probe = probe;
         NegotiationStep::Send(probe)
     }
 

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
 /// Requests to the client that may be in flight at once.
-const MAX_ASKED: usize = if cfg!(miri) { 64 } else { 16_384 };
+const MAX_IN_FLIGHT: usize = if cfg!(miri) { 64 } else { 16_384 };
 
 /// The state of one conversation. `T` travels with each call (who gets its answer); `U` with each
 /// request of our own.
@@ -144,7 +144,7 @@ impl<T, U> ServerConversation<T, U> {
             method::SUBSCRIPTIONS_LISTEN => Demand::Stays,
             // It ends with its task, which only further requests can end.
             method::TASKS_RESULT => Demand::Waits,
-            _ => Demand::Place(id.len() + request.params.as_ref().map_or(0, |params| params.as_bytes().len())),
+            _ => Demand::Slot(id.len() + request.params.as_ref().map_or(0, |params| params.as_bytes().len())),
         };
         let call = IncomingCall { key, id: request.id, method, params: request.params, info };
         match self.incoming.admit(key, id.clone(), demand, (call, attached)) {
@@ -288,8 +288,8 @@ impl<T, U> ServerConversation<T, U> {
             let text = format!("{method} (servers cannot ask it in revision {revision})");
             return Err(RpcError::method_not_found(&text));
         }
-        if self.outgoing.len() >= MAX_ASKED {
-            return Err(RpcError::busy(&format!("{MAX_ASKED} requests to the client are in flight")));
+        if self.outgoing.len() >= MAX_IN_FLIGHT {
+            return Err(RpcError::busy(&format!("{MAX_IN_FLIGHT} requests to the client are in flight")));
         }
         let id = self.outgoing.start(now, timeout, item);
         let params = params.map(|params| one_line(params.as_bytes()));
@@ -305,7 +305,7 @@ impl<T, U> ServerConversation<T, U> {
     }
 
     /// Every request of our own, ended.
-    pub fn drain_asked(&mut self) -> Vec<U> {
+    pub fn drain_requests(&mut self) -> Vec<U> {
         self.outgoing.drain().into_iter().map(|(_, item)| item).collect()
     }
 

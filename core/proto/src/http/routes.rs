@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn sse_01_sse_05_two_endpoints_beside_the_one() {
         let routes = Routes::new("mcp/", SSE, false);
-        for (path, place) in [
+        for (path, purpose) in [
             ("/mcp", Purpose::Endpoint),
             ("/mcp/", Purpose::Endpoint),
             ("/sse", Purpose::SseStream),
@@ -178,7 +178,7 @@ mod tests {
             ("/MCP", Purpose::Nowhere),
         ] {
             for (gets, in_session, addressed) in [(true, false, false), (false, true, true), (true, true, false)] {
-                assert_eq!(routes.find(path, gets, in_session, addressed), place, "{path}");
+                assert_eq!(routes.find(path, gets, in_session, addressed), purpose, "{path}");
             }
         }
         assert_eq!(routes.messages_uri("x"), "/messages?sessionId=x");

@@ -75,7 +75,7 @@ impl<S: Clone> Sessions<S> {
         busy: impl Fn(&S) -> bool,
     ) -> Result<Option<S>, SessionsFull> {
         let of_owner = owner.and_then(|owner| self.of.get(owner));
-        let (given_way, passed) = if of_owner.is_some_and(|turns| turns.len() >= self.bounds.max_per_client) {
+        let (evicted, passed) = if of_owner.is_some_and(|turns| turns.len() >= self.bounds.max_per_client) {
             self.idlest(of_owner.into_iter().flatten().filter_map(|turn| self.order.get(turn)), busy)
         } else if self.open.len() >= self.bounds.max {
             self.idlest(self.order.values(), busy)
@@ -85,7 +85,7 @@ impl<S: Clone> Sessions<S> {
         for id in passed {
             self.use_now(now, &id);
         }
-        let id = given_way.ok_or(SessionsFull)?;
+        let id = evicted.ok_or(SessionsFull)?;
         Ok(self.remove(&id))
     }
 
@@ -276,17 +276,17 @@ mod tests {
         for number in 0..200 {
             open(&mut sessions, start, number, Some("alice").filter(|_| number < 100));
         }
-        let asked = Cell::new(0);
+        let checks = Cell::new(0);
         let mut looks = |seconds, owner: Option<&str>, busy: fn(u8) -> bool| {
-            asked.set(0);
+            checks.set(0);
             let now = start + Duration::from_secs(seconds);
             let is_busy = |session: &u8| {
-                asked.set(asked.get() + 1);
+                checks.set(checks.get() + 1);
                 busy(*session)
             };
-            let given_way = sessions.make_room(now, owner.map(Arc::from).as_ref(), is_busy).unwrap();
+            let evicted = sessions.make_room(now, owner.map(Arc::from).as_ref(), is_busy).unwrap();
             open(&mut sessions, now, 200 + u8::try_from(seconds).unwrap(), owner);
-            (given_way, asked.get())
+            (evicted, checks.get())
         };
         assert_eq!(looks(1, None, |_| false), (Some(0), 1));
         assert_eq!(looks(2, Some("alice"), |_| false), (Some(1), 1));
@@ -316,12 +316,12 @@ mod tests {
             sessions.touch(start, id);
         }
         let looks = |sessions: &mut Sessions<u8>, minute, busy: Option<u8>| {
-            let asked = Cell::new(0);
+            let checks = Cell::new(0);
             let over = sessions.expire(start + MINUTE * minute, |session| {
-                asked.set(asked.get() + 1);
+                checks.set(checks.get() + 1);
                 Some(*session) == busy
             });
-            (over, asked.get())
+            (over, checks.get())
         };
         assert_eq!(looks(&mut sessions, 0, None), (vec![], 200), "they are new");
         assert_eq!(looks(&mut sessions, 1, Some(7)).0, [199], "nothing has used it");
@@ -330,8 +330,8 @@ mod tests {
         sessions.touch(start + MINUTE * 3, &ids[8]);
         assert_eq!(looks(&mut sessions, 4, Some(7)), (vec![], 2));
         assert_eq!(looks(&mut sessions, 9, Some(7)), (vec![], 2));
-        let (over, asked) = looks(&mut sessions, 10, None);
-        assert_eq!((over.len(), asked), (197, 1 + 197));
+        let (over, checks) = looks(&mut sessions, 10, None);
+        assert_eq!((over.len(), checks), (197, 1 + 197));
         assert_eq!(looks(&mut sessions, 13, None), (vec![8], 2));
         assert_eq!(looks(&mut sessions, 18, None), (vec![], 0));
         assert_eq!(looks(&mut sessions, 19, None), (vec![7], 1), "ten minutes after it was busy last");

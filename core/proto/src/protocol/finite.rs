@@ -21,19 +21,19 @@ pub(super) fn check(value: &(impl Serialize + ?Sized)) -> serde_json::Result<()>
 /// A number without a form, and its place below the value that was looked at.
 #[derive(Debug)]
 struct NotFinite {
-    place: String,
+    path: String,
     problem: String,
 }
 
 impl NotFinite {
     fn below(self, part: impl Display) -> Self {
-        Self { place: format!("{part}{}", self.place), ..self }
+        Self { path: format!("{part}{}", self.path), ..self }
     }
 }
 
 impl Display for NotFinite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "${}: {}", self.place, self.problem)
+        write!(f, "${}: {}", self.path, self.problem)
     }
 }
 
@@ -41,7 +41,7 @@ impl std::error::Error for NotFinite {}
 
 impl serde::ser::Error for NotFinite {
     fn custom<T: Display>(problem: T) -> Self {
-        Self { place: String::new(), problem: problem.to_string() }
+        Self { path: String::new(), problem: problem.to_string() }
     }
 }
 
@@ -293,7 +293,7 @@ mod tests {
     fn numbers_that_json_does_not_have_are_refused_with_their_path() {
         let text = r#"{"shapes":[{"Square":{"side":null,"unit":"cm"}},{"Pair":[0.5,1.0]}],"by_name":{"a":[1,2.0]}}"#;
         assert_eq!(drawing(Shape::Pair(0.5, 1.0), 2.0).unwrap().as_str(), text);
-        for (drawing, place) in [
+        for (drawing, path) in [
             (drawing(Shape::Round(f64::NAN), 1.0), "$.shapes[1].Round: NaN has no JSON form"),
             (drawing(Shape::Pair(0.0, f32::INFINITY), 1.0), "$.shapes[1].Pair[1]: inf has no JSON form"),
             (
@@ -304,7 +304,7 @@ mod tests {
             (RawJson::from_value(&f64::NAN), "$: NaN has no JSON form"),
             (RawJson::from_value(&[f64::NAN]), "$[0]: NaN has no JSON form"),
         ] {
-            assert_eq!(drawing.unwrap_err().to_string(), place);
+            assert_eq!(drawing.unwrap_err().to_string(), path);
         }
     }
 }

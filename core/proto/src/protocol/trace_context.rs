@@ -68,13 +68,13 @@ impl TraceContext {
 
     /// Sets the value of a key. Keys that may not stand in `_meta` by themselves are left out.
     pub fn set(&mut self, key: &str, value: impl Into<String>) {
-        let place = match key {
+        let field = match key {
             meta::TRACEPARENT => &mut self.traceparent,
             meta::TRACESTATE => &mut self.tracestate,
             meta::BAGGAGE => &mut self.baggage,
             _ => return,
         };
-        *place = Some(value.into());
+        *field = Some(value.into());
     }
 
     /// The keys that have a value.

@@ -103,7 +103,7 @@ fn xau_61_xau_64_and_xau_65_tokens_and_keys_belong_together() {
         read(&authorization, &[("authorization", "DPoP t"), ("dpop", &proof)], NOW).unwrap()
     };
     assert!(authorization.judge(&with(&key, "1"), NOW, bound()).is_ok());
-    let judged = |candidate: Judged, verdict| authorization.judge(&candidate, NOW, verdict).map_err(|it| code(&it));
+    let judged = |candidate: Judged, outcome| authorization.judge(&candidate, NOW, outcome).map_err(|it| code(&it));
     assert_eq!(judged(with(&key, "1"), bound()), Err((401, Some("invalid_dpop_proof"))), "used twice");
     assert_eq!(judged(with(&other, "2"), bound()), Err((401, Some("invalid_dpop_proof"))), "another key");
     assert_eq!(judged(with(&key, "3"), Ok(identity(json!({})))), Err((401, Some("invalid_token"))), "not bound");
@@ -111,8 +111,8 @@ fn xau_61_xau_64_and_xau_65_tokens_and_keys_belong_together() {
     assert_eq!(judged(bearer(), bound()), Err((401, Some("invalid_token"))), "bound, as bearer");
     assert!(judged(bearer(), Ok(identity(json!({})))).is_ok());
     for cnf in [json!({"x5t#S256": "a"}), json!("text"), json!({"jkt": "a", "x5t#S256": "b"}), json!({})] {
-        let verdict = Ok(identity(json!({"cnf": cnf})));
-        assert_eq!(judged(bearer(), verdict), Err((401, Some("invalid_token"))), "{cnf}");
+        let outcome = Ok(identity(json!({"cnf": cnf})));
+        assert_eq!(judged(bearer(), outcome), Err((401, Some("invalid_token"))), "{cnf}");
     }
 }
 

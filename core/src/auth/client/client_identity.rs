@@ -1,6 +1,6 @@
 //! The identity of a client at an authorization server, and its way to prove it.
 
-use super::{discovery::ServerMetadata, shown};
+use super::{discovery::ServerMetadata, sanitized};
 use crate::client_auth::AuthError;
 use serde::{Deserialize, Serialize};
 
@@ -81,7 +81,7 @@ impl GivenClient {
             Some(server) if self.secret.is_none() => AuthMethod::choose(possible, server).unwrap_or(possible[0]),
             Some(server) => AuthMethod::choose(possible, server).ok_or_else(|| {
                 let listed = server.token_endpoint_auth_methods_supported.clone().unwrap_or_default().join(", ");
-                AuthError(format!("{} authenticates clients by {} only", shown(&server.issuer), shown(&listed)))
+                AuthError(format!("{} authenticates clients by {} only", sanitized(&server.issuer), sanitized(&listed)))
             })?,
         };
         let (client_id, client_secret) = (self.id.clone(), self.secret.clone());

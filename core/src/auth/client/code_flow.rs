@@ -7,7 +7,7 @@ use super::{
     network::check,
     pkce,
     proofs::Proofs,
-    registration, shown,
+    registration, sanitized,
     token_endpoint::{ClientAuthentication, TokenError},
     tokens::TokenContext,
 };
@@ -30,10 +30,9 @@ pub(super) async fn obtain(
 ) -> Result<Obtained, TokenError> {
     let server = &found.server;
     check_pkce(server)?;
-    let endpoint = server
-        .authorization_endpoint
-        .as_deref()
-        .ok_or_else(|| AuthError(format!("The metadata of {} has no authorization_endpoint", shown(&server.issuer))))?;
+    let endpoint = server.authorization_endpoint.as_deref().ok_or_else(|| {
+        AuthError(format!("The metadata of {} has no authorization_endpoint", sanitized(&server.issuer)))
+    })?;
     check(endpoint)?;
     let registers = registration::unregistered(parts.settings, server)?.is_none();
     let registered = registration::kept(parts.settings, server, parts.now).await?;
@@ -42,8 +41,7 @@ pub(super) async fn obtain(
     let redirect_uri = authorizing.redirect_uri();
     // AUC-35
     check(&redirect_uri)?;
-    let client =
-        registration::client(parts.settings, parts.surroundings, server, &redirect_uri, scopes, parts.now).await?;
+    let client = registration::client(parts.settings, parts.network, server, &redirect_uri, scopes, parts.now).await?;
     let (state, verifier) = (pkce::random()?, pkce::random()?);
     let scope = scopes.join(" ");
     let mut query = vec![
@@ -85,7 +83,7 @@ pub(super) async fn obtain(
     let url = token_endpoint(server)?;
     // The time of the person has passed.
     let now = parts.runtime.unix_time().as_secs();
-    let endpoint = TokenContext { surroundings: parts.surroundings, url, issuer: &server.issuer, now };
+    let endpoint = TokenContext { network: parts.network, url, issuer: &server.issuer, now };
     let credentials = ClientAuthentication { client: &client, key: parts.settings.key.as_ref() };
     match endpoint.ask(&form, Some(credentials), parts.proofs).await {
         Ok(answer) => Ok(Obtained { answer, client: Some(client) }),
@@ -107,7 +105,7 @@ fn check_pkce(server: &ServerMetadata) -> Result<(), AuthError> {
     }
     Err(AuthError(format!(
         "{} does not advertise PKCE with S256, without which codes can be stolen",
-        shown(&server.issuer)
+        sanitized(&server.issuer)
     )))
 }
 
@@ -146,19 +144,19 @@ impl ExpectedRedirect<'_> {
             Some(iss) if iss != self.issuer => {
                 return Err(AuthError(format!(
                     "The redirect comes from another authorization server than {}: it is not used",
-                    shown(self.issuer)
+                    sanitized(self.issuer)
                 ))
                 .into());
             }
             None if self.iss_required => {
-                let text = format!("The redirect of {} lacks iss: it is not used", shown(self.issuer));
+                let text = format!("The redirect of {} lacks iss: it is not used", sanitized(self.issuer));
                 return Err(AuthError(text).into());
             }
             _ => {}
         }
         if let Some(error) = value("error")? {
             let why = value("error_description")?.map(|text| format!(": {text}")).unwrap_or_default();
-            let text = format!("The authorization was refused ({})", shown(&format!("{error}{why}")));
+            let text = format!("The authorization was refused ({})", sanitized(&format!("{error}{why}")));
             return Err(TokenError { code: Some(error.into_owned()), error: AuthError(text) });
         }
         let code = value("code")?.filter(|code| !code.is_empty());

@@ -2,8 +2,8 @@
 //! order of the specification's page "Authorization Server Discovery".
 
 use super::{
-    network::{Surroundings, check, split},
-    shown,
+    network::{NetworkContext, check, split},
+    sanitized,
 };
 use crate::client_auth::AuthError;
 use serde::Deserialize;
@@ -48,41 +48,44 @@ pub(super) struct Discovered {
 
 /// Finds the authorization server of the MCP server at `url`. `metadata_url`: of the challenge.
 pub(super) async fn discover(
-    surroundings: &Surroundings,
+    network: &NetworkContext,
     url: &str,
     metadata_url: Option<&str>,
 ) -> Result<Discovered, AuthError> {
-    let (origin, path) = split(url).ok_or_else(|| AuthError(format!("{} is not a URL of a server", shown(url))))?;
-    for place in resource_places(origin, path, metadata_url) {
-        let Some(metadata) = surroundings.document::<ResourceMetadata>(&place).await? else { continue };
+    let (origin, path) = split(url).ok_or_else(|| AuthError(format!("{} is not a URL of a server", sanitized(url))))?;
+    for candidate in resource_metadata_urls(origin, path, metadata_url) {
+        let Some(metadata) = network.document::<ResourceMetadata>(&candidate).await? else { continue };
         let resource = metadata.resource.filter(|resource| names(resource, url)).ok_or_else(|| {
-            AuthError(format!("The metadata at {} is for another resource than {}", shown(&place), shown(url)))
+            AuthError(format!(
+                "The metadata at {} is for another resource than {}",
+                sanitized(&candidate),
+                sanitized(url)
+            ))
         })?;
-        let issuer = metadata
-            .authorization_servers
-            .first()
-            .ok_or_else(|| AuthError(format!("The metadata at {} names no authorization server", shown(&place))))?;
+        let issuer = metadata.authorization_servers.first().ok_or_else(|| {
+            AuthError(format!("The metadata at {} names no authorization server", sanitized(&candidate)))
+        })?;
         return Ok(Discovered {
             resource,
             scopes_supported: metadata.scopes_supported,
             dpop_required: metadata.dpop_bound_access_tokens_required,
-            server: server_metadata(surroundings, issuer).await?,
+            server: server_metadata(network, issuer).await?,
         });
     }
     if let Some(named) = metadata_url {
-        return Err(AuthError(format!("There is no metadata of the server at {}, which it names", shown(named))));
+        return Err(AuthError(format!("There is no metadata of the server at {}, which it names", sanitized(named))));
     }
     Ok(Discovered {
         resource: canonical(url),
         scopes_supported: Vec::new(),
         dpop_required: false,
-        server: legacy(surroundings, origin).await?,
+        server: legacy(network, origin).await?,
     })
 }
 
 /// AUC-02, AUC-03: the place that the challenge names; without one the well-known places, with the
 /// path of the server and at the root.
-fn resource_places(origin: &str, path: &str, named: Option<&str>) -> Vec<String> {
+fn resource_metadata_urls(origin: &str, path: &str, named: Option<&str>) -> Vec<String> {
     let well_known = format!("{origin}/.well-known/oauth-protected-resource");
     match (named, path.trim_end_matches('/')) {
         (Some(named), _) => vec![named.to_owned()],
@@ -112,49 +115,50 @@ fn canonical(url: &str) -> String {
 
 /// The metadata of an issuer. It must name the issuer letter by letter (AUC-09, RFC 8414 section
 /// 3.3).
-pub(super) async fn server_metadata(surroundings: &Surroundings, issuer: &str) -> Result<ServerMetadata, AuthError> {
+pub(super) async fn server_metadata(network: &NetworkContext, issuer: &str) -> Result<ServerMetadata, AuthError> {
     check(issuer)?;
-    for place in server_places(issuer)? {
-        let Some(metadata) = surroundings.document::<ServerMetadata>(&place).await? else { continue };
+    for candidate in server_metadata_urls(issuer)? {
+        let Some(metadata) = network.document::<ServerMetadata>(&candidate).await? else { continue };
         if metadata.issuer != issuer {
             return Err(AuthError(format!(
                 "The metadata at {} is of the issuer {:?}, not of {:?}: it is not used",
-                shown(&place),
-                shown(&metadata.issuer),
-                shown(issuer)
+                sanitized(&candidate),
+                sanitized(&metadata.issuer),
+                sanitized(issuer)
             )));
         }
         return Ok(metadata);
     }
-    Err(AuthError(format!("The authorization server {} has no metadata at its well-known places", shown(issuer))))
+    Err(AuthError(format!("The authorization server {} has no metadata at its well-known places", sanitized(issuer))))
 }
 
 /// AUC-06 to AUC-08: where the metadata of an issuer may be, in the order in which to ask.
-fn server_places(issuer: &str) -> Result<Vec<String>, AuthError> {
-    let bad = || AuthError(format!("{} is not an issuer: it must be a URL without query and fragment", shown(issuer)));
+fn server_metadata_urls(issuer: &str) -> Result<Vec<String>, AuthError> {
+    let bad =
+        || AuthError(format!("{} is not an issuer: it must be a URL without query and fragment", sanitized(issuer)));
     let (origin, path) = split(issuer).filter(|_| !issuer.contains(['?', '#'])).ok_or_else(bad)?;
     let path = path.trim_end_matches('/');
-    let mut places = vec![
+    let mut candidates = vec![
         format!("{origin}/.well-known/oauth-authorization-server{path}"),
         format!("{origin}/.well-known/openid-configuration{path}"),
     ];
     if !path.is_empty() {
-        places.push(format!("{origin}{path}/.well-known/openid-configuration"));
+        candidates.push(format!("{origin}{path}/.well-known/openid-configuration"));
     }
-    Ok(places)
+    Ok(candidates)
 }
 
 /// AUC-05, AUC-11, AUC-12: servers of 2025-03-26 are their own authorization servers, with metadata
 /// at the root or with endpoints of known names.
-async fn legacy(surroundings: &Surroundings, origin: &str) -> Result<ServerMetadata, AuthError> {
-    let place = format!("{origin}/.well-known/oauth-authorization-server");
-    if let Some(metadata) = surroundings.document::<ServerMetadata>(&place).await? {
+async fn legacy(network: &NetworkContext, origin: &str) -> Result<ServerMetadata, AuthError> {
+    let candidate = format!("{origin}/.well-known/oauth-authorization-server");
+    if let Some(metadata) = network.document::<ServerMetadata>(&candidate).await? {
         // The issuer is not given but made from the URL, whose root has two forms.
         if metadata.issuer.strip_suffix('/').unwrap_or(&metadata.issuer) != origin {
             return Err(AuthError(format!(
                 "The metadata at {} is of the issuer {:?}: it is not used",
-                shown(&place),
-                shown(&metadata.issuer)
+                sanitized(&candidate),
+                sanitized(&metadata.issuer)
             )));
         }
         return Ok(metadata);
@@ -177,20 +181,23 @@ mod tests {
     #[test]
     fn auc_03_where_the_metadata_of_a_server_may_be() {
         let root = "https://a.example/.well-known/oauth-protected-resource";
-        assert_eq!(resource_places("https://a.example", "/mcp", None), [&format!("{root}/mcp"), root]);
-        assert_eq!(resource_places("https://a.example", "/", None), [root]);
-        assert_eq!(resource_places("https://a.example", "/mcp", Some("https://b.example/x")), ["https://b.example/x"]);
+        assert_eq!(resource_metadata_urls("https://a.example", "/mcp", None), [&format!("{root}/mcp"), root]);
+        assert_eq!(resource_metadata_urls("https://a.example", "/", None), [root]);
+        assert_eq!(
+            resource_metadata_urls("https://a.example", "/mcp", Some("https://b.example/x")),
+            ["https://b.example/x"]
+        );
     }
 
     #[test]
     fn auc_07_and_auc_08_where_the_metadata_of_an_issuer_may_be() {
         let well_known = "https://a.example/.well-known";
         assert_eq!(
-            server_places("https://a.example").unwrap(),
+            server_metadata_urls("https://a.example").unwrap(),
             [format!("{well_known}/oauth-authorization-server"), format!("{well_known}/openid-configuration")]
         );
         assert_eq!(
-            server_places("https://a.example/t/1").unwrap(),
+            server_metadata_urls("https://a.example/t/1").unwrap(),
             [
                 format!("{well_known}/oauth-authorization-server/t/1"),
                 format!("{well_known}/openid-configuration/t/1"),
@@ -198,7 +205,7 @@ mod tests {
             ]
         );
         for issuer in ["https://a.example?x", "https://a.example#x", "a.example"] {
-            assert!(server_places(issuer).is_err(), "{issuer}");
+            assert!(server_metadata_urls(issuer).is_err(), "{issuer}");
         }
     }
 

@@ -3,11 +3,10 @@
 use super::{
     client_identity::{AuthMethod, ClientRegistration},
     discovery::{Discovered, ServerMetadata},
-    network::Surroundings,
+    network::NetworkContext,
     proofs::Proofs,
-    registration,
+    registration, sanitized,
     settings::Settings,
-    shown,
     token_endpoint::ClientAuthentication,
     tokens::{TokenAnswer, TokenContext},
 };
@@ -19,7 +18,7 @@ const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 /// The parts that every grant works with.
 pub(super) struct Parts<'a> {
     pub(super) settings: &'a Settings,
-    pub(super) surroundings: &'a Surroundings,
+    pub(super) network: &'a NetworkContext,
     pub(super) runtime: &'a Arc<dyn Runtime>,
     pub(super) proofs: Option<&'a Proofs>,
     /// In seconds since 1970.
@@ -33,7 +32,7 @@ pub(super) struct Obtained {
 }
 
 pub(super) fn token_endpoint(server: &ServerMetadata) -> Result<&str, AuthError> {
-    let missing = || AuthError(format!("The metadata of {} has no token_endpoint", shown(&server.issuer)));
+    let missing = || AuthError(format!("The metadata of {} has no token_endpoint", sanitized(&server.issuer)));
     server.token_endpoint.as_deref().ok_or_else(missing)
 }
 
@@ -47,7 +46,7 @@ pub(super) async fn jwt_bearer(
 ) -> Result<Obtained, AuthError> {
     if found.server.grant_types_supported.as_ref().is_some_and(|grants| !grants.iter().any(|it| it == JWT_BEARER)) {
         // XAU-40
-        return Err(AuthError(format!("{} does not support the grant {JWT_BEARER}", shown(&found.server.issuer))));
+        return Err(AuthError(format!("{} does not support the grant {JWT_BEARER}", sanitized(&found.server.issuer))));
     }
     let scope = scopes.join(" ");
     let mut form = vec![("grant_type", JWT_BEARER), ("assertion", assertion), ("resource", found.resource.as_str())];
@@ -65,7 +64,7 @@ pub(super) async fn ask(
     client: Option<ClientRegistration>,
 ) -> Result<Obtained, AuthError> {
     let url = token_endpoint(&found.server)?;
-    let endpoint = TokenContext { surroundings: parts.surroundings, url, issuer: &found.server.issuer, now: parts.now };
+    let endpoint = TokenContext { network: parts.network, url, issuer: &found.server.issuer, now: parts.now };
     let credentials = client.as_ref().map(|client| ClientAuthentication { client, key: parts.settings.key.as_ref() });
     if client.as_ref().is_some_and(|client| client.method == AuthMethod::PrivateKeyJwt) {
         check_algorithm(parts.settings, &found.server)?;
@@ -83,7 +82,7 @@ pub(super) fn check_algorithm(settings: &Settings, server: &ServerMetadata) -> R
     if listed.iter().any(|name| name == algorithm) {
         return Ok(());
     }
-    let (issuer, listed) = (shown(&server.issuer), shown(&listed.join(", ")));
+    let (issuer, listed) = (sanitized(&server.issuer), sanitized(&listed.join(", ")));
     Err(AuthError(format!("{issuer} takes assertions signed by {listed}; the key signs by {algorithm}")))
 }
 
@@ -91,6 +90,6 @@ pub(super) fn check_algorithm(settings: &Settings, server: &ServerMetadata) -> R
 /// registers one (XAU-08, XAU-23).
 pub(super) fn given_or_document(parts: &Parts<'_>, server: &ServerMetadata) -> Result<ClientRegistration, AuthError> {
     registration::unregistered(parts.settings, server)?.ok_or_else(|| {
-        AuthError(format!("{} needs a client id that was registered there beforehand", shown(&server.issuer)))
+        AuthError(format!("{} needs a client id that was registered there beforehand", sanitized(&server.issuer)))
     })
 }

@@ -9,8 +9,8 @@ use super::{
     id_jag,
     network::NetworkAccess,
     proofs::Proofs,
+    sanitized,
     settings::Grant,
-    shown,
     token_endpoint::TokenError,
     tokens::Tokens,
 };
@@ -23,16 +23,18 @@ const PROOF_ALGORITHM: &str = "ES256";
 pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<String>) -> Result<Tokens, TokenError> {
     if found.dpop_required && parts.proofs.is_none() {
         // XAU-56
-        return Err(
-            AuthError(format!("{} accepts tokens bound to a key only: turn DPoP on", shown(&found.resource))).into()
-        );
+        return Err(AuthError(format!(
+            "{} accepts tokens bound to a key only: turn DPoP on",
+            sanitized(&found.resource)
+        ))
+        .into());
     }
     let listed = found.server.dpop_signing_alg_values_supported.as_ref();
     if parts.proofs.is_some() && listed.is_some_and(|listed| !listed.iter().any(|name| name == PROOF_ALGORITHM)) {
         // XAU-48
         return Err(AuthError(format!(
             "{} takes DPoP proofs, but none signed by {PROOF_ALGORITHM}",
-            shown(&found.server.issuer)
+            sanitized(&found.server.issuer)
         ))
         .into());
     }
@@ -61,7 +63,7 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<St
         refresh_token: answer.refresh_token.filter(|_| matches!(parts.settings.grant, Grant::AuthorizationCode(_))),
         requested: scopes,
         dpop_key: parts.proofs.and_then(Proofs::kept),
-        private_network: parts.surroundings.access == NetworkAccess::Anywhere,
+        private_network: parts.network.access == NetworkAccess::Anywhere,
         is_new: true,
     })
 }

@@ -7,7 +7,7 @@ use super::{
     enterprise::IdentityProvider,
     exchange::{Obtained, Parts, given_or_document, jwt_bearer},
     network::NetworkAccess,
-    shown,
+    sanitized,
     token_endpoint::ClientAuthentication,
     tokens::TokenContext,
 };
@@ -39,10 +39,10 @@ pub(super) async fn obtain(
         form.push(("scope", &scope));
     }
     // The program named the identity provider, which may well be within its own network.
-    let mut surroundings = parts.surroundings.clone();
-    surroundings.access = NetworkAccess::Anywhere;
+    let mut network = parts.network.clone();
+    network.access = NetworkAccess::Anywhere;
     let url = provider.token_endpoint.as_str();
-    let endpoint = TokenContext { surroundings: &surroundings, url, issuer: url, now: parts.now };
+    let endpoint = TokenContext { network: &network, url, issuer: url, now: parts.now };
     let credentials = ClientAuthentication { client: &provider.client, key: None };
     let exchanged = endpoint.ask(&form, Some(credentials), None).await.map_err(|refused| {
         // XAU-31
@@ -52,8 +52,8 @@ pub(super) async fn obtain(
     })?;
     // XAU-21
     if exchanged.issued_token_type.as_deref() != Some(ID_JAG) {
-        let given = shown(exchanged.issued_token_type.as_deref().unwrap_or("nothing"));
-        return Err(AuthError(format!("{} gave {given:?} instead of an ID-JAG: it is not used", shown(url))));
+        let given = sanitized(exchanged.issued_token_type.as_deref().unwrap_or("nothing"));
+        return Err(AuthError(format!("{} gave {given:?} instead of an ID-JAG: it is not used", sanitized(url))));
     }
     let client = given_or_document(parts, &found.server)?;
     jwt_bearer(parts, found, &exchanged.access_token, scopes, Some(client)).await

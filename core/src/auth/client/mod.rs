@@ -24,10 +24,10 @@ mod pkce;
 mod proofs;
 mod registration;
 mod request_headers;
+mod sanitized;
 mod scopes;
 mod session;
 mod settings;
-mod shown;
 mod signing;
 mod store;
 mod token_endpoint;
@@ -46,6 +46,6 @@ pub use store::{MemoryStore, StoreLock, TokenStore};
 pub use token_requests::{AssertionRequest, IdentityTokenRequest, TokenRequest};
 pub use token_source::TokenSource;
 
-use shown::shown;
+use sanitized::sanitized;
 
 pub(crate) use challenge::demanded;

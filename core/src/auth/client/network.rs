@@ -37,9 +37,9 @@ pub trait AuthNetwork: Send + Sync + 'static {
     fn access_of(&self, url: &str, peer: Option<IpAddr>) -> NetworkAccess;
 }
 
-/// The network on behalf of one server.
+/// How authorization reaches the network for one MCP server.
 #[derive(Clone)]
-pub(super) struct Surroundings {
+pub(super) struct NetworkContext {
     pub(super) network: Arc<dyn AuthNetwork>,
     pub(super) access: NetworkAccess,
     /// The value of `MCP-Protocol-Version` (AUC-13).
@@ -49,7 +49,7 @@ pub(super) struct Surroundings {
     pub(super) timeout: Duration,
 }
 
-impl Surroundings {
+impl NetworkContext {
     /// A JSON document, if there is one.
     pub(super) async fn document<T: DeserializeOwned>(&self, url: &str) -> Result<Option<T>, AuthError> {
         check(url)?;
@@ -57,7 +57,7 @@ impl Surroundings {
             .header("accept", "application/json")
             .header("mcp-protocol-version", self.revision)
             .body(Bytes::new())
-            .map_err(|_| AuthError(format!("{} is not a URL", super::shown(url))))?;
+            .map_err(|_| AuthError(format!("{} is not a URL", super::sanitized(url))))?;
         let response = self.fetch(request).await?;
         Ok(response.status().is_success().then(|| serde_json::from_slice(response.body()).ok()).flatten())
     }
@@ -69,10 +69,10 @@ impl Surroundings {
     }
 
     async fn fetch(&self, request: Request<Bytes>) -> Result<Response<Bytes>, AuthError> {
-        let place = request.uri().to_string();
+        let url = request.uri().to_string();
         let fetched = within(&*self.runtime, self.timeout, self.network.fetch(request, self.access)).await;
-        let fetched = fetched.unwrap_or_else(|| Err(FetchError::timed_out(&place, self.timeout)));
-        fetched.map_err(|error| AuthError(super::shown(&error.0)))
+        let fetched = fetched.unwrap_or_else(|| Err(FetchError::timed_out(&url, self.timeout)));
+        fetched.map_err(|error| AuthError(super::sanitized(&error.0)))
     }
 }
 
@@ -84,7 +84,7 @@ pub(super) fn check(url: &str) -> Result<(), AuthError> {
     }
     Err(AuthError(format!(
         "{:?} is refused: URLs of authorization must be https, or on this machine",
-        super::shown(url)
+        super::sanitized(url)
     )))
 }
 

@@ -12,7 +12,7 @@ use crate::{
         describe::{Described, Type, Values},
         options::{JsonForm, Millis, Options, read_over},
     },
-    store::{StoreUrl, shown},
+    store::{StoreUrl, redacted},
 };
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::Value;
@@ -69,7 +69,7 @@ trunkline_proto::options! {
         /// `redis://HOST` or `rediss://HOST`: in a SQLite file or a Redis database. Anything else
         /// is the path of a folder. Files are readable only by their user, not encrypted, and
         /// shared with other processes.
-        @into store: CredentialStore => "store" as StorePlace = CredentialStore::Memory,
+        @into store: CredentialStore => "store" as StoreName = CredentialStore::Memory,
         /// The redirect URI registered for the client. If it is on this machine, such as
         /// `http://127.0.0.1:8912/callback`, the client listens there; by default, it listens on a
         /// free port, or the one it registered itself with. If the program receives redirects
@@ -185,9 +185,9 @@ impl<S: TokenStore> From<S> for CredentialStore {
 }
 
 /// The JSON form: `memory`, `file`, a URL or the path of a folder.
-struct StorePlace;
+struct StoreName;
 
-impl JsonForm<CredentialStore> for StorePlace {
+impl JsonForm<CredentialStore> for StoreName {
     const TYPE: Type = Type::String;
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CredentialStore, D::Error> {
@@ -208,7 +208,7 @@ impl JsonForm<CredentialStore> for StorePlace {
             CredentialStore::Memory => "memory".into(),
             CredentialStore::File => "file".into(),
             CredentialStore::Folder(folder) => folder.to_string_lossy().into(),
-            CredentialStore::Url(url) => shown(url).into(),
+            CredentialStore::Url(url) => redacted(url).into(),
             CredentialStore::Own(_) => Value::Null,
         }
     }
@@ -530,7 +530,10 @@ mod tests {
 
     #[test]
     fn secrets_are_not_shown() {
-        let shown = format!("{:?}", read(json!({"clientId": "a", "clientSecret": "s3cret", "token": "t0ken"})));
-        assert!(shown.contains("clientSecret") && !shown.contains("s3cret") && !shown.contains("t0ken"), "{shown}");
+        let redacted = format!("{:?}", read(json!({"clientId": "a", "clientSecret": "s3cret", "token": "t0ken"})));
+        assert!(
+            redacted.contains("clientSecret") && !redacted.contains("s3cret") && !redacted.contains("t0ken"),
+            "{redacted}"
+        );
     }
 }

@@ -4,9 +4,10 @@
 use super::{
     client_identity::{AuthMethod, ClientRegistration},
     discovery::ServerMetadata,
-    network::{Surroundings, check},
+    network::{NetworkContext, check},
+    sanitized,
     settings::Settings,
-    shown, store,
+    store,
     tokens::Tokens,
 };
 use crate::{auth::scopes::union, client_auth::AuthError};
@@ -35,7 +36,7 @@ pub(super) async fn of_tokens(settings: &Settings, tokens: &Tokens) -> Result<Op
 /// The client for a new authorization at this server.
 pub(super) async fn client(
     settings: &Settings,
-    surroundings: &Surroundings,
+    network: &NetworkContext,
     server: &ServerMetadata,
     redirect_uri: &str,
     scopes: &[String],
@@ -54,7 +55,7 @@ pub(super) async fn client(
         kept => kept.map(|kept| kept.scopes).unwrap_or_default(),
     };
     let scopes = union(earlier.iter().chain(scopes));
-    let registration = register(settings, surroundings, server, redirect_uri, scopes).await?;
+    let registration = register(settings, network, server, redirect_uri, scopes).await?;
     store::write(&*settings.store, &key(&server.issuer), &registration).await?;
     Ok(registration)
 }
@@ -100,12 +101,12 @@ fn document_client(settings: &Settings, url: &str) -> ClientRegistration {
 /// Registers the client (RFC 7591 section 3).
 async fn register(
     settings: &Settings,
-    surroundings: &Surroundings,
+    network: &NetworkContext,
     server: &ServerMetadata,
     redirect_uri: &str,
     scopes: Vec<String>,
 ) -> Result<ClientRegistration, AuthError> {
-    let issuer = shown(&server.issuer);
+    let issuer = sanitized(&server.issuer);
     let endpoint = server.registration_endpoint.as_deref().ok_or_else(|| {
         AuthError(format!(
             "{issuer} registers no clients: register one there, and give its client id (and secret, if it has one)"
@@ -132,15 +133,15 @@ async fn register(
         .header(header::CONTENT_TYPE, "application/json")
         .header(header::ACCEPT, "application/json")
         .body(Bytes::from(wanted.to_string()))
-        .map_err(|_| AuthError(format!("{} cannot be asked", shown(endpoint))))?;
-    let response = surroundings.send(request).await?;
+        .map_err(|_| AuthError(format!("{} cannot be asked", sanitized(endpoint))))?;
+    let response = network.send(request).await?;
     let answer: Value = serde_json::from_slice(response.body()).unwrap_or_default();
     let text = |name: &str| answer[name].as_str().map(str::to_owned);
     if !response.status().is_success() {
         // AUC-21
         let code = text("error").unwrap_or_else(|| format!("HTTP {}", response.status().as_u16()));
         let why = text("error_description").map(|text| format!(": {text}")).unwrap_or_default();
-        let what = shown(&format!("{code}{why}"));
+        let what = sanitized(&format!("{code}{why}"));
         return Err(AuthError(format!(
             "{issuer} does not register this client with the redirect URI {redirect_uri} ({what})"
         )));

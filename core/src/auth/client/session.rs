@@ -5,12 +5,12 @@ use super::{
     discovery::{self, Discovered},
     exchange::Parts,
     grants,
-    network::{NetworkAccess, Surroundings},
+    network::{NetworkAccess, NetworkContext},
     proofs::Proofs,
-    registration,
+    registration, sanitized,
     scopes::{OFFLINE_ACCESS, Wanted},
     settings::{Grant, Settings},
-    shown, store,
+    store,
     token_endpoint::ClientAuthentication,
     tokens::{LastIssuer, TokenContext, Tokens},
     turn::RefreshTurns,
@@ -98,7 +98,7 @@ impl CredentialSession {
             return if other {
                 Ok(true)
             } else {
-                Err(AuthError(format!("{} wants a DPoP nonce that it does not send", shown(&request.url))))
+                Err(AuthError(format!("{} wants a DPoP nonce that it does not send", sanitized(&request.url))))
             };
         }
         let steps_up = refusal.status == 403;
@@ -120,7 +120,7 @@ impl CredentialSession {
                 return Err(failure.clone());
             }
             if refusal.round >= MAX_ROUNDS {
-                let why = demand.description.as_deref().or(demand.error.as_deref()).map(shown).unwrap_or_default();
+                let why = demand.description.as_deref().or(demand.error.as_deref()).map(sanitized).unwrap_or_default();
                 let why = if why.is_empty() { why } else { format!(": {why}") };
                 return Err(AuthError(format!("The server refused new credentials {MAX_ROUNDS} times{why}")));
             }
@@ -202,8 +202,8 @@ impl CredentialSession {
         } else {
             settings.network.access_of(&request.url, None)
         };
-        let surroundings = surroundings(settings, request, access);
-        match self.renew(settings, &surroundings, &tokens, now).await {
+        let network = network_context(settings, request, access);
+        match self.renew(settings, &network, &tokens, now).await {
             // It may still do.
             Err(error) if !tokens.has_ended(now) => {
                 tracing::warn!(target: "trunkline::auth::client", %error, "the access token is not renewed yet");
@@ -219,7 +219,7 @@ impl CredentialSession {
     async fn renew(
         &self,
         settings: &Settings,
-        surroundings: &Surroundings,
+        network: &NetworkContext,
         tokens: &Tokens,
         now: u64,
     ) -> Result<bool, AuthError> {
@@ -238,7 +238,7 @@ impl CredentialSession {
             return Ok(false);
         };
         let proofs = self.state.lock().proofs.clone().filter(|_| tokens.dpop_key.is_some());
-        let endpoint = TokenContext { surroundings, url: &tokens.token_endpoint, issuer: &tokens.issuer, now };
+        let endpoint = TokenContext { network, url: &tokens.token_endpoint, issuer: &tokens.issuer, now };
         let form =
             [("grant_type", "refresh_token"), ("refresh_token", refresh_token), ("resource", tokens.resource.as_str())];
         let credentials = ClientAuthentication { client: &client, key: settings.key.as_ref() };
@@ -274,14 +274,17 @@ impl CredentialSession {
     ) -> Result<bool, AuthError> {
         if demand.dpop && !demand.bearer && !settings.options.dpop {
             // XAU-56
-            return Err(AuthError(format!("{} accepts tokens bound to a key only: turn DPoP on", shown(&request.url))));
+            return Err(AuthError(format!(
+                "{} accepts tokens bound to a key only: turn DPoP on",
+                sanitized(&request.url)
+            )));
         }
         let access = settings.network.access_of(&request.url, refusal.peer);
-        let surroundings = surroundings(settings, request, access);
+        let network = network_context(settings, request, access);
         let known = self.state.lock().found.clone().filter(|_| steps_up);
         let found = match known {
             Some(found) => found,
-            None => discovery::discover(&surroundings, &request.url, demand.resource_metadata.as_deref()).await?,
+            None => discovery::discover(&network, &request.url, demand.resource_metadata.as_deref()).await?,
         };
         self.state.lock().found = Some(found.clone());
         let now = request.runtime.unix_time().as_secs();
@@ -289,7 +292,7 @@ impl CredentialSession {
         // AUC-45: what this request has just been given and did not help is not asked for again.
         let is_known = |scope: &String| tokens.as_ref().is_some_and(|tokens| tokens.requested.contains(scope));
         if steps_up && refusal.round > 0 && demand.scopes.iter().all(is_known) {
-            let scopes = shown(&demand.scopes.join(" "));
+            let scopes = sanitized(&demand.scopes.join(" "));
             return Err(AuthError(format!(
                 "The server still needs the scopes {scopes:?}, which were asked for just now"
             )));
@@ -298,10 +301,10 @@ impl CredentialSession {
             && !steps_up
         {
             if tokens.is_new && refusal.round > 0 {
-                let why = demand.description.as_deref().or(demand.error.as_deref()).map(shown).unwrap_or_default();
+                let why = demand.description.as_deref().or(demand.error.as_deref()).map(sanitized).unwrap_or_default();
                 return Err(AuthError(format!("The server refuses the token that was issued for it just now: {why}")));
             }
-            if tokens.refresh_token.is_some() && self.renew(settings, &surroundings, tokens, now).await? {
+            if tokens.refresh_token.is_some() && self.renew(settings, &network, tokens, now).await? {
                 return Ok(true);
             }
         }
@@ -323,8 +326,7 @@ impl CredentialSession {
             offline: is_login && !self.state.lock().offline_refused && settings.options.wants_offline_access(),
         };
         let proofs = self.state.lock().proofs.clone().filter(|_| settings.options.dpop);
-        let parts =
-            Parts { settings, surroundings: &surroundings, runtime: &request.runtime, proofs: proofs.as_deref(), now };
+        let parts = Parts { settings, network: &network, runtime: &request.runtime, proofs: proofs.as_deref(), now };
         let (scopes, added) = wanted.scopes();
         let obtained = match grants::obtain(&parts, &found, scopes.clone()).await {
             // Not every user may have it, and only the answer tells.
@@ -358,16 +360,16 @@ impl CredentialSession {
             Some(expected) if expected != found.server.issuer => Err(AuthError(format!(
                 "The client {} is registered with {}, but the server now names {}: register the client there, and name that issuer",
                 client.id,
-                shown(&expected),
-                shown(&found.server.issuer)
+                sanitized(&expected),
+                sanitized(&found.server.issuer)
             ))),
             _ => Ok(()),
         }
     }
 }
 
-fn surroundings(settings: &Settings, request: &OutgoingRequest, access: NetworkAccess) -> Surroundings {
-    Surroundings {
+fn network_context(settings: &Settings, request: &OutgoingRequest, access: NetworkAccess) -> NetworkContext {
+    NetworkContext {
         network: Arc::clone(&settings.network),
         access,
         revision: request.revision.unwrap_or(Revision::LATEST.as_str()),

@@ -4,7 +4,7 @@ use super::{
     client_identity::{AuthMethod, ClientRegistration},
     pkce,
     proofs::Proofs,
-    shown,
+    sanitized,
     signing::SigningKey,
     tokens::{TokenAnswer, TokenContext},
 };
@@ -76,7 +76,7 @@ impl TokenContext<'_> {
             return Err(self.refused(&response));
         }
         serde_json::from_slice(response.body())
-            .map_err(|_| AuthError(format!("{} answered with what is not a token", shown(self.url))).into())
+            .map_err(|_| AuthError(format!("{} answered with what is not a token", sanitized(self.url))).into())
     }
 
     fn keep_nonce(&self, proofs: &Proofs, response: &Response<Bytes>) -> bool {
@@ -94,7 +94,7 @@ impl TokenContext<'_> {
         proofs: Option<&Proofs>,
     ) -> Result<Response<Bytes>, AuthError> {
         let request = self.request(form, credentials, proofs)?;
-        self.surroundings.send(request).await
+        self.network.send(request).await
     }
 
     fn request(
@@ -126,7 +126,9 @@ impl TokenContext<'_> {
                 }
             }
         }
-        request.body(Bytes::from(body.finish())).map_err(|_| AuthError(format!("{} cannot be asked", shown(self.url))))
+        request
+            .body(Bytes::from(body.finish()))
+            .map_err(|_| AuthError(format!("{} cannot be asked", sanitized(self.url))))
     }
 
     /// XAU-09, XAU-10: the issuer of the authorization server is the audience.
@@ -146,11 +148,11 @@ impl TokenContext<'_> {
     fn refused(&self, response: &Response<Bytes>) -> TokenError {
         let TokenErrorBody { error, error_description } = refusal(response);
         let what = match (&error, error_description) {
-            (Some(code), Some(text)) => format!("{}: {}", shown(code), shown(&text)),
-            (Some(code), None) => shown(code),
+            (Some(code), Some(text)) => format!("{}: {}", sanitized(code), sanitized(&text)),
+            (Some(code), None) => sanitized(code),
             (None, _) => format!("HTTP {}", response.status().as_u16()),
         };
-        TokenError { code: error, error: AuthError(format!("{} gives no token ({what})", shown(self.url))) }
+        TokenError { code: error, error: AuthError(format!("{} gives no token ({what})", sanitized(self.url))) }
     }
 }
 

@@ -27,7 +27,7 @@ pub struct TokenSource<R>(Source<R>);
 
 enum Source<R> {
     Fixed(String),
-    Asked(Arc<TokenFunction<R>>),
+    Function(Arc<TokenFunction<R>>),
 }
 
 type TokenFunction<R> = dyn Fn(R) -> BoxedTask<Result<String, AuthError>> + Send + Sync;
@@ -38,14 +38,14 @@ impl<R> TokenSource<R> {
     where
         F: Future<Output = Result<String, AuthError>> + Send + 'static,
     {
-        Self(Source::Asked(Arc::new(move |request| Box::pin(ask(request)))))
+        Self(Source::Function(Arc::new(move |request| Box::pin(ask(request)))))
     }
 
     /// The token for a request.
     pub(super) fn token(&self, request: R) -> BoxedTask<Result<String, AuthError>> {
         match &self.0 {
             Source::Fixed(token) => Box::pin(ready(Ok(token.clone()))),
-            Source::Asked(ask) => ask(request),
+            Source::Function(ask) => ask(request),
         }
     }
 
@@ -70,7 +70,7 @@ impl<R> Clone for TokenSource<R> {
     fn clone(&self) -> Self {
         Self(match &self.0 {
             Source::Fixed(token) => Source::Fixed(token.clone()),
-            Source::Asked(ask) => Source::Asked(Arc::clone(ask)),
+            Source::Function(ask) => Source::Function(Arc::clone(ask)),
         })
     }
 }

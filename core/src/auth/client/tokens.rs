@@ -1,6 +1,6 @@
 //! The tokens of one server.
 
-use super::{client_identity::AuthMethod, network::Surroundings};
+use super::{client_identity::AuthMethod, network::NetworkContext};
 use crate::client_auth::AuthError;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -106,17 +106,17 @@ impl TokenAnswer {
 
     /// Refuses what no header can carry, and a token without the binding that was asked for
     /// (XAU-49).
-    pub(super) fn checked(self, bound: bool, place: &str) -> Result<Self, AuthError> {
-        let place = super::shown(place);
+    pub(super) fn checked(self, bound: bool, endpoint: &str) -> Result<Self, AuthError> {
+        let endpoint = super::sanitized(endpoint);
         let is_token = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
         if !is_token(&self.access_token) {
-            return Err(AuthError(format!("{place} gave an access token that no header can carry")));
+            return Err(AuthError(format!("{endpoint} gave an access token that no header can carry")));
         }
         let wanted = if bound { "DPoP" } else { "Bearer" };
         if !self.token_type.eq_ignore_ascii_case(wanted) {
-            let given = super::shown(&self.token_type);
+            let given = super::sanitized(&self.token_type);
             return Err(AuthError(format!(
-                "{place} gave a token of the type {given:?} instead of {wanted}: it is not used"
+                "{endpoint} gave a token of the type {given:?} instead of {wanted}: it is not used"
             )));
         }
         Ok(self)
@@ -125,7 +125,7 @@ impl TokenAnswer {
 
 /// The facts that every request for tokens of one server has in common.
 pub(super) struct TokenContext<'a> {
-    pub(super) surroundings: &'a Surroundings,
+    pub(super) network: &'a NetworkContext,
     pub(super) url: &'a str,
     /// Of the authorization server: the audience of assertions.
     pub(super) issuer: &'a str,

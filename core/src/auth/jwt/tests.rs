@@ -103,8 +103,8 @@ async fn many_tokens_at_once_cost_one_fetch() {
     let verifier = verifier(&web);
     let token = token(&key, "a");
     let all: Vec<_> = (0..20).map(|_| ask(&verifier, request(&token, RESOURCE, NOW))).collect();
-    for verdict in all {
-        assert!(verdict.await.is_ok());
+    for outcome in all {
+        assert!(outcome.await.is_ok());
     }
     assert_eq!(web.asked_for_keys(), 1);
 }
@@ -120,8 +120,8 @@ async fn new_keys_are_fetched_when_a_token_names_one_but_not_for_every_token() {
     assert!(verify(&verifier, &token(&new, "new")).await.is_ok());
     assert_eq!(web.asked_for_keys(), 2);
     for id in 0..50 {
-        let verdict = verify(&verifier, &token(&new, &format!("invented-{id}"))).await;
-        assert!(matches!(verdict, Err(Refusal::InvalidToken(_))), "{verdict:?}");
+        let outcome = verify(&verifier, &token(&new, &format!("invented-{id}"))).await;
+        assert!(matches!(outcome, Err(Refusal::InvalidToken(_))), "{outcome:?}");
     }
     assert_eq!(web.asked_for_keys(), 2);
 }
@@ -132,8 +132,8 @@ async fn when_no_keys_are_to_be_had_nobody_is_blamed_and_nobody_waits_long() {
     let web = Arc::new(Web { delay: Duration::from_secs(3600), ..Web::default() });
     let verifier = verifier(&web);
     let before = tokio::time::Instant::now();
-    let verdict = verify(&verifier, &token(&key, "a")).await;
-    assert!(matches!(verdict, Err(Refusal::Unavailable(_))), "{verdict:?}");
+    let outcome = verify(&verifier, &token(&key, "a")).await;
+    assert!(matches!(outcome, Err(Refusal::Unavailable(_))), "{outcome:?}");
     assert!(before.elapsed() <= DEADLINE + Duration::from_secs(1));
     // And the next one is told at once.
     assert!(matches!(verify(&verifier, &token(&key, "a")).await, Err(Refusal::Unavailable(_))));
@@ -146,8 +146,8 @@ async fn metadata_of_another_issuer_leads_nowhere() {
     let web = Web::of(&[key.listed("a")]);
     let metadata = json!({"issuer": "https://evil.example", "jwks_uri": "https://auth.example/keys"});
     web.put("https://auth.example/.well-known/openid-configuration", metadata);
-    let verdict = verify(&verifier(&web), &token(&key, "a")).await;
-    assert!(matches!(verdict, Err(Refusal::Unavailable(_))), "{verdict:?}");
+    let outcome = verify(&verifier(&web), &token(&key, "a")).await;
+    assert!(matches!(outcome, Err(Refusal::Unavailable(_))), "{outcome:?}");
     assert_eq!(web.asked_for_keys(), 0);
 }
 
@@ -157,8 +157,8 @@ async fn keys_are_bounded_in_bytes() {
     let web = Web::of(&[]);
     let padded = |bytes: usize| json!({"keys": [key.listed("a")], "x": "x".repeat(bytes)});
     web.put("https://auth.example/keys", padded(MAX_DOCUMENT));
-    let verdict = verify(&verifier(&web), &token(&key, "a")).await;
-    assert!(matches!(verdict, Err(Refusal::Unavailable(_))), "{verdict:?}");
+    let outcome = verify(&verifier(&web), &token(&key, "a")).await;
+    assert!(matches!(outcome, Err(Refusal::Unavailable(_))), "{outcome:?}");
     web.put("https://auth.example/keys", padded(MAX_DOCUMENT / 2));
     assert!(verify(&verifier(&web), &token(&key, "a")).await.is_ok());
 }
@@ -191,8 +191,8 @@ async fn aus_07_forged_tokens_are_refused() {
         signed(&header, &claims(json!({"exp": NOW - 3600}))),
         signed(&header, &claims(json!({"iss": "https://evil.example"}))),
     ] {
-        let verdict = verify(&verifier, &token).await;
-        assert!(matches!(verdict, Err(Refusal::InvalidToken(_))), "{token} {verdict:?}");
+        let outcome = verify(&verifier, &token).await;
+        assert!(matches!(outcome, Err(Refusal::InvalidToken(_))), "{token} {outcome:?}");
     }
 }
 
@@ -262,17 +262,17 @@ async fn whoever_waits_no_more_is_noticed() {
         });
         *keeper.lock() = Some(verification);
     };
-    let verdict = ask(&verifier, request("t", RESOURCE, NOW));
-    drop(verdict);
+    let outcome = ask(&verifier, request("t", RESOURCE, NOW));
+    drop(outcome);
     assert_eq!(told.load(Ordering::SeqCst), 1);
     let verification = kept.lock().take().unwrap();
     assert!(!verification.complete(Err(Refusal::Missing)));
     // One that is dropped unanswered refuses, and blames nobody.
-    let verdict = ask(&verifier, request("t", RESOURCE, NOW));
+    let outcome = ask(&verifier, request("t", RESOURCE, NOW));
     drop(kept.lock().take());
-    assert!(matches!(verdict.await, Err(Refusal::Unavailable(_))));
-    let verdict = ask(&verifier, request("t", RESOURCE, NOW));
+    assert!(matches!(outcome.await, Err(Refusal::Unavailable(_))));
+    let outcome = ask(&verifier, request("t", RESOURCE, NOW));
     assert!(kept.lock().take().unwrap().complete(Ok(Identity::default())));
-    assert!(verdict.await.is_ok());
+    assert!(outcome.await.is_ok());
     assert_eq!(told.load(Ordering::SeqCst), 1);
 }

@@ -26,7 +26,7 @@ impl ClientInner {
 
     /// The place of the result of a request that is sent now.
     pub(in crate::client) fn cache_slot(&self, key: CacheKey) -> CacheSlot {
-        CacheSlot { key, asked: self.cache.asked_at(self.auth_context()) }
+        CacheSlot { key, requested: self.cache.requested_at(self.auth_context()) }
     }
 
     pub(in crate::client) fn keep_result(&self, slot: &CacheSlot, result: &RawJson) {

@@ -45,7 +45,7 @@ struct CachedResponse {
 
 /// The moment at which a result was asked for.
 #[derive(Clone, Copy)]
-pub(in crate::client) struct AskedAt {
+pub(in crate::client) struct RequestedAt {
     changes: u64,
     context: Option<u64>,
 }
@@ -53,7 +53,7 @@ pub(in crate::client) struct AskedAt {
 /// The place of a result that is asked for.
 pub(in crate::client) struct CacheSlot {
     pub(in crate::client) key: CacheKey,
-    pub(in crate::client) asked: AskedAt,
+    pub(in crate::client) requested: RequestedAt,
 }
 
 /// The hints of a result.
@@ -90,15 +90,15 @@ impl ResponseCache {
     }
 
     /// The moment of a request that is sent now.
-    pub(in crate::client) fn asked_at(&self, context: Option<u64>) -> AskedAt {
-        AskedAt { changes: self.0.lock().changes, context }
+    pub(in crate::client) fn requested_at(&self, context: Option<u64>) -> RequestedAt {
+        RequestedAt { changes: self.0.lock().changes, context }
     }
 
     /// Keeps a result, if the server says so and nothing has changed since it was asked for. It
     /// takes the place of older ones beyond `max_bytes`. `context`: that of now.
     pub(in crate::client) fn keep(
         &self,
-        CacheSlot { key, asked }: &CacheSlot,
+        CacheSlot { key, requested }: &CacheSlot,
         result: &RawJson,
         context: Option<u64>,
         now: Instant,
@@ -110,12 +110,12 @@ impl ResponseCache {
         let context = match hints.scope.as_str() {
             Some("public") => None,
             // The credentials are not known, or have changed meanwhile.
-            _ if asked.context.is_none() || asked.context != context => return,
-            _ => asked.context,
+            _ if requested.context.is_none() || requested.context != context => return,
+            _ => requested.context,
         };
         let bytes = size(key, result);
         let mut cached = self.0.lock();
-        if ttl.is_zero() || bytes > max_bytes || cached.changes != asked.changes {
+        if ttl.is_zero() || bytes > max_bytes || cached.changes != requested.changes {
             return;
         }
         cached.remove(key);

@@ -1,8 +1,8 @@
 //! The authorization of one server of a configuration.
 
 use super::{
+    config_error::ConfigError,
     entry::{AUTH, EntryReader, OAUTH},
-    entry_place::ConfigError,
 };
 use serde_json::{Map, Value, json};
 
@@ -19,10 +19,12 @@ impl EntryReader<'_> {
     pub(super) fn auth(&self) -> Result<Option<Value>, ConfigError> {
         match (self.given(AUTH), self.given(OAUTH)) {
             (None, None) => Ok(None),
-            (Some(_), Some(_)) => Err(self.place.member(OAUTH).error("is given, and \"auth\" too: give one of them")),
+            (Some(_), Some(_)) => {
+                Err(self.location.member(OAUTH).error("is given, and \"auth\" too: give one of them"))
+            }
             (Some(Value::String(word)), None) if word == LOGIN => Ok(Some(json!({}))),
             (Some(token @ Value::String(_)), None) => {
-                Ok(Some(json!({"token": self.replaced(token, &self.place.member(AUTH))?})))
+                Ok(Some(json!({"token": self.replaced(token, &self.location.member(AUTH))?})))
             }
             (Some(options), None) => self.options(AUTH, options, |name, value| {
                 let name = NAMES.into_iter().find(|(theirs, _)| *theirs == name).map_or(name, |(_, ours)| ours);
@@ -38,20 +40,20 @@ impl EntryReader<'_> {
         given: &Value,
         option: fn(&str, Value) -> Renamed,
     ) -> Result<Option<Value>, ConfigError> {
-        let place = self.place.member(member);
+        let location = self.location.member(member);
         let mut options = Map::new();
-        for (name, value) in place.object(given)? {
-            let place = place.member(name);
+        for (name, value) in location.object(given)? {
+            let location = location.member(name);
             let value = match value {
-                Value::String(_) => self.replaced(value, &place)?.into(),
+                Value::String(_) => self.replaced(value, &location)?.into(),
                 Value::Array(items) => {
                     let numbered = items.iter().enumerate();
-                    let items = numbered.map(|(index, item)| self.replaced(item, &place.member(&index.to_string())));
+                    let items = numbered.map(|(index, item)| self.replaced(item, &location.member(&index.to_string())));
                     items.collect::<Result<Vec<_>, _>>()?.into()
                 }
                 other => other.clone(),
             };
-            let (name, value) = option(name, value).map_err(|problem| place.error(&problem))?;
+            let (name, value) = option(name, value).map_err(|problem| location.error(&problem))?;
             options.insert(name, value);
         }
         Ok(Some(options.into()))

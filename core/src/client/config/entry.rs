@@ -1,7 +1,7 @@
 //! One server of a configuration.
 
 use super::{
-    entry_place::{ConfigError, ConfigPlace},
+    config_error::{ConfigError, ConfigLocation},
     placeholders,
 };
 use crate::protocol::known_names::nearest;
@@ -91,54 +91,54 @@ const STDIO: &str = "stdio";
 impl ServerEntry {
     pub(super) fn read(
         entry: &Value,
-        place: &ConfigPlace,
+        location: &ConfigLocation,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, ConfigError> {
-        let members = place.object(entry)?;
-        let reader = EntryReader { place, members, variable };
-        let kind = members.get("type").map(|kind| place.member("type").text(kind)).transpose()?;
+        let members = location.object(entry)?;
+        let reader = EntryReader { location, members, variable };
+        let kind = members.get("type").map(|kind| location.member("type").text(kind)).transpose()?;
         if let Some(kind) = kind.filter(|kind| *kind != STDIO && !HTTP_TYPES.contains(kind)) {
             let known = "stdio, http, streamable-http and sse";
-            return Err(place.member("type").error(&format!("{kind:?} is unknown; the types are {known}")));
+            return Err(location.member("type").error(&format!("{kind:?} is unknown; the types are {known}")));
         }
         if members.contains_key("envFile") {
             let instead = "write its variables into \"env\", or into the environment of this program";
-            return Err(place.member("envFile").error(&format!("is not read: {instead}")));
+            return Err(location.member("envFile").error(&format!("is not read: {instead}")));
         }
         for name in members.keys().filter(|name| !MEMBERS.contains(&name.as_str())) {
             // Other hosts have members of their own.
             if let Some(known) = nearest(name, MEMBERS.into_iter()) {
-                return Err(place.member(name).error(&format!("is unknown: is it \"{known}\"?")));
+                return Err(location.member(name).error(&format!("is unknown: is it \"{known}\"?")));
             }
         }
         let mut urls = URLS.into_iter().filter(|name| members.contains_key(*name));
         let url = urls.next();
         if let (Some(one), Some(other)) = (url, urls.next()) {
-            return Err(place.error(&format!("has both \"{one}\" and \"{other}\": a server is at one place")));
+            return Err(location.error(&format!("has both \"{one}\" and \"{other}\": a server is at one place")));
         }
         match (members.contains_key("command"), url.is_some()) {
-            (true, true) => Err(place.error("has both \"command\" and \"url\": a server is at one place")),
-            (false, false) => Err(place.error("needs either \"command\", a program to start, or \"url\"")),
+            (true, true) => Err(location.error("has both \"command\" and \"url\": a server is at one place")),
+            (false, false) => Err(location.error("needs either \"command\", a program to start, or \"url\"")),
             (true, false) if reader.given(AUTH).or(reader.given(OAUTH)).is_some() => {
-                Err(place.error("has \"auth\" or \"oauth\", which are for a server with a \"url\""))
+                Err(location.error("has \"auth\" or \"oauth\", which are for a server with a \"url\""))
             }
             (true, false) if kind.is_some_and(|kind| kind != STDIO) => {
-                Err(place.member("type").error("a server with a \"command\" has the type \"stdio\""))
+                Err(location.member("type").error("a server with a \"command\" has the type \"stdio\""))
             }
             (false, true) if kind == Some(STDIO) => {
-                Err(place.member("type").error("a server of the type \"stdio\" has a \"command\", not a \"url\""))
+                Err(location.member("type").error("a server of the type \"stdio\" has a \"command\", not a \"url\""))
             }
             (true, false) => {
                 let mut command = vec![reader.text("command")?.unwrap_or_default()];
                 if command[0].is_empty() {
-                    return Err(place.member("command").error("is empty; it names the program to start"));
+                    return Err(location.member("command").error("is empty; it names the program to start"));
                 }
                 command.extend(reader.texts("args")?);
                 let cwd = reader.text("cwd")?.map(|folder| reader.in_home(folder));
                 let stderr = reader.text("stderr")?;
                 if stderr.as_deref().is_some_and(|word| !DESTINATIONS.contains(&word)) {
                     let wrong = format!("must be one of {}", DESTINATIONS.join(", "));
-                    return Err(place.member("stderr").error(&wrong));
+                    return Err(location.member("stderr").error(&wrong));
                 }
                 let stderr_file = reader.text("stderrFile")?;
                 let (env, inherit_env) = (reader.map("env")?, reader.boolean("inheritEnv")?);
@@ -180,14 +180,14 @@ impl fmt::Debug for ServerEntry {
 
 /// Reads the members of an entry.
 pub(super) struct EntryReader<'a> {
-    pub(super) place: &'a ConfigPlace,
+    pub(super) location: &'a ConfigLocation,
     members: &'a serde_json::Map<String, Value>,
     variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl EntryReader<'_> {
     fn text(&self, name: &str) -> Result<Option<String>, ConfigError> {
-        self.given(name).map(|value| self.replaced(value, &self.place.member(name))).transpose()
+        self.given(name).map(|value| self.replaced(value, &self.location.member(name))).transpose()
     }
 
     /// A folder, with `~` at its start replaced as a shell does.
@@ -197,23 +197,23 @@ impl EntryReader<'_> {
     }
 
     fn boolean(&self, name: &str) -> Result<Option<bool>, ConfigError> {
-        let wrong = || self.place.member(name).error("must be true or false");
+        let wrong = || self.location.member(name).error("must be true or false");
         self.given(name).map(|value| value.as_bool().ok_or_else(wrong)).transpose()
     }
 
     fn texts(&self, name: &str) -> Result<Vec<String>, ConfigError> {
         let Some(value) = self.given(name) else { return Ok(Vec::new()) };
-        let place = self.place.member(name);
-        let items = value.as_array().ok_or_else(|| place.error("must be a list of strings"))?;
+        let location = self.location.member(name);
+        let items = value.as_array().ok_or_else(|| location.error("must be a list of strings"))?;
         let numbered = items.iter().enumerate();
-        numbered.map(|(index, item)| self.replaced(item, &place.member(&index.to_string()))).collect()
+        numbered.map(|(index, item)| self.replaced(item, &location.member(&index.to_string()))).collect()
     }
 
     fn map(&self, name: &str) -> Result<BTreeMap<String, String>, ConfigError> {
         let Some(value) = self.given(name) else { return Ok(BTreeMap::new()) };
-        let place = self.place.member(name);
-        let members = place.object(value)?.iter();
-        members.map(|(key, value)| Ok((key.clone(), self.replaced(value, &place.member(key))?))).collect()
+        let location = self.location.member(name);
+        let members = location.object(value)?.iter();
+        members.map(|(key, value)| Ok((key.clone(), self.replaced(value, &location.member(key))?))).collect()
     }
 
     /// A member; `null` is as good as none.
@@ -221,7 +221,7 @@ impl EntryReader<'_> {
         self.members.get(name).filter(|value| !value.is_null())
     }
 
-    pub(super) fn replaced(&self, value: &Value, place: &ConfigPlace) -> Result<String, ConfigError> {
-        placeholders::replace(place.text(value)?, self.variable).map_err(|problem| place.error(&problem))
+    pub(super) fn replaced(&self, value: &Value, location: &ConfigLocation) -> Result<String, ConfigError> {
+        placeholders::replace(location.text(value)?, self.variable).map_err(|problem| location.error(&problem))
     }
 }

@@ -2,21 +2,21 @@
 //! entry for each server.
 
 mod auth;
+mod config_error;
 mod defaults;
 mod entry;
-mod entry_place;
 mod placeholders;
 #[cfg(feature = "config-files")]
 mod relaxed;
 
+pub use config_error::ConfigError;
 pub use defaults::ServerDefaults;
 pub use entry::ServerEntry;
-pub use entry_place::ConfigError;
 pub(crate) use placeholders::HOME;
 #[cfg(feature = "config-files")]
 pub(crate) use relaxed::json;
 
-use entry_place::ConfigPlace;
+use config_error::ConfigLocation;
 use indexmap::IndexMap;
 use serde_json::Value;
 
@@ -56,18 +56,18 @@ impl ServersConfig {
     /// # Errors
     /// If there is no object of servers.
     pub fn read(config: &Value, source: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
-        let root = ConfigPlace::root(source);
+        let root = ConfigLocation::root(source);
         let config = root.object(config)?;
         let (name, servers) = SERVERS
             .iter()
             .find_map(|name| config.get(*name).map(|servers| (*name, servers)))
             .ok_or_else(|| root.error("has no object \"mcpServers\""))?;
-        let place = root.member(name);
-        let servers = place.object(servers)?;
+        let location = root.member(name);
+        let servers = location.object(servers)?;
         let servers = servers.iter().filter(|(_, entry)| entry[DISABLED] != true);
         let servers = servers.map(|(name, entry)| {
-            let entry = ServerEntry::read(entry, &place.member(name), variable);
-            (name.clone(), if name.is_empty() { Err(place.error("has a server without a name")) } else { entry })
+            let entry = ServerEntry::read(entry, &location.member(name), variable);
+            (name.clone(), if name.is_empty() { Err(location.error("has a server without a name")) } else { entry })
         });
         Ok(Self { servers: servers.collect() })
     }
@@ -88,13 +88,13 @@ impl ServersConfig {
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<ServerEntry, ConfigError> {
         if config.is_object() && !Self::is_config(config) {
-            return ServerEntry::read(config, &ConfigPlace::root(source), variable);
+            return ServerEntry::read(config, &ConfigLocation::root(source), variable);
         }
         let mut servers = Self::read(config, source, variable)?.servers;
         match (servers.pop(), servers.pop()) {
             (Some((_, entry)), None) => entry,
-            (None, _) => Err(ConfigPlace::root(source).error("has no server that is not disabled")),
-            (Some((last, _)), Some(_)) => Err(ConfigPlace::root(source).error(&format!(
+            (None, _) => Err(ConfigLocation::root(source).error("has no server that is not disabled")),
+            (Some((last, _)), Some(_)) => Err(ConfigLocation::root(source).error(&format!(
                 "has several servers ({last:?} among them), and a client connects to one: use a client group, or give the entry"
             ))),
         }

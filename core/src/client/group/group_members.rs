@@ -3,7 +3,7 @@
 use super::{
     group_changes::GroupChanges,
     group_settings::GroupSettings,
-    member::{Member, MemberPlace},
+    member::{Member, MemberServer},
 };
 use crate::{
     client::{Client, ClientError, RequestOptions},
@@ -53,8 +53,8 @@ impl GroupMembers {
         &self.changes.runtime
     }
 
-    pub(super) fn add(&self, name: String, place: MemberPlace) -> Result<Arc<Member>, ClientError> {
-        let member = Member::new(name, place, Arc::clone(&self.settings));
+    pub(super) fn add(&self, name: String, server: MemberServer) -> Result<Arc<Member>, ClientError> {
+        let member = Member::new(name, server, Arc::clone(&self.settings));
         let mut table = self.table.lock();
         let table = table.as_mut().ok_or(ClientError::Closed)?;
         if table.contains_key(&member.prefix) {
@@ -203,11 +203,11 @@ impl GroupMembers {
         if self.table.lock().is_none() {
             return ClientError::Closed;
         }
-        let shown = |member: &Arc<Member>| match &member.prefix {
+        let display = |member: &Arc<Member>| match &member.prefix {
             prefix if *prefix == member.name => prefix.clone(),
             prefix => format!("{} (its names begin with {prefix}__)", member.name),
         };
-        let names: Vec<_> = self.all().iter().map(shown).collect();
+        let names: Vec<_> = self.all().iter().map(display).collect();
         let servers = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         ClientError::Invalid(format!("The group has {problem}. Its servers: {servers}"))
     }

@@ -47,9 +47,9 @@ impl GroupTasks {
             return Ok(rewriting::result(method::TOOLS_CALL, &member.prefix, task.outcome_matching(None, None).await?));
         };
         let state = RawJson::from_value(&state).map_err(unreadable)?;
-        let (shown, id) = shown(&member.prefix, &state)?;
+        let (prefixed, id) = prefixed(&member.prefix, &state)?;
         self.follow(id, task);
-        RawJson::from_value(&Created { task: shown }).map_err(unreadable)
+        RawJson::from_value(&Created { task: prefixed }).map_err(unreadable)
     }
 
     /// Answers a request about a task of a server; `params` are those of the group.
@@ -71,10 +71,10 @@ impl GroupTasks {
         let named = RawJson::from_value(&IndexMap::from([("taskId", &own)])).map_err(unreadable)?;
         let mut state = client.request(method, Some(&named), options).await?;
         // The extension only acknowledges a cancellation (TKX-17).
-        if shown(&member.prefix, &state).is_err() {
+        if prefixed(&member.prefix, &state).is_err() {
             state = client.request(method::TASKS_GET, Some(&named), options).await?;
         }
-        RawJson::from_value(&shown(&member.prefix, &state)?.0).map_err(unreadable)
+        RawJson::from_value(&prefixed(&member.prefix, &state)?.0).map_err(unreadable)
     }
 
     async fn followed(&self, client: &Client, public: String, own: &str) -> Result<Arc<ClientTask>, ClientError> {
@@ -105,7 +105,7 @@ impl GroupTasks {
 }
 
 /// A task of a server as the group shows it, and its id there.
-fn shown(prefix: &str, state: &RawJson) -> Result<(ObjectMembers, String), ClientError> {
+fn prefixed(prefix: &str, state: &RawJson) -> Result<(ObjectMembers, String), ClientError> {
     let mut state: ObjectMembers = state.parse().map_err(unreadable)?;
     let id = rewriting::task(prefix, &mut state)
         .ok_or_else(|| ClientError::InvalidResponse("a task has no \"taskId\"".to_owned()))?;

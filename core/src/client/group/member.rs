@@ -29,13 +29,13 @@ use std::{
 };
 
 /// The place of a server, or the error in its configuration.
-pub(super) type MemberPlace = Result<ServerPlace, ClientError>;
+pub(super) type MemberServer = Result<ServerPlace, ClientError>;
 
 /// One server of a group.
 pub(super) struct Member {
     pub(super) name: String,
     pub(super) prefix: String,
-    place: MemberPlace,
+    server: MemberServer,
     settings: Arc<GroupSettings>,
     state: Mutex<MemberState>,
     /// The server's own names of the tools and prompts whose name in the group is shortened, by the
@@ -61,12 +61,12 @@ enum MemberState {
 }
 
 impl Member {
-    pub(super) fn new(name: String, place: MemberPlace, settings: Arc<GroupSettings>) -> Arc<Self> {
+    pub(super) fn new(name: String, server: MemberServer, settings: Arc<GroupSettings>) -> Arc<Self> {
         let (state, aliases) = (Mutex::new(MemberState::Apart(None)), Mutex::default());
         let (prefix, subscriptions, pauses) =
             (names::prefix(&name), MemberSubscriptions::default(), MemberPauses::default());
         let observation = Mutex::default();
-        Arc::new(Self { prefix, name, place, settings, state, aliases, subscriptions, pauses, observation })
+        Arc::new(Self { prefix, name, server, settings, state, aliases, subscriptions, pauses, observation })
     }
 
     /// The connection; one that failed or ended is made anew.
@@ -138,17 +138,17 @@ impl Member {
 
     /// The way to the server; `None`: its configuration is wrong.
     pub(super) fn connector(&self) -> Option<&Arc<dyn Connector>> {
-        self.place.as_ref().ok().map(ServerPlace::connector)
+        self.server.as_ref().ok().map(ServerPlace::connector)
     }
 
     /// Returns whether requests to the server come to that client.
     pub(super) fn leads_to(&self, client: ClientId) -> bool {
-        self.place.as_ref().is_ok_and(|place| place.leads_to(client))
+        self.server.as_ref().is_ok_and(|server| server.leads_to(client))
     }
 
     /// Returns whether the connection is a client of the program's.
     fn is_shared(&self) -> bool {
-        matches!(self.place, Ok(ServerPlace::Client(_)))
+        matches!(self.server, Ok(ServerPlace::Client(_)))
     }
 
     /// Stops connecting, and gives the connection back that there is. There is no other one.
@@ -252,7 +252,7 @@ impl PendingConnect {
         options.handlers = options.handlers.of_member();
         let (changes_of, member_of) = (Arc::downgrade(&changes), Arc::downgrade(&member));
         let events = Arc::new(MemberEvents { changes: changes_of, member: member_of, asking: AtomicUsize::new(0) });
-        let opened = match &member.place {
+        let opened = match &member.server {
             Ok(ServerPlace::Client(client)) => {
                 let joining = member.share(client, events);
                 unless(stop.kept(), joining).await.unwrap_or(Err(ClientError::Closed))

@@ -117,8 +117,8 @@ impl ClientGroup {
         events: Arc<dyn ClientEvents>,
     ) -> Result<Self, ClientError> {
         let members = GroupMembers::new(Arc::clone(&runtime), GroupSettings::new(&options));
-        for (name, place) in servers {
-            members.add(name, place)?;
+        for (name, server) in servers {
+            members.add(name, server)?;
         }
         // The conversation with the group itself never leaves the process: one revision, and the
         // time of its members.
@@ -166,14 +166,14 @@ impl ClientGroup {
     ///
     /// # Errors
     /// If there is a server of that name, or as for [`Client::open`].
-    pub async fn add_place(&self, name: &str, place: impl Into<ServerPlace>) -> Result<(), ClientError> {
-        let place = place.into();
-        if place.leads_to(self.client.inner.id) {
+    pub async fn add_place(&self, name: &str, server: impl Into<ServerPlace>) -> Result<(), ClientError> {
+        let server = server.into();
+        if server.leads_to(self.client.inner.id) {
             return Err(ClientError::Invalid(format!(
                 "add_server: {name:?} is this group itself, or has it as a server"
             )));
         }
-        let member = self.members.add(name.to_owned(), Ok(place))?;
+        let member = self.members.add(name.to_owned(), Ok(server))?;
         let connected = member.client(self.members.changes()).await;
         if connected.is_err() {
             // It is a server of the group all the same, and is tried again when it is needed.

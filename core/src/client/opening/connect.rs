@@ -102,8 +102,8 @@ impl ClientInner {
             Some(link) => (link.peer(), link.diagnostics()),
             None => ("The server".to_owned(), String::new()),
         };
-        let (within, stray) = (self.options.connect_timeout, self.stray_words());
-        format!("{who} did not answer within {within:?} (the option `connect_timeout`){stray}{words}")
+        let (within, invalid_frame) = (self.options.connect_timeout, self.invalid_frame_note());
+        format!("{who} did not answer within {within:?} (the option `connect_timeout`){invalid_frame}{words}")
     }
 
     /// The end of the time for connecting. It moves while a person is asked.
@@ -130,16 +130,16 @@ impl ClientInner {
         let choice = self.options.revision.within(connector.only_era()).map_err(ClientError::Negotiation)?;
         let server = connector.identity().filter(|_| choice == RevisionChoice::Auto);
         let Some(server) = server else { return self.negotiate(connector, choice).await };
-        if ERAS.known(server, self.runtime.now()) == Some(Era::Legacy) {
+        if ERAS.get(server, self.runtime.now()) == Some(Era::Legacy) {
             if self.negotiate(connector, RevisionChoice::Legacy).await.is_ok() {
                 return Ok(());
             }
-            ERAS.forget(server);
+            ERAS.remove(server);
         }
         self.negotiate(connector, choice).await?;
         let revision = self.conversation.lock().revision();
         if let Some(revision) = revision {
-            ERAS.keep(server, revision.era(), self.runtime.now());
+            ERAS.insert(server, revision.era(), self.runtime.now());
         }
         Ok(())
     }

@@ -28,7 +28,7 @@ impl ClientInner {
         // It is what the opening takes, where nothing was asked before.
         if let Some(opening) = self.opening.lock().take() {
             extras.trace = Some(Arc::clone(&opening.trace));
-            call.operation = Some(opening.of_call(self.observed_way()));
+            call.operation = Some(opening.of_call(self.network_facts()));
         }
         let started = client.begin(call, self.parts(method::DISCOVER, None, &options), extras);
         if let Err(error) = started {

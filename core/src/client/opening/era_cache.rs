@@ -1,7 +1,7 @@
-//! The eras of servers (DISC-22): a server of the legacy era that is silent when probed costs its
-//! probe only once.
+//! Eras of known servers (DISC-22). Probing a legacy server that stays silent is slow, so it is done
+//! only once.
 
-use crate::{protocol::Era, verdicts::Verdicts};
+use crate::{negotiation_cache::NegotiationCache, protocol::Era};
 
-/// The era of each server that was met a while ago.
-pub(in crate::client) static ERAS: Verdicts<Era> = Verdicts::new();
+/// The era of each recently seen server.
+pub(in crate::client) static ERAS: NegotiationCache<Era> = NegotiationCache::new();

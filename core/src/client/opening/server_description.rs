@@ -26,8 +26,8 @@ impl ServerDescription {
 
     /// The capabilities; `None` if the server was not asked for them.
     pub(crate) fn declared(&self) -> Option<ServerCapabilities> {
-        let asked = self.info.is_some() || self.capabilities.as_bytes() != b"{}";
-        asked.then(|| self.capabilities.parse().unwrap_or_default())
+        let is_known = self.info.is_some() || self.capabilities.as_bytes() != b"{}";
+        is_known.then(|| self.capabilities.parse().unwrap_or_default())
     }
 
     /// Reads the result of `initialize` or `server/discover`.

@@ -34,10 +34,10 @@ pub(in crate::client) enum Unanswered {
 
 impl ClientInner {
     /// Answers a request of a server of the legacy era.
-    pub(in crate::client) fn asked(self: &Arc<Self>, request: IncomingRequest) {
+    pub(in crate::client) fn request_received(self: &Arc<Self>, request: IncomingRequest) {
         match (request.method, request.task) {
             (method::TASKS_GET | method::TASKS_RESULT | method::TASKS_CANCEL | method::TASKS_LIST, _) => {
-                self.asked_about_host_tasks(&request);
+                self.host_task_request(&request);
             }
             // MRTR-21
             _ if self.options.related_requests_only && self.conversation.lock().in_flight() == 0 => {
@@ -54,13 +54,13 @@ impl ClientInner {
         let IncomingRequest { id, method, params, .. } = request;
         let run = Run::Request(id.clone());
         let stop = self.host.begin(run.clone());
-        let paused = self.begin_asking();
+        let paused = self.pause_requests();
         let (client, answer) = (Arc::downgrade(self), self.host_answer(method, params, operation.clone()));
         self.runtime.spawn(Box::pin(async move {
             let outcome = unless(stop.kept(), answer).await;
             let Some(client) = client.upgrade() else { return };
             client.host.done(&run);
-            client.end_asking(&paused);
+            client.resume_requests(&paused);
             if let Some(outcome) = outcome {
                 let outcome = outcome.map_err(Unanswered::into_rpc);
                 if let Some(operation) = operation {
@@ -73,14 +73,14 @@ impl ClientInner {
 
     /// Stops the clocks of our requests: the message of the server does not name the one that it
     /// belongs to.
-    pub(in crate::client) fn begin_asking(&self) -> Vec<RequestId> {
+    pub(in crate::client) fn pause_requests(&self) -> Vec<RequestId> {
         let paused = self.conversation.lock().pause_all(self.runtime.now());
         self.events.asking(true);
         paused
     }
 
     /// Lets the clocks run on.
-    pub(in crate::client) fn end_asking(self: &Arc<Self>, paused: &[RequestId]) {
+    pub(in crate::client) fn resume_requests(self: &Arc<Self>, paused: &[RequestId]) {
         {
             let mut conversation = self.conversation.lock();
             let now = self.runtime.now();

@@ -52,7 +52,7 @@ impl Client {
 
     /// Returns whether calls of a tool may be tasks, on a server whose clients ask for them
     /// (2025-11-25).
-    pub(crate) async fn may_be_asked_for_task(&self, tool: &str) -> bool {
+    pub(crate) async fn may_run_as_task(&self, tool: &str) -> bool {
         self.task_form() == Some(TaskForm::Core)
             && self.task_support_of(tool).await.is_ok_and(|support| support != Support::Forbidden)
     }

@@ -152,9 +152,9 @@ impl Following {
 
     /// Asks for the state, and hands over the input that is ready.
     async fn poll(&mut self) -> Result<(), ClientError> {
-        let asked = request(&self.client, method::TASKS_GET, &json!({"taskId": self.id})).await;
+        let response = request(&self.client, method::TASKS_GET, &json!({"taskId": self.id})).await;
         self.learned = self.client.inner.runtime.now();
-        let task = super::form::read_task(&asked?)
+        let task = super::form::read_task(&response?)
             .map_err(|error| ClientError::InvalidResponse(format!("{}: {error}", method::TASKS_GET)))?;
         self.failing = None;
         // TKX-33: the task may have lost its interest while the user was thinking.

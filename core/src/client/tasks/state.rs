@@ -43,7 +43,7 @@ type HeldTask = Box<dyn Any + Send + Sync>;
 
 /// The place of a reader of states.
 #[derive(Default)]
-pub(super) struct Place {
+pub(super) struct StateCursor {
     version: u64,
     /// The error with which the task ended was given.
     ended: bool,
@@ -124,20 +124,20 @@ impl ClientTaskState {
     /// passed over.
     pub(super) fn poll_next(
         &self,
-        place: &Mutex<Place>,
+        cursor: &Mutex<StateCursor>,
         context: &Context<'_>,
     ) -> Poll<Option<Result<Task, ClientError>>> {
         let mut known = self.known.lock();
-        let mut place = place.lock();
-        if let Some(task) = known.task.as_ref().filter(|_| known.version > place.version) {
-            place.version = known.version;
+        let mut cursor = cursor.lock();
+        if let Some(task) = known.task.as_ref().filter(|_| known.version > cursor.version) {
+            cursor.version = known.version;
             return Poll::Ready(Some(Ok(task.clone())));
         }
         let is_final = known.task.as_ref().is_some_and(|task| task.status.is_final());
         match &known.outcome {
             // The state says why.
             Some(Err(_)) if is_final => Poll::Ready(None),
-            Some(Err(error)) if !std::mem::replace(&mut place.ended, true) => Poll::Ready(Some(Err(error.clone()))),
+            Some(Err(error)) if !std::mem::replace(&mut cursor.ended, true) => Poll::Ready(Some(Err(error.clone()))),
             Some(_) => Poll::Ready(None),
             None => {
                 known.wait(context.waker());

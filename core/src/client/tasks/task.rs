@@ -4,7 +4,7 @@ use super::{
     following::{Following, unknown},
     form::read_task,
     input::TaskInput,
-    state::{ClientTaskState, Handle, Place},
+    state::{ClientTaskState, Handle, StateCursor},
 };
 use crate::{
     client::{
@@ -60,7 +60,7 @@ use std::{
 pub struct ClientTask {
     client: Client,
     handle: Handle,
-    place: Mutex<Place>,
+    cursor: Mutex<StateCursor>,
 }
 
 impl Client {
@@ -112,7 +112,7 @@ impl Client {
 
 impl ClientTask {
     pub(super) fn new(client: &Client, handle: Handle) -> Self {
-        Self { client: client.clone(), handle, place: Mutex::default() }
+        Self { client: client.clone(), handle, cursor: Mutex::default() }
     }
 
     /// The id, with which the task can be taken up again. `None`: the server made no task of the
@@ -141,13 +141,13 @@ impl ClientTask {
 
     #[doc(hidden)]
     pub fn poll_state(&self, context: &Context<'_>) -> Poll<Option<Result<Task, ClientError>>> {
-        self.handle.0.poll_next(&self.place, context)
+        self.handle.0.poll_next(&self.cursor, context)
     }
 
     /// Gives a state back that could not be handed on: the latest is the next one again.
     #[doc(hidden)]
     pub fn put_back(&self) {
-        *self.place.lock() = Place::default();
+        *self.cursor.lock() = StateCursor::default();
     }
 
     /// Ends the polling for those who hold it by reference.

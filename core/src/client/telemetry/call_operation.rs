@@ -42,7 +42,7 @@ impl CallOperation {
     pub(in crate::client) fn end(&self, method: &str, outcome: &Result<RawJson, ClientError>) {
         let end = end_of(method, outcome, &self.trace);
         self.operation.end(match &self.opened {
-            Some(way) => end.opened_by(method, way.clone()),
+            Some(network) => end.opened_by(method, network.clone()),
             None => end,
         });
     }

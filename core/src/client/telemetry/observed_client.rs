@@ -27,10 +27,10 @@ impl ClientInner {
         let known = self.server.get().and_then(|server| {
             Method::find(method, MessageKind::Request, Sender::Client, server.revision).map(|row| row.name)
         });
-        let (way, now) = (self.observed_way(), self.runtime.unix_time());
+        let (network, now) = (self.network_facts(), self.runtime.unix_time());
         match known {
-            Some(name) => OperationStart::new(OperationKind::Client, name, params, None, way, now),
-            None => OperationStart::new(OperationKind::Client, method.to_owned(), params, None, way, now),
+            Some(name) => OperationStart::new(OperationKind::Client, name, params, None, network, now),
+            None => OperationStart::new(OperationKind::Client, method.to_owned(), params, None, network, now),
         }
     }
 
@@ -73,7 +73,7 @@ impl ClientInner {
         let telemetry = self.telemetry.as_deref()?;
         let (method, params, id) = (request.method, Some(&request.params), Some(&request.id));
         let now = self.runtime.unix_time();
-        let operation = OperationStart::new(OperationKind::Server, method, params, id, self.way(), now);
+        let operation = OperationStart::new(OperationKind::Server, method, params, id, self.network(), now);
         let operation = operation.with_parent(TraceContext::of_params(params));
         RunningOperation::begin(telemetry, &self.runtime, operation)
     }
@@ -85,8 +85,8 @@ impl ClientInner {
         let operation = match given {
             Some(open) => Some(RunningOperation::of(open, &self.runtime)),
             None => {
-                let (way, now) = (self.observed_way(), self.runtime.unix_time());
-                let start = OperationStart::opening(self.first_method(), way, now);
+                let (network, now) = (self.network_facts(), self.runtime.unix_time());
+                let start = OperationStart::opening(self.first_method(), network, now);
                 RunningOperation::begin(telemetry, &self.runtime, start)
             }
         };
@@ -96,7 +96,7 @@ impl ClientInner {
     /// Ends it. The request that opened the connection, or that failed last, names it.
     pub(in crate::client) fn end_opening(&self, outcome: &Result<(), ClientError>) {
         if let Some(opening) = self.opening.lock().take() {
-            opening.end(self.first_method(), outcome, self.observed_way());
+            opening.end(self.first_method(), outcome, self.network_facts());
         }
     }
 
@@ -114,19 +114,19 @@ impl ClientInner {
     pub(in crate::client) fn session_ended(&self, error: Option<&ClientError>) {
         let (Some(telemetry), Some(server)) = (&self.telemetry, self.server.get()) else { return };
         if server.revision.era() == Era::Legacy {
-            let way = self.observed_way();
+            let network = self.network_facts();
             let duration = self.runtime.now().saturating_duration_since(self.began);
             let failure = error.map(|error| error.kind().as_str());
-            telemetry.session_ended(ObservedSession::new(OperationKind::Client, way, failure, duration));
+            telemetry.session_ended(ObservedSession::new(OperationKind::Client, network, failure, duration));
         }
     }
 
     /// The facts of requests to the server.
-    pub(in crate::client) fn observed_way(&self) -> NetworkFacts {
-        NetworkFacts { server: self.connector.server_address(), ..self.way() }
+    pub(in crate::client) fn network_facts(&self) -> NetworkFacts {
+        NetworkFacts { server: self.connector.server_address(), ..self.network() }
     }
 
-    fn way(&self) -> NetworkFacts {
+    fn network(&self) -> NetworkFacts {
         let link = if self.transport == Transport::Http { self.link() } else { None };
         NetworkFacts {
             transport: Some(self.transport),

@@ -40,16 +40,16 @@ impl ObservedOpening {
 
     /// The operation of a call that ends it: where the revision is pinned, nothing was asked
     /// before.
-    pub(in crate::client) fn of_call(self, way: NetworkFacts) -> Box<CallOperation> {
-        Box::new(CallOperation { operation: self.operation, trace: self.trace, opened: Some(way) })
+    pub(in crate::client) fn of_call(self, network: NetworkFacts) -> Box<CallOperation> {
+        Box::new(CallOperation { operation: self.operation, trace: self.trace, opened: Some(network) })
     }
 
     /// Ends it. `first`: the method of the first request, for an opening that sent none.
-    pub(in crate::client) fn end(self, first: &str, outcome: &Result<(), ClientError>, way: NetworkFacts) {
+    pub(in crate::client) fn end(self, first: &str, outcome: &Result<(), ClientError>, network: NetworkFacts) {
         let sent = self.trace.requests();
         let method = sent.last().map_or_else(|| first.to_owned(), |last| last.method.to_string());
         let outcome = outcome.as_ref().map(|()| RawJson::empty_object()).map_err(Clone::clone);
-        let end = end_with(&method, &outcome).opened_by(&method, way);
+        let end = end_with(&method, &outcome).opened_by(&method, network);
         self.operation.end(end.with_requests(&method, &sent, &self.ends.lock()));
     }
 }

@@ -62,7 +62,7 @@ impl Entry<'_> {
             _ => "",
         };
         let optional = if self.required { "" } else { ", optional" };
-        let before = self.before.map(|value| format!(" [{}]", shown(value))).unwrap_or_default();
+        let before = self.before.map(|value| format!(" [{}]", display(value))).unwrap_or_default();
         format!("  {title}{description}{hint}{optional}{before}: ")
     }
 
@@ -127,12 +127,12 @@ fn choice(given: &str, choices: &[Choice]) -> Result<Value, String> {
     found.map(|choice| json!(choice.value)).ok_or_else(|| format!("{given:?} is not one of the choices."))
 }
 
-fn shown(value: &Value) -> String {
+fn display(value: &Value) -> String {
     match value {
         Value::String(text) => line(text),
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),
-        Value::Array(values) => values.iter().map(shown).collect::<Vec<_>>().join(", "),
+        Value::Array(values) => values.iter().map(display).collect::<Vec<_>>().join(", "),
         other => line(&other.to_string()),
     }
 }

@@ -87,13 +87,13 @@ mod tests {
     #[derive(Default)]
     struct Typist {
         lines: VecDeque<&'static str>,
-        shown: String,
+        printed: String,
         opened: Vec<String>,
     }
 
     impl Console for Typist {
         fn show(&mut self, text: &str) -> io::Result<()> {
-            self.shown.push_str(text);
+            self.printed.push_str(text);
             Ok(())
         }
 
@@ -121,8 +121,8 @@ mod tests {
         let mut user = typist(lines);
         let answer =
             form::fill(&mut user, &ElicitRequest { params, server, server_name: None, operation: None }).unwrap();
-        assert!(user.lines.is_empty(), "not all was read: {}", user.shown);
-        (serde_json::to_value(answer).unwrap(), user.shown)
+        assert!(user.lines.is_empty(), "not all was read: {}", user.printed);
+        (serde_json::to_value(answer).unwrap(), user.printed)
     }
 
     fn visit(url: &str, lines: &[&'static str]) -> (Value, Typist) {
@@ -146,11 +146,11 @@ mod tests {
 
     #[test]
     fn eli_22_a_form_names_its_server_and_every_field_has_its_way_of_writing() {
-        let (answer, shown) = fill(trip(), &["Oslo", "3", "a@b.example", "no", "2", "fish, 2", "yes"]);
+        let (answer, printed) = fill(trip(), &["Oslo", "3", "a@b.example", "no", "2", "fish, 2", "yes"]);
         let content = json!({"city": "Oslo", "days": 3, "mail": "a@b.example", "window": false, "class": "f", "meals": ["fish", "rice"]});
         assert_eq!(answer, json!({"action": "accept", "content": content}));
-        assert!(shown.starts_with("\nThe server \"travel\" asks:\n  Where to?\n  City: "), "{shown:?}");
-        assert!(shown.contains("   2. First\n"), "{shown}");
+        assert!(printed.starts_with("\nThe server \"travel\" asks:\n  Where to?\n  City: "), "{printed:?}");
+        assert!(printed.contains("   2. First\n"), "{printed}");
         let (server, server_name) = (Some(Implementation::new("bank", "1")), Some("shop".to_owned()));
         let of_group = ElicitRequest { params: ElicitFormParams::default(), server, server_name, operation: None };
         assert_eq!(printed::server(&of_group), "The server \"shop\"", "not the name that it gives itself");
@@ -158,21 +158,21 @@ mod tests {
 
     #[test]
     fn eli_10_empty_lines_keep_defaults_and_leave_optional_fields_out() {
-        let (answer, shown) = fill(trip(), &["Oslo", "3", "", "", "", "", "y"]);
+        let (answer, printed) = fill(trip(), &["Oslo", "3", "", "", "", "", "y"]);
         assert_eq!(answer["content"], json!({"city": "Oslo", "days": 3, "window": true}));
-        assert!(shown.contains("window, yes or no, optional [yes]: "), "{shown}");
+        assert!(printed.contains("window, yes or no, optional [yes]: "), "{printed}");
     }
 
     #[test]
     fn eli_11_fields_are_asked_again_until_they_are_valid() {
-        let (answer, shown) = fill(
+        let (answer, printed) = fill(
             trip(),
             &["", "O", "Oslo", "none", "0", "1.5", "2", "nobody", "", "maybe", "", "3", "", "2, 9", "", "yes"],
         );
         assert_eq!(answer["content"], json!({"city": "Oslo", "days": 2, "window": true}));
-        assert!(shown.contains("    \"none\" is not a number.\n"), "{shown}");
-        assert!(shown.contains("    Write yes or no.\n"), "{shown}");
-        assert!(shown.contains("    \"9\" is not one of the choices.\n"), "{shown}");
+        assert!(printed.contains("    \"none\" is not a number.\n"), "{printed}");
+        assert!(printed.contains("    Write yes or no.\n"), "{printed}");
+        assert!(printed.contains("    \"9\" is not one of the choices.\n"), "{printed}");
     }
 
     #[test]
@@ -191,7 +191,7 @@ mod tests {
         let url = "https://pay.example/x?y=1";
         let (answer, user) = visit(url, &["sure", "yes"]);
         assert_eq!((answer, user.opened), (json!({"action": "accept"}), vec![url.to_owned()]));
-        assert!(user.shown.contains(&format!("  {url}\n  Host: pay.example\nOpen it")), "{}", user.shown);
+        assert!(user.printed.contains(&format!("  {url}\n  Host: pay.example\nOpen it")), "{}", user.printed);
         for (lines, action) in [(&["no"][..], "decline"), (&["c"], "cancel"), (&[], "cancel")] {
             let (answer, user) = visit(url, lines);
             assert_eq!((answer, user.opened), (json!({"action": action}), vec![]));
@@ -209,7 +209,7 @@ mod tests {
             ("http://pay.example/", true),
             ("http://localhost:8000/", false),
         ] {
-            assert_eq!(visit(url, &["no"]).1.shown.contains("Take care"), flagged, "{url}");
+            assert_eq!(visit(url, &["no"]).1.printed.contains("Take care"), flagged, "{url}");
         }
     }
 

@@ -70,8 +70,8 @@ impl Folder {
         if path.is_empty() || !path.iter().all(|name| self.is_offered(name)) {
             return Err(Unreadable::NotThere);
         }
-        let asked = path.iter().fold(self.root.clone(), |folder, name| folder.join(name));
-        let file = self.open_inside(&asked).map_err(unreadable)?;
+        let requested = path.iter().fold(self.root.clone(), |folder, name| folder.join(name));
+        let file = self.open_inside(&requested).map_err(unreadable)?;
         let mut bytes = Vec::new();
         // It may grow while it is read.
         file.take(self.max_file_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;

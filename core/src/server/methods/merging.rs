@@ -44,13 +44,13 @@ impl MergedPage {
         let from = self.cursor.take();
         let params = from.as_ref().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
         let Ok(params) = RawJson::from_value(&params) else { return self.finish(context, responder, None) };
-        let (outer, asked) = (Arc::clone(context), Arc::clone(&mount));
+        let (outer, inner) = (Arc::clone(context), Arc::clone(&mount));
         let taken = Responder::Inside(
             responder.scope(context),
             Box::new(move |result| {
                 // Servers of this process answer at once: the next one is not asked on this stack.
                 let runtime = Arc::clone(outer.connection.runtime());
-                runtime.spawn(Box::pin(async move { self.take(&outer, responder, &asked, from, result) }));
+                runtime.spawn(Box::pin(async move { self.take(&outer, responder, &inner, from, result) }));
             }),
         );
         context.enter(&mount, params, taken);
@@ -97,7 +97,7 @@ impl MergedPage {
         let items = page.shift_remove(self.member);
         let items: Vec<ObjectMembers> =
             serde_json::from_str(items.as_deref().map_or("[]", RawValue::get)).map_err(unread)?;
-        let mut shown = Vec::with_capacity(items.len());
+        let mut merged = Vec::with_capacity(items.len());
         for item in items {
             let item = if mount.prefix.is_empty() {
                 if self.is_hidden(context, &item) {
@@ -112,9 +112,9 @@ impl MergedPage {
                 }
                 item
             };
-            shown.push(serde_json::to_string(&item).map_err(unread)?);
+            merged.push(serde_json::to_string(&item).map_err(unread)?);
         }
-        Ok(MountedPage { items: shown, next })
+        Ok(MountedPage { items: merged, next })
     }
 
     /// Returns whether something of the same name is registered here, and answers in its place.

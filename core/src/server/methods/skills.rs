@@ -82,10 +82,10 @@ pub(super) fn read_directory(context: &ActiveRequest, params: Option<&RawJson>) 
     };
     let (start, size) = (usize::try_from(after).unwrap_or(usize::MAX), context.server().options().page_size);
     let page: Vec<_> = children.values().skip(start).take(size).collect();
-    let shown = start.saturating_add(page.len());
+    let end = start.saturating_add(page.len());
     let mut result = json!({"resources": page});
-    if shown < children.len() {
-        result["nextCursor"] = pages::cursor("directory", &Position::Registered(shown as u64)).into();
+    if end < children.len() {
+        result["nextCursor"] = pages::cursor("directory", &Position::Registered(end as u64)).into();
     }
     Ok(Routed::Answer(context.results().seal_object(result, context.info.revision)))
 }
@@ -99,9 +99,9 @@ fn children(context: &ActiveRequest, uri: &str) -> BTreeMap<String, Value> {
     for skill in
         context.snapshot.skills.iter().filter(|skill| skill.root.starts_with(uri) || uri.starts_with(&skill.root))
     {
-        for (place, file) in skill.files.range(folder.clone()..).take_while(|(place, _)| place.starts_with(&folder)) {
-            match place[folder.len()..].split_once('/') {
-                None => children.insert(place.clone(), file.resource()),
+        for (path, file) in skill.files.range(folder.clone()..).take_while(|(path, _)| path.starts_with(&folder)) {
+            match path[folder.len()..].split_once('/') {
+                None => children.insert(path.clone(), file.resource()),
                 Some((name, _)) if !is_folder(name) => continue,
                 Some((name, _)) => {
                     let inner = format!("{folder}{name}");

@@ -2,7 +2,7 @@
 
 use crate::{
     protocol::{RawJson, RevisionFeature, RpcError, extension, method},
-    server::request::{ActiveRequest, Routed, Task, TaskElsewhere, shown_at_end},
+    server::request::{ActiveRequest, Routed, Task, TaskElsewhere, view_at_end},
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -11,8 +11,8 @@ use std::sync::Arc;
 /// `tasks/get`
 pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     match named(context, params)? {
-        NamedTask::Here(task) => Ok(shown(context, &task)),
-        NamedTask::Elsewhere(task) => Ok(task.shown()),
+        NamedTask::Here(task) => Ok(view(context, &task)),
+        NamedTask::Elsewhere(task) => Ok(task.view()),
     }
 }
 
@@ -41,7 +41,7 @@ pub(super) fn cancel(context: &ActiveRequest, params: Option<&RawJson>) -> Resul
         // TSK-29
         return Err(RpcError::invalid_params(format!("The task {} is over already", task.id())));
     }
-    Ok(if task.is_told() { shown(context, &task) } else { shown_at_end(task) })
+    Ok(if task.is_announced() { view(context, &task) } else { view_at_end(task) })
 }
 
 /// `tasks/update` (2026-07-28): answers to what the task asks.
@@ -113,7 +113,7 @@ enum NamedTask {
     Elsewhere(TaskElsewhere),
 }
 
-fn shown(context: &ActiveRequest, task: &Task) -> Routed {
+fn view(context: &ActiveRequest, task: &Task) -> Routed {
     Routed::Answer(task.to_result(context.results(), context.info.revision))
 }
 

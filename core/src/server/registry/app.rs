@@ -32,13 +32,13 @@ pub(in crate::server) fn interface_of(tool: &Value) -> Result<Option<String>, St
         }
     }
     let named = ui.and_then(|ui| Some(("_meta.ui.resourceUri", ui.get("resourceUri")?)));
-    let Some((place, named)) = named.or_else(|| Some(("_meta[\"ui/resourceUri\"]", meta.get("ui/resourceUri")?)))
+    let Some((member, named)) = named.or_else(|| Some(("_meta[\"ui/resourceUri\"]", meta.get("ui/resourceUri")?)))
     else {
         return Ok(None);
     };
     match named.as_str().filter(|text| text.starts_with(SCHEME) && uri::check(text).is_ok()) {
         Some(text) => Ok(Some(text.to_owned())),
-        None => Err(format!("{place} must be the URI of a user interface, which begins with {SCHEME}")),
+        None => Err(format!("{member} must be the URI of a user interface, which begins with {SCHEME}")),
     }
 }
 

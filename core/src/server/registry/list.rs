@@ -158,8 +158,8 @@ impl<T: Listed> List<T> {
     pub(in crate::server) fn without(&self, id: u64) -> Option<Self> {
         let position = self.position(id)?;
         let mut next = self.edited();
-        let gone = next.items.remove(position);
-        next.by_key.remove(gone.item.key());
+        let removed = next.items.remove(position);
+        next.by_key.remove(removed.item.key());
         next.by_key.values_mut().filter(|later| **later > position).for_each(|later| *later -= 1);
         Some(next)
     }

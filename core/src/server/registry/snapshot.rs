@@ -193,8 +193,8 @@ impl Snapshot {
     /// The registry with another feature of the same kind in the place of a registered one. `None`:
     /// it is not there.
     pub(in crate::server) fn changed(&self, id: u64, by: Addition) -> Option<Result<Edited, RegisterError>> {
-        fn set<T>(place: &mut Arc<List<T>>, edited: Result<List<T>, RegisterError>) -> Result<(), RegisterError> {
-            *place = Arc::new(edited?);
+        fn set<T>(list: &mut Arc<List<T>>, edited: Result<List<T>, RegisterError>) -> Result<(), RegisterError> {
+            *list = Arc::new(edited?);
             Ok(())
         }
         let mut next = self.clone();
@@ -380,7 +380,7 @@ impl Snapshot {
 }
 
 /// Puts a list that was edited into its place.
-fn put<T>(place: &mut Arc<List<T>>, edited: Option<List<T>>, of: ListSet) -> Option<ListSet> {
-    *place = Arc::new(edited?);
+fn put<T>(list: &mut Arc<List<T>>, edited: Option<List<T>>, of: ListSet) -> Option<ListSet> {
+    *list = Arc::new(edited?);
     Some(of)
 }

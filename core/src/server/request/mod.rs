@@ -22,4 +22,4 @@ pub use request_state::StateKey;
 pub(super) use active_request::{ActiveRequest, Responder, Route, Routed, Services};
 pub(super) use mapper::{NextStep, ResultMapper};
 pub(super) use mirrored::CallParams;
-pub(super) use tasks::{Mode, Task, TaskElsewhere, mode, shown_at_end, visible_tasks};
+pub(super) use tasks::{Mode, Task, TaskElsewhere, mode, view_at_end, visible_tasks};

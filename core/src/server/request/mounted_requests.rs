@@ -76,10 +76,10 @@ impl ActiveRequest {
     ) {
         let tool = params.parse::<ObjectMembers>().ok().and_then(|params| rewriting::text(&params, "name"));
         let tool = tool.unwrap_or_default();
-        let (context, asked) = (Arc::clone(self), server.tasks_of(&tool));
+        let (context, tasks_of_tool) = (Arc::clone(self), server.tasks_of(&tool));
         let ambient = Ambient::current();
         self.connection.runtime().spawn(Box::pin(async move {
-            let tasks = ambient.clone().around(asked).await;
+            let tasks = ambient.clone().around(tasks_of_tool).await;
             let route = || match mode(&context, &tool, tasks, &params)? {
                 Mode::Call => Ok(Routed::Run(mapper, params)),
                 Mode::Task(ttl) => Ok(Routed::RunAsTask(mapper, params, ttl)),

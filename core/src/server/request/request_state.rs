@@ -56,7 +56,7 @@ pub(super) struct StateContents {
     pub(super) round: u32,
     /// The requests of this round: only these can be answered in the next.
     #[serde(rename = "q", default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) asked: BTreeMap<String, SealedInputRequest>,
+    pub(super) requested: BTreeMap<String, SealedInputRequest>,
     #[serde(rename = "a", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) answers: BTreeMap<String, Answer>,
     #[serde(rename = "k", default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -67,7 +67,7 @@ impl RequestRounds {
         let wrong = |text: &str| RpcError::invalid_params(format!("{}: {text}", binding.method));
         let retry: Retry<'_> = params.parse().map_err(|_| wrong("the parameters cannot be read"))?;
         let mut state = self.state.lock();
-        let (mut asked, mut resumed) = (None, None);
+        let (mut requested, mut resumed) = (None, None);
         match retry.state {
             None => {}
             Some(Value::String(sealed)) => {
@@ -77,7 +77,7 @@ impl RequestRounds {
                 state.used = contents.answers;
                 state.kept = contents.kept;
                 state.user = contents.user;
-                asked = Some(contents.asked);
+                requested = Some(contents.requested);
                 resumed = Some(ResumedState { principal: binding.principal, id: opened.id, expires: opened.expires });
             }
             Some(_) => return Err(wrong("requestState must be a string")),
@@ -90,10 +90,10 @@ impl RequestRounds {
             if let Some((key, _)) = responses.iter().find(|(_, response)| !response.is_object()) {
                 return Err(wrong(&format!("inputResponses.{key} must be an object")));
             }
-            match asked {
+            match requested {
                 None => state.unasked = responses,
-                Some(asked) => {
-                    let answer = |(key, response)| Some((asked.get(&key)?.answer(response)?, key));
+                Some(requested) => {
+                    let answer = |(key, response)| Some((requested.get(&key)?.answer(response)?, key));
                     state.fresh = responses.into_iter().filter_map(answer).map(|(answer, key)| (key, answer)).collect();
                 }
             }
@@ -200,8 +200,8 @@ impl RequestRounds {
     /// The state for the next round.
     pub(super) fn contents(&self, requests: &IndexMap<String, InputRequest>, user: Option<Value>) -> StateContents {
         let state = self.state.lock();
-        let asked = requests.iter().map(|(key, request)| (key.clone(), request.sealed())).collect();
-        StateContents { round: state.round, asked, answers: state.used.clone(), kept: state.kept.clone(), user }
+        let requested = requests.iter().map(|(key, request)| (key.clone(), request.sealed())).collect();
+        StateContents { round: state.round, requested, answers: state.used.clone(), kept: state.kept.clone(), user }
     }
 
     /// In the legacy era: the answers of a round came.

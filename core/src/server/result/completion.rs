@@ -38,10 +38,10 @@ pub(in crate::server) fn render_completion(
         return Err(fault());
     }
     let total = given.get("total").and_then(Value::as_u64).unwrap_or(values.len() as u64);
-    let shown = &values[..values.len().min(MAX_VALUES)];
-    let more = given.get("hasMore").and_then(Value::as_bool).unwrap_or(total > shown.len() as u64);
+    let first = &values[..values.len().min(MAX_VALUES)];
+    let more = given.get("hasMore").and_then(Value::as_bool).unwrap_or(total > first.len() as u64);
     let mut result =
-        json!({"completion": {"values": shown, "total": total, "hasMore": more || shown.len() < values.len()}});
+        json!({"completion": {"values": first, "total": total, "hasMore": more || first.len() < values.len()}});
     if let Some(meta) = meta {
         result["_meta"] = meta;
     }

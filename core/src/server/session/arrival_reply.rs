@@ -33,8 +33,8 @@ impl Outbound for ArrivalReply {
         self.reply.close_stream();
     }
 
-    fn leave_place(&self) {
-        self.reply.leave_place();
+    fn release_slot(&self) {
+        self.reply.release_slot();
     }
 
     fn auth(&self) -> Option<&RawJson> {

@@ -21,17 +21,17 @@ pub(super) fn capabilities(
     let mut declared = json!({});
     // Without a session nothing that a client sets, a log level say, lives on, and there is nowhere
     // to tell it of changes.
-    let tells = comes_back || revision.era() == Era::Modern;
-    if tells {
+    let notifies = comes_back || revision.era() == Era::Modern;
+    if notifies {
         declared["logging"] = json!({});
     }
-    let list = || if tells { json!({"listChanged": true}) } else { json!({}) };
+    let list = || if notifies { json!({"listChanged": true}) } else { json!({}) };
     if offered.has(ListSet::TOOLS) {
         declared["tools"] = list();
     }
     if offered.has(ListSet::RESOURCES) {
         declared["resources"] = list();
-        if tells {
+        if notifies {
             declared["resources"]["subscribe"] = true.into();
         }
     }

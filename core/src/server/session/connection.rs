@@ -551,7 +551,7 @@ impl Connection {
             }
         }
         self.requests.answering.fetch_sub(1, Ordering::AcqRel);
-        let pending = self.conversation.lock().drain_asked();
+        let pending = self.conversation.lock().drain_requests();
         pending.into_iter().for_each(|on_response| on_response(Err(ClientRequestError::Closed)));
         self.wake_if_idle();
     }

@@ -29,7 +29,7 @@ pub(in crate::server) struct LocalMount {
     number: u64,
     _relay: Arc<Relay>,
     /// A value of the outer server that is dropped with the mount, such as a proxied group.
-    _kept: Option<Box<dyn Any + Send + Sync>>,
+    _guard: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl LocalMount {
@@ -45,12 +45,12 @@ impl LocalMount {
         let number = inner.next_number();
         let listener: Weak<dyn ChangeListener> = Arc::<Relay>::downgrade(&relay);
         inner.listeners().insert(number, listener);
-        Ok(Self { inner: Arc::clone(inner), outer: identity(outer), number, _relay: relay, _kept: None })
+        Ok(Self { inner: Arc::clone(inner), outer: identity(outer), number, _relay: relay, _guard: None })
     }
 
     /// Keeps something for as long as the server is mounted.
-    pub(in crate::server) fn keeping(mut self, kept: Box<dyn Any + Send + Sync>) -> Self {
-        self._kept = Some(kept);
+    pub(in crate::server) fn with_guard(mut self, guard: Box<dyn Any + Send + Sync>) -> Self {
+        self._guard = Some(guard);
         self
     }
 }
@@ -127,7 +127,7 @@ struct Relay {
 
 impl Relay {
     /// The URI of a resource as clients of the outer server know it.
-    fn shown(&self, uri: &str) -> String {
+    fn public_uri(&self, uri: &str) -> String {
         match &*self.prefix {
             "" => uri.to_owned(),
             prefix => names::public_uri(prefix, uri),
@@ -138,7 +138,7 @@ impl Relay {
 impl ChangeListener for Relay {
     fn notify(self: Arc<Self>, changes: &PendingNotifications) {
         let Some(outer) = self.outer.upgrade() else { return };
-        let resources = changes.resources.iter().map(|uri| self.shown(uri)).collect();
+        let resources = changes.resources.iter().map(|uri| self.public_uri(uri)).collect();
         outer.listeners().notify(&PendingNotifications { lists: changes.lists, resources });
     }
 
@@ -147,7 +147,7 @@ impl ChangeListener for Relay {
     }
 
     fn wants(&self, uri: &str) -> bool {
-        self.outer.upgrade().is_some_and(|outer| outer.listeners().want(&self.shown(uri)))
+        self.outer.upgrade().is_some_and(|outer| outer.listeners().want(&self.public_uri(uri)))
     }
 
     /// Tasks of a mounted tool are those of the server that was called.

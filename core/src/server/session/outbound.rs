@@ -89,7 +89,7 @@ pub trait Outbound: Send + Sync + 'static {
 
     /// Gives back the place that the request has among those being served: it has become a task,
     /// which is bounded otherwise.
-    fn leave_place(&self) {}
+    fn release_slot(&self) {}
 
     /// The verified identity of the sender of the requests that are answered here; it becomes
     /// [`RequestInfo::auth`].

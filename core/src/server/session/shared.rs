@@ -109,7 +109,7 @@ impl Connection {
     }
 
     /// Returns whether the client of this session asked for any of the changes.
-    pub(crate) fn is_told_of(&self, changes: &PendingNotifications) -> bool {
+    pub(crate) fn is_subscribed_to(&self, changes: &PendingNotifications) -> bool {
         let mut wanted = PendingNotifications::default();
         wanted.add_wanted(changes, self.declared(), self.session().resources.lock().set())
     }

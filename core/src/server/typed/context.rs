@@ -372,8 +372,8 @@ impl Context {
     ) -> Result<RawJson, ClientRequestError> {
         let answer = Arc::new(Promise::default());
         let kept = Arc::clone(&answer);
-        let asked: ResponseCallback = Box::new(move |outcome| kept.keep(outcome));
-        let asking = self.call.ask(method, key, params, timeout, timeout, asked);
+        let on_response: ResponseCallback = Box::new(move |outcome| kept.keep(outcome));
+        let asking = self.call.ask(method, key, params, timeout, timeout, on_response);
         if matches!(asking, Err(ClientRequestError::Suspended)) {
             // A handler that keeps asking regardless of the answers must not block its thread.
             let mut yielded = false;

@@ -16,7 +16,7 @@ use std::{
 };
 
 /// Maximum bytes of a command shown in errors.
-const MAX_SHOWN: usize = 200;
+const MAX_DISPLAY: usize = 200;
 
 trunkline_proto::options! {
     /// A program that serves the protocol on its stdin and stdout.
@@ -175,7 +175,7 @@ impl ChildCommand {
     }
 
     pub(super) fn error(&self, reason: &str, source: Option<io::Error>) -> SpawnError {
-        SpawnError { program: format!("\"{}\"", self.shown()), reason: reason.to_owned(), source }
+        SpawnError { program: format!("\"{}\"", self.display()), reason: reason.to_owned(), source }
     }
 
     pub(super) fn program(&self) -> &str {
@@ -183,8 +183,8 @@ impl ChildCommand {
     }
 
     /// The command for errors and logs: its first arguments, without those that may be secrets.
-    pub(super) fn shown(&self) -> String {
-        let mut shown = self.program().to_owned();
+    pub(super) fn display(&self) -> String {
+        let mut display = self.program().to_owned();
         let mut was_secret_option = false;
         for word in self.command.iter().skip(1) {
             let (option, value) = word
@@ -200,13 +200,13 @@ impl ChildCommand {
                 _ => word,
             };
             was_secret_option = names_secret && value.is_none() && word.starts_with('-');
-            if shown.len() + part.len() >= MAX_SHOWN {
-                shown += " …";
+            if display.len() + part.len() >= MAX_DISPLAY {
+                display += " …";
                 break;
             }
-            shown = shown + " " + part;
+            display = display + " " + part;
         }
-        printable(&shown)
+        printable(&display)
     }
 }
 
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn errors_name_the_arguments_and_no_secret() {
-        for (command, shown) in [
+        for (command, display) in [
             (&["node", "srv.mjs", "--root", "a", "--token", "secret", "b"][..], "node srv.mjs --root a --token … b"),
             (
                 &["x", "--api-key=secret", "PASSWORD=secret", "--url=http://u:secret@h/"],
@@ -314,7 +314,7 @@ mod tests {
             (&["server"], "server"),
             (&[], ""),
         ] {
-            assert_eq!(ChildCommand::new(command.iter().copied()).shown(), shown);
+            assert_eq!(ChildCommand::new(command.iter().copied()).display(), display);
         }
     }
 
@@ -333,8 +333,8 @@ mod tests {
     #[test]
     fn values_of_the_environment_are_not_shown() {
         let env = BTreeMap::from([("API_KEY".to_owned(), "secret".to_owned())]);
-        let shown = format!("{:?}", ChildCommand { env, ..ChildCommand::new(["server"]) });
-        assert!(shown.contains("API_KEY") && shown.contains("server") && !shown.contains("secret"), "{shown}");
+        let display = format!("{:?}", ChildCommand { env, ..ChildCommand::new(["server"]) });
+        assert!(display.contains("API_KEY") && display.contains("server") && !display.contains("secret"), "{display}");
     }
 
     #[test]

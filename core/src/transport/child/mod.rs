@@ -61,10 +61,10 @@ enum Order {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ProcessState {
     Running,
-    /// The process has ended; what it left behind may still run.
-    Ended(Option<ExitStatus>),
-    /// The whole group is gone.
-    Gone(Option<ExitStatus>),
+    /// The process has exited; its children may still run.
+    Exited(Option<ExitStatus>),
+    /// The whole process group has exited.
+    GroupExited(Option<ExitStatus>),
 }
 
 /// Time of what a process leaves behind to terminate by itself.
@@ -124,10 +124,10 @@ impl ChildProcess {
             id,
             #[cfg(unix)]
             watchdog,
-            gone: false,
+            reaped: false,
         };
         tokio::spawn(supervise(group, orders_in, state_out));
-        let process = Self { command: command.shown(), id, stdin: stdin.clone(), tail, orders, state };
+        let process = Self { command: command.display(), id, stdin: stdin.clone(), tail, orders, state };
         Ok((process, stdin, stdout))
     }
 
@@ -204,7 +204,7 @@ impl ChildProcess {
                 self.ended_within(KILL_DEADLINE).await.flatten().map(ProcessEnding::Killed)
             }
         };
-        let _ = timeout(KILL_DEADLINE, self.reached(|state| matches!(state, ProcessState::Gone(_)))).await;
+        let _ = timeout(KILL_DEADLINE, self.reached(|state| matches!(state, ProcessState::GroupExited(_)))).await;
         ending.unwrap_or(ProcessEnding::Unknown)
     }
 
@@ -216,7 +216,7 @@ impl ChildProcess {
         let mut state = self.state.clone();
         // It fails only when the runtime is being shut down, which kills the group.
         match state.wait_for(wanted).await.map(|state| *state) {
-            Ok(ProcessState::Ended(status) | ProcessState::Gone(status)) => status,
+            Ok(ProcessState::Exited(status) | ProcessState::GroupExited(status)) => status,
             Ok(ProcessState::Running) | Err(_) => None,
         }
     }
@@ -243,9 +243,9 @@ async fn supervise(
             },
         }
     };
-    state.send_replace(ProcessState::Ended(status));
+    state.send_replace(ProcessState::Exited(status));
     group.clear().await;
-    state.send_replace(ProcessState::Gone(status));
+    state.send_replace(ProcessState::GroupExited(status));
 }
 
 struct ProcessGroup {
@@ -255,7 +255,7 @@ struct ProcessGroup {
     id: Option<u32>,
     #[cfg(unix)]
     watchdog: watchdog::Watchdog,
-    gone: bool,
+    reaped: bool,
 }
 
 impl ProcessGroup {
@@ -288,7 +288,7 @@ impl ProcessGroup {
                 self.kill();
             }
         }
-        self.gone = true;
+        self.reaped = true;
         self.watchdog.end().await;
     }
 
@@ -296,7 +296,7 @@ impl ProcessGroup {
     #[cfg(not(unix))]
     async fn clear(&mut self) {
         self.kill();
-        self.gone = true;
+        self.reaped = true;
     }
 
     /// Returns whether the group still has a member. As long as it has, its id belongs to nobody
@@ -311,7 +311,7 @@ impl ProcessGroup {
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        if !self.gone {
+        if !self.reaped {
             self.kill();
         }
     }
@@ -371,7 +371,7 @@ mod tests {
         String::from_utf8_lossy(&state.stdout).trim_start().starts_with('Z')
     }
 
-    async fn assert_gone(id: &str) {
+    async fn assert_exited(id: &str) {
         let started = Instant::now();
         while exists(id) {
             assert!(started.elapsed() < Duration::from_secs(2), "process {id} is still there");
@@ -413,8 +413,8 @@ mod tests {
         assert_eq!(process.id(), None);
         let steps = SHORT.after_stdin + SHORT.after_terminate;
         assert!((steps..steps + Duration::from_secs(1)).contains(&started.elapsed()), "{:?}", started.elapsed());
-        assert_gone(&grandchild).await;
-        assert_gone(&leader).await;
+        assert_exited(&grandchild).await;
+        assert_exited(&leader).await;
     }
 
     #[tokio::test]
@@ -426,7 +426,7 @@ mod tests {
             let grandchild = line(&mut lines).await;
             assert_eq!(process.ended().await, Some(ExitStatus::from_raw(0)));
             assert_eq!(process.close(SHORT).await, ProcessEnding::Exited(ExitStatus::from_raw(0)));
-            assert_gone(&grandchild).await;
+            assert_exited(&grandchild).await;
         }
     }
 
@@ -436,8 +436,8 @@ mod tests {
         let grandchild = line(&mut lines).await;
         let leader = process.id().unwrap().to_string();
         drop(process);
-        assert_gone(&grandchild).await;
-        assert_gone(&leader).await;
+        assert_exited(&grandchild).await;
+        assert_exited(&leader).await;
     }
 
     #[test]
@@ -450,7 +450,7 @@ mod tests {
         });
         runtime.shutdown_timeout(Duration::from_secs(1));
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        runtime.block_on(assert_gone(&grandchild));
+        runtime.block_on(assert_exited(&grandchild));
         drop(process);
     }
 

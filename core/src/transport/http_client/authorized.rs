@@ -85,7 +85,7 @@ impl LinkContext {
                 headers: credentials,
                 round,
                 interactive: outgoing.id.is_some(),
-                peer: response.remote_addr().filter(|_| self.place.proxy.is_none()).map(|address| address.ip()),
+                peer: response.remote_addr().filter(|_| self.target.proxy.is_none()).map(|address| address.ip()),
             };
             if !self.paused(&outgoing, auth.refused(&request, refusal)).await? {
                 return Ok(response);
@@ -100,8 +100,8 @@ impl LinkContext {
         if outgoing.method == Method::POST {
             request = request.body(outgoing.body.clone());
         }
-        let response = request.send().await.map_err(|error| failure::of_reqwest(&self.place, error))?;
-        failure::check_encoding(&self.place, &response)?;
+        let response = request.send().await.map_err(|error| failure::of_reqwest(&self.target, error))?;
+        failure::check_encoding(&self.target, &response)?;
         Ok(response)
     }
 
@@ -112,12 +112,12 @@ impl LinkContext {
         credentials: impl Future<Output = Result<T, AuthError>>,
     ) -> Result<T, LinkFailure> {
         let _pause = outgoing.id.as_ref().map(|id| Pause::begin(&*self.inbox, id));
-        let place = &self.place;
+        let target = &self.target;
         match tokio::time::timeout(AUTHORIZED_WITHIN, credentials).await {
             Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => Err(without_credentials(format!("No credentials for {place}: {error}"))),
+            Ok(Err(error)) => Err(without_credentials(format!("No credentials for {target}: {error}"))),
             Err(_) => Err(without_credentials(format!(
-                "No credentials for {place}: none were supplied within {AUTHORIZED_WITHIN:?}"
+                "No credentials for {target}: none were supplied within {AUTHORIZED_WITHIN:?}"
             ))),
         }
     }

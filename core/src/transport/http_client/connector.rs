@@ -49,7 +49,7 @@ pub struct HttpConnector {
     auth: Option<Arc<dyn ClientAuth>>,
     security: Security,
     http_sse: bool,
-    way: OnceLock<Result<HttpRoute, String>>,
+    route: OnceLock<Result<HttpRoute, String>>,
 }
 
 impl HttpConnector {
@@ -61,18 +61,18 @@ impl HttpConnector {
     pub fn new(endpoint: &HttpEndpoint, limits: Limits) -> Result<Self, String> {
         let url = &*endpoint.url;
         let (parsed, socket) = match url.strip_prefix(UNIX) {
-            Some(place) => behind_socket(place)?,
+            Some(rest) => behind_socket(rest)?,
             None => {
                 let wrong = |error| {
                     let instead = "give one such as http://localhost:8000/mcp, or a program as a list of its words";
-                    format!("{:?} is not a URL ({error}): {instead}", failure::shown(url))
+                    format!("{:?} is not a URL ({error}): {instead}", failure::redacted(url))
                 };
                 (Url::parse(url).map_err(wrong)?, None)
             }
         };
         if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
             let schemes = "it must start with http:// or https://, or unix: for a socket";
-            return Err(format!("{:?} is not a URL of an HTTP server: {schemes}", failure::shown(url)));
+            return Err(format!("{:?} is not a URL of an HTTP server: {schemes}", failure::redacted(url)));
         }
         let mut checked = HeaderMap::with_capacity(endpoint.headers.len());
         for (name, value) in &endpoint.headers {
@@ -85,11 +85,11 @@ impl HttpConnector {
         }
         let security = Security::of(endpoint)?;
         if parsed.scheme() == "http" && (endpoint.ca.is_some() || endpoint.client_certificate.is_some()) {
-            return Err(format!("{:?} is reached without TLS: certificates are for https", failure::shown(url)));
+            return Err(format!("{:?} is reached without TLS: certificates are for https", failure::redacted(url)));
         }
-        let (http_sse, way) = (endpoint.http_sse, OnceLock::new());
+        let (http_sse, route) = (endpoint.http_sse, OnceLock::new());
         checked.entry(header::USER_AGENT).or_insert(USER_AGENT);
-        Ok(Self { url: parsed, socket, headers: checked, limits, auth: None, security, http_sse, way })
+        Ok(Self { url: parsed, socket, headers: checked, limits, auth: None, security, http_sse, route })
     }
 
     /// Names the client in the header `User-Agent`, unless the endpoint has its own.
@@ -117,8 +117,8 @@ impl HttpConnector {
         hasher.finish()
     }
 
-    fn way(&self) -> Result<HttpRoute, LinkFailure> {
-        let way = self.way.get_or_init(|| {
+    fn route(&self) -> Result<HttpRoute, LinkFailure> {
+        let route = self.route.get_or_init(|| {
             let mut builder = Client::builder()
                 .redirect(redirect::Policy::custom(redirects::follow))
                 .connect_timeout(CONNECT_DEADLINE)
@@ -143,7 +143,7 @@ impl HttpConnector {
             let client = builder.build().map_err(|error| format!("The HTTP client cannot be set up: {error}"))?;
             Ok(HttpRoute { client, proxy })
         });
-        way.clone().map_err(LinkFailure::Unreachable)
+        route.clone().map_err(LinkFailure::Unreachable)
     }
 }
 
@@ -154,16 +154,16 @@ fn product(name: &str) -> String {
 }
 
 /// The URL and the socket of `/run/it.sock:/path`.
-fn behind_socket(place: &str) -> Result<(Url, Option<PathBuf>), String> {
+fn behind_socket(rest: &str) -> Result<(Url, Option<PathBuf>), String> {
     if cfg!(not(unix)) {
-        return Err(format!("{UNIX}{place} cannot be reached: this system has no Unix sockets"));
+        return Err(format!("{UNIX}{rest} cannot be reached: this system has no Unix sockets"));
     }
-    let (socket, endpoint) = match place.rfind(":/") {
-        Some(end) => (&place[..end], &place[end + 1..]),
-        None => (place, ENDPOINT),
+    let (socket, endpoint) = match rest.rfind(":/") {
+        Some(end) => (&rest[..end], &rest[end + 1..]),
+        None => (rest, ENDPOINT),
     };
     let wrong =
-        |what: String| format!("{UNIX}{place} is not a URL of a Unix socket, such as unix:/run/it.sock:/mcp: {what}");
+        |what: String| format!("{UNIX}{rest} is not a URL of a Unix socket, such as unix:/run/it.sock:/mcp: {what}");
     if socket.is_empty() {
         return Err(wrong("it has no path".to_owned()));
     }
@@ -175,11 +175,11 @@ fn behind_socket(place: &str) -> Result<(Url, Option<PathBuf>), String> {
 
 impl Connector for HttpConnector {
     fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
-        let (way, url, headers, limits, auth) =
-            (self.way(), self.url.clone(), self.headers.clone(), self.limits.clone(), self.auth.clone());
+        let (route, url, headers, limits, auth) =
+            (self.route(), self.url.clone(), self.headers.clone(), self.limits.clone(), self.auth.clone());
         let expectation = if self.http_sse { SseExpectation::Only } else { SseExpectation::OfServer(self.hash()) };
         Box::pin(async move {
-            let link: Arc<dyn Link> = Arc::new(HttpLink::new(way?, url, headers, limits, auth, expectation, inbox));
+            let link: Arc<dyn Link> = Arc::new(HttpLink::new(route?, url, headers, limits, auth, expectation, inbox));
             Ok(link)
         })
     }

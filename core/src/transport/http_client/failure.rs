@@ -31,15 +31,15 @@ impl fmt::Display for HttpTarget {
 }
 
 /// A request that got no response, or a response that broke off.
-pub(super) fn of_reqwest(place: &HttpTarget, error: reqwest::Error) -> LinkFailure {
+pub(super) fn of_reqwest(target: &HttpTarget, error: reqwest::Error) -> LinkFailure {
     // reqwest's own words name the whole URL.
     let error = error.without_url();
     let cause = causes(&error);
     if !error.is_connect() {
-        return LinkFailure::Broken(format!("The connection to {place} broke: {cause}"));
+        return LinkFailure::Broken(format!("The connection to {target} broke: {cause}"));
     }
-    let way = place.proxy.as_ref().map_or(String::new(), |proxy| format!(" through the proxy {proxy}"));
-    let text = format!("Cannot connect to {place}{way}: {cause}");
+    let via = target.proxy.as_ref().map_or(String::new(), |proxy| format!(" through the proxy {proxy}"));
+    let text = format!("Cannot connect to {target}{via}: {cause}");
     match below(&error) {
         Some(Below::Refused) => LinkFailure::Refused(text),
         Some(Below::Tls(hint)) => LinkFailure::Tls(text + hint),
@@ -95,7 +95,7 @@ fn below(error: &(dyn Error + 'static)) -> Option<Below> {
 
 /// A URL as errors and logs may show it: user, password, query and fragment can be secrets. The
 /// fragment of ours that names a Unix socket stays.
-pub(super) fn shown(url: &str) -> String {
+pub(super) fn redacted(url: &str) -> String {
     let (url, fragment) = url.split_once('#').unwrap_or((url, ""));
     let (url, query) = url.split_once('?').map_or((url, ""), |(url, _)| (url, "?…"));
     let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (scheme, rest));
@@ -124,7 +124,7 @@ fn causes(error: &reqwest::Error) -> String {
 }
 
 /// An answer that is not one: its status, the start of its body, and advice.
-pub(super) fn of_answer(place: &HttpTarget, answer: AnswerHead, body: &[u8]) -> LinkFailure {
+pub(super) fn of_answer(target: &HttpTarget, answer: AnswerHead, body: &[u8]) -> LinkFailure {
     let said = excerpt(body);
     let code = answer.status.as_u16();
     if let Some(demand) = demanded(code, &answer.challenges) {
@@ -137,7 +137,7 @@ pub(super) fn of_answer(place: &HttpTarget, answer: AnswerHead, body: &[u8]) -> 
         ),
         StatusCode::FORBIDDEN => ("The server refuses access (HTTP 403)".to_owned(), ""),
         StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
-            let proxy = place.proxy.as_ref().map_or("A proxy".to_owned(), |proxy| format!("The proxy {proxy}"));
+            let proxy = target.proxy.as_ref().map_or("A proxy".to_owned(), |proxy| format!("The proxy {proxy}"));
             (format!("{proxy} asks for credentials (HTTP 407)"), PROXY_CREDENTIALS)
         }
         status if status.is_success() && !body.is_empty() => {
@@ -234,23 +234,23 @@ impl AnswerHead {
         Self {
             status: response.status(),
             challenges: challenges.map(|value| printable(&String::from_utf8_lossy(value.as_bytes()))).collect(),
-            content_type: shown_header(headers, &header::CONTENT_TYPE),
-            retry_after: shown_header(headers, &header::RETRY_AFTER),
+            content_type: header_excerpt(headers, &header::CONTENT_TYPE),
+            retry_after: header_excerpt(headers, &header::RETRY_AFTER),
         }
     }
 }
 
-fn shown_header(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+fn header_excerpt(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     headers.get(name).map(|value| excerpt(value.as_bytes()))
 }
 
 /// An error for an answer in a content coding: none was accepted, and none is undone.
-pub(super) fn check_encoding(place: &HttpTarget, response: &Response) -> Result<(), LinkFailure> {
+pub(super) fn check_encoding(target: &HttpTarget, response: &Response) -> Result<(), LinkFailure> {
     match response.headers().get(header::CONTENT_ENCODING) {
         Some(coding) if !coding.as_bytes().eq_ignore_ascii_case(super::heads::IDENTITY.as_bytes()) => {
             let coding = printable(&String::from_utf8_lossy(coding.as_bytes()));
             Err(LinkFailure::Broken(format!(
-                "The answer of {place} is encoded ({coding}), although the request accepts no encoding: turn compression \
+                "The answer of {target} is encoded ({coding}), although the request accepts no encoding: turn compression \
                  off at the server or its proxy"
             )))
         }
@@ -259,10 +259,10 @@ pub(super) fn check_encoding(place: &HttpTarget, response: &Response) -> Result<
 }
 
 /// The body of a response, of at most `max` bytes.
-pub(super) async fn read(place: &HttpTarget, mut response: Response, max: usize) -> Result<Bytes, LinkFailure> {
+pub(super) async fn read(target: &HttpTarget, mut response: Response, max: usize) -> Result<Bytes, LinkFailure> {
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| of_reqwest(place, error))? {
+    while let Some(chunk) = response.chunk().await.map_err(|error| of_reqwest(target, error))? {
         if first.len() + rest.len() + chunk.len() > max {
             return Err(LinkFailure::Broken(format!("The server's answer is larger than the limit of {max} bytes")));
         }
@@ -295,7 +295,7 @@ pub(super) async fn read_unwanted(mut response: Response, max: usize) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
+    use super::redacted;
 
     #[test]
     fn secrets_in_urls_are_not_shown() {
@@ -308,7 +308,7 @@ mod tests {
             ("https://[::1]:9/a@b", "https://[::1]:9/a@b"),
             ("nonsense?secret", "nonsense?…"),
         ] {
-            assert_eq!(shown(url), text);
+            assert_eq!(redacted(url), text);
         }
     }
 }

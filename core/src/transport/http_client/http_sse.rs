@@ -8,9 +8,9 @@ use crate::{
         content::{self, EVENT_STREAM},
         event_stream::{EventStream, StreamEvent},
     },
+    negotiation_cache::NegotiationCache,
     printable::printable,
     protocol::{RequestId, method},
-    verdicts::Verdicts,
 };
 use http::StatusCode;
 use reqwest::{Response, Url};
@@ -30,8 +30,8 @@ const IN_ORDER_WITHIN: Duration = Duration::from_secs(1);
 const ACCEPTED_WITHIN: Duration = Duration::from_secs(1);
 const MAX_ACCEPTED_BYTES: usize = 16 << 10;
 
-/// The servers that were reached by the fallback a while ago.
-static FOUND: Verdicts<()> = Verdicts::new();
+/// Servers that were recently reached through the fallback.
+static SSE_SERVERS: NegotiationCache<()> = NegotiationCache::new();
 
 /// The transport that is expected of a server.
 #[derive(Clone, Copy)]
@@ -62,14 +62,14 @@ impl LinkContext {
     pub(super) async fn expect_http_sse(self: &Arc<Self>, id: &RequestId) -> Result<(), LinkFailure> {
         let found = match self.expectation {
             SseExpectation::Only => None,
-            SseExpectation::OfServer(server) if FOUND.known(server, Instant::now()).is_some() => Some(server),
+            SseExpectation::OfServer(server) if SSE_SERVERS.get(server, Instant::now()).is_some() => Some(server),
             SseExpectation::OfServer(_) => return Ok(()),
         };
         match (self.open_http_sse(id).await, found) {
             (Ok(_), _) => Ok(()),
             (Err(NotOpened::Absent(failure)), Some(server)) => {
                 tracing::debug!(target: "trunkline::client::http", error = %failure, "HTTP+SSE is gone");
-                FOUND.forget(server);
+                SSE_SERVERS.remove(server);
                 Ok(())
             }
             (Err(NotOpened::Absent(failure) | NotOpened::Unusable(failure)), _) => Err(failure),
@@ -85,13 +85,13 @@ impl LinkContext {
         match self.open_http_sse(id).await {
             Ok(http_sse) => {
                 if let SseExpectation::OfServer(server) = self.expectation {
-                    FOUND.keep(server, (), Instant::now());
+                    SSE_SERVERS.insert(server, (), Instant::now());
                 }
-                tracing::info!(target: "trunkline::client::http", server = %self.place, "the server has HTTP+SSE only");
+                tracing::info!(target: "trunkline::client::http", server = %self.target, "the server has HTTP+SSE only");
                 Ok(Some(http_sse))
             }
             Err(NotOpened::Absent(failure)) => {
-                tracing::debug!(target: "trunkline::client::http", server = %self.place, error = %failure, "there is no HTTP+SSE");
+                tracing::debug!(target: "trunkline::client::http", server = %self.target, error = %failure, "there is no HTTP+SSE");
                 Ok(None)
             }
             Err(NotOpened::Unusable(failure)) => Err(failure),
@@ -107,7 +107,7 @@ impl LinkContext {
         }
         let status = response.status();
         if status.is_success() {
-            let body = failure::read(&self.place, response, MAX_ACCEPTED_BYTES);
+            let body = failure::read(&self.target, response, MAX_ACCEPTED_BYTES);
             // Nothing is said in it.
             let _ = tokio::time::timeout(ACCEPTED_WITHIN, body).await;
             return Ok(());
@@ -131,10 +131,10 @@ impl LinkContext {
             return Err(NotOpened::Absent(redirected));
         }
         if !response.status().is_success() {
-            return Err(NotOpened::Absent(self.refusal(response).await.into_failure(&self.place)));
+            return Err(NotOpened::Absent(self.refusal(response).await.into_failure(&self.target)));
         }
         let no_endpoint = |why: &str| {
-            NotOpened::Absent(LinkFailure::Broken(format!("There is no HTTP+SSE at {}: {why}", self.place)))
+            NotOpened::Absent(LinkFailure::Broken(format!("There is no HTTP+SSE at {}: {why}", self.target)))
         };
         if !content::is_type(response.headers(), &EVENT_STREAM) {
             return Err(no_endpoint("GET gives no event stream"));
@@ -153,7 +153,7 @@ impl LinkContext {
 
     /// Reads a stream to the event that names the URI.
     async fn read_endpoint(&self, response: &mut Response, stream: &mut EventStream) -> Result<String, NotOpened> {
-        let broken = |why: String| NotOpened::Absent(LinkFailure::Broken(format!("{}: {why}", self.place)));
+        let broken = |why: String| NotOpened::Absent(LinkFailure::Broken(format!("{}: {why}", self.target)));
         loop {
             while let Some(event) = stream.next_event().map_err(|error| broken(error.to_string()))? {
                 // Nothing has been asked yet, so a message before it is for nobody.
@@ -164,7 +164,7 @@ impl LinkContext {
             match response.chunk().await {
                 Ok(Some(chunk)) => stream.push(&chunk),
                 Ok(None) => return Err(broken("the stream ended before its event endpoint".to_owned())),
-                Err(error) => return Err(NotOpened::Absent(failure::of_reqwest(&self.place, error))),
+                Err(error) => return Err(NotOpened::Absent(failure::of_reqwest(&self.target, error))),
             }
         }
     }
@@ -172,8 +172,8 @@ impl LinkContext {
     /// SSE-11: the URI is relative to the stream, and on its origin.
     fn endpoint_at(&self, stream: &Url, uri: &str) -> Result<Url, NotOpened> {
         let unusable = |why: &str| {
-            let uri = printable(&failure::shown(uri));
-            let text = format!("The stream of {} names the endpoint {uri}, which is not used: {why}", self.place);
+            let uri = printable(&failure::redacted(uri));
+            let text = format!("The stream of {} names the endpoint {uri}, which is not used: {why}", self.target);
             NotOpened::Unusable(LinkFailure::Broken(text))
         };
         let endpoint = stream.join(uri).map_err(|error| unusable(&format!("it is not a URL ({error})")))?;
@@ -193,8 +193,8 @@ impl LinkContext {
             }
             taken = match response.chunk().await {
                 Ok(Some(chunk)) => self.take_events(&mut stream, &chunk, None),
-                Ok(None) => Err(LinkFailure::Broken(format!("The server ended the stream at {}", self.place))),
-                Err(error) => Err(failure::of_reqwest(&self.place, error)),
+                Ok(None) => Err(LinkFailure::Broken(format!("The server ended the stream at {}", self.target))),
+                Err(error) => Err(failure::of_reqwest(&self.target, error)),
             };
         };
         self.inbox.closed(failure);

@@ -57,7 +57,7 @@ pub(super) struct HttpLink {
 pub(super) struct LinkContext {
     pub(super) client: Client,
     pub(super) url: Url,
-    pub(super) place: HttpTarget,
+    pub(super) target: HttpTarget,
     pub(super) headers: HeaderMap,
     pub(super) limits: Limits,
     pub(super) auth: Option<Arc<dyn ClientAuth>>,
@@ -111,13 +111,13 @@ impl HttpLink {
         expectation: SseExpectation,
         inbox: Arc<dyn Inbox>,
     ) -> Self {
-        let (headers, place) = (heads::of_posts(headers), HttpTarget { url: failure::shown(url.as_str()), proxy });
+        let (headers, target) = (heads::of_posts(headers), HttpTarget { url: failure::redacted(url.as_str()), proxy });
         let (runtime, renewing, state) = (Handle::current(), tokio::sync::Mutex::default(), Mutex::default());
         let http_sse = OnceLock::new();
         let shared = Arc::new(LinkContext {
             client,
             url,
-            place,
+            target,
             headers,
             limits,
             auth,
@@ -161,7 +161,7 @@ impl Link for HttpLink {
     }
 
     fn peer(&self) -> String {
-        format!("The server at {}", self.shared.place)
+        format!("The server at {}", self.shared.target)
     }
 
     fn abandon(&self, id: &RequestId) -> bool {
@@ -232,12 +232,12 @@ impl LinkContext {
         let Some(session) = session.filter(|_| !deadline.left().is_zero()) else { return };
         let headers = heads::of_session(&self.headers, revision, &session);
         let ended = self.send(EndpointRequest::delete(headers));
-        let told = async {
+        let sent = async {
             if let Err(error) = ended.await {
                 tracing::debug!(target: "trunkline::client::http", %error, "the session was not ended");
             }
         };
-        deadline.allows(told).await;
+        deadline.allows(sent).await;
     }
 
     fn start(self: &Arc<Self>, state: &mut LinkState, message: LinkMessage) {

@@ -33,7 +33,7 @@ use std::{
 /// Time that a stream may stay open after its answer.
 const LINGER: Duration = Duration::from_secs(1);
 /// Time of a server to take a message without an answer.
-const TOLD_WITHIN: Duration = Duration::from_secs(30);
+const NOTIFY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// End of one connection of a stream.
 enum PostEnd {
@@ -77,7 +77,7 @@ impl LinkContext {
             Ok(()) if self.http_sse.get().is_some() => return,
             Ok(()) => LinkFailure::Broken(format!(
                 "The answer of {} ended without a response to {}",
-                self.place, request.method
+                self.target, request.method
             )),
             Err(failure) => failure,
         };
@@ -86,10 +86,10 @@ impl LinkContext {
 
     /// Sends what has no answer, and so no deadline of the conversation.
     async fn tell(self: &Arc<Self>, message: &LinkMessage) {
-        let problem = match tokio::time::timeout(TOLD_WITHIN, self.deliver(message)).await {
+        let problem = match tokio::time::timeout(NOTIFY_TIMEOUT, self.deliver(message)).await {
             Ok(Ok(())) => return,
             Ok(Err(failure)) => failure.to_string(),
-            Err(_) => format!("the server has not taken it within {} s", TOLD_WITHIN.as_secs()),
+            Err(_) => format!("the server has not taken it within {} s", NOTIFY_TIMEOUT.as_secs()),
         };
         tracing::warn!(target: "trunkline::client::http", error = %problem, "a notification or response was not delivered");
     }
@@ -144,15 +144,15 @@ impl LinkContext {
             let answer = AnswerHead::of(&response);
             let body = failure::read_unwanted(response, self.limits.max_message_bytes).await;
             return match message.request {
-                Some(_) => Err(failure::of_answer(&self.place, answer, &body).into()),
+                Some(_) => Err(failure::of_answer(&self.target, answer, &body).into()),
                 None => Ok(()),
             };
         }
-        let body = failure::read(&self.place, response, self.limits.max_message_bytes).await?;
+        let body = failure::read(&self.target, response, self.limits.max_message_bytes).await?;
         if !body.is_empty() {
             self.inbox.message(body);
         } else if message.request.is_some() {
-            return Err(failure::of_answer(&self.place, AnswerHead::bare(status), &body).into());
+            return Err(failure::of_answer(&self.target, AnswerHead::bare(status), &body).into());
         }
         Ok(())
     }
@@ -213,7 +213,7 @@ impl LinkContext {
                 Ok(Some(chunk)) => answered |= self.take_events(stream, &chunk, request)?,
                 _ if answered => return Ok(PostEnd::Answered),
                 Ok(None) => return Ok(PostEnd::Early(None)),
-                Err(error) => return Ok(PostEnd::Early(Some(failure::of_reqwest(&self.place, error)))),
+                Err(error) => return Ok(PostEnd::Early(Some(failure::of_reqwest(&self.target, error)))),
             }
         }
     }
@@ -252,7 +252,7 @@ impl LinkContext {
         chunk: &[u8],
         request: Option<&RequestHead>,
     ) -> Result<bool, LinkFailure> {
-        let too_large = |error| LinkFailure::Broken(format!("{}: {error}", self.place));
+        let too_large = |error| LinkFailure::Broken(format!("{}: {error}", self.target));
         let mut answered = false;
         stream.push(chunk);
         while let Some(message) = stream.next_message().map_err(too_large)? {
@@ -274,7 +274,7 @@ impl LinkContext {
     /// nothing else was asked.
     pub(super) fn refused(&self, refusal: PostRefusal, request: Option<&RequestHead>) -> Result<(), LinkFailure> {
         let PostRefusal { status, answer, body, error } = refusal;
-        let failed = |said: &[u8]| Err(failure::of_answer(&self.place, answer, said));
+        let failed = |said: &[u8]| Err(failure::of_answer(&self.target, answer, said));
         match (request, error) {
             (Some(request), Some(error)) if says_what_the_server_is(status, request) => {
                 self.inbox.message(envelope::encode_error(Some(&request.id), &error));
@@ -295,8 +295,8 @@ pub(super) struct PostRefusal {
 }
 
 impl PostRefusal {
-    pub(super) fn into_failure(self, place: &HttpTarget) -> LinkFailure {
-        failure::of_answer(place, self.answer, &self.body)
+    pub(super) fn into_failure(self, target: &HttpTarget) -> LinkFailure {
+        failure::of_answer(target, self.answer, &self.body)
     }
 
     /// The words of the server.

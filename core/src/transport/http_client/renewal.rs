@@ -66,7 +66,7 @@ impl LinkContext {
         if self.exchange(initialized).await.is_err() {
             return false;
         }
-        tracing::info!(target: "trunkline::client::http", server = %self.place, "the server lost the session; opening a new one");
+        tracing::info!(target: "trunkline::client::http", server = %self.target, "the server lost the session; opening a new one");
         let mut state = self.state.lock();
         state.has_stream = false;
         self.start_stream(&mut state);
@@ -81,7 +81,7 @@ impl LinkContext {
             return None;
         }
         if !content::is_type(response.headers(), &EVENT_STREAM) {
-            return version_of(&failure::read(&self.place, response, self.limits.max_message_bytes).await.ok()?);
+            return version_of(&failure::read(&self.target, response, self.limits.max_message_bytes).await.ok()?);
         }
         let mut stream = EventStream::new(self.limits.max_message_bytes);
         while let Ok(Some(chunk)) = response.chunk().await {

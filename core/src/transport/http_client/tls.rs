@@ -1,6 +1,6 @@
 //! The certificates and the proxy of HTTP connections.
 
-use super::{endpoint::HttpEndpoint, failure::shown};
+use super::{endpoint::HttpEndpoint, failure::redacted};
 use crate::http::guard::is_loopback;
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{Certificate, ClientBuilder, Identity, Proxy, Url};
@@ -17,7 +17,7 @@ pub(super) struct Security {
     identity: Option<Identity>,
     proxy: Option<Proxy>,
     /// The URL of that proxy, as errors show it.
-    proxy_shown: Option<String>,
+    proxy_name: Option<String>,
 }
 
 impl Security {
@@ -41,28 +41,27 @@ impl Security {
             (None, None) => None,
             _ => return Err("A client's certificate and its key go together".to_owned()),
         };
-        let proxy =
-            match &endpoint.proxy {
-                Some(url) => Some(Proxy::all(url).map_err(|_| {
-                    format!("{:?} is not a URL of a proxy, such as http://proxy.example:3128", shown(url))
-                })?),
-                None => None,
-            };
-        let proxy_shown = endpoint.proxy.as_deref().map(|url| format!("{} (the option `proxy`)", shown(url)));
-        Ok(Self { trusted, identity, proxy, proxy_shown })
+        let proxy = match &endpoint.proxy {
+            Some(url) => Some(Proxy::all(url).map_err(|_| {
+                format!("{:?} is not a URL of a proxy, such as http://proxy.example:3128", redacted(url))
+            })?),
+            None => None,
+        };
+        let proxy_name = endpoint.proxy.as_deref().map(|url| format!("{} (the option `proxy`)", redacted(url)));
+        Ok(Self { trusted, identity, proxy, proxy_name })
     }
 
     /// The proxy on the way to a server, as errors show it: that of the option, or of the
     /// environment, which names none for this machine.
     pub(super) fn proxy_to(&self, url: &Url) -> Option<String> {
-        if self.proxy_shown.is_some() {
-            return self.proxy_shown.clone();
+        if self.proxy_name.is_some() {
+            return self.proxy_name.clone();
         }
         if url.host_str().is_some_and(is_loopback) {
             return None;
         }
         let found = Matcher::from_system().intercept(&url.as_str().parse().ok()?)?;
-        Some(format!("{} (of the environment: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY)", shown(&found.uri().to_string())))
+        Some(format!("{} (of the environment: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY)", redacted(&found.uri().to_string())))
     }
 
     /// Trusts what is to be trusted for TLS.

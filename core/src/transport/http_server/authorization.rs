@@ -34,7 +34,7 @@ const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 pub(super) struct AccessControl {
     authorization: Option<Authorization>,
     /// Tokens that a verifier is asked about.
-    asked: PendingTokens,
+    pending: PendingTokens,
     proxies: Vec<TrustedProxy>,
     /// A web framework brings the requests.
     mounted: bool,
@@ -46,7 +46,7 @@ impl AccessControl {
     pub(super) fn of(options: &HttpOptions, mounted: bool, server: &Server, runtime: &Arc<dyn Runtime>) -> Self {
         Self {
             authorization: options.auth.clone(),
-            asked: PendingTokens::default(),
+            pending: PendingTokens::default(),
             proxies: options.trusted_proxies.clone(),
             mounted,
             refusals: RefusalLog::default(),
@@ -123,15 +123,15 @@ impl Caller {
         let address = address_of_client(&access.proxies, request);
         let (request, candidate) = authorization.read(&head, now, runtime).map_err(refuse)?.split();
         let unavailable = |text: &str| Err(Refusal::Unavailable(text.into()));
-        let answer = match access.asked.ask(address) {
-            Some(_asked) => {
+        let answer = match access.pending.ask(address) {
+            Some(_pending) => {
                 let answer = tokio::time::timeout(DEADLINE, auth::ask(authorization.verifier(), request)).await;
                 answer.unwrap_or_else(|_| unavailable("the verifier did not answer in time"))
             }
             None => unavailable("too many tokens wait for the verifier"),
         };
         let identity = authorization.judge(&candidate, now, answer).map_err(refuse)?;
-        if let Some((digest, keep_for)) = candidate.used_proof(now) {
+        if let Some((digest, keep_for)) = candidate.replay_entry(now) {
             let scheme = Some(candidate.scheme());
             let noted = access.proofs.note(&digest, keep_for).await;
             noted.map_err(|refusal| refuse(AuthorizationRefused { refusal, scheme }))?;
@@ -210,8 +210,8 @@ impl Outbound for Signed {
         self.reply.close_stream();
     }
 
-    fn leave_place(&self) {
-        self.reply.leave_place();
+    fn release_slot(&self) {
+        self.reply.release_slot();
     }
 
     fn auth(&self) -> Option<&RawJson> {
@@ -283,7 +283,7 @@ mod tests {
         let authorization = Authorization::new(options, Arc::new(verifier)).unwrap();
         let access = AccessControl {
             authorization: Some(authorization),
-            asked: PendingTokens::new(max),
+            pending: PendingTokens::new(max),
             proxies: Vec::new(),
             mounted: false,
             refusals: RefusalLog::default(),

@@ -50,7 +50,7 @@ struct ConnectionEntry {
 }
 
 /// The place of one connection, until it is dropped.
-pub(super) struct ConnectionPlace {
+pub(super) struct ConnectionPermit {
     connections: Arc<Connections>,
     number: u64,
     pub(super) activity: Arc<Activity>,
@@ -58,11 +58,11 @@ pub(super) struct ConnectionPlace {
 
 /// The reason why a connection has no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoPlace {
+pub(super) enum ConnectionLimit {
     /// There may be a place later: one that was asked to give way ends, or a request does.
-    AtAll,
+    Total,
     /// Its address has its share, and uses it.
-    OfAddress,
+    PerAddress,
 }
 
 /// The requests of one connection.
@@ -70,7 +70,7 @@ pub(super) enum NoPlace {
 pub(super) struct Activity {
     begun: AtomicU64,
     ended: AtomicU64,
-    gives_way: Notify,
+    evicted: Notify,
 }
 
 impl Connections {
@@ -84,16 +84,16 @@ impl Connections {
     ///
     /// # Errors
     /// There is no place yet.
-    pub(super) fn enter(self: &Arc<Self>, address: Option<IpAddr>) -> Result<ConnectionPlace, NoPlace> {
+    pub(super) fn enter(self: &Arc<Self>, address: Option<IpAddr>) -> Result<ConnectionPermit, ConnectionLimit> {
         let mut table = self.table.lock();
         let share = address.and_then(|address| table.of.get(&address)).copied().unwrap_or_default();
         if self.max_per_address > 0 && share >= self.max_per_address {
-            let asked = table.ask_to_give_way(|entry| entry.address == address);
-            return Err(if asked { NoPlace::AtAll } else { NoPlace::OfAddress });
+            let evicted = table.evict_idle(|entry| entry.address == address);
+            return Err(if evicted { ConnectionLimit::Total } else { ConnectionLimit::PerAddress });
         }
         if table.open.len() >= self.max {
-            table.ask_to_give_way(|_| true);
-            return Err(NoPlace::AtAll);
+            table.evict_idle(|_| true);
+            return Err(ConnectionLimit::Total);
         }
         table.next += 1;
         let (number, activity) = (table.next, Arc::<Activity>::default());
@@ -101,20 +101,20 @@ impl Connections {
         if let Some(address) = address {
             *table.of.entry(address).or_default() += 1;
         }
-        Ok(ConnectionPlace { connections: Arc::clone(self), number, activity })
+        Ok(ConnectionPermit { connections: Arc::clone(self), number, activity })
     }
 }
 
 impl ConnectionTable {
     /// Asks the oldest connection that has never had a request, or else the oldest without one now.
     /// `false`: each has a request, or its first one may be on its way.
-    fn ask_to_give_way(&self, among: impl Fn(&ConnectionEntry) -> bool) -> bool {
+    fn evict_idle(&self, among: impl Fn(&ConnectionEntry) -> bool) -> bool {
         let idle = self.open.iter().filter(|(_, entry)| among(entry) && entry.is_idle());
-        let asked = idle.min_by_key(|(number, entry)| (entry.activity.has_begun(), **number));
-        if let Some((_, entry)) = asked {
-            entry.activity.gives_way.notify_one();
+        let evicted = idle.min_by_key(|(number, entry)| (entry.activity.has_begun(), **number));
+        if let Some((_, entry)) = evicted {
+            entry.activity.evicted.notify_one();
         }
-        asked.is_some()
+        evicted.is_some()
     }
 
     fn remove(&mut self, number: u64) {
@@ -136,7 +136,7 @@ impl ConnectionEntry {
     }
 }
 
-impl Drop for ConnectionPlace {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         self.connections.table.lock().remove(self.number);
     }
@@ -166,8 +166,8 @@ impl Activity {
     }
 
     /// Completes when the connection is to give way to another.
-    pub(super) async fn gives_way(&self) {
-        self.gives_way.notified().await;
+    pub(super) async fn evicted(&self) {
+        self.evicted.notified().await;
     }
 }
 
@@ -230,15 +230,15 @@ mod tests {
     const ALICE: Option<IpAddr> = Some(IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)));
     const BOB: Option<IpAddr> = Some(IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2)));
 
-    async fn gives_way(place: &ConnectionPlace) -> bool {
-        tokio::time::timeout(Duration::from_millis(1), place.activity.gives_way()).await.is_ok()
+    async fn evicted(permit: &ConnectionPermit) -> bool {
+        tokio::time::timeout(Duration::from_millis(1), permit.activity.evicted()).await.is_ok()
     }
 
-    fn enter(connections: &Arc<Connections>, address: Option<IpAddr>) -> ConnectionPlace {
+    fn enter(connections: &Arc<Connections>, address: Option<IpAddr>) -> ConnectionPermit {
         connections.enter(address).ok().unwrap()
     }
 
-    fn no_place(connections: &Arc<Connections>, address: Option<IpAddr>) -> Option<NoPlace> {
+    fn limit_hit(connections: &Arc<Connections>, address: Option<IpAddr>) -> Option<ConnectionLimit> {
         connections.enter(address).err()
     }
 
@@ -249,20 +249,20 @@ mod tests {
         let request = busy.activity.begin();
         drop(idle.activity.begin());
         tokio::time::advance(FIRST_REQUEST).await;
-        assert_eq!(no_place(&connections, None), Some(NoPlace::AtAll));
-        assert!(gives_way(&silent).await && !gives_way(&idle).await && !gives_way(&busy).await);
+        assert_eq!(limit_hit(&connections, None), Some(ConnectionLimit::Total));
+        assert!(evicted(&silent).await && !evicted(&idle).await && !evicted(&busy).await);
         drop(silent);
         let next = enter(&connections, None);
         let _next = next.activity.begin();
-        assert_eq!(no_place(&connections, None), Some(NoPlace::AtAll));
-        assert!(gives_way(&idle).await && !gives_way(&busy).await);
+        assert_eq!(limit_hit(&connections, None), Some(ConnectionLimit::Total));
+        assert!(evicted(&idle).await && !evicted(&busy).await);
         drop(idle);
         let last = enter(&connections, None);
         let _last = last.activity.begin();
-        assert_eq!(no_place(&connections, None), Some(NoPlace::AtAll), "each has a request");
+        assert_eq!(limit_hit(&connections, None), Some(ConnectionLimit::Total), "each has a request");
         drop(request);
-        assert_eq!(no_place(&connections, None), Some(NoPlace::AtAll));
-        assert!(gives_way(&busy).await);
+        assert_eq!(limit_hit(&connections, None), Some(ConnectionLimit::Total));
+        assert!(evicted(&busy).await);
         drop((busy, next));
         assert_eq!(connections.table.lock().open.len(), 1);
     }
@@ -271,28 +271,32 @@ mod tests {
     async fn a_connection_has_time_for_its_first_request_and_its_place_until_it_has_ended() {
         let connections = Connections::new(1, 0);
         let first = enter(&connections, None);
-        assert_eq!(no_place(&connections, None), Some(NoPlace::AtAll));
-        assert!(!gives_way(&first).await, "its request may be on its way");
+        assert_eq!(limit_hit(&connections, None), Some(ConnectionLimit::Total));
+        assert!(!evicted(&first).await, "its request may be on its way");
         tokio::time::advance(FIRST_REQUEST).await;
-        assert_eq!(no_place(&connections, None), Some(NoPlace::AtAll));
-        assert!(gives_way(&first).await);
+        assert_eq!(limit_hit(&connections, None), Some(ConnectionLimit::Total));
+        assert!(evicted(&first).await);
         // A request came meanwhile.
         let _request = first.activity.begin();
-        assert_eq!(no_place(&connections, None), Some(NoPlace::AtAll));
-        assert!(!gives_way(&first).await);
+        assert_eq!(limit_hit(&connections, None), Some(ConnectionLimit::Total));
+        assert!(!evicted(&first).await);
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_address_has_its_share() {
         let connections = Connections::new(100, 2);
         let alice = [(); 2].map(|()| enter(&connections, ALICE));
-        let requests = alice.each_ref().map(|place| place.activity.begin());
-        assert_eq!(no_place(&connections, ALICE), Some(NoPlace::OfAddress));
+        let requests = alice.each_ref().map(|permit| permit.activity.begin());
+        assert_eq!(limit_hit(&connections, ALICE), Some(ConnectionLimit::PerAddress));
         let [first, second] = [(); 2].map(|()| enter(&connections, BOB));
-        assert_eq!(no_place(&connections, BOB), Some(NoPlace::OfAddress), "their requests may be on their way");
+        assert_eq!(
+            limit_hit(&connections, BOB),
+            Some(ConnectionLimit::PerAddress),
+            "their requests may be on their way"
+        );
         tokio::time::advance(FIRST_REQUEST).await;
-        assert_eq!(no_place(&connections, BOB), Some(NoPlace::AtAll));
-        assert!(gives_way(&first).await && !gives_way(&second).await, "one of its own gives way");
+        assert_eq!(limit_hit(&connections, BOB), Some(ConnectionLimit::Total));
+        assert!(evicted(&first).await && !evicted(&second).await, "one of its own gives way");
         drop(first);
         let _third = enter(&connections, BOB);
         let _unix = [(); 3].map(|()| enter(&connections, None));

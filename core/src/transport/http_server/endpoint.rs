@@ -82,11 +82,11 @@ impl EndpointState {
         self.check_rate(rate_limit_key.as_deref(), session, 1)?;
         let mut permit = self.gate.permit(rate_limit_key.as_deref());
         if session.is_none() {
-            permit.check_place().map_err(busy)?;
+            permit.check_slot().map_err(busy)?;
         }
         let frame = self.read(body, &mut permit).await?;
         if session.is_none() {
-            permit.take_place().map_err(busy)?;
+            permit.take_slot().map_err(busy)?;
         }
         self.check_rate(rate_limit_key.as_deref(), session, further(&frame))?;
         let posted = classify::classify(&frame, version)?;
@@ -197,9 +197,9 @@ impl EndpointState {
             let error = RpcError::invalid_request("The stream is text/event-stream: accept it");
             return Err(Rejection::new(StatusCode::NOT_ACCEPTABLE, id, &error));
         }
-        let place = post.permit.take_place();
-        let place = if streams { place.and_then(|()| post.permit.becomes_stream()) } else { place };
-        place.map_err(|full| Rejection::busy(id, full))?;
+        let slot = post.permit.take_slot();
+        let slot = if streams { slot.and_then(|()| post.permit.becomes_stream()) } else { slot };
+        slot.map_err(|full| Rejection::busy(id, full))?;
         post.accepts.events &= streams || !self.json;
         post.lifetime = post.caller.lifetime().filter(|_| streams);
         let connection = self.connect(Arc::clone(&self.nowhere), ConversationStart::Session);
@@ -386,18 +386,18 @@ impl EndpointState {
         if let Some(shared) = &session.shared
             && last_event.is_none_or(StreamPosition::is_named_by)
         {
-            let place = match last_event {
+            let cursor = match last_event {
                 Some(last) => StreamPosition::of(last).ok_or_else(classify::unknown_event)?,
                 None if last.is_some() => return Err(classify::unknown_event()),
-                None => shared.place().await.map_err(unavailable)?,
+                None => shared.start().await.map_err(unavailable)?,
             };
-            if last.is_some() && !shared.has_place(place).await.map_err(unavailable)? {
+            if last.is_some() && !shared.can_resume_from(cursor).await.map_err(unavailable)? {
                 return Err(classify::unknown_event());
             }
             shared.take_stream();
             let reader = session.stream.attach();
-            shared.follow(&session.stream, &session.connection, place, reader.number());
-            let position = Some(place.id()).filter(|_| primes(session.connection.revision()));
+            shared.follow(&session.stream, &session.connection, cursor, reader.number());
+            let position = Some(cursor.id()).filter(|_| primes(session.connection.revision()));
             return Ok(reply::stream(events(reader).primed(position)));
         }
         if last.is_none() {

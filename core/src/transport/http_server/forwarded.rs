@@ -29,10 +29,10 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 /// # }
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TrustedProxy(ProxyPlace);
+pub struct TrustedProxy(ProxyAddress);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ProxyPlace {
+enum ProxyAddress {
     Unix,
     /// The network that has these first bits in common.
     Network(IpAddr, u8),
@@ -46,8 +46,8 @@ pub struct InvalidProxy(String);
 impl TrustedProxy {
     fn has(self, peer: Option<IpAddr>) -> bool {
         match (self.0, peer) {
-            (ProxyPlace::Unix, None) => true,
-            (ProxyPlace::Network(network, bits), Some(peer)) => first_bits(peer, bits) == first_bits(network, bits),
+            (ProxyAddress::Unix, None) => true,
+            (ProxyAddress::Network(network, bits), Some(peer)) => first_bits(peer, bits) == first_bits(network, bits),
             _ => false,
         }
     }
@@ -58,7 +58,7 @@ impl FromStr for TrustedProxy {
 
     fn from_str(text: &str) -> Result<Self, InvalidProxy> {
         if text == UNIX {
-            return Ok(Self(ProxyPlace::Unix));
+            return Ok(Self(ProxyAddress::Unix));
         }
         let invalid = || InvalidProxy(text.to_owned());
         let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
@@ -68,15 +68,15 @@ impl FromStr for TrustedProxy {
             None => all,
             Some(bits) => bits.parse().ok().filter(|bits| *bits <= all).ok_or_else(invalid)?,
         };
-        Ok(Self(ProxyPlace::Network(address, bits)))
+        Ok(Self(ProxyAddress::Network(address, bits)))
     }
 }
 
 impl Display for TrustedProxy {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.0 {
-            ProxyPlace::Unix => f.write_str(UNIX),
-            ProxyPlace::Network(address, bits) => write!(f, "{address}/{bits}"),
+            ProxyAddress::Unix => f.write_str(UNIX),
+            ProxyAddress::Network(address, bits) => write!(f, "{address}/{bits}"),
         }
     }
 }

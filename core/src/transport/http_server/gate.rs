@@ -71,7 +71,7 @@ pub(super) struct Gate {
     /// Bytes of large bodies, by principal.
     large: Mutex<HashMap<Arc<str>, usize>>,
     values: Mutex<HeldValues>,
-    places: Mutex<Places>,
+    slots: Mutex<Slots>,
 }
 
 /// The JSON values that are held: large messages take nothing from small ones.
@@ -82,7 +82,7 @@ struct HeldValues {
 }
 
 #[derive(Default)]
-struct Places {
+struct Slots {
     requests: Count,
     streams: Count,
     /// The conversations to end when the endpoint ends.
@@ -136,7 +136,7 @@ impl Count {
     }
 }
 
-impl Places {
+impl Slots {
     fn leave(&mut self, counted: Counted, principal: Option<&Arc<str>>) {
         match counted {
             Counted::Request => self.requests.leave(principal),
@@ -155,10 +155,10 @@ pub(super) struct Permit {
     /// The bytes that count for the share of the principal.
     large: usize,
     values: usize,
-    place: Option<RequestPlace>,
+    slot: Option<RequestSlot>,
 }
 
-struct RequestPlace {
+struct RequestSlot {
     number: u64,
     counted: Counted,
 }
@@ -179,7 +179,7 @@ impl Gate {
             bytes: AtomicUsize::new(0),
             large: Mutex::default(),
             values: Mutex::default(),
-            places: Mutex::default(),
+            slots: Mutex::default(),
         })
     }
 
@@ -191,18 +191,18 @@ impl Gate {
             bytes: 0,
             large: 0,
             values: 0,
-            place: None,
+            slot: None,
         }
     }
 
     /// The conversations of requests without a session.
     pub(super) fn served(&self) -> Vec<Arc<Connection>> {
-        self.places.lock().served.values().filter_map(Weak::upgrade).collect()
+        self.slots.lock().served.values().filter_map(Weak::upgrade).collect()
     }
 
     /// Lets nobody in any more; gives those who are in.
     pub(super) fn close(&self) -> Vec<Arc<Connection>> {
-        self.places.lock().closed = true;
+        self.slots.lock().closed = true;
         self.served()
     }
 }
@@ -210,10 +210,10 @@ impl Gate {
 impl Permit {
     /// Returns whether there is a place among the requests without a session now. A body that is
     /// still to come takes none: it may never come.
-    pub(super) fn check_place(&self) -> Result<(), MissingRoom> {
+    pub(super) fn check_slot(&self) -> Result<(), MissingRoom> {
         let GateBounds { requests, of_principal, .. } = self.gate.bounds;
-        let places = self.gate.places.lock();
-        if places.requests.has_room(self.principal.as_ref(), 1, requests, of_principal) {
+        let slots = self.gate.slots.lock();
+        if slots.requests.has_room(self.principal.as_ref(), 1, requests, of_principal) {
             Ok(())
         } else {
             Err(TOO_MANY_REQUESTS)
@@ -221,52 +221,52 @@ impl Permit {
     }
 
     /// Takes a place among the requests without a session, if it has none.
-    pub(super) fn take_place(&mut self) -> Result<(), MissingRoom> {
-        if self.place.is_some() {
+    pub(super) fn take_slot(&mut self) -> Result<(), MissingRoom> {
+        if self.slot.is_some() {
             return Ok(());
         }
         let GateBounds { requests, of_principal, .. } = self.gate.bounds;
-        let mut places = self.gate.places.lock();
-        if !places.requests.enter(self.principal.as_ref(), requests, of_principal) {
+        let mut slots = self.gate.slots.lock();
+        if !slots.requests.enter(self.principal.as_ref(), requests, of_principal) {
             return Err(TOO_MANY_REQUESTS);
         }
-        places.next += 1;
-        self.place = Some(RequestPlace { number: places.next, counted: Counted::Request });
+        slots.next += 1;
+        self.slot = Some(RequestSlot { number: slots.next, counted: Counted::Request });
         Ok(())
     }
 
     /// Its place is among the streams from now on.
     pub(super) fn becomes_stream(&mut self) -> Result<(), MissingRoom> {
-        let is_request = |place: &&mut RequestPlace| place.counted == Counted::Request;
-        let Some(place) = self.place.as_mut().filter(is_request) else { return Ok(()) };
+        let is_request = |slot: &&mut RequestSlot| slot.counted == Counted::Request;
+        let Some(slot) = self.slot.as_mut().filter(is_request) else { return Ok(()) };
         let principal = self.principal.as_ref();
         let GateBounds { streams, of_principal, .. } = self.gate.bounds;
-        let mut places = self.gate.places.lock();
-        if !places.streams.enter(principal, streams, of_principal) {
+        let mut slots = self.gate.slots.lock();
+        if !slots.streams.enter(principal, streams, of_principal) {
             return Err("too many streams of change notifications are open");
         }
-        places.requests.leave(principal);
-        place.counted = Counted::Stream;
+        slots.requests.leave(principal);
+        slot.counted = Counted::Stream;
         Ok(())
     }
 
     /// Its place counts for no bound any more. The conversation is still ended with the endpoint,
     /// and the bytes are held until the task has ended.
-    pub(super) fn leave_place(&mut self) {
-        if let Some(place) = &mut self.place {
-            let counted = std::mem::replace(&mut place.counted, Counted::Nowhere);
-            self.gate.places.lock().leave(counted, self.principal.as_ref());
+    pub(super) fn release_slot(&mut self) {
+        if let Some(slot) = &mut self.slot {
+            let counted = std::mem::replace(&mut slot.counted, Counted::Nowhere);
+            self.gate.slots.lock().leave(counted, self.principal.as_ref());
         }
     }
 
     /// Names the conversation that serves it.
     pub(super) fn served_by(&self, connection: &Arc<Connection>) -> Result<(), MissingRoom> {
-        let Some(place) = &self.place else { return Ok(()) };
-        let mut places = self.gate.places.lock();
-        if places.closed {
+        let Some(slot) = &self.slot else { return Ok(()) };
+        let mut slots = self.gate.slots.lock();
+        if slots.closed {
             return Err("the server is closing");
         }
-        places.served.insert(place.number, Arc::downgrade(connection));
+        slots.served.insert(slot.number, Arc::downgrade(connection));
         Ok(())
     }
 
@@ -348,10 +348,10 @@ impl Drop for Permit {
             let count = if self.is_large() { &mut held.of_large } else { &mut held.of_small };
             count.give_back(self.principal.as_ref(), self.values);
         }
-        if let Some(RequestPlace { number, counted }) = self.place.take() {
-            let mut places = self.gate.places.lock();
-            places.leave(counted, self.principal.as_ref());
-            places.served.remove(&number);
+        if let Some(RequestSlot { number, counted }) = self.slot.take() {
+            let mut slots = self.gate.slots.lock();
+            slots.leave(counted, self.principal.as_ref());
+            slots.served.remove(&number);
         }
     }
 }
@@ -366,11 +366,11 @@ mod tests {
 
     fn enter(gate: &Arc<Gate>, principal: Option<&str>) -> Option<Permit> {
         let mut permit = gate.permit(principal);
-        permit.take_place().ok().map(|()| permit)
+        permit.take_slot().ok().map(|()| permit)
     }
 
     #[test]
-    fn places_are_bounded_in_all_and_for_each_principal() {
+    fn slots_are_bounded_in_all_and_for_each_principal() {
         let gate = gate();
         let (_a, b) = (enter(&gate, Some("ada")).unwrap(), enter(&gate, Some("ada")).unwrap());
         assert!(enter(&gate, Some("ada")).is_none());
@@ -378,14 +378,14 @@ mod tests {
         assert!(enter(&gate, None).is_none());
         drop(b);
         let mut d = enter(&gate, Some("ada")).unwrap();
-        d.take_place().unwrap();
+        d.take_slot().unwrap();
         assert!(enter(&gate, None).is_none(), "one place for one message");
         drop(d);
         assert!(enter(&gate, None).is_some());
     }
 
     #[test]
-    fn streams_have_places_of_their_own() {
+    fn streams_have_slots_of_their_own() {
         let gate = gate();
         let mut streams: Vec<_> = (0..3).map(|_| enter(&gate, None).unwrap()).collect();
         streams[0].becomes_stream().unwrap();
@@ -395,8 +395,8 @@ mod tests {
         let (_d, _e) = (enter(&gate, None).unwrap(), enter(&gate, None).unwrap());
         assert!(enter(&gate, None).is_none());
         drop(streams);
-        let places = gate.places.lock();
-        assert_eq!((places.requests.all, places.streams.all), (2, 0));
+        let slots = gate.slots.lock();
+        assert_eq!((slots.requests.all, slots.streams.all), (2, 0));
     }
 
     #[test]

@@ -24,7 +24,7 @@ const FRESH: Duration = Duration::from_millis(500);
 /// A key that no record has.
 const KEY: &str = "v1/probe";
 
-/// The readiness of the surroundings of an endpoint.
+/// Readiness of an endpoint.
 pub(super) struct Readiness {
     /// The store of the server, if it has one.
     store: Option<Result<StoreGuard, StoreError>>,

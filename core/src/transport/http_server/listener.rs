@@ -2,7 +2,7 @@
 
 use super::{
     super::{blocked::CUT_TIMEOUT, bound_address::BoundAddress, closing::Deadline},
-    connections::{ActiveBody, Activity, ConnectionPlace, Connections, NoPlace},
+    connections::{ActiveBody, Activity, ConnectionLimit, ConnectionPermit, Connections},
     options::HttpOptions,
     service::HttpService,
     socket::{Address, Socket, SocketStream},
@@ -155,13 +155,13 @@ async fn accept(
     loop {
         if let Some((stream, address)) = next.take() {
             match connections.enter(address) {
-                Ok(place) => {
-                    served.spawn(serve(stream, address, service.clone(), place, times, of_connections.clone()));
+                Ok(permit) => {
+                    served.spawn(serve(stream, address, service.clone(), permit, times, of_connections.clone()));
                 }
-                Err(NoPlace::OfAddress) => {
+                Err(ConnectionLimit::PerAddress) => {
                     tracing::debug!(target: "trunkline::server::http", "a connection was refused: its address has too many");
                 }
-                Err(NoPlace::AtAll) => next = Some((stream, address)),
+                Err(ConnectionLimit::Total) => next = Some((stream, address)),
             }
         }
         tokio::select! {
@@ -195,13 +195,13 @@ async fn serve(
     stream: SocketStream,
     peer: Option<IpAddr>,
     service: HttpService,
-    place: ConnectionPlace,
+    permit: ConnectionPermit,
     times: Times,
     mut phases: watch::Receiver<ListenerPhase>,
 ) {
     let is_late = *phases.borrow() != ListenerPhase::Open;
     let end = if is_late { ListenerPhase::Closed } else { ListenerPhase::Draining };
-    let activity = &place.activity;
+    let activity = &permit.activity;
     let seen = Arc::clone(activity);
     let unread = UnreadResponses::new();
     let answer = service_fn(move |request: Request<Incoming>| {
@@ -243,7 +243,7 @@ async fn serve(
             }
             () = idle.as_mut() => break Err("it had no request for too long".into()),
             // All that had arrived of a request has been read above: it is answered first.
-            () = activity.gives_way(), if !stopping => {
+            () = activity.evicted(), if !stopping => {
                 if activity.is_idle() {
                     break Err("it had no request, and another one came".into());
                 }
@@ -286,9 +286,9 @@ mod tests {
         let (ours, theirs) = tokio::io::duplex(64 << 10);
         let server = Server::builder("listener", "1.0.0").build();
         let service = HttpService::at_path(server, &HttpOptions::default(), TokioRuntime::current());
-        let place = Connections::new(1, 0).enter(None).ok().unwrap();
+        let permit = Connections::new(1, 0).enter(None).ok().unwrap();
         let (phase, phases) = watch::channel(ListenerPhase::Open);
-        (theirs, tokio::spawn(serve(Box::new(ours), None, service, place, times, phases)), phase)
+        (theirs, tokio::spawn(serve(Box::new(ours), None, service, permit, times, phases)), phase)
     }
 
     const TIMES: Times = Times { idle: Duration::from_secs(60), write: Duration::from_secs(60) };
@@ -305,9 +305,9 @@ mod tests {
         };
         let server = Server::builder("listener", "1.0.0").tool("large", "Says much.", large).build();
         let service = HttpService::at_path(server, &HttpOptions::default(), TokioRuntime::current());
-        let place = Connections::new(1, 0).enter(None).ok().unwrap();
+        let permit = Connections::new(1, 0).enter(None).ok().unwrap();
         let (_phase, phases) = watch::channel(ListenerPhase::Open);
-        tokio::spawn(serve(Box::new(ours), None, service, place, TIMES, phases));
+        tokio::spawn(serve(Box::new(ours), None, service, permit, TIMES, phases));
         let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
         let windows = builder.initial_stream_window_size(64 << 10).initial_connection_window_size(1 << 30);
         let (sender, connection) = windows.handshake(TokioIo::new(theirs)).await.unwrap();

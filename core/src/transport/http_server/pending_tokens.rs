@@ -20,7 +20,7 @@ struct WaitingTokens {
 
 /// A token that waits, until it is dropped.
 pub(super) struct PendingToken<'a> {
-    asked: &'a PendingTokens,
+    tokens: &'a PendingTokens,
     address: Option<IpAddr>,
 }
 
@@ -50,13 +50,13 @@ impl PendingTokens {
             *of_address += 1;
         }
         waiting.all += 1;
-        Some(PendingToken { asked: self, address })
+        Some(PendingToken { tokens: self, address })
     }
 }
 
 impl Drop for PendingToken<'_> {
     fn drop(&mut self) {
-        let mut waiting = self.asked.waiting.lock();
+        let mut waiting = self.tokens.waiting.lock();
         waiting.all -= 1;
         if let Some(address) = self.address
             && let Some(count) = waiting.of.get_mut(&address)

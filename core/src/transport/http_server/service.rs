@@ -256,7 +256,7 @@ impl HttpService {
         let path = request.uri().path();
         shared.routes.probe(path).is_some()
             || shared.access.has_metadata(path, shared.routes.endpoint())
-            || shared.place(request.method(), request.uri(), request.headers()) != Purpose::Nowhere
+            || shared.purpose(request.method(), request.uri(), request.headers()) != Purpose::Nowhere
     }
 
     /// Takes no more messages; streams end, calls go on.
@@ -314,8 +314,8 @@ impl EndpointState {
             return Ok(response);
         }
         // Before tokens: only the endpoint is guarded.
-        let place = self.place(&parts.method, &parts.uri, &parts.headers);
-        if place == Purpose::Nowhere {
+        let purpose = self.purpose(&parts.method, &parts.uri, &parts.headers);
+        if purpose == Purpose::Nowhere {
             let text = format!("There is nothing at {}; {}", parts.uri.path(), self.routes.describe());
             return Err(Rejection::of_http(StatusCode::NOT_FOUND, text));
         }
@@ -323,7 +323,7 @@ impl EndpointState {
         if self.closing.load(Ordering::Acquire) {
             return Err(Rejection::busy(None, "the server is closing"));
         }
-        match place {
+        match purpose {
             Purpose::SseStream => self.sse_stream(&request, &caller),
             Purpose::SseMessages => self.sse_message(request, body, &caller).await,
             _ if parts.method == Method::POST => self.post(request, body, &caller).await,
@@ -333,7 +333,7 @@ impl EndpointState {
         }
     }
 
-    fn place(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Purpose {
+    fn purpose(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Purpose {
         let in_session = headers.contains_key(headers::SESSION_ID);
         let addressed = routes::session_of(uri.query()).is_some();
         self.routes.find(uri.path(), method == Method::GET, in_session, addressed)

@@ -95,17 +95,17 @@ impl SessionTable {
         session: HttpSession,
     ) -> Option<HttpSession> {
         self.sweep_from_now_on(runtime);
-        let given_way = {
+        let evicted = {
             let mut sessions = self.sessions.lock();
             if let Some(other) = sessions.touch(runtime.now(), id) {
                 return Some(other);
             }
-            let given_way =
+            let evicted =
                 sessions.make_room(runtime.now(), session.rate_limit_key.as_ref(), HttpSession::is_busy).ok()?;
             sessions.insert_as(runtime.now(), id, session.rate_limit_key.clone(), session.clone());
-            given_way
+            evicted
         };
-        given_way.iter().for_each(HttpSession::end);
+        evicted.iter().for_each(HttpSession::end);
         Some(session)
     }
 

@@ -342,9 +342,9 @@ impl Outbound for Answers {
         self.stream.close_stream();
     }
 
-    fn leave_place(&self) {
+    fn release_slot(&self) {
         if let Some(permit) = &self.permit {
-            permit.lock().leave_place();
+            permit.lock().release_slot();
         }
     }
 

@@ -66,15 +66,15 @@ impl AuthNetwork for HttpNetwork {
     fn fetch(&self, request: Request<Bytes>, access: NetworkAccess) -> BoxedTask<Result<Response<Bytes>, FetchError>> {
         let network = self.clone();
         Box::pin(async move {
-            let place = request.uri().to_string();
-            let failed = |text: &str| FetchError(format!("{place} {text}"));
-            let host = HostNetwork::of(&Url::parse(&place).map_err(|_| failed("is not a URL"))?);
+            let uri = request.uri().to_string();
+            let failed = |text: &str| FetchError(format!("{uri} {text}"));
+            let host = HostNetwork::of(&Url::parse(&uri).map_err(|_| failed("is not a URL"))?);
             if access == NetworkAccess::Public && matches!(host, HostNetwork::Here | HostNetwork::Private) {
                 return Err(failed("is in a private network, and the server that named it is not: it is not asked"));
             }
             let client = network.client(access, host)?;
             let request = request.try_into().map_err(|_| failed("cannot be asked"))?;
-            bounded(client, request, &place).await
+            bounded(client, request, &uri).await
         })
     }
 

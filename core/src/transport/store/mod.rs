@@ -13,7 +13,7 @@ mod sqlite;
 use crate::store::missing;
 use crate::{
     runtime::Runtime,
-    store::{ProcessStore, Store, StoreError, StoreGuard, StoreUrl, shown},
+    store::{ProcessStore, Store, StoreError, StoreGuard, StoreUrl, redacted},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -43,7 +43,7 @@ use std::{sync::Arc, time::Duration};
 /// The URL has none of these forms, or the cargo feature for it is off.
 pub fn open_store(url: &str, runtime: Arc<dyn Runtime>, deadline: Duration) -> Result<StoreGuard, StoreError> {
     let store = unguarded(url, &runtime, deadline)?;
-    Ok(StoreGuard::new(store, &shown(url), runtime, deadline))
+    Ok(StoreGuard::new(store, &redacted(url), runtime, deadline))
 }
 
 /// The same without the guard that keeps the deadline.

@@ -3,7 +3,7 @@
 use super::redis_listener;
 use crate::{
     runtime::{BoxedTask, Runtime},
-    store::{LogEntry, Store, StoreError, StoreErrorKind, Waiting, shown},
+    store::{LogEntry, Store, StoreError, StoreErrorKind, Waiting, redacted},
 };
 use redis::{
     AsyncConnectionConfig, Client, Cmd, ErrorKind, FromRedisValue, RedisError, ServerErrorKind,
@@ -81,7 +81,7 @@ impl RedisStore {
         runtime: Arc<dyn Runtime>,
         deadline: Duration,
     ) -> Result<Self, StoreError> {
-        let name = shown(url);
+        let name = redacted(url);
         let client =
             Client::open(url).map_err(|error| StoreError::new(StoreErrorKind::Invalid, &*name, error.to_string()))?;
         let database = Database {

@@ -75,11 +75,11 @@ impl FileClock {
     fn time(&self, moment: Moment, stored: i64) -> i64 {
         let mut latest = self.0.lock();
         let Moment { wall, at } = moment;
-        let (gone_on, since) = latest.map_or((i64::MIN, at), |(time, since)| {
+        let (expected, since) = latest.map_or((i64::MIN, at), |(time, since)| {
             let more = at.saturating_duration_since(since).as_millis();
             (time.saturating_add(i64::try_from(more).unwrap_or(i64::MAX)), since.max(at))
         });
-        let now = wall.max(gone_on).max(stored);
+        let now = wall.max(expected).max(stored);
         *latest = Some((now, since));
         now
     }
@@ -550,7 +550,7 @@ mod tests {
     struct SetClocks {
         began: Instant,
         wall: Arc<AtomicU64>,
-        gone: Arc<AtomicU64>,
+        elapsed: Arc<AtomicU64>,
     }
 
     impl Runtime for SetClocks {
@@ -559,7 +559,7 @@ mod tests {
         }
 
         fn now(&self) -> Instant {
-            self.began + Duration::from_secs(self.gone.load(Ordering::SeqCst))
+            self.began + Duration::from_secs(self.elapsed.load(Ordering::SeqCst))
         }
 
         fn unix_time(&self) -> Duration {
@@ -578,19 +578,19 @@ mod tests {
     #[tokio::test]
     async fn a_clock_that_is_set_back_keeps_nothing_for_longer_and_ends_nothing_early() {
         let folder = Folder::new();
-        let (wall, gone) = (Arc::new(AtomicU64::new(1_000_000)), Arc::new(AtomicU64::new(0)));
-        let clocks = SetClocks { began: Instant::now(), wall: Arc::clone(&wall), gone: Arc::clone(&gone) };
+        let (wall, elapsed) = (Arc::new(AtomicU64::new(1_000_000)), Arc::new(AtomicU64::new(0)));
+        let clocks = SetClocks { began: Instant::now(), wall: Arc::clone(&wall), elapsed: Arc::clone(&elapsed) };
         let store = || SqliteStore::new(folder.0.join("state.db"), Arc::new(clocks.clone()), DEADLINE);
         let first = store();
         first.put("lease", "1", Duration::from_secs(8)).await.unwrap();
         wall.fetch_sub(3600, Ordering::SeqCst);
-        gone.fetch_add(2, Ordering::SeqCst);
+        elapsed.fetch_add(2, Ordering::SeqCst);
         // A process that starts after that, and one from before.
         let later = store();
         assert_eq!(later.get("lease").await.unwrap().as_deref(), Some("1"));
         later.put("own", "1", MINUTE).await.unwrap();
         assert_eq!(first.get("own").await.unwrap().as_deref(), Some("1"), "it has not ended an hour ago");
-        gone.fetch_add(9, Ordering::SeqCst);
+        elapsed.fetch_add(9, Ordering::SeqCst);
         assert_eq!(first.get("lease").await.unwrap(), None, "it held for eight seconds");
         assert_eq!(later.get("lease").await.unwrap(), None);
         assert_eq!(later.get("own").await.unwrap().as_deref(), Some("1"));

@@ -296,7 +296,7 @@ mod ids {
         let mut conversation = initialized("2025-06-18");
         let patience = RequestTimeout { timeout: Duration::from_secs(1), max: Duration::from_secs(1) };
         let mut ask = || conversation.ask(Instant::now(), patience, Revision::V2025_06_18, "ping", None, "asked");
-        for _ in 0..MAX_ASKED {
+        for _ in 0..MAX_IN_FLIGHT {
             ask().unwrap();
         }
         assert!(ask().unwrap_err().is_busy());

@@ -67,8 +67,8 @@ fn http_28_ids_and_retry_are_kept() {
     assert_eq!(messages(&mut stream), ["x"]);
     assert_eq!(stream.last_id(), Some("a"));
     assert_eq!(stream.retry(), Some(Duration::from_millis(500)));
-    for (asked, pause) in [("0", SHORTEST_PAUSE), ("999999999", LONGEST_PAUSE)] {
-        stream.push(format!("retry: {asked}\ndata: x\n\n").as_bytes());
+    for (requested, pause) in [("0", SHORTEST_PAUSE), ("999999999", LONGEST_PAUSE)] {
+        stream.push(format!("retry: {requested}\ndata: x\n\n").as_bytes());
         assert!(stream.next_message().unwrap().is_some());
         assert_eq!(stream.retry(), Some(pause));
     }

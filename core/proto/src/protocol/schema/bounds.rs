@@ -155,7 +155,7 @@ struct FollowedSchema<'a, R> {
     schema: &'a Value,
     inner: Vec<(Scope, &'a Value, R)>,
     /// The place of the subschema that is being followed.
-    place: Scope,
+    scope: Scope,
     reach: AppliedWork,
 }
 
@@ -173,11 +173,11 @@ struct AppliedWork {
 impl AppliedWork {
     const ONE: Self = Self { count: 1, repeated: 0, chain: 1 };
 
-    fn add(&mut self, inner: AppliedWork, place: Scope) {
+    fn add(&mut self, inner: AppliedWork, scope: Scope) {
         self.count = self.count.saturating_add(inner.count);
-        let repeated = if place == Scope::Parts { inner.count } else { inner.repeated };
+        let repeated = if scope == Scope::Parts { inner.count } else { inner.repeated };
         self.repeated = self.repeated.saturating_add(repeated);
-        if place == Scope::Same {
+        if scope == Scope::Same {
             self.chain = self.chain.max(1 + inner.chain);
         }
     }
@@ -209,8 +209,8 @@ fn follow(limits: &Limits, schema: &Value) -> Result<ValidationCost, SchemaError
             let mut inner = Vec::new();
             for found in subschemas(schema) {
                 bounds.alternatives |= matches!(found.keyword, "anyOf" | "oneOf");
-                if found.place != Scope::Definition {
-                    inner.push((found.place, found.schema, resolver.clone()));
+                if found.scope != Scope::Definition {
+                    inner.push((found.scope, found.schema, resolver.clone()));
                 }
             }
             for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
@@ -229,20 +229,20 @@ fn follow(limits: &Limits, schema: &Value) -> Result<ValidationCost, SchemaError
                 }
             }
             seen.insert(std::ptr::from_ref(schema), None);
-            frames.push(FollowedSchema { schema, inner, place: Scope::Same, reach: AppliedWork::ONE });
+            frames.push(FollowedSchema { schema, inner, scope: Scope::Same, reach: AppliedWork::ONE });
         }
         let Some(frame) = frames.last_mut() else { return Ok(bounds) };
-        if let Some((place, schema, resolver)) = frame.inner.pop() {
+        if let Some((scope, schema, resolver)) = frame.inner.pop() {
             match seen.get(&std::ptr::from_ref(schema)) {
-                Some(Some(reach)) => frame.reach.add(*reach, place),
+                Some(Some(reach)) => frame.reach.add(*reach, scope),
                 // A way back: the validator remembers what it has checked there, so it costs one
                 // look.
                 Some(None) => {
                     bounds.recursive += 1;
-                    frame.reach.add(AppliedWork::ONE, place);
+                    frame.reach.add(AppliedWork::ONE, scope);
                 }
                 None => {
-                    frame.place = place;
+                    frame.scope = scope;
                     next = Some((schema, resolver));
                 }
             }
@@ -258,7 +258,7 @@ fn follow(limits: &Limits, schema: &Value) -> Result<ValidationCost, SchemaError
         seen.insert(std::ptr::from_ref(schema), Some(reach));
         frames.pop();
         if let Some(outer) = frames.last_mut() {
-            outer.reach.add(reach, outer.place);
+            outer.reach.add(reach, outer.scope);
         }
     }
 }

@@ -110,8 +110,8 @@ fn describe(error: &ValidationError<'_>, schema: Option<&Value>) -> String {
 }
 
 /// The format that stands beside the keyword at a place of a schema.
-fn format_beside<'a>(root: &'a Value, place: &str) -> Option<&'a str> {
-    let (parent, _) = place.rsplit_once('/')?;
+fn format_beside<'a>(root: &'a Value, pointer: &str) -> Option<&'a str> {
+    let (parent, _) = pointer.rsplit_once('/')?;
     let mut schema = root;
     for step in parent.split('/').skip(1) {
         schema = match (step, schema.get("$ref").and_then(Value::as_str)) {

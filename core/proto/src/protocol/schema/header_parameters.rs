@@ -98,7 +98,7 @@ impl HeaderType {
 struct FoundParameters {
     params: Vec<HeaderParameter>,
     /// Where each name was found first, by its lower case.
-    places: HashMap<String, String>,
+    paths: HashMap<String, String>,
 }
 
 impl FoundParameters {
@@ -111,7 +111,7 @@ impl FoundParameters {
             let Some(path) = properties.clone().filter(|path| !path.is_empty()) else {
                 return Err(error(format!("{ANNOTATION} may only sit on a property that `properties` alone lead to")));
             };
-            if let Some(first) = self.places.insert(name.to_ascii_lowercase(), at.to_owned()) {
+            if let Some(first) = self.paths.insert(name.to_ascii_lowercase(), at.to_owned()) {
                 return Err(error(format!(
                     "{ANNOTATION} \"{name}\" is taken by {first}; names differ in more than case"
                 )));
@@ -184,9 +184,9 @@ mod tests {
             "x-mcp-header": {"type": "boolean"},
         }, "examples": [{"x-mcp-header": 1}]});
         let found = header_parameters(&schema).unwrap();
-        let told: Vec<_> = found.iter().map(|param| (param.name.as_str(), param.path.join("."), param.kind)).collect();
+        let named: Vec<_> = found.iter().map(|param| (param.name.as_str(), param.path.join("."), param.kind)).collect();
         assert_eq!(
-            told,
+            named,
             [
                 ("Region", "region".to_owned(), HeaderType::String),
                 ("Limit", "options.limit".to_owned(), HeaderType::Integer)

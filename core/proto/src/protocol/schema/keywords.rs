@@ -54,7 +54,7 @@ const APPLICATORS: &[(&str, Scope, Holds)] = &[
 pub(super) struct Subschema<'a> {
     pub(super) keyword: &'static str,
     #[cfg_attr(not(feature = "schema-validation"), allow(dead_code, reason = "the bounds of validation are off"))]
-    pub(super) place: Scope,
+    pub(super) scope: Scope,
     /// The name or the index under the keyword, if it holds several schemas.
     pub(super) key: Option<Cow<'a, str>>,
     pub(super) schema: &'a Value,
@@ -64,8 +64,8 @@ pub(super) struct Subschema<'a> {
 pub(super) fn subschemas(schema: &Value) -> Vec<Subschema<'_>> {
     let mut found = Vec::new();
     let Some(schema) = schema.as_object() else { return found };
-    for &(keyword, place, holds) in APPLICATORS {
-        let subschema = |key, schema| Subschema { keyword, place, key, schema };
+    for &(keyword, scope, holds) in APPLICATORS {
+        let subschema = |key, schema| Subschema { keyword, scope, key, schema };
         match (holds, schema.get(keyword)) {
             (Holds::Named, Some(Value::Object(named))) => {
                 found.extend(named.iter().map(|(name, schema)| subschema(Some(Cow::Borrowed(name.as_str())), schema)));

@@ -509,9 +509,9 @@ impl Program {
     }
 
     /// Sets the second place of a split, which a lazy one tries first.
-    fn join(&mut self, split: usize, place: usize, greedy: bool) {
+    fn join(&mut self, split: usize, target: usize, greedy: bool) {
         if let Instruction::Split(first, second, _) = &mut self.code[split] {
-            (*first, *second) = if greedy { (*first, place) } else { (place, *first) };
+            (*first, *second) = if greedy { (*first, target) } else { (target, *first) };
         }
     }
 
@@ -673,7 +673,7 @@ impl Execution<'_> {
         let mut found = false;
         while !found && self.stack.len() > bottom {
             match self.stack.pop() {
-                Some(Backtrack::Restore(slot, place)) => self.saved[slot] = place,
+                Some(Backtrack::Restore(slot, target)) => self.saved[slot] = target,
                 Some(Backtrack::Branch { pc, at, path }) => {
                     self.path.truncate(path);
                     found = self.follow(pc, at);
@@ -731,7 +731,7 @@ impl Execution<'_> {
                     self.stack.push(Backtrack::Branch { pc: *second, at, path: self.path.len() });
                     pc = *first;
                 }
-                Instruction::Jump(place) => pc = *place,
+                Instruction::Jump(target) => pc = *target,
                 Instruction::Assert(assertion) => {
                     if !self.holds(*assertion, at) {
                         return false;

@@ -29,12 +29,12 @@ impl ClientInner {
         };
         self.answer(&id, Ok(as_raw(&created)));
         self.expire_later(task.clone(), ttl);
-        let paused = self.begin_asking();
+        let paused = self.pause_requests();
         let (client, answer) = (Arc::downgrade(self), self.host_answer(method, params, None));
         self.runtime.spawn(Box::pin(async move {
             let outcome = unless(stop.kept(), answer).await;
             let Some(client) = client.upgrade() else { return };
-            client.end_asking(&paused);
+            client.resume_requests(&paused);
             let Some(outcome) = outcome else { return };
             let outcome = outcome.map_err(Unanswered::into_rpc);
             let ended = client.host.tasks.finish(&task, outcome, client.runtime.unix_time(), client.task_bounds());
@@ -45,15 +45,15 @@ impl ClientInner {
     }
 
     /// Answers a request about tasks. One for a result may wait (TSK-20).
-    pub(in crate::client) fn asked_about_host_tasks(self: &Arc<Self>, request: &IncomingRequest) {
+    pub(in crate::client) fn host_task_request(self: &Arc<Self>, request: &IncomingRequest) {
         let IncomingRequest { id, method, params, .. } = request;
         let answer = match *method {
             method::TASKS_LIST => page(params).and_then(|cursor| self.host.tasks.page(cursor.as_deref())),
             method::TASKS_CANCEL => named(method, params).and_then(|task| {
                 let ended = self.host.tasks.cancel(&task, self.runtime.unix_time())?;
-                let shown = ended.shown.clone();
+                let view = ended.view.clone();
                 self.host_task_ended(&task, ended);
-                Ok(shown)
+                Ok(view)
             }),
             method::TASKS_RESULT => match named(method, params).and_then(|task| {
                 let outcome = self.host.tasks.fetch(&task, id)?;
@@ -65,11 +65,11 @@ impl ClientInner {
             },
             _ => named(method, params).and_then(|task| self.host.tasks.show(&task)),
         };
-        self.answer(id, answer.map(|shown| as_raw(&shown)));
+        self.answer(id, answer.map(|view| as_raw(&view)));
     }
 
-    fn host_task_ended(&self, task: &str, EndedTask { shown, outcome, waiting }: EndedTask) {
-        let status = self.conversation.lock().notification(method::TASKS_STATUS, Some(&as_raw(&shown)));
+    fn host_task_ended(&self, task: &str, EndedTask { view, outcome, waiting }: EndedTask) {
+        let status = self.conversation.lock().notification(method::TASKS_STATUS, Some(&as_raw(&view)));
         if let Ok(status) = status {
             self.send(status);
         }

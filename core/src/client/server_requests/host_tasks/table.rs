@@ -47,7 +47,7 @@ pub(in crate::client) struct BegunTask {
 /// The change of a task that is over.
 pub(in crate::client) struct EndedTask {
     /// The task as the server sees it.
-    pub(in crate::client) shown: Value,
+    pub(in crate::client) view: Value,
     /// The outcome of its request, for those who wait for it.
     pub(in crate::client) outcome: Result<RawJson, RpcError>,
     /// The requests for the outcome that wait.
@@ -162,7 +162,7 @@ impl HostTasks {
 
     /// The task as the server sees it.
     pub(in crate::client) fn show(&self, id: &str) -> Result<Value, RpcError> {
-        self.0.lock().get(id).map(HostTask::shown)
+        self.0.lock().get(id).map(HostTask::view)
     }
 
     /// One page of a list, oldest first (TSK-27, TSK-28).
@@ -175,7 +175,7 @@ impl HostTasks {
         let mut following = table.by_number.range(after.saturating_add(1)..);
         let (mut tasks, mut last) = (Vec::new(), after);
         for (number, task) in following.by_ref().take(PAGE_SIZE) {
-            tasks.push(task.shown());
+            tasks.push(task.view());
             last = *number;
         }
         let mut page = json!({"tasks": tasks});
@@ -260,10 +260,10 @@ impl HostTaskTable {
         task.updated = now;
         task.message = outcome.as_ref().err().map(|error| error.message.clone());
         task.outcome = Some(outcome.clone());
-        let (shown, waiting, size) = (task.shown(), std::mem::take(&mut task.waiting), task.size());
+        let (view, waiting, size) = (task.view(), std::mem::take(&mut task.waiting), task.size());
         self.running -= 1;
         self.bytes += size;
-        Some(EndedTask { shown, outcome, waiting })
+        Some(EndedTask { view, outcome, waiting })
     }
 }
 
@@ -288,10 +288,10 @@ impl HostTask {
     }
 
     /// The task in the words of 2025-11-25.
-    fn shown(&self) -> Value {
-        let mut shown = self.to_json();
-        project::project_task(&mut shown, Revision::V2025_11_25);
-        shown
+    fn view(&self) -> Value {
+        let mut view = self.to_json();
+        project::project_task(&mut view, Revision::V2025_11_25);
+        view
     }
 }
 

@@ -16,13 +16,13 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// A task of this process, once the store has its end.
-pub(in crate::server) fn shown_at_end(task: Arc<Task>) -> Routed {
+pub(in crate::server) fn view_at_end(task: Arc<Task>) -> Routed {
     later(move |context| {
         Box::pin(async move {
             let runtime = context.connection.runtime();
             let until = engine::later(runtime.now(), TAKEN_WITHIN);
-            let told = race::until(&**runtime, until, task.told()).await;
-            told.ok_or_else(|| RpcError::busy("the store of tasks is not available"))?;
+            let announced = race::until(&**runtime, until, task.announced()).await;
+            announced.ok_or_else(|| RpcError::busy("the store of tasks is not available"))?;
             Ok(task.to_result(context.results(), context.info.revision))
         })
     })
@@ -48,11 +48,11 @@ impl TaskElsewhere {
     }
 
     /// `tasks/get`
-    pub(in crate::server) fn shown(self) -> Routed {
+    pub(in crate::server) fn view(self) -> Routed {
         later(move |context| {
             Box::pin(async move {
                 let record = self.find().await?;
-                Ok(shown(&context, &record))
+                Ok(view(&context, &record))
             })
         })
     }
@@ -79,7 +79,7 @@ impl TaskElsewhere {
                     return Ok(seal(&context, json!({})));
                 }
                 match ended {
-                    Some(record) => Ok(shown(&context, &record)),
+                    Some(record) => Ok(view(&context, &record)),
                     None if is_over => Err(RpcError::invalid_params(format!("The task {} is over already", self.id))),
                     None => Err(RpcError::busy("the worker of the task does not answer")),
                 }
@@ -134,7 +134,7 @@ impl StoredTasks {
     }
 }
 
-fn shown(context: &ActiveRequest, record: &TaskRecord) -> RawJson {
+fn view(context: &ActiveRequest, record: &TaskRecord) -> RawJson {
     record.to_result(context.results(), context.info.revision)
 }
 

@@ -13,7 +13,7 @@ mod table;
 mod task;
 mod task_view;
 
-pub(in crate::server) use elsewhere::{TaskElsewhere, shown_at_end};
+pub(in crate::server) use elsewhere::{TaskElsewhere, view_at_end};
 pub(in crate::server) use starting::{Mode, mode, visible_tasks};
 pub(in crate::server) use stored::StoredTasks;
 pub(in crate::server::request) use stored::principal_key;

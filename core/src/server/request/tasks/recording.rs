@@ -85,7 +85,7 @@ impl TaskRecording {
                 // Its time is over: nobody finds it elsewhere.
                 Err(_) => {
                     self.state.store(IDLE, Ordering::Release);
-                    return task.tell_end();
+                    return task.announce_end();
                 }
             }
             if self.state.compare_exchange(WRITING, IDLE, Ordering::AcqRel, Ordering::Acquire).is_ok() {
@@ -103,7 +103,7 @@ impl TaskRecording {
         let record = TaskRecord::of(task, self.stored.worker());
         let is_written = self.put(task, record.text()).await?;
         if is_written && record.status().is_final() {
-            task.tell_end();
+            task.announce_end();
         }
         Ok(is_written)
     }

@@ -120,14 +120,14 @@ impl StoredTasks {
         let scopes = identity.map(|identity| identity.scopes);
         let reply =
             Arc::new(Restarting { arrival: Arrival::restarting(task), auth, scopes, answer: Promise::default() });
-        let way: Arc<dyn Outbound> = reply.clone();
-        let connection = self.opener().open(&way).ok_or_else(|| RpcError::busy("the server is closing"))?;
+        let outbound: Arc<dyn Outbound> = reply.clone();
+        let connection = self.opener().open(&outbound).ok_or_else(|| RpcError::busy("the server is closing"))?;
         if let Some(terms) = terms {
             connection.conversation().restore(terms);
         }
         let request = Request { id: RequestId::Integer(1), method: method::TOOLS_CALL.into(), params };
         connection
-            .receive(Frame::Single(Ok(Message::Request(request))), None, &way)
+            .receive(Frame::Single(Ok(Message::Request(request))), None, &outbound)
             .map_err(|refused| refused.error)?;
         reply.answer.kept().await?;
         match reply.arrival.take_restarted() {

@@ -153,7 +153,7 @@ impl ActiveRequest {
         }
         let scope = responder.scope(self);
         self.set_task(Arc::clone(&task));
-        self.reply.leave_place();
+        self.reply.release_slot();
         self.expire(&task, until);
         let created = project::created_task(task.to_json(self.info.revision), self.info.revision);
         let created = self.results().seal_object(created, self.info.revision);

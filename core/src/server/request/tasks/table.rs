@@ -125,7 +125,7 @@ impl Tasks {
     /// has that.
     pub(in crate::server) async fn drain_of(&self, origin: u64) {
         for task in self.of(origin) {
-            task.told().await;
+            task.announced().await;
         }
     }
 

@@ -77,7 +77,7 @@ struct TaskState {
     /// The task as clients are told of it while the store does not have its end.
     before_end: Option<TaskView>,
     /// Clients are told of the end.
-    is_told: bool,
+    is_announced: bool,
     /// Those who wait for that.
     wakers: Vec<Waker>,
     progress: Option<f64>,
@@ -131,7 +131,7 @@ impl Task {
             updated: runtime.unix_time(),
             outcome: None,
             before_end: None,
-            is_told: false,
+            is_announced: false,
             wakers: Vec::new(),
             progress: None,
             open_requests: IndexMap::new(),
@@ -177,7 +177,7 @@ impl Task {
     /// Notifies the clients that want to know of the task's change.
     fn notify_clients(&self) {
         if let Some(server) = self.server.upgrade() {
-            let render = |revision| self.shown().to_text(revision);
+            let render = |revision| self.view().to_text(revision);
             let (id, session, latest) = (&*self.id, self.owner.session, OnceCell::new());
             server.listeners().task_changed(&TaskChange { id, session, render: &render, latest });
         }
@@ -242,15 +242,15 @@ impl Task {
     }
 
     /// Returns whether it is over, and its clients are told so.
-    pub(in crate::server) fn is_told(&self) -> bool {
-        self.state.lock().is_told
+    pub(in crate::server) fn is_announced(&self) -> bool {
+        self.state.lock().is_announced
     }
 
     /// Completes when it is over, and its clients are told so.
-    pub(in crate::server) async fn told(&self) {
+    pub(in crate::server) async fn announced(&self) {
         poll_fn(|context| {
             let mut state = self.state.lock();
-            if state.is_told {
+            if state.is_announced {
                 return Poll::Ready(());
             }
             if !state.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
@@ -263,26 +263,26 @@ impl Task {
 
     /// The task as the extension shows it (TKX-10, TKX-27), projected to a revision.
     pub(in crate::server) fn to_json(&self, revision: Revision) -> Value {
-        self.shown().to_json(revision)
+        self.view().to_json(revision)
     }
 
     /// The same as a result.
     pub(in crate::server) fn to_result(&self, results: &ResultWriter, revision: Revision) -> RawJson {
-        self.shown().to_result(results, revision)
+        self.view().to_result(results, revision)
     }
 
     /// The task as the extension shows it to clients.
-    fn shown(&self) -> TaskView {
+    fn view(&self) -> TaskView {
         let state = self.state.lock();
-        state.before_end.clone().unwrap_or_else(|| self.shown_in(&state))
+        state.before_end.clone().unwrap_or_else(|| self.view_of(&state))
     }
 
     /// The task as the extension shows it, for the store.
     pub(super) fn latest(&self) -> TaskView {
-        self.shown_in(&self.state.lock())
+        self.view_of(&self.state.lock())
     }
 
-    fn shown_in(&self, state: &TaskState) -> TaskView {
+    fn view_of(&self, state: &TaskState) -> TaskView {
         let mut task = json!({
             "taskId": self.id,
             "status": state.status.as_str(),
@@ -364,19 +364,19 @@ impl Task {
         match self.end(TaskStatus::Cancelled, Err(RpcError::busy(ELSEWHERE))) {
             true => self.cancellation.cancel(reason),
             // It may have ended here, too, without the store.
-            false => self.tell_end(),
+            false => self.announce_end(),
         }
     }
 
     fn end(self: &Arc<Self>, status: TaskStatus, outcome: Result<RawJson, RpcError>) -> bool {
         let outcome = outcome.map(TaskResult::new);
-        let told_later = self.stored && !self.is_handed_over();
+        let announced_later = self.stored && !self.is_handed_over();
         let open_requests = {
             let mut state = self.state.lock();
             if !state.status.may_become(status) {
                 return false;
             }
-            state.before_end = told_later.then(|| self.shown_in(&state));
+            state.before_end = announced_later.then(|| self.view_of(&state));
             state.status = status;
             state.updated = self.runtime.unix_time();
             if let Err(error) = &outcome {
@@ -388,18 +388,18 @@ impl Task {
         for open in open_requests.into_values() {
             (open.on_response)(Err(ClientRequestError::Cancelled));
         }
-        match told_later {
+        match announced_later {
             true => self.write_down(),
-            false => self.tell_end(),
+            false => self.announce_end(),
         }
         true
     }
 
     /// Tells the clients that the task is over, if it is: the store has its end, or there is none.
-    pub(super) fn tell_end(&self) {
+    pub(super) fn announce_end(&self) {
         let (fetchers, wakers) = {
             let mut state = self.state.lock();
-            if !state.status.is_final() || std::mem::replace(&mut state.is_told, true) {
+            if !state.status.is_final() || std::mem::replace(&mut state.is_announced, true) {
                 return;
             }
             state.before_end = None;
@@ -432,14 +432,14 @@ impl Task {
     pub(in crate::server) fn fetch(self: &Arc<Self>, context: &Arc<ActiveRequest>, responder: Responder) {
         {
             let mut state = self.state.lock();
-            if !state.is_told {
+            if !state.is_announced {
                 state.fetchers.push(Fetcher { context: Arc::clone(context), responder });
                 drop(state);
                 let task = Arc::downgrade(self);
-                let gone = Arc::downgrade(context);
+                let cancelled = Arc::downgrade(context);
                 context.cancellation.on_cancel(Box::new(move |_| {
                     if let Some(task) = task.upgrade() {
-                        task.forget_fetcher(&gone);
+                        task.forget_fetcher(&cancelled);
                     }
                 }));
                 self.send_open_requests();
@@ -449,12 +449,12 @@ impl Task {
         context.deliver(responder, self.payload());
     }
 
-    fn forget_fetcher(&self, gone: &Weak<ActiveRequest>) {
+    fn forget_fetcher(&self, context: &Weak<ActiveRequest>) {
         // Dropped with no lock held.
-        let _gone = {
+        let _fetcher = {
             let fetchers = &mut self.state.lock().fetchers;
-            let is_gone = |fetcher: &Fetcher| std::ptr::eq(Arc::as_ptr(&fetcher.context), gone.as_ptr());
-            fetchers.iter().position(is_gone).map(|position| fetchers.remove(position))
+            let is_cancelled = |fetcher: &Fetcher| std::ptr::eq(Arc::as_ptr(&fetcher.context), context.as_ptr());
+            fetchers.iter().position(is_cancelled).map(|position| fetchers.remove(position))
         };
     }
 
@@ -509,8 +509,8 @@ impl Task {
                 let ActiveRequest { connection, reply, cancellation, .. } = &*fetcher.context;
                 !connection.is_closed() && reply.can_ask() && !cancellation.is_cancelled()
             };
-            let way_back = state.fetchers.iter().find(is_open);
-            let Some(context) = way_back.map(|fetcher| Arc::clone(&fetcher.context)) else { return };
+            let fetcher = state.fetchers.iter().find(is_open);
+            let Some(context) = fetcher.map(|fetcher| Arc::clone(&fetcher.context)) else { return };
             let unsent = state.open_requests.iter_mut().filter(|(_, open)| !open.sent);
             let open_requests: Vec<_> = unsent
                 .map(|(key, open)| {

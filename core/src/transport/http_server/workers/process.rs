@@ -4,7 +4,7 @@ use super::{
     outbox::{Outbox, OutboxEntry, Watcher},
     recent_notifications::RecentNotifications,
     store_keys,
-    worker_notification::{Tells, WorkerNotification},
+    worker_notification::{NotificationContent, WorkerNotification},
 };
 use crate::{
     engine::{Limits, later},
@@ -126,9 +126,9 @@ impl Workers {
     /// Those of the store.
     pub(in crate::transport::http_server) async fn join(self: &Arc<Self>) -> Result<(), StoreError> {
         let join = async || {
-            let position = self.tell_now(store_keys::NOTIFICATIONS, Tells::Joined).await?;
+            let position = self.publish_and_wait(store_keys::NOTIFICATIONS, NotificationContent::Joined).await?;
             self.recent.begin(position);
-            let begin = self.tell_now(store_keys::MESSAGES, Tells::Joined).await?;
+            let begin = self.publish_and_wait(store_keys::MESSAGES, NotificationContent::Joined).await?;
             self.store.put(&store_keys::worker(self.number), "1", LEASE).await?;
             self.follow(store_keys::NOTIFICATIONS.to_owned(), position, Self::notification);
             self.follow(store_keys::MESSAGES.to_owned(), begin, Self::message);
@@ -185,37 +185,37 @@ impl Workers {
     fn notification(&self, entry: &LogEntry) {
         let Some(notification) = WorkerNotification::read(entry) else { return };
         if notification.from != self.number {
-            self.heed(notification.from, &notification.tells);
+            self.apply(notification.from, &notification.content);
         }
         self.recent.post(entry.position, notification).iter().for_each(|stream| stream.notify_one());
     }
 
     /// Does what another process's notification asks for.
-    fn heed(&self, from: u64, tells: &Tells) {
-        match tells {
-            Tells::Joined | Tells::EventKept { .. } => {}
-            Tells::Announced(announcement) => {
+    fn apply(&self, from: u64, content: &NotificationContent) {
+        match content {
+            NotificationContent::Joined | NotificationContent::EventKept { .. } => {}
+            NotificationContent::Announced(announcement) => {
                 if let Some(announcer) = self.announcer.get() {
                     announcer.deliver(from, announcement);
                 }
             }
-            Tells::FromClient { session, message } => self.receive(session, message),
-            Tells::SessionChanged { session, changes } => {
+            NotificationContent::FromClient { session, message } => self.receive(session, message),
+            NotificationContent::SessionChanged { session, changes } => {
                 if let Some(connection) = self.connection(session) {
                     changes.iter().for_each(|change| connection.apply(change));
                 }
             }
-            Tells::SessionEnded { session } => {
+            NotificationContent::SessionEnded { session } => {
                 if let Some(sessions) = self.sessions.upgrade() {
                     sessions.end(session);
                 }
             }
-            Tells::CallStreamTaken { session, stream } => {
+            NotificationContent::CallStreamTaken { session, stream } => {
                 if let Some(sessions) = self.sessions.upgrade() {
                     sessions.give_up_call_stream(session, *stream);
                 }
             }
-            Tells::StreamTaken { session } => {
+            NotificationContent::StreamTaken { session } => {
                 if let Some(sessions) = self.sessions.upgrade() {
                     sessions.give_up_stream(session);
                 }
@@ -226,10 +226,10 @@ impl Workers {
     /// Takes in a message that came to another process.
     fn message(&self, entry: &LogEntry) {
         let Some(notification) = WorkerNotification::read(entry) else { return };
-        match &notification.tells {
+        match &notification.content {
             // Also an event of this process: it is there now.
-            Tells::EventKept { session } => self.recent.wake(session),
-            tells if notification.from != self.number => self.heed(notification.from, tells),
+            NotificationContent::EventKept { session } => self.recent.wake(session),
+            content if notification.from != self.number => self.apply(notification.from, content),
             _ => {}
         }
     }
@@ -248,9 +248,9 @@ impl Workers {
     }
 
     /// Tells the other processes soon, by one of the two logs that all read.
-    pub(super) fn tell(&self, log: &str, tells: Tells) {
+    pub(super) fn publish(&self, log: &str, content: NotificationContent) {
         let (max_entries, keep_for) = store_keys::bounds(log);
-        let text = self.written(tells);
+        let text = self.encoded(content);
         let (log, watcher) = (log.to_owned(), Watcher::default());
         self.append_soon(OutboxEntry { of: None, log, text, max_entries, keep_for, wake: None, watcher });
     }
@@ -260,13 +260,13 @@ impl Workers {
     }
 
     /// Tells the other processes, and gives the position of the entry.
-    pub(super) async fn tell_now(&self, log: &str, tells: Tells) -> Result<u64, StoreError> {
+    pub(super) async fn publish_and_wait(&self, log: &str, content: NotificationContent) -> Result<u64, StoreError> {
         let (max_entries, keep_for) = store_keys::bounds(log);
-        self.store.append(log, &self.written(tells), max_entries, keep_for).await
+        self.store.append(log, &self.encoded(content), max_entries, keep_for).await
     }
 
-    pub(super) fn written(&self, tells: Tells) -> String {
-        serde_json::to_string(&WorkerNotification { from: self.number, tells }).unwrap_or_default()
+    pub(super) fn encoded(&self, content: NotificationContent) -> String {
+        serde_json::to_string(&WorkerNotification { from: self.number, content }).unwrap_or_default()
     }
 }
 
@@ -277,6 +277,6 @@ impl Announce for Workers {
             // Nobody comes back for these.
             Announcement::ElicitationComplete(_) | Announcement::TaskChanged { .. } => store_keys::MESSAGES,
         };
-        self.tell(log, Tells::Announced(announcement));
+        self.publish(log, NotificationContent::Announced(announcement));
     }
 }

@@ -1,6 +1,6 @@
 //! Recent notifications of other workers. Wakes only the streams subscribed to each.
 
-use super::worker_notification::{Tells, WorkerNotification};
+use super::worker_notification::{NotificationContent, WorkerNotification};
 use crate::{
     server::{Announcement, PendingNotifications},
     sync::Mutex,
@@ -71,8 +71,8 @@ impl RecentNotifications {
         for stream in state.streams.values_mut() {
             // One that reads notifications at present finds this one.
             let Some(done) = stream.done.as_mut().filter(|_| !stream.is_due) else { continue };
-            match &notification.tells {
-                Tells::Announced(Announcement::Changed(changes)) if (stream.wants)(changes) => {
+            match &notification.content {
+                NotificationContent::Announced(Announcement::Changed(changes)) if (stream.wants)(changes) => {
                     stream.is_due = true;
                     due.push(Arc::clone(&stream.wake));
                 }
@@ -166,7 +166,10 @@ mod tests {
     use super::*;
 
     fn changed() -> WorkerNotification {
-        WorkerNotification { from: 1, tells: Tells::Announced(Announcement::Changed(PendingNotifications::default())) }
+        WorkerNotification {
+            from: 1,
+            content: NotificationContent::Announced(Announcement::Changed(PendingNotifications::default())),
+        }
     }
 
     fn resting(recent: &RecentNotifications, session: &str, wants: bool, done: u64) -> (Arc<str>, Arc<Notify>) {

@@ -1,6 +1,6 @@
 //! Messages of clients for the process that serves the request that they are about.
 
-use super::{process::Workers, sessions::SharedSession, store_keys, worker_notification::Tells};
+use super::{process::Workers, sessions::SharedSession, store_keys, worker_notification::NotificationContent};
 use crate::{
     protocol::{
         RequestId,
@@ -39,12 +39,12 @@ impl SharedSession {
             if concerned == Concerned::Nobody || concerned == Concerned::Worker(self.workers.number) {
                 continue;
             }
-            let Some(text) = written(message) else { continue };
+            let Some(text) = encoded(message) else { continue };
             let message = String::from_utf8_lossy(&text).into_owned();
-            let tells = Tells::FromClient { session: self.id.to_string(), message };
+            let content = NotificationContent::FromClient { session: self.id.to_string(), message };
             match concerned {
-                Concerned::Worker(number) => self.workers.send_to(number, tells).await?,
-                _ => drop(self.workers.tell_now(store_keys::MESSAGES, tells).await?),
+                Concerned::Worker(number) => self.workers.send_to(number, content).await?,
+                _ => drop(self.workers.publish_and_wait(store_keys::MESSAGES, content).await?),
             }
         }
         Ok(())
@@ -52,8 +52,8 @@ impl SharedSession {
 }
 
 impl Workers {
-    pub(super) async fn send_to(&self, worker: u64, tells: Tells) -> Result<(), StoreError> {
-        self.tell_now(&store_keys::messages(worker), tells).await.map(drop)
+    pub(super) async fn send_to(&self, worker: u64, content: NotificationContent) -> Result<(), StoreError> {
+        self.publish_and_wait(&store_keys::messages(worker), content).await.map(drop)
     }
 }
 
@@ -86,7 +86,7 @@ fn numbered_by(id: &RequestId) -> Concerned {
     number.map_or(Concerned::Nobody, |number| Concerned::Worker(number.into()))
 }
 
-fn written(message: &Message) -> Option<Bytes> {
+fn encoded(message: &Message) -> Option<Bytes> {
     match message {
         Message::Request(_) => None,
         Message::Notification(notification) => {
@@ -149,7 +149,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":7,"error":null}"#,
         ] {
             let came = message(text);
-            let sent = message(str::from_utf8(&written(&came).unwrap()).unwrap());
+            let sent = message(str::from_utf8(&encoded(&came).unwrap()).unwrap());
             assert_eq!(sent, came, "{text}");
         }
     }

@@ -1,6 +1,6 @@
 //! The records of sessions in the store.
 
-use super::{process::Workers, store_keys, worker_notification::Tells};
+use super::{process::Workers, store_keys, worker_notification::NotificationContent};
 use crate::{
     http::sessions::UNUSED,
     server::{Connection, SharedState},
@@ -62,7 +62,7 @@ impl Workers {
     ) -> Result<Option<Arc<SharedSession>>, StoreError> {
         let Some(state) = connection.shared_state() else { return Ok(None) };
         let opened = self.recent.position();
-        let text = written(&SessionRecord { owner: owner.map(str::to_owned), opened, state });
+        let text = encoded(&SessionRecord { owner: owner.map(str::to_owned), opened, state });
         self.store.put(&store_keys::session(id), &text, UNUSED.min(self.idle)).await?;
         Ok(Some(self.shared(id, opened, text)))
     }
@@ -135,7 +135,8 @@ impl Workers {
         self.store.remove(&store_keys::session(id)).await?;
         self.store.remove(&store_keys::read_up_to(id)).await?;
         self.store.remove(&store_keys::events(id)).await?;
-        self.tell_now(store_keys::MESSAGES, Tells::SessionEnded { session: id.to_owned() }).await?;
+        self.publish_and_wait(store_keys::MESSAGES, NotificationContent::SessionEnded { session: id.to_owned() })
+            .await?;
         Ok(true)
     }
 }
@@ -158,8 +159,8 @@ impl SharedSession {
             return Err(error);
         }
         // In one order with the changes that it decides about.
-        let tells = Tells::SessionChanged { session: self.id.to_string(), changes };
-        self.workers.tell_now(store_keys::NOTIFICATIONS, tells).await.map(drop)
+        let content = NotificationContent::SessionChanged { session: self.id.to_string(), changes };
+        self.workers.publish_and_wait(store_keys::NOTIFICATIONS, content).await.map(drop)
     }
 
     /// Changes the record, whatever others do meanwhile.
@@ -169,7 +170,7 @@ impl SharedSession {
         for _ in 0..MAX_TRIES {
             let mut record = self.workers.read(text)?;
             change(&mut record);
-            let next = written(&record);
+            let next = encoded(&record);
             if store.put_if(&key, Some(text), &next, *idle).await? {
                 *text = next;
                 return Ok(());
@@ -218,6 +219,6 @@ impl SharedSession {
     }
 }
 
-fn written(record: &SessionRecord) -> String {
+fn encoded(record: &SessionRecord) -> String {
     serde_json::to_string(record).unwrap_or_default()
 }

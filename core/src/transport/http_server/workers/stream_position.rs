@@ -20,8 +20,8 @@ pub(in crate::transport::http_server) struct StreamPosition {
 impl StreamPosition {
     /// The place that an id names. `None`: it is of another stream.
     pub(in crate::transport::http_server) fn of(id: EventId) -> Option<Self> {
-        let place = Self { notification: id.event(), own: id.stream() ^ UNRELATED };
-        (place.notification < END && place.own < END).then_some(place)
+        let position = Self { notification: id.event(), own: id.stream() ^ UNRELATED };
+        (position.notification < END && position.own < END).then_some(position)
     }
 
     /// Returns whether an id is of this stream.
@@ -41,11 +41,11 @@ mod tests {
 
     #[test]
     fn a_place_comes_back_from_its_id() {
-        for place in
+        for position in
             [StreamPosition { notification: 1, own: 0 }, StreamPosition { notification: END - 1, own: END - 1 }]
         {
-            let id = EventId::parse(&place.id().to_string()).unwrap();
-            assert_eq!(StreamPosition::of(id), Some(place));
+            let id = EventId::parse(&position.id().to_string()).unwrap();
+            assert_eq!(StreamPosition::of(id), Some(position));
             assert!(StreamPosition::is_named_by(id));
         }
         for other in

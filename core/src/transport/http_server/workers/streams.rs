@@ -5,7 +5,7 @@ use super::{
     process::{BATCH, PAUSE, Workers},
     sessions::SharedSession,
     store_keys,
-    worker_notification::Tells,
+    worker_notification::NotificationContent,
 };
 use crate::{
     engine::later,
@@ -144,7 +144,7 @@ impl SharedSession {
         };
         // The process that served it so far sees no sign that its client is gone.
         let (session, stream) = (self.id.to_string(), last.stream());
-        self.workers.send_to(server, Tells::CallStreamTaken { session, stream }).await?;
+        self.workers.send_to(server, NotificationContent::CallStreamTaken { session, stream }).await?;
         let (shared, number, last) = (Arc::clone(self), last.stream(), last.event());
         Ok(Some(RememberedStream { shared, number, last, requests, is_answered: false, entries }))
     }

@@ -7,7 +7,7 @@ use super::{
     sessions::SharedSession,
     store_keys,
     stream_position::StreamPosition,
-    worker_notification::{Tells, WorkerNotification},
+    worker_notification::{NotificationContent, WorkerNotification},
 };
 use crate::{
     engine::later,
@@ -56,7 +56,8 @@ impl Workers {
     }
 
     fn keep_event(&self, session: &Arc<str>, message: String) {
-        let wake = (store_keys::MESSAGES, self.written(Tells::EventKept { session: session.to_string() }));
+        let wake =
+            (store_keys::MESSAGES, self.encoded(NotificationContent::EventKept { session: session.to_string() }));
         self.append_soon(OutboxEntry {
             of: Some(Arc::clone(session)),
             log: store_keys::events(session),
@@ -93,7 +94,7 @@ impl SharedSession {
     ) {
         let (stream, workers) = (Arc::clone(stream), Arc::clone(&self.workers));
         let subscriber = Arc::clone(connection);
-        let wake = workers.recent.enter(&self.id, Box::new(move |changes| subscriber.is_told_of(changes)));
+        let wake = workers.recent.enter(&self.id, Box::new(move |changes| subscriber.is_subscribed_to(changes)));
         let (shared, connection) = (Arc::clone(self), Arc::clone(connection));
         let runtime = Arc::clone(&workers.runtime);
         let feed = Feed { shared, workers, stream, connection, reader, wake, has_events: true };
@@ -101,7 +102,7 @@ impl SharedSession {
     }
 
     /// The place from which a client reads that names none: it has read what is before.
-    pub(in crate::transport::http_server) async fn place(&self) -> Result<StreamPosition, StoreError> {
+    pub(in crate::transport::http_server) async fn start(&self) -> Result<StreamPosition, StoreError> {
         let kept = self.workers.store.get(&store_keys::read_up_to(&self.id)).await?;
         let kept = kept.and_then(|id| EventId::parse(&id)).and_then(StreamPosition::of);
         Ok(kept
@@ -111,31 +112,34 @@ impl SharedSession {
 
     /// Returns whether the stream can go on after a place that a client named: what followed it is
     /// kept, or can be made up for.
-    pub(in crate::transport::http_server) async fn has_place(&self, place: StreamPosition) -> Result<bool, StoreError> {
+    pub(in crate::transport::http_server) async fn can_resume_from(
+        &self,
+        cursor: StreamPosition,
+    ) -> Result<bool, StoreError> {
         let Workers { store, recent, max_events, .. } = &*self.workers;
-        if place.notification < self.opened {
+        if cursor.notification < self.opened {
             return Ok(false);
         }
-        if place.notification > recent.position() {
+        if cursor.notification > recent.position() {
             // Not read here yet: it is new, or made up.
             let found =
-                store.read(store_keys::NOTIFICATIONS, place.notification.saturating_sub(1), 1, Duration::ZERO).await?;
-            if found.first().is_none_or(|entry| entry.position != place.notification) {
+                store.read(store_keys::NOTIFICATIONS, cursor.notification.saturating_sub(1), 1, Duration::ZERO).await?;
+            if found.first().is_none_or(|entry| entry.position != cursor.notification) {
                 return Ok(false);
             }
         }
         let log = store_keys::events(&self.id);
-        if place.own == 0 {
+        if cursor.own == 0 {
             // As many as are kept may have been more.
             return Ok(store.read(&log, 0, *max_events, Duration::ZERO).await?.len() < *max_events);
         }
-        let found = store.read(&log, place.own - 1, 1, Duration::ZERO).await?;
-        Ok(found.first().is_some_and(|entry| entry.position == place.own))
+        let found = store.read(&log, cursor.own - 1, 1, Duration::ZERO).await?;
+        Ok(found.first().is_some_and(|entry| entry.position == cursor.own))
     }
 
     /// Lets the streams of this session at other processes end: its client has come here.
     pub(in crate::transport::http_server) fn take_stream(&self) {
-        self.workers.tell(store_keys::MESSAGES, Tells::StreamTaken { session: self.id.to_string() });
+        self.workers.publish(store_keys::MESSAGES, NotificationContent::StreamTaken { session: self.id.to_string() });
     }
 }
 
@@ -152,20 +156,20 @@ struct Feed {
 }
 
 impl Feed {
-    async fn run(mut self, mut place: StreamPosition) {
+    async fn run(mut self, mut cursor: StreamPosition) {
         let runtime = Arc::clone(&self.workers.runtime);
-        let (mut kept, mut searched) = (place, runtime.now());
+        let (mut kept, mut searched) = (cursor, runtime.now());
         loop {
-            let is_replaced = self.take_news(&mut place, &mut searched);
+            let is_replaced = self.take_news(&mut cursor, &mut searched);
             // LIFE-05: a session is sent nothing before it is initialized.
             let has_room = self.stream.ahead() < MAX_AHEAD && self.connection.is_initialized();
-            let before = place;
+            let before = cursor;
             // After a failure, the place is that up to which it was fed.
-            let fed = if has_room { self.feed(&mut place).await } else { Ok(()) };
-            let is_more = fed.is_ok() && place != before;
+            let fed = if has_room { self.feed(&mut cursor).await } else { Ok(()) };
+            let is_more = fed.is_ok() && cursor != before;
             let is_read = !is_replaced && self.stream.is_read_by(self.reader);
             if !is_read || !is_more {
-                kept = self.keep_place(place, kept).await;
+                kept = self.save_cursor(cursor, kept).await;
             }
             if !is_read || self.connection.is_closed() {
                 return;
@@ -173,7 +177,7 @@ impl Feed {
             self.shared.renew();
             if !is_more {
                 if has_room && fed.is_ok() {
-                    self.workers.recent.rest(&self.shared.id, &self.wake, place.notification);
+                    self.workers.recent.rest(&self.shared.id, &self.wake, cursor.notification);
                 }
                 let pause = if has_room { LOOK } else { PAUSE };
                 race::until(&*runtime, later(runtime.now(), pause), self.wake.notified()).await;
@@ -182,9 +186,9 @@ impl Feed {
     }
 
     /// Takes in what happened meanwhile. `true`: a newer stream has taken over.
-    fn take_news(&mut self, place: &mut StreamPosition, searched: &mut Instant) -> bool {
+    fn take_news(&mut self, cursor: &mut StreamPosition, searched: &mut Instant) -> bool {
         let updates = self.workers.recent.updates(&self.shared.id, &self.wake);
-        place.notification = updates.done.map_or(place.notification, |done| place.notification.max(done));
+        cursor.notification = updates.done.map_or(cursor.notification, |done| cursor.notification.max(done));
         let now = self.workers.runtime.now();
         let is_time = now.saturating_duration_since(*searched) >= SEARCH;
         self.has_events |= updates.has_events || is_time;
@@ -195,33 +199,33 @@ impl Feed {
     }
 
     /// Feeds what follows a place, which moves to the one from which there is more.
-    async fn feed(&mut self, place: &mut StreamPosition) -> Result<(), StoreError> {
-        let notification = match self.workers.notifications_after(place.notification).await? {
+    async fn feed(&mut self, cursor: &mut StreamPosition) -> Result<(), StoreError> {
+        let notification = match self.workers.notifications_after(cursor.notification).await? {
             Some(notifications) => {
-                self.tell(&notifications, *place);
-                notifications.last().map_or(place.notification, |(position, _)| *position)
+                self.feed_notifications(&notifications, *cursor);
+                notifications.last().map_or(cursor.notification, |(position, _)| *position)
             }
-            None => self.tell_all(*place),
+            None => self.feed_all(*cursor),
         };
-        place.notification = notification;
+        cursor.notification = notification;
         if self.has_events {
             let log = store_keys::events(&self.shared.id);
-            let entries = self.workers.store.read(&log, place.own, BATCH, Duration::ZERO).await?;
+            let entries = self.workers.store.read(&log, cursor.own, BATCH, Duration::ZERO).await?;
             self.has_events = entries.len() == BATCH;
-            place.own = self.pass_on(entries, *place);
+            cursor.own = self.pass_on(entries, *cursor);
         }
         Ok(())
     }
 
     /// Feeds the changes among notifications that the client asked for.
-    fn tell(&self, notifications: &[(u64, Arc<WorkerNotification>)], place: StreamPosition) {
+    fn feed_notifications(&self, notifications: &[(u64, Arc<WorkerNotification>)], cursor: StreamPosition) {
         let (mut events, mut said) = (Vec::new(), HashSet::new());
         for (position, notification) in notifications {
-            if let Tells::Announced(Announcement::Changed(changes)) = &notification.tells {
+            if let NotificationContent::Announced(Announcement::Changed(changes)) = &notification.content {
                 // That something changed is as true when it is said once.
                 let mut new = self.connection.notifications_of(changes);
                 new.retain(|new| said.insert(new.clone()));
-                events.extend(events_at(StreamPosition { notification: *position, ..place }, new));
+                events.extend(events_at(StreamPosition { notification: *position, ..cursor }, new));
             }
         }
         self.stream.feed(self.reader, events);
@@ -229,28 +233,28 @@ impl Feed {
 
     /// Feeds a notification of everything that the client asked for, because nobody knows any more
     /// which of it changed: the position of the latest notification.
-    fn tell_all(&self, place: StreamPosition) -> u64 {
+    fn feed_all(&self, cursor: StreamPosition) -> u64 {
         let notification = self.workers.recent.position();
         let all = self.connection.all_notifications();
-        self.stream.feed(self.reader, events_at(StreamPosition { notification, ..place }, all));
+        self.stream.feed(self.reader, events_at(StreamPosition { notification, ..cursor }, all));
         notification
     }
 
     /// Feeds events of the session: the position of the last one.
-    fn pass_on(&self, entries: Vec<LogEntry>, place: StreamPosition) -> u64 {
-        let last = entries.last().map_or(place.own, |entry| entry.position);
+    fn pass_on(&self, entries: Vec<LogEntry>, cursor: StreamPosition) -> u64 {
+        let last = entries.last().map_or(cursor.own, |entry| entry.position);
         let events = entries.into_iter().map(|LogEntry { position, text }| {
-            (Some(StreamPosition { own: position, ..place }.id()), Bytes::from(text))
+            (Some(StreamPosition { own: position, ..cursor }.id()), Bytes::from(text))
         });
         self.stream.feed(self.reader, events.collect());
         last
     }
 
     /// Keeps the place up to which the client has read, for streams that do not name it.
-    async fn keep_place(&self, place: StreamPosition, kept: StreamPosition) -> StreamPosition {
+    async fn save_cursor(&self, cursor: StreamPosition, kept: StreamPosition) -> StreamPosition {
         // Up to here there was nothing more for it.
         let is_at_end = !self.stream.is_read_by(self.reader) && self.stream.has_read_all(self.reader);
-        let read = if is_at_end { Some(place) } else { self.stream.read_up_to().and_then(StreamPosition::of) };
+        let read = if is_at_end { Some(cursor) } else { self.stream.read_up_to().and_then(StreamPosition::of) };
         let Some(read) = read.filter(|read| *read != kept) else { return kept };
         let key = store_keys::read_up_to(&self.shared.id);
         match self.workers.store.put(&key, &read.id().to_string(), self.workers.idle).await {
@@ -268,7 +272,7 @@ impl Drop for Feed {
 
 /// Messages of one place as events. An id is given once, and the last one has it: a client that got
 /// some of them gets all again.
-fn events_at(place: StreamPosition, messages: Vec<Bytes>) -> Vec<(Option<EventId>, Bytes)> {
+fn events_at(cursor: StreamPosition, messages: Vec<Bytes>) -> Vec<(Option<EventId>, Bytes)> {
     let last = messages.len();
-    messages.into_iter().zip(1..).map(|(message, number)| ((number == last).then(|| place.id()), message)).collect()
+    messages.into_iter().zip(1..).map(|(message, number)| ((number == last).then(|| cursor.id()), message)).collect()
 }

@@ -13,7 +13,8 @@ pub(super) struct WorkerNotification {
     /// The number of the process that wrote it.
     pub(super) from: u64,
     /// The content.
-    pub(super) tells: Tells,
+    #[serde(rename = "tells")]
+    pub(super) content: NotificationContent,
 }
 
 impl WorkerNotification {
@@ -28,14 +29,14 @@ impl WorkerNotification {
 
     /// The same, for streams: they must pass by an entry that cannot be read, too.
     pub(super) fn read_or_empty(entry: &LogEntry) -> Self {
-        Self::read(entry).unwrap_or(Self { from: 0, tells: Tells::Joined })
+        Self::read(entry).unwrap_or(Self { from: 0, content: NotificationContent::Joined })
     }
 }
 
 /// The content of a notification.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Tells {
+pub(super) enum NotificationContent {
     /// A process begins to read.
     Joined,
     /// A change of the server.
@@ -85,19 +86,22 @@ mod tests {
     #[test]
     fn notifications_come_back_from_their_text() {
         let session = || "s".to_owned();
-        for (tells, text) in [
-            (Tells::Joined, r#""joined""#),
-            (Tells::EventKept { session: session() }, r#"{"eventKept":{"session":"s"}}"#),
+        for (content, text) in [
+            (NotificationContent::Joined, r#""joined""#),
+            (NotificationContent::EventKept { session: session() }, r#"{"eventKept":{"session":"s"}}"#),
             (
-                Tells::SessionChanged { session: session(), changes: vec![SessionChange::Subscribed("a://b".into())] },
+                NotificationContent::SessionChanged {
+                    session: session(),
+                    changes: vec![SessionChange::Subscribed("a://b".into())],
+                },
                 r#"{"sessionChanged":{"session":"s","changes":[{"subscribed":"a://b"}]}}"#,
             ),
-            (Tells::SessionEnded { session: session() }, r#"{"sessionEnded":{"session":"s"}}"#),
+            (NotificationContent::SessionEnded { session: session() }, r#"{"sessionEnded":{"session":"s"}}"#),
         ] {
-            let notification = WorkerNotification { from: 7, tells };
-            let written = serde_json::to_string(&notification).unwrap();
-            assert_eq!(written, format!(r#"{{"from":7,"tells":{text}}}"#));
-            assert_eq!(serde_json::from_str::<WorkerNotification>(&written).unwrap(), notification);
+            let notification = WorkerNotification { from: 7, content };
+            let encoded = serde_json::to_string(&notification).unwrap();
+            assert_eq!(encoded, format!(r#"{{"from":7,"tells":{text}}}"#));
+            assert_eq!(serde_json::from_str::<WorkerNotification>(&encoded).unwrap(), notification);
         }
     }
 }

@@ -5,15 +5,15 @@ use serde_json::{Map, Value};
 
 /// An error in a configuration: the file, the place in it as a JSON pointer, and the problem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {problem}")]
+#[error("{location}: {problem}")]
 pub struct ConfigError {
-    place: String,
+    location: String,
     problem: String,
 }
 
 impl ConfigError {
-    pub(crate) fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { place: place.into(), problem: problem.into() }
+    pub(crate) fn new(location: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { location: location.into(), problem: problem.into() }
     }
 }
 
@@ -25,12 +25,12 @@ impl From<ConfigError> for ClientError {
 
 /// A place in a configuration.
 #[derive(Clone)]
-pub(super) struct ConfigPlace {
+pub(super) struct ConfigLocation {
     source: String,
     pointer: String,
 }
 
-impl ConfigPlace {
+impl ConfigLocation {
     pub(super) fn root(source: &str) -> Self {
         Self { source: source.to_owned(), pointer: String::new() }
     }

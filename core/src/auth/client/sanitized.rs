@@ -5,7 +5,7 @@ const MAX: usize = 300;
 
 /// The text without control characters, which terminals would obey, and not longer than a
 /// paragraph.
-pub(super) fn shown(text: &str) -> String {
+pub(super) fn sanitized(text: &str) -> String {
     let invisible = |it: &char| {
         !it.is_control() && !matches!(it, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
@@ -16,7 +16,7 @@ pub(super) fn shown(text: &str) -> String {
 mod tests {
     #[test]
     fn sec_17_terminals_are_not_addressed() {
-        assert_eq!(super::shown("a\u{1b}[31mb\r\n\u{202e}c"), "a[31mbc");
-        assert_eq!(super::shown(&"x".repeat(999)).len(), super::MAX);
+        assert_eq!(super::sanitized("a\u{1b}[31mb\r\n\u{202e}c"), "a[31mbc");
+        assert_eq!(super::sanitized(&"x".repeat(999)).len(), super::MAX);
     }
 }
