@@ -7,7 +7,7 @@ use super::{
     dpop::{self, Nonces, Proof, ProofUse, Replays},
     metadata::Metadata,
     presented::{self, Presented},
-    resource::bare,
+    resource_url::bare,
     scopes::{Hierarchy, union},
     verification::{PresentingRequest, ProtectedRequest},
 };

@@ -1,6 +1,6 @@
 //! The claims of a JWT access token (RFC 9068), judged after its signature.
 
-use super::{Identity, resource};
+use super::{Identity, resource_url};
 use serde_json::{Map, Value};
 
 /// Largest difference between the clocks of the issuer and of this server.
@@ -56,7 +56,7 @@ pub(super) fn judge(claims: Map<String, Value>, expected: &ExpectedClaims<'_>) -
 /// Returns whether `aud`, a text or an array of texts, names one of the audiences (AUS-08).
 fn is_for(claim: Option<&Value>, audiences: &[String]) -> bool {
     let names = |value: &Value| {
-        value.as_str().is_some_and(|name| audiences.iter().any(|audience| resource::is_same(name, audience)))
+        value.as_str().is_some_and(|name| audiences.iter().any(|audience| resource_url::is_same(name, audience)))
     };
     match claim {
         Some(Value::Array(values)) => values.iter().any(names),

@@ -5,7 +5,7 @@ use super::{
     authorization::Terms,
     dpop::{self, Nonces, Replays},
     metadata::{Metadata, MetadataValues},
-    resource::{bare, is_safe},
+    resource_url::{bare, is_safe},
     scopes::{Hierarchy, union},
 };
 use crate::{

@@ -3,12 +3,12 @@
 use super::{
     Algorithm, AuthOptionError, Fetch, FetchError, Identity, Refusal, TokenVerifier, Verification,
     claims::{self, ExpectedClaims},
-    discovery,
     fetch::MAX_DOCUMENT,
+    issuer_discovery,
     jwk::KeySet,
     jws::Jws,
     key_cache::{KeyCache, KeyLookup},
-    resource::is_safe,
+    resource_url::is_safe,
 };
 use crate::{
     protocol::{describe::Type, options::JsonForm},
@@ -188,7 +188,7 @@ impl JwtVerifier {
 impl Issuer {
     fn new(name: String, keys: &KeySource) -> Result<Self, AuthOptionError> {
         let origin = match keys {
-            KeySource::Discovered if discovery::metadata_urls(&name).is_empty() => {
+            KeySource::Discovered if issuer_discovery::metadata_urls(&name).is_empty() => {
                 let text = format!("{name:?} is not an https URL (http is for this machine only)");
                 return Err(AuthOptionError::new("issuer", text));
             }
@@ -334,9 +334,9 @@ async fn find_keys(fetch: Arc<dyn Fetch>, issuer: String, at: Option<Url>) -> Re
 
 async fn discover(fetch: &dyn Fetch, issuer: &str) -> Result<Url, FetchError> {
     let mut errors = Vec::new();
-    for url in discovery::metadata_urls(issuer) {
+    for url in issuer_discovery::metadata_urls(issuer) {
         let found = document(fetch, &url).await.and_then(|metadata| {
-            discovery::keys_of(&metadata, issuer).map_err(|error| FetchError(format!("{url} {error}")))
+            issuer_discovery::keys_of(&metadata, issuer).map_err(|error| FetchError(format!("{url} {error}")))
         });
         match found {
             Ok(keys) => return Ok(keys),

@@ -4,10 +4,10 @@ use super::{
     caching::response_cache::with_valid_time,
     calls::client_call::ServerAnswer,
     error::ClientError,
-    failure::LinkFailure,
     inner::ClientInner,
     link::Inbox,
-    tasks::form::{status_of, unified},
+    link_failure::LinkFailure,
+    tasks::task_form::{status_of, unified},
 };
 use crate::{
     engine::ClientReceived,

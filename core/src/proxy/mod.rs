@@ -1,12 +1,12 @@
 //! Proxies: servers that show the features of a remote server, in every revision.
 
 mod asking;
+mod caller_connections;
 mod callers;
-mod connections;
-mod group;
 mod group_server;
 mod outcomes;
 mod parked;
+mod proxied_group;
 mod remote;
 mod shares;
 mod watching;
@@ -15,7 +15,7 @@ use crate::{
     client::{Client, ClientGroup},
     server::{FeatureHandle, MountSource, RegisterError, Server, ServerBuilder},
 };
-use group::ProxiedGroup;
+use proxied_group::ProxiedGroup;
 use remote::Remote;
 use watching::MountPoint;
 

@@ -2,8 +2,8 @@
 
 use super::{
     asking::ProxiedCall,
+    caller_connections::CallerConnections,
     callers::{self, Caller},
-    connections::CallerConnections,
     outcomes::{ListedTasks, outcome_of, passed_params, rpc_error, state_of_server, with_own_tasks},
     parked::ParkedCalls,
     shares::Shares,

@@ -4,21 +4,21 @@
 //! that those mean is above it, so that a program can write a store of its own in a page of code.
 //! [`StoreGuard`] gives every store deadlines and a quick failure while it is away.
 
-mod choice;
 pub(crate) mod contract;
 mod error;
 mod guard;
 mod memory;
 mod operations;
+mod store_choice;
 mod url;
 mod waiting;
 
-pub(crate) use choice::ChosenStore;
-pub use choice::StoreChoice;
 pub use error::{StoreError, StoreErrorKind};
 pub use guard::StoreGuard;
 pub use memory::ProcessStore;
 pub use operations::{LogEntry, Store};
+pub(crate) use store_choice::ChosenStore;
+pub use store_choice::StoreChoice;
 #[cfg(not(all(feature = "store-sqlite", feature = "store-redis")))]
 pub(crate) use url::missing;
 pub(crate) use url::{StoreUrl, redacted};

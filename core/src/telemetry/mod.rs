@@ -9,29 +9,29 @@
 
 mod ambient;
 mod attributes;
-mod choice;
 mod load;
-mod names;
+mod metric_names;
 #[cfg(feature = "opentelemetry")]
 mod opentelemetry;
 mod operation;
-mod outcome;
+mod operation_end;
 mod receiver;
+mod receiver_choice;
 mod running;
 
 pub use attributes::{Attribute, AttributeValue};
 pub use load::{LoadMeasurement, ServerLoad, ServerLoads};
-pub use names::{DURATION_BOUNDARIES, SCOPE};
+pub use metric_names::{DURATION_BOUNDARIES, SCOPE};
 #[cfg(feature = "opentelemetry")]
 pub use opentelemetry::OpenTelemetry;
 pub use operation::{DurationMetric, OperationKind, OperationStart};
-pub use outcome::{ObservedRequest, ObservedSession, OperationEnd};
+pub use operation_end::{ObservedRequest, ObservedSession, OperationEnd};
 pub use receiver::{OpenOperation, Telemetry};
 #[doc(hidden)]
 pub use running::RunningOperation;
 
 pub(crate) use ambient::Ambient;
-pub(crate) use choice::or_of_program;
 #[cfg(feature = "server")]
 pub(crate) use load::LoadShare;
 pub(crate) use operation::NetworkFacts;
+pub(crate) use receiver_choice::or_of_program;

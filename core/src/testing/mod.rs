@@ -31,17 +31,17 @@
 
 mod answered;
 mod answers;
-mod client;
 mod faulty_store;
 mod script;
-mod store;
+mod store_check;
+mod test_client;
 
 pub use crate::server::HandlerFailure;
 pub use answered::AnsweredRequest;
-pub use client::{TestClient, UnfinishedTest};
 #[doc(hidden)]
 pub use faulty_store::{FaultyStore, StoreFault};
 pub use script::Script;
-pub use store::check_store;
+pub use store_check::check_store;
 #[doc(hidden)]
-pub use store::findings_of;
+pub use store_check::findings_of;
+pub use test_client::{TestClient, UnfinishedTest};

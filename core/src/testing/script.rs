@@ -1,6 +1,6 @@
 //! The answers of the user and of the model.
 
-use super::{answers::Lines, client::TestClient};
+use super::{answers::Lines, test_client::TestClient};
 use crate::{
     RevisionChoice,
     client::{Client, ClientError, ClientOptions, Connector},

@@ -21,7 +21,7 @@ pub(crate) mod closing;
 #[cfg(feature = "client")]
 mod config_file;
 #[cfg(any(feature = "server", feature = "client"))]
-mod entry;
+mod entry_points;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 mod foreground;
 #[cfg(feature = "http-client")]

@@ -93,7 +93,7 @@ mod tests {
     fn the_first_part_that_fits_decides() {
         for (file, side) in [
             ("core/src/server/request/client_request/tests.rs", Side::Server),
-            ("core/src/transport/http_server/listener.rs", Side::Server),
+            ("core/src/transport/http_server/http_listener.rs", Side::Server),
             ("core/src/transport/http_client/heads.rs", Side::Client),
             ("core/src/transport/stdio/lines.rs", Side::Both),
             ("bindings-c/tests/client_requests.rs", Side::Server),

@@ -33,7 +33,7 @@ impl Demands {
             for (name, value) in parameters {
                 match name.to_ascii_lowercase().as_str() {
                     "resource_metadata" if demand.resource_metadata.is_none() => demand.resource_metadata = Some(value),
-                    "scope" if demand.scopes.is_empty() => demand.scopes = super::scopes::split(&value),
+                    "scope" if demand.scopes.is_empty() => demand.scopes = super::requested_scopes::split(&value),
                     "error" if demand.error.is_none() => demand.error = Some(value),
                     "error_description" if demand.description.is_none() => demand.description = Some(value),
                     _ => {}

@@ -2,9 +2,9 @@
 
 use super::{
     AuthorizationHandler, LoginStart,
+    auth_network::check,
     discovery::{Discovered, ServerMetadata},
     exchange::{Obtained, Parts, token_endpoint},
-    network::check,
     pkce,
     proofs::Proofs,
     registration, sanitized,

@@ -2,7 +2,7 @@
 //! order of the specification's page "Authorization Server Discovery".
 
 use super::{
-    network::{NetworkContext, check, split},
+    auth_network::{NetworkContext, check, split},
     sanitized,
 };
 use crate::client_auth::AuthError;

@@ -1,9 +1,9 @@
 //! The exchange of a grant for a token, which all grants have in common.
 
 use super::{
+    auth_network::NetworkContext,
     client_identity::{AuthMethod, ClientRegistration},
     discovery::{Discovered, ServerMetadata},
-    network::NetworkContext,
     proofs::Proofs,
     registration, sanitized,
     settings::Settings,

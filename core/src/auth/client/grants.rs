@@ -2,12 +2,12 @@
 
 use super::{
     AssertionRequest,
+    auth_network::NetworkAccess,
     client_identity::AuthMethod,
     code_flow,
     discovery::Discovered,
     exchange::{Obtained, Parts, ask, given_or_document, jwt_bearer, token_endpoint},
     id_jag,
-    network::NetworkAccess,
     proofs::Proofs,
     sanitized,
     settings::Grant,

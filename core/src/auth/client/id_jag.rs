@@ -3,10 +3,10 @@
 
 use super::{
     IdentityTokenRequest,
+    auth_network::NetworkAccess,
     discovery::Discovered,
     enterprise::IdentityProvider,
     exchange::{Obtained, Parts, given_or_document, jwt_bearer},
-    network::NetworkAccess,
     sanitized,
     token_endpoint::ClientAuthentication,
     tokens::TokenContext,

@@ -8,43 +8,43 @@
 //! 7523, RFC 7591, RFC 7636, RFC 8414, RFC 8693, RFC 8707, RFC 9207, RFC 9449, RFC 9728.
 
 mod access_token;
+mod auth_network;
+mod authorization_handler;
 mod challenge;
 mod client_identity;
 mod code_flow;
+mod credential_session;
 mod discovery;
 mod enterprise;
 mod exchange;
 mod grants;
-mod handler;
 mod id_jag;
-mod network;
 mod oauth;
-mod options;
+mod oauth_options;
 mod pkce;
 mod proofs;
 mod registration;
 mod request_headers;
+mod requested_scopes;
 mod sanitized;
-mod scopes;
-mod session;
 mod settings;
 mod signing;
-mod store;
 mod token_endpoint;
 mod token_requests;
 mod token_source;
+mod token_store;
 mod tokens;
 mod turn;
 
 pub use access_token::AccessToken;
-pub use handler::{AuthorizationHandler, Authorizing, LoginStart, RedirectHandler, UrlOpener};
-pub use network::{AuthNetwork, NetworkAccess};
+pub use auth_network::{AuthNetwork, NetworkAccess};
+pub use authorization_handler::{AuthorizationHandler, Authorizing, LoginStart, RedirectHandler, UrlOpener};
 pub use oauth::OAuth;
-pub use options::{CredentialStore, LoginHandler, OAuthGrant, OAuthOptions};
+pub use oauth_options::{CredentialStore, LoginHandler, OAuthGrant, OAuthOptions};
 pub use request_headers::{HeadersRequest, RequestHeaders};
-pub use store::{MemoryStore, StoreLock, TokenStore};
 pub use token_requests::{AssertionRequest, IdentityTokenRequest, TokenRequest};
 pub use token_source::TokenSource;
+pub use token_store::{MemoryStore, StoreLock, TokenStore};
 
 use sanitized::sanitized;
 

@@ -2,7 +2,7 @@
 
 use super::{
     AccessToken, AuthNetwork, OAuthOptions,
-    session::CredentialSession,
+    credential_session::CredentialSession,
     settings::{Grant, Settings},
 };
 use crate::{

@@ -73,7 +73,7 @@ impl Proofs {
 }
 
 fn origin(url: &str) -> &str {
-    super::network::split(url).map_or(url, |(origin, _)| origin)
+    super::auth_network::split(url).map_or(url, |(origin, _)| origin)
 }
 
 fn nonce_of(proof: &str) -> Option<String> {

@@ -2,12 +2,12 @@
 //! registered (RFC 7591), in the order of the specification's page "Client Registration" (AUC-14).
 
 use super::{
+    auth_network::{NetworkContext, check},
     client_identity::{AuthMethod, ClientRegistration},
     discovery::ServerMetadata,
-    network::{NetworkContext, check},
     sanitized,
     settings::Settings,
-    store,
+    token_store,
     tokens::Tokens,
 };
 use crate::{auth::scopes::union, client_auth::AuthError};
@@ -26,7 +26,7 @@ pub(super) async fn of_tokens(settings: &Settings, tokens: &Tokens) -> Result<Op
     let client = match (&settings.client, &settings.options.client_metadata_url) {
         (Some(client), _) => Some(client.registration(None)?),
         (None, Some(url)) if tokens.client_id.as_ref() == Some(url) => Some(document_client(settings, url)),
-        (None, _) => store::read(&*settings.store, &key(&tokens.issuer)).await?,
+        (None, _) => token_store::read(&*settings.store, &key(&tokens.issuer)).await?,
     };
     Ok(client
         .filter(|client: &ClientRegistration| tokens.client_id.as_ref() == Some(&client.client_id))
@@ -56,7 +56,7 @@ pub(super) async fn client(
     };
     let scopes = union(earlier.iter().chain(scopes));
     let registration = register(settings, network, server, redirect_uri, scopes).await?;
-    store::write(&*settings.store, &key(&server.issuer), &registration).await?;
+    token_store::write(&*settings.store, &key(&server.issuer), &registration).await?;
     Ok(registration)
 }
 
@@ -69,7 +69,7 @@ pub(super) async fn kept(
     if unregistered(settings, server)?.is_some() {
         return Ok(None);
     }
-    let kept: Option<ClientRegistration> = store::read(&*settings.store, &key(&server.issuer)).await?;
+    let kept: Option<ClientRegistration> = token_store::read(&*settings.store, &key(&server.issuer)).await?;
     Ok(kept.filter(|kept| kept.secret_expires_at.is_none_or(|end| end > now)))
 }
 

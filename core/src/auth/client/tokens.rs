@@ -1,6 +1,6 @@
 //! The tokens of one server.
 
-use super::{client_identity::AuthMethod, network::NetworkContext};
+use super::{auth_network::NetworkContext, client_identity::AuthMethod};
 use crate::client_auth::AuthError;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;

@@ -4,7 +4,7 @@ use crate::auth::{
     Algorithm,
     jwk::{self, PublicKey},
     jws::Jws,
-    resource::bare,
+    resource_url::bare,
 };
 use http::HeaderMap;
 use serde_json::{Map, Value};

@@ -3,7 +3,6 @@
 mod checked_reply;
 pub(super) mod client_call;
 mod client_operations;
-mod client_requests;
 pub(super) mod continuing;
 pub(super) mod input_required;
 pub(super) mod input_rounds;
@@ -12,6 +11,7 @@ pub(super) mod loaded_skills;
 mod notifying;
 pub(super) mod output_schemas;
 mod prompt_calls;
+mod raw_requests;
 pub(crate) mod reply_to;
 pub(crate) mod result_schema;
 mod sending;

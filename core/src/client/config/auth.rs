@@ -2,7 +2,7 @@
 
 use super::{
     config_error::ConfigError,
-    entry::{AUTH, EntryReader, OAUTH},
+    server_entry::{AUTH, EntryReader, OAUTH},
 };
 use serde_json::{Map, Value, json};
 

@@ -44,9 +44,9 @@ impl ServerDefaults {
     /// The reason, which names the option.
     #[doc(hidden)]
     pub fn check(&self, is_group: bool) -> Result<(), String> {
-        let wrong = |word: &&String| !super::entry::DESTINATIONS.contains(&word.as_str());
+        let wrong = |word: &&String| !super::server_entry::DESTINATIONS.contains(&word.as_str());
         if let Some(word) = self.stderr.as_ref().filter(wrong) {
-            return Err(format!("stderr: {word:?} is not one of {}", super::entry::DESTINATIONS.join(", ")));
+            return Err(format!("stderr: {word:?} is not one of {}", super::server_entry::DESTINATIONS.join(", ")));
         }
         if is_group && self.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
             let text = "headers: Authorization is for one server, and a group would send it to all: write it into the \

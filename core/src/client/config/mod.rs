@@ -4,17 +4,17 @@
 mod auth;
 mod config_error;
 mod defaults;
-mod entry;
 mod placeholders;
 #[cfg(feature = "config-files")]
 mod relaxed;
+mod server_entry;
 
 pub use config_error::ConfigError;
 pub use defaults::ServerDefaults;
-pub use entry::ServerEntry;
 pub(crate) use placeholders::HOME;
 #[cfg(feature = "config-files")]
 pub(crate) use relaxed::json;
+pub use server_entry::ServerEntry;
 
 use config_error::ConfigLocation;
 use indexmap::IndexMap;

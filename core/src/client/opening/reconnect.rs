@@ -4,7 +4,7 @@
 //! sent twice.
 
 use crate::{
-    client::{error::ClientError, failure::LinkFailure, inner::ClientInner, link::LinkMessage},
+    client::{error::ClientError, inner::ClientInner, link::LinkMessage, link_failure::LinkFailure},
     engine::{NegotiationError, Probe, ProbeOutcome, later},
     protocol::{Era, Revision, method},
     race::until,

@@ -2,7 +2,7 @@
 
 use super::handler_error::HandlerError;
 use crate::{
-    client::tasks::form::read_task,
+    client::tasks::task_form::read_task,
     protocol::{
         RawJson, RpcError, method,
         model::{

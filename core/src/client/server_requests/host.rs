@@ -1,6 +1,6 @@
 //! The host of a client: the handlers that it registered, and those that run.
 
-use super::{client_handlers::ClientHandlers, host_tasks::table::HostTasks, observers::Observers};
+use super::{client_handlers::ClientHandlers, host_tasks::host_task_table::HostTasks, observers::Observers};
 use crate::{
     client::{
         error::ClientError,

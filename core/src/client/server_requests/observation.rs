@@ -3,7 +3,7 @@
 use crate::{
     client::{
         client::Client, error::ClientError, events::ClientEvents, inner::ClientInner,
-        subscription::entry::SubscriptionEntry,
+        subscription::open_subscriptions::SubscriptionEntry,
     },
     protocol::Era,
 };

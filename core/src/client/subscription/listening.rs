@@ -1,7 +1,7 @@
 //! `subscriptions/listen` (the modern era): one stream per subscription, opened again when it is
 //! lost.
 
-use super::entry::{ChangeReceiver, SubscriptionEntry};
+use super::open_subscriptions::{ChangeReceiver, SubscriptionEntry};
 use crate::{
     client::{
         calls::{client_call::ClientCall, reply_to::ReplyTo},

@@ -1,9 +1,9 @@
 //! Subscriptions: one call on every revision.
 
 mod changes;
-pub(super) mod entry;
 mod listening;
-mod resources;
+pub(super) mod open_subscriptions;
+mod resource_subscriptions;
 
 use crate::{
     client::{client::Client, error::ClientError, inner::ClientInner},
@@ -14,8 +14,8 @@ use crate::{
     },
 };
 use changes::Changes;
-use entry::{ChangeReceiver, SubscriptionEntry};
 use futures_core::Stream;
+use open_subscriptions::{ChangeReceiver, SubscriptionEntry};
 use std::{
     collections::BTreeSet,
     fmt::{self, Debug, Formatter},

@@ -2,12 +2,12 @@
 //! one of a call whose caller waits for the result (TKX-52).
 
 use super::{
+    client_task::ClientTask,
     following::Following,
-    form::{created_task, read_task},
-    input::TaskInput,
-    state::{ClientTaskState, Handle},
     support::{Support, TaskForm},
-    task::ClientTask,
+    task_form::{created_task, read_task},
+    task_input::TaskInput,
+    task_state::{ClientTaskState, Handle},
     task_wish::TaskWish,
 };
 use crate::{

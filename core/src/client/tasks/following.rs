@@ -1,9 +1,9 @@
 //! Follows a task to its end: polls, gives it the input that it asks for, and fetches its result.
 
 use super::{
-    input::{Answering, TaskAnswers, TaskInput},
-    state::ClientTaskState,
     support::TaskForm,
+    task_input::{Answering, TaskAnswers, TaskInput},
+    task_state::ClientTaskState,
 };
 use crate::{
     client::{
@@ -154,7 +154,7 @@ impl Following {
     async fn poll(&mut self) -> Result<(), ClientError> {
         let response = request(&self.client, method::TASKS_GET, &json!({"taskId": self.id})).await;
         self.learned = self.client.inner.runtime.now();
-        let task = super::form::read_task(&response?)
+        let task = super::task_form::read_task(&response?)
             .map_err(|error| ClientError::InvalidResponse(format!("{}: {error}", method::TASKS_GET)))?;
         self.failing = None;
         // TKX-33: the task may have lost its interest while the user was thinking.

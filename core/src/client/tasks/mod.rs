@@ -2,16 +2,16 @@
 //! 2025-11-25 and the extension of 2026-07-28.
 
 pub(super) mod calling;
+mod client_task;
+pub(super) mod client_task_table;
 mod following;
-pub(super) mod form;
-mod input;
 mod other_client;
-mod starting;
-mod state;
+mod start_as_task;
 pub(super) mod support;
-pub(super) mod table;
-mod task;
+pub(super) mod task_form;
+mod task_input;
+mod task_state;
 pub(super) mod task_wish;
 
+pub use client_task::ClientTask;
 pub(crate) use other_client::OtherClient;
-pub use task::ClientTask;

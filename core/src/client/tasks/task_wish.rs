@@ -1,6 +1,6 @@
 //! The wish of a call for a task.
 
-use super::{other_client::OtherClient, state::Handle, support::TaskForm};
+use super::{other_client::OtherClient, support::TaskForm, task_state::Handle};
 use crate::sync::Mutex;
 use std::sync::Arc;
 

@@ -5,24 +5,24 @@ mod arrival;
 mod call;
 mod cancellation;
 mod client_request;
-mod error;
 mod handler;
 #[cfg(feature = "http-server")]
 mod http_request;
 mod input;
 mod outcome;
+mod tool_error;
 mod vars;
 
 pub use arrival::Arrival;
 pub(crate) use arrival::{RestartedTask, TaskRun};
 pub use call::{Call, CallInfo};
 pub use client_request::{ClientRequestError, PendingClientRequest};
-pub use error::{CallError, ToolError};
 pub use handler::Handler;
 #[cfg(feature = "http-server")]
 pub use http_request::{HttpRequest, RemoteAddress};
 pub use input::{InputRequest, InputRequired};
 pub use outcome::Outcome;
+pub use tool_error::{CallError, ToolError};
 pub use vars::Vars;
 
 pub(super) use call::{CallBackend, ResultCallback};

@@ -1,8 +1,8 @@
 //! Return values of handlers.
 
 use super::{
-    error::{CallError, Reason, ToolError, VisibleError},
     input::InputRequired,
+    tool_error::{CallError, Reason, ToolError, VisibleError},
 };
 use crate::protocol::{RawJson, RpcError};
 use std::sync::Arc;

@@ -2,6 +2,7 @@
 
 mod access;
 mod completion;
+mod custom_requests;
 mod discover;
 mod lists;
 mod logging;
@@ -9,7 +10,6 @@ mod merging;
 mod mount_routes;
 mod pages;
 mod prompts;
-mod requests;
 mod resources;
 mod skills;
 mod tasks;
@@ -41,7 +41,7 @@ pub(super) fn route(method: &str) -> Route {
         method::TASKS_LIST => tasks::list,
         method::TASKS_UPDATE => tasks::update,
         method::DISCOVER => discover::discover,
-        _ => requests::serve,
+        _ => custom_requests::serve,
     }
 }
 
@@ -55,7 +55,7 @@ mod tests {
         // The engine answers these.
         let of_engine = [method::INITIALIZE, method::PING, method::SUBSCRIPTIONS_LISTEN];
         for method in Method::of_clients().filter(|method| !of_engine.contains(&method.name)) {
-            let is_served = !std::ptr::fn_addr_eq(route(method.name), requests::serve as Route);
+            let is_served = !std::ptr::fn_addr_eq(route(method.name), custom_requests::serve as Route);
             assert!(is_served, "{} is missing in the table of server/methods/mod.rs", method.name);
         }
     }

@@ -1,6 +1,6 @@
 //! The completions that a prompt or a resource template declares beside its arguments.
 
-use super::error::RegisterError;
+use super::register_error::RegisterError;
 use crate::server::handlers::Handler;
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,6 +1,6 @@
 //! Completions: who suggests values for which argument of which prompt or resource template.
 
-use super::error::RegisterError;
+use super::register_error::RegisterError;
 use crate::server::handlers::Handler;
 use serde_json::Value;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Providers and middleware: hooks that see requests which registered features do not answer alone.
 
-use super::{category::Category, error::RegisterError, listed_tools::ListedTools};
+use super::{category::Category, listed_tools::ListedTools, register_error::RegisterError};
 use crate::{
     protocol::method::{self, MessageKind, Method, Sender},
     protocol::{Revision, vendor},

@@ -1,6 +1,6 @@
 //! One list of a server: in the order of registration, by key, and page by page.
 
-use super::{access::Access, duplicate::OnDuplicate, error::RegisterError};
+use super::{access::Access, duplicate::OnDuplicate, register_error::RegisterError};
 use crate::protocol::{RawJson, Revision, RevisionFeature};
 use serde_json::Value;
 use std::{

@@ -1,6 +1,6 @@
 //! Members of descriptors that no revision knows.
 
-use super::error::RegisterError;
+use super::register_error::RegisterError;
 use crate::protocol::{
     describe::{Described, Type},
     fault::Fault,

@@ -2,8 +2,8 @@
 
 use super::{
     category::{Category, ListSet},
-    error::RegisterError,
     prompt::RegisteredPrompt,
+    register_error::RegisterError,
     resource::ReadInfo,
     snapshot::Snapshot,
     tool::{RegisteredTool, ToolTasks},

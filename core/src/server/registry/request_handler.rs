@@ -2,7 +2,7 @@
 
 use super::{
     access::{Access, access_setters},
-    error::RegisterError,
+    register_error::RegisterError,
 };
 use crate::{
     protocol::{method::Method, schema::Schema, vendor},

@@ -4,9 +4,9 @@ use super::{
     access::{Access, access_setters},
     app,
     completers::{Completers, complete_setter},
-    error::RegisterError,
     list::{Descriptor, Listed},
     members::{self, check_members},
+    register_error::RegisterError,
 };
 use crate::{
     protocol::{

@@ -1,13 +1,13 @@
 //! Requests in flight: from the middleware to the handler, and back to the client.
 
 mod active_request;
-mod call;
 mod client_request;
 mod input_required;
 mod input_task;
 mod mapper;
 mod mirrored;
 mod mounted_requests;
+mod pending_call;
 mod request_keys;
 mod request_log;
 mod request_state;

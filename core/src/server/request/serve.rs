@@ -3,9 +3,9 @@
 
 use super::{
     active_request::{ActiveRequest, Responder, Routed},
-    call::{PendingCall, busy},
     mapper::{MiddlewareLink, ResultMapper},
     mirrored,
+    pending_call::{PendingCall, busy},
     resumptions::ResumedState,
 };
 use crate::{

@@ -3,12 +3,12 @@
 mod cache_hints;
 mod completion;
 mod error_projection;
-mod failure;
 mod object;
 mod output_schema;
 mod passed;
 mod prompt;
 mod resource;
+mod rpc_error;
 mod tool;
 mod unknown_members;
 mod writer;
@@ -17,11 +17,11 @@ pub use cache_hints::{CacheHints, CacheScope};
 
 pub(super) use completion::render_completion;
 pub(super) use error_projection::project_errors;
-pub(super) use failure::error_of;
 pub(super) use object::render_object;
 pub(super) use output_schema::CompiledOutputSchema;
 pub(super) use passed::{pass_result, render_remote};
 pub(super) use prompt::render_prompt;
 pub(super) use resource::{ReadOf, render_read};
+pub(super) use rpc_error::error_of;
 pub(super) use tool::{ToolOf, invalid_arguments, render_tool, tool_error};
 pub(super) use writer::ResultWriter;

@@ -1,6 +1,6 @@
 //! Results of requests beyond the protocol.
 
-use super::{failure::error_of, writer::ResultWriter};
+use super::{rpc_error::error_of, writer::ResultWriter};
 use crate::{
     protocol::{RawJson, Revision, RpcError},
     server::handlers::Outcome,

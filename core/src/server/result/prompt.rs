@@ -1,7 +1,7 @@
 //! Results of prompts.
 
 use super::{
-    failure::{error_of, lossy, unreadable},
+    rpc_error::{error_of, lossy, unreadable},
     writer::ResultWriter,
 };
 use crate::{

@@ -2,7 +2,7 @@
 
 use super::{
     cache_hints::CacheHints,
-    failure::{error_of, lossy, unreadable},
+    rpc_error::{error_of, lossy, unreadable},
     writer::ResultWriter,
 };
 use crate::{

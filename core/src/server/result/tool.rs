@@ -1,8 +1,8 @@
 //! Results of tools.
 
 use super::{
-    failure::{self, lossy},
     output_schema::CompiledOutputSchema,
+    rpc_error::{self, lossy},
     writer::ResultWriter,
 };
 use crate::{
@@ -128,7 +128,7 @@ fn unreadable(
     revision: Revision,
     error: &dyn fmt::Display,
 ) -> Result<RawJson, RpcError> {
-    render_tool(results, tool, revision, failure::unreadable(error))
+    render_tool(results, tool, revision, rpc_error::unreadable(error))
 }
 
 /// The text of a value and, if there is a schema of it, the value.

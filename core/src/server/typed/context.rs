@@ -1,6 +1,6 @@
 //! The context of an async handler in Rust.
 
-use super::form::{Elicited, form_of};
+use super::typed_form::{Elicited, form_of};
 #[cfg(feature = "http-server")]
 use crate::server::HttpRequest;
 use crate::server::{CallInfo, ClientRequestError, Vars, handlers::ResponseCallback};

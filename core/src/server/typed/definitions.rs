@@ -3,7 +3,7 @@
 
 use super::{
     AsyncHandler, HandlerArguments, IntoCompletionResult, IntoDecision, IntoPromptResult, IntoResourceResult,
-    IntoToolResult, schema::arguments_schema, serve::serve,
+    IntoToolResult, schema::arguments_schema, serve_async::serve,
 };
 use crate::{
     protocol::{

@@ -3,7 +3,7 @@
 use crate::server::{
     Call, CallError, CallInfo, Category, Context, IntoPromptResult, IntoResourceResult, IntoToolResult,
     MiddlewareDefinition, Outcome, ProviderDefinition, ToolError,
-    typed::serve::{Work, in_background},
+    typed::serve_async::{Work, in_background},
 };
 use crate::{
     protocol::{

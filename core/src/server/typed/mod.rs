@@ -1,30 +1,30 @@
 //! Typed handlers: async functions whose argument types define the input schema, and whose return
 //! type the output schema.
 
+mod async_handler;
 pub(crate) mod busy_threads;
 mod context;
 mod definitions;
 mod extract;
-mod form;
-mod handler;
 mod hooks;
-mod requests;
+mod request_handlers;
 pub mod result;
 mod returns;
 mod schema;
-mod serve;
+mod serve_async;
+mod typed_form;
 
+pub use async_handler::{AsyncHandler, HandlerArguments};
 pub use context::Context;
 pub use definitions::{IntoDefinition, Prompt, Resource, ResourceTemplate, Tool};
 pub use extract::{FromContext, FromRef, Lifespan, Params, State};
-pub use form::Elicited;
-pub use handler::{AsyncHandler, HandlerArguments};
 pub use hooks::{IntoResultOf, Next, Page, PromptRequest, Provided, Provider, ResourceRequest, ToolRequest};
-pub use requests::IntoRequestResult;
+pub use request_handlers::IntoRequestResult;
 pub use returns::{
     IntoCompletionResult, IntoDecision, IntoPromptResult, IntoResourceResult, IntoToolResult, Json, ListItem,
 };
 pub use schema::OutputSchema;
+pub use typed_form::Elicited;
 
 pub(super) use definitions::completion;
-pub(super) use requests::request_handler;
+pub(super) use request_handlers::request_handler;

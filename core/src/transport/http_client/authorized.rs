@@ -1,6 +1,6 @@
 //! HTTP requests with their credentials, which are asked for anew when the server refuses them.
 
-use super::{failure, link::LinkContext};
+use super::{http_failure, http_link::LinkContext};
 use crate::{
     client::{Inbox, LinkFailure, LinkMessage},
     client_auth::{AuthError, CredentialsRefusal, OutgoingRequest},
@@ -100,8 +100,8 @@ impl LinkContext {
         if outgoing.method == Method::POST {
             request = request.body(outgoing.body.clone());
         }
-        let response = request.send().await.map_err(|error| failure::of_reqwest(&self.target, error))?;
-        failure::check_encoding(&self.target, &response)?;
+        let response = request.send().await.map_err(|error| http_failure::of_reqwest(&self.target, error))?;
+        http_failure::check_encoding(&self.target, &response)?;
         Ok(response)
     }
 

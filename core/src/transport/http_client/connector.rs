@@ -2,10 +2,10 @@
 
 use super::{
     super::user_agent::AGENT,
-    endpoint::HttpEndpoint,
-    failure,
+    http_endpoint::HttpEndpoint,
+    http_failure,
+    http_link::{HttpLink, HttpRoute},
     http_sse::SseExpectation,
-    link::{HttpLink, HttpRoute},
     redirects,
     tls::Security,
 };
@@ -65,14 +65,14 @@ impl HttpConnector {
             None => {
                 let wrong = |error| {
                     let instead = "give one such as http://localhost:8000/mcp, or a program as a list of its words";
-                    format!("{:?} is not a URL ({error}): {instead}", failure::redacted(url))
+                    format!("{:?} is not a URL ({error}): {instead}", http_failure::redacted(url))
                 };
                 (Url::parse(url).map_err(wrong)?, None)
             }
         };
         if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
             let schemes = "it must start with http:// or https://, or unix: for a socket";
-            return Err(format!("{:?} is not a URL of an HTTP server: {schemes}", failure::redacted(url)));
+            return Err(format!("{:?} is not a URL of an HTTP server: {schemes}", http_failure::redacted(url)));
         }
         let mut checked = HeaderMap::with_capacity(endpoint.headers.len());
         for (name, value) in &endpoint.headers {
@@ -85,7 +85,10 @@ impl HttpConnector {
         }
         let security = Security::of(endpoint)?;
         if parsed.scheme() == "http" && (endpoint.ca.is_some() || endpoint.client_certificate.is_some()) {
-            return Err(format!("{:?} is reached without TLS: certificates are for https", failure::redacted(url)));
+            return Err(format!(
+                "{:?} is reached without TLS: certificates are for https",
+                http_failure::redacted(url)
+            ));
         }
         let (http_sse, route) = (endpoint.http_sse, OnceLock::new());
         checked.entry(header::USER_AGENT).or_insert(USER_AGENT);

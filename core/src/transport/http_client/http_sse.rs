@@ -1,7 +1,7 @@
 //! HTTP+SSE (2024-11-05), for servers that have nothing newer: one stream for everything that the
 //! server sends, whose first event names the URI that messages are posted to.
 
-use super::{authorized::EndpointRequest, failure, heads, link::LinkContext, redirects::not_followed};
+use super::{authorized::EndpointRequest, heads, http_failure, http_link::LinkContext, redirects::not_followed};
 use crate::{
     client::{LinkFailure, LinkMessage},
     http::{
@@ -107,7 +107,7 @@ impl LinkContext {
         }
         let status = response.status();
         if status.is_success() {
-            let body = failure::read(&self.target, response, MAX_ACCEPTED_BYTES);
+            let body = http_failure::read(&self.target, response, MAX_ACCEPTED_BYTES);
             // Nothing is said in it.
             let _ = tokio::time::timeout(ACCEPTED_WITHIN, body).await;
             return Ok(());
@@ -115,8 +115,8 @@ impl LinkContext {
         let opens = message.request.as_ref().is_some_and(|request| &*request.method == method::INITIALIZE);
         if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) && !opens {
             // The stream, if it is still open, is of no use without its session.
-            let body = failure::read_unwanted(response, self.limits.max_message_bytes).await;
-            let lost = failure::session_lost(status, &body);
+            let body = http_failure::read_unwanted(response, self.limits.max_message_bytes).await;
+            let lost = http_failure::session_lost(status, &body);
             self.inbox.closed(lost.clone());
             return Err(lost);
         }
@@ -164,7 +164,7 @@ impl LinkContext {
             match response.chunk().await {
                 Ok(Some(chunk)) => stream.push(&chunk),
                 Ok(None) => return Err(broken("the stream ended before its event endpoint".to_owned())),
-                Err(error) => return Err(NotOpened::Absent(failure::of_reqwest(&self.target, error))),
+                Err(error) => return Err(NotOpened::Absent(http_failure::of_reqwest(&self.target, error))),
             }
         }
     }
@@ -172,7 +172,7 @@ impl LinkContext {
     /// SSE-11: the URI is relative to the stream, and on its origin.
     fn endpoint_at(&self, stream: &Url, uri: &str) -> Result<Url, NotOpened> {
         let unusable = |why: &str| {
-            let uri = printable(&failure::redacted(uri));
+            let uri = printable(&http_failure::redacted(uri));
             let text = format!("The stream of {} names the endpoint {uri}, which is not used: {why}", self.target);
             NotOpened::Unusable(LinkFailure::Broken(text))
         };
@@ -194,7 +194,7 @@ impl LinkContext {
             taken = match response.chunk().await {
                 Ok(Some(chunk)) => self.take_events(&mut stream, &chunk, None),
                 Ok(None) => Err(LinkFailure::Broken(format!("The server ended the stream at {}", self.target))),
-                Err(error) => Err(failure::of_reqwest(&self.target, error)),
+                Err(error) => Err(http_failure::of_reqwest(&self.target, error)),
             };
         };
         self.inbox.closed(failure);

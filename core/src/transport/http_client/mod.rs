@@ -3,17 +3,17 @@
 
 mod authorized;
 mod connector;
-mod endpoint;
-mod failure;
+mod get_stream;
 mod heads;
+mod http_endpoint;
+mod http_failure;
+mod http_link;
 mod http_sse;
-mod link;
 mod post;
 mod redirects;
 mod renewal;
-mod stream;
 mod stream_pauses;
 mod tls;
 
 pub use connector::HttpConnector;
-pub use endpoint::HttpEndpoint;
+pub use http_endpoint::HttpEndpoint;

@@ -2,12 +2,12 @@
 
 use super::{
     authorized::EndpointRequest,
-    failure::{self, AnswerHead, HttpTarget},
+    get_stream::FIRST_PAUSE,
     heads,
+    http_failure::{self, AnswerHead, HttpTarget},
+    http_link::LinkContext,
     http_sse::Turn,
-    link::LinkContext,
     redirects::not_followed,
-    stream::FIRST_PAUSE,
     stream_pauses::StreamPauses,
 };
 use crate::{
@@ -142,17 +142,17 @@ impl LinkContext {
         }
         if !content::is_type(response.headers(), &JSON) {
             let answer = AnswerHead::of(&response);
-            let body = failure::read_unwanted(response, self.limits.max_message_bytes).await;
+            let body = http_failure::read_unwanted(response, self.limits.max_message_bytes).await;
             return match message.request {
-                Some(_) => Err(failure::of_answer(&self.target, answer, &body).into()),
+                Some(_) => Err(http_failure::of_answer(&self.target, answer, &body).into()),
                 None => Ok(()),
             };
         }
-        let body = failure::read(&self.target, response, self.limits.max_message_bytes).await?;
+        let body = http_failure::read(&self.target, response, self.limits.max_message_bytes).await?;
         if !body.is_empty() {
             self.inbox.message(body);
         } else if message.request.is_some() {
-            return Err(failure::of_answer(&self.target, AnswerHead::bare(status), &body).into());
+            return Err(http_failure::of_answer(&self.target, AnswerHead::bare(status), &body).into());
         }
         Ok(())
     }
@@ -160,7 +160,7 @@ impl LinkContext {
     /// A refused session. Servers after the examples of the TypeScript SDK answer 400 for one that
     /// they do not know, and for other reasons too: only a session that has worked is made anew.
     fn session_lost(&self, session: HeaderValue, refusal: &PostRefusal) -> PostRefused {
-        let failure = failure::session_lost(refusal.status, &refusal.words());
+        let failure = http_failure::session_lost(refusal.status, &refusal.words());
         if refusal.status == StatusCode::NOT_FOUND || self.session_works.load(Ordering::Relaxed) {
             PostRefused::SessionLost(session, failure)
         } else {
@@ -213,7 +213,7 @@ impl LinkContext {
                 Ok(Some(chunk)) => answered |= self.take_events(stream, &chunk, request)?,
                 _ if answered => return Ok(PostEnd::Answered),
                 Ok(None) => return Ok(PostEnd::Early(None)),
-                Err(error) => return Ok(PostEnd::Early(Some(failure::of_reqwest(&self.target, error)))),
+                Err(error) => return Ok(PostEnd::Early(Some(http_failure::of_reqwest(&self.target, error)))),
             }
         }
     }
@@ -265,7 +265,7 @@ impl LinkContext {
     /// Reads an HTTP error.
     pub(super) async fn refusal(&self, response: Response) -> PostRefusal {
         let (status, answer) = (response.status(), AnswerHead::of(&response));
-        let body = failure::read_unwanted(response, self.limits.max_message_bytes).await;
+        let body = http_failure::read_unwanted(response, self.limits.max_message_bytes).await;
         let error = serde_json::from_slice::<ErrorBody>(&body).ok().map(|body| body.error);
         PostRefusal { status, answer, body, error }
     }
@@ -274,7 +274,7 @@ impl LinkContext {
     /// nothing else was asked.
     pub(super) fn refused(&self, refusal: PostRefusal, request: Option<&RequestHead>) -> Result<(), LinkFailure> {
         let PostRefusal { status, answer, body, error } = refusal;
-        let failed = |said: &[u8]| Err(failure::of_answer(&self.target, answer, said));
+        let failed = |said: &[u8]| Err(http_failure::of_answer(&self.target, answer, said));
         match (request, error) {
             (Some(request), Some(error)) if says_what_the_server_is(status, request) => {
                 self.inbox.message(envelope::encode_error(Some(&request.id), &error));
@@ -296,7 +296,7 @@ pub(super) struct PostRefusal {
 
 impl PostRefusal {
     pub(super) fn into_failure(self, target: &HttpTarget) -> LinkFailure {
-        failure::of_answer(target, self.answer, &self.body)
+        http_failure::of_answer(target, self.answer, &self.body)
     }
 
     /// The words of the server.
@@ -312,7 +312,7 @@ impl PostRefusal {
     fn is_of_session(&self) -> bool {
         let error_may = self.error.as_ref().is_none_or(|error| (-32_099..=-32_000).contains(&error.code));
         self.status == StatusCode::NOT_FOUND
-            || self.status == StatusCode::BAD_REQUEST && error_may && failure::is_about_session(&self.words())
+            || self.status == StatusCode::BAD_REQUEST && error_may && http_failure::is_about_session(&self.words())
     }
 
     /// Returns whether a refused `initialize` lets the client look for HTTP+SSE (SSE-07 to SSE-09).

@@ -1,6 +1,6 @@
 //! Redirects: those that are followed, and the words for the others.
 
-use super::failure;
+use super::http_failure;
 use crate::{client::LinkFailure, printable::printable};
 use http::{StatusCode, header};
 use reqwest::{Response, redirect};
@@ -33,8 +33,8 @@ pub(super) fn not_followed(response: &Response) -> Option<LinkFailure> {
         Ok(_) if !keeps_body(status) => "that status turns a POST into a GET".to_owned(),
         Ok(_) => format!("it has been redirected {MAX_REDIRECTS} times already"),
     };
-    let target = failure::redacted(&target.map_or(location, String::from));
-    let from = failure::redacted(from.as_str());
+    let target = http_failure::redacted(&target.map_or(location, String::from));
+    let from = http_failure::redacted(from.as_str());
     let status = status.as_u16();
     let text = format!(
         "{from} redirects to {target} (HTTP {status}), which is not followed: {why}. If the server is there, connect to that URL"

@@ -1,7 +1,7 @@
 //! A session that the server does not know any more is opened anew, and what was refused is sent
 //! again (HTTP-48): a server that was restarted costs no call.
 
-use super::{authorized::EndpointRequest, failure, heads, link::LinkContext};
+use super::{authorized::EndpointRequest, heads, http_failure, http_link::LinkContext};
 use crate::{
     client::LinkMessage,
     http::{
@@ -81,7 +81,7 @@ impl LinkContext {
             return None;
         }
         if !content::is_type(response.headers(), &EVENT_STREAM) {
-            return version_of(&failure::read(&self.target, response, self.limits.max_message_bytes).await.ok()?);
+            return version_of(&http_failure::read(&self.target, response, self.limits.max_message_bytes).await.ok()?);
         }
         let mut stream = EventStream::new(self.limits.max_message_bytes);
         while let Ok(Some(chunk)) = response.chunk().await {

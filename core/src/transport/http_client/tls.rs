@@ -1,6 +1,6 @@
 //! The certificates and the proxy of HTTP connections.
 
-use super::{endpoint::HttpEndpoint, failure::redacted};
+use super::{http_endpoint::HttpEndpoint, http_failure::redacted};
 use crate::http::guard::is_loopback;
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{Certificate, ClientBuilder, Identity, Proxy, Url};

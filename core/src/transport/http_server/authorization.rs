@@ -5,7 +5,7 @@ use super::{
     access_log::RefusalLog,
     body::HttpBody,
     forwarded::{TrustedProxy, address_of_client},
-    options::HttpOptions,
+    http_options::HttpOptions,
     pending_tokens::PendingTokens,
     reply,
     shared_proofs::SharedProofs,

@@ -1,8 +1,8 @@
 //! The bodies of responses.
 
 use super::{
-    session::SessionEnd,
-    stream::{StreamItem, StreamReader},
+    response_stream::{StreamItem, StreamReader},
+    session_table::SessionEnd,
 };
 use crate::http::{replay::EventId, sse};
 use bytes::{Bytes, BytesMut};

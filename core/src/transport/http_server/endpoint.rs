@@ -3,14 +3,14 @@
 use super::{
     authorization::Caller,
     body::{Events, HttpBody},
+    endpoint_state::EndpointState,
     gate::Permit,
     history::{EventLog, History},
-    post::{self, busy},
+    post_body::{self, busy},
     rate,
     reply::{self, empty, method_not_allowed},
-    session::{HttpSession, SessionTable},
-    state::EndpointState,
-    stream::{self, Stream, StreamKind, StreamReader},
+    response_stream::{self, Stream, StreamKind, StreamReader},
+    session_table::{HttpSession, SessionTable},
     workers::{SharedSession, StreamPosition, Workers},
 };
 use crate::{
@@ -115,7 +115,7 @@ impl EndpointState {
         let reader = self.readers.enter();
         let body = tokio::select! {
             biased;
-            body = post::read(body, limits.max_message_bytes, permit) => body?,
+            body = post_body::read(body, limits.max_message_bytes, permit) => body?,
             () = reader.gives_way() => return Err(busy("too many bodies are being sent")),
         };
         drop(reader);
@@ -347,7 +347,7 @@ impl EndpointState {
         // Kept until the answer is here, to be freed by the thread that allocated it: where a host
         // answers on another one, both would wait for the lock of the allocator.
         let _head = arrival.http.as_ref().map(|request| Arc::clone(request.parts()));
-        let (answers, reader) = stream::exchange(kind, cancels, Some(permit), arrival);
+        let (answers, reader) = response_stream::exchange(kind, cancels, Some(permit), arrival);
         let answers = caller.enter(&self.server, &frame, answers)?;
         let accepted = classify::check_response(&frame);
         let receiver = Arc::clone(&connection);

@@ -2,7 +2,7 @@
 
 use super::{
     replay_budget::{KeepsEvents, ReplayBudget},
-    stream::{Stream, StreamReader},
+    response_stream::{Stream, StreamReader},
 };
 use crate::{
     http::replay::{EventId, Replay},

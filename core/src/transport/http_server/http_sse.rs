@@ -6,10 +6,10 @@ use super::{
     authorization::Caller,
     body::{Events, HttpBody},
     endpoint::{check_accepts_events, check_type, further},
+    endpoint_state::EndpointState,
     reply::{self, empty, not_allowed},
-    session::HttpSession,
-    state::EndpointState,
-    stream::{Stream, StreamKind},
+    response_stream::{Stream, StreamKind},
+    session_table::HttpSession,
 };
 use crate::{
     http::{

@@ -7,34 +7,34 @@ mod authorization;
 #[path = "no_authorization.rs"]
 mod authorization;
 mod body;
-mod connections;
+mod connection_limits;
 mod cors;
 mod endpoint;
+mod endpoint_state;
 pub(crate) mod fed_body;
 mod forwarded;
 mod gate;
 mod health;
 mod history;
+mod http_listener;
+mod http_options;
 mod http_sse;
 mod large_messages;
-mod listener;
 pub(crate) mod mounted_listener;
-mod options;
 #[cfg(feature = "auth")]
 mod pending_tokens;
-mod post;
+mod post_body;
 mod queue;
 mod rate;
 mod readers;
 mod replay_budget;
 mod reply;
+mod response_stream;
 mod service;
-mod session;
+mod session_table;
 #[cfg(feature = "auth")]
 mod shared_proofs;
 mod socket;
-mod state;
-mod stream;
 #[cfg(not(feature = "auth"))]
 mod uninhabited;
 mod unread;
@@ -43,8 +43,8 @@ mod write_deadline;
 
 pub use body::HttpBody;
 pub use forwarded::{InvalidProxy, TrustedProxy};
-pub use options::HttpOptions;
+pub use http_options::HttpOptions;
 pub use service::HttpService;
 
-pub(crate) use listener::HttpListener;
+pub(crate) use http_listener::HttpListener;
 pub(crate) use mounted_listener::MountedListener;

@@ -1,7 +1,7 @@
 //! Stands in for `authorization.rs` where the feature `auth` is off: every caller is unknown and is
 //! let in.
 
-use super::{body::HttpBody, options::HttpOptions};
+use super::{body::HttpBody, http_options::HttpOptions};
 use crate::{
     http::rejection::Rejection,
     protocol::envelope::Frame,

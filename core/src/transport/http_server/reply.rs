@@ -2,7 +2,7 @@
 
 use super::{
     body::{Events, HttpBody},
-    stream::{StreamItem, StreamOpening, StreamReader},
+    response_stream::{StreamItem, StreamOpening, StreamReader},
 };
 use crate::{
     http::{

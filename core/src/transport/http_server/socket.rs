@@ -1,6 +1,6 @@
 //! The socket of a server: a TCP port or a Unix socket.
 
-use super::options::HttpOptions;
+use super::http_options::HttpOptions;
 use std::{
     io,
     net::{IpAddr, Ipv6Addr, SocketAddr},

@@ -3,16 +3,16 @@
 
 #[cfg(feature = "login")]
 mod file_store;
+mod http_network;
 #[cfg(feature = "login")]
 mod loopback;
-mod network;
 mod stored_credentials;
 
 #[cfg(feature = "login")]
 pub use file_store::FileStore;
+pub use http_network::HttpNetwork;
 #[cfg(feature = "login")]
 pub use loopback::LoopbackHandler;
-pub use network::HttpNetwork;
 
 use crate::{
     auth::{AuthError, AuthOptionError, CredentialStore, LoginHandler, OAuth, OAuthGrant, OAuthOptions},

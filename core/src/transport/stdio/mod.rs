@@ -11,9 +11,9 @@ mod handoff;
 mod line_reader;
 mod lines;
 #[cfg(feature = "stdio")]
-mod server;
-#[cfg(feature = "stdio")]
 mod standard_streams;
+#[cfg(feature = "stdio")]
+mod stdio_server;
 #[cfg(feature = "stdio")]
 mod writer;
 
@@ -30,8 +30,8 @@ pub(super) use handoff::read_to_end;
 pub(super) use line_reader::LineReader;
 pub(super) use lines::{Line, LineCutter, MAX_QUEUED};
 #[cfg(feature = "stdio")]
-pub(super) use server::PipeServer;
-#[cfg(feature = "stdio")]
 pub use standard_streams::hold_stdio;
 #[cfg(feature = "stdio")]
 pub(super) use standard_streams::take_stdio;
+#[cfg(feature = "stdio")]
+pub(super) use stdio_server::PipeServer;

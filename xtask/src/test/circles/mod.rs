@@ -42,15 +42,15 @@ const CLUSTERS: &[Cluster] = &[
         CORE,
         &[
             "transport::http_client::authorized",
+            "transport::http_client::http_link",
             "transport::http_client::http_sse",
-            "transport::http_client::link",
             "transport::http_client::renewal",
         ],
         "a link, the credentials of its requests, its stream of HTTP+SSE and the renewal of its session",
     ),
     (
         CORE,
-        &["transport::http_server::history", "transport::http_server::stream"],
+        &["transport::http_server::history", "transport::http_server::response_stream"],
         "a stream and the history that replays it",
     ),
     (PROTO, &["protocol::envelope::*"], "the messages and the parser that makes them"),

@@ -1,6 +1,6 @@
 //! Requests of a server for tasks of the host, and about them.
 
-use super::table::{BegunTask, EndedTask, TaskBounds};
+use super::host_task_table::{BegunTask, EndedTask, TaskBounds};
 use crate::{
     client::{
         inner::ClientInner,

@@ -1,16 +1,16 @@
 //! Agent skills: folders of instructions that a server offers as resources (the skills extension,
 //! SEP-2640).
 
-mod files;
+mod skill_files;
 
-pub use files::SkillFile;
+pub use skill_files::SkillFile;
 
-pub(super) use files::StoredFile;
+pub(super) use skill_files::StoredFile;
 
 use super::{
     access::Access,
-    error::RegisterError,
     list::{Descriptor, Listed},
+    register_error::RegisterError,
     resource::{RegisteredResource, ResourceDefinition},
 };
 use crate::{

@@ -5,20 +5,20 @@ mod elsewhere;
 mod record;
 mod recording;
 mod restart;
-mod starting;
 mod stored;
 #[cfg(all(test, feature = "tokio"))]
 pub(in crate::server::request) mod stored_tests;
-mod table;
 mod task;
+mod task_creation;
+mod task_table;
 mod task_view;
 
 pub(in crate::server) use elsewhere::{TaskElsewhere, view_at_end};
-pub(in crate::server) use starting::{Mode, mode, visible_tasks};
 pub(in crate::server) use stored::StoredTasks;
 pub(in crate::server::request) use stored::principal_key;
-pub(in crate::server) use table::Tasks;
 pub(in crate::server) use task::{Task, TaskOwner};
+pub(in crate::server) use task_creation::{Mode, mode, visible_tasks};
+pub(in crate::server) use task_table::Tasks;
 
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,8 @@ use super::{
     record::TaskRecord,
     recording::TaskRecording,
     restart::{self, TaskRequest},
-    table::Tasks,
     task::{Task, TaskOwner},
+    task_table::Tasks,
 };
 use crate::{
     engine::later,

@@ -15,7 +15,7 @@ use crate::{
     server::OutgoingMessage,
     store::{LogEntry, Store, StoreError},
     sync::Mutex,
-    transport::http_server::{history::EventLog, stream::Stream},
+    transport::http_server::{history::EventLog, response_stream::Stream},
 };
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};

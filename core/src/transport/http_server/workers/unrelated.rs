@@ -15,7 +15,7 @@ use crate::{
     race,
     server::{Announcement, Connection, Outbound, OutgoingMessage},
     store::{LogEntry, Store, StoreError},
-    transport::http_server::stream::Stream,
+    transport::http_server::response_stream::Stream,
 };
 use bytes::Bytes;
 use std::{

@@ -1,6 +1,6 @@
 //! The tasks of a connection that somebody waits for.
 
-use super::{form::read_task, state::ClientTaskState};
+use super::{task_form::read_task, task_state::ClientTaskState};
 use crate::{
     client::error::ClientError,
     protocol::{RawJson, method},

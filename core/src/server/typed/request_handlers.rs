@@ -1,6 +1,6 @@
 //! Handlers of custom requests as async code.
 
-use super::{AsyncHandler, HandlerArguments, Json, definitions::whole_input, serve::serve};
+use super::{AsyncHandler, HandlerArguments, Json, definitions::whole_input, serve_async::serve};
 use crate::{
     protocol::{RawJson, model::JsonObject},
     server::{Outcome, RequestHandlerDefinition, ToolError},

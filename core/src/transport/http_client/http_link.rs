@@ -3,8 +3,8 @@
 use super::{
     super::closing::{Closing, Deadline},
     authorized::EndpointRequest,
-    failure::{self, HttpTarget},
     heads,
+    http_failure::{self, HttpTarget},
     http_sse::{HttpSse, SseExpectation, Turn},
     renewal::OpeningMessages,
 };
@@ -111,7 +111,8 @@ impl HttpLink {
         expectation: SseExpectation,
         inbox: Arc<dyn Inbox>,
     ) -> Self {
-        let (headers, target) = (heads::of_posts(headers), HttpTarget { url: failure::redacted(url.as_str()), proxy });
+        let (headers, target) =
+            (heads::of_posts(headers), HttpTarget { url: http_failure::redacted(url.as_str()), proxy });
         let (runtime, renewing, state) = (Handle::current(), tokio::sync::Mutex::default(), Mutex::default());
         let http_sse = OnceLock::new();
         let shared = Arc::new(LinkContext {

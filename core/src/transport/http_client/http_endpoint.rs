@@ -62,6 +62,6 @@ impl HttpEndpoint {
 /// Omits anything that may be secret.
 impl fmt::Debug for HttpEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpEndpoint").field("url", &super::failure::redacted(&self.url)).finish_non_exhaustive()
+        f.debug_struct("HttpEndpoint").field("url", &super::http_failure::redacted(&self.url)).finish_non_exhaustive()
     }
 }

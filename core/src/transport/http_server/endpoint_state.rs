@@ -11,7 +11,7 @@ use super::{
     rate::RateLimit,
     readers::BodyReaders,
     replay_budget::ReplayBudget,
-    session::{SessionEnd, SessionTable},
+    session_table::{SessionEnd, SessionTable},
     workers::Workers,
 };
 use crate::{

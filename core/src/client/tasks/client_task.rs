@@ -2,9 +2,9 @@
 
 use super::{
     following::{Following, unknown},
-    form::read_task,
-    input::TaskInput,
-    state::{ClientTaskState, Handle, StateCursor},
+    task_form::read_task,
+    task_input::TaskInput,
+    task_state::{ClientTaskState, Handle, StateCursor},
 };
 use crate::{
     client::{

@@ -1,10 +1,10 @@
 //! Starting a call of a tool as a task.
 
 use super::{
+    client_task::ClientTask,
     other_client::OtherClient,
-    state::{ClientTaskState, Handle},
     support::{Support, TaskForm},
-    task::ClientTask,
+    task_state::{ClientTaskState, Handle},
     task_wish::{TaskTaker, TaskWish},
 };
 use crate::{

@@ -2,7 +2,7 @@
 
 use super::{
     history::History,
-    stream::Stream,
+    response_stream::Stream,
     workers::{ServedSessions, SharedSession},
 };
 use crate::sync::Mutex;

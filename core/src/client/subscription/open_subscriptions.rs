@@ -4,7 +4,7 @@ use super::changes::Changes;
 use crate::{
     client::{
         calls::client_call::ClientCall, error::ClientError, events::ClientEvents, resource_uris::lies_below,
-        tasks::form::read_task,
+        tasks::task_form::read_task,
     },
     protocol::{
         RawJson,

@@ -1,7 +1,7 @@
 //! The network, as authorization sees it, and the URLs that may be asked there.
 
 use crate::{
-    auth::{FetchError, jwt::within, resource::is_safe},
+    auth::{FetchError, jwt::within, resource_url::is_safe},
     client_auth::AuthError,
     runtime::{BoxedTask, Runtime},
 };

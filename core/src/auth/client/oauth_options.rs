@@ -2,7 +2,7 @@
 
 use super::{
     AssertionRequest, AuthorizationHandler, IdentityTokenRequest, MemoryStore, TokenRequest, TokenStore, UrlOpener,
-    network,
+    auth_network,
     token_source::{SecretText, TokenSource},
 };
 use crate::{
@@ -324,7 +324,8 @@ impl OAuthOptions {
         ];
         for (name, url) in urls {
             if let Some(url) = url {
-                network::check(url).map_err(|error| AuthOptionError::new(name, format!("cannot be used: {error}")))?;
+                auth_network::check(url)
+                    .map_err(|error| AuthOptionError::new(name, format!("cannot be used: {error}")))?;
             }
         }
         if let Some(url) = self.client_metadata_url.as_deref().filter(|url| !is_document(url)) {

@@ -1,17 +1,18 @@
 //! The credentials of one server: kept, renewed, and got anew, by one task at a time.
 
 use super::{
+    auth_network::{NetworkAccess, NetworkContext},
     challenge::Demands,
     discovery::{self, Discovered},
     exchange::Parts,
     grants,
-    network::{NetworkAccess, NetworkContext},
     proofs::Proofs,
-    registration, sanitized,
-    scopes::{OFFLINE_ACCESS, Wanted},
+    registration,
+    requested_scopes::{OFFLINE_ACCESS, Wanted},
+    sanitized,
     settings::{Grant, Settings},
-    store,
     token_endpoint::ClientAuthentication,
+    token_store,
     tokens::{LastIssuer, TokenContext, Tokens},
     turn::RefreshTurns,
 };
@@ -155,7 +156,7 @@ impl CredentialSession {
         if self.state.lock().is_loaded {
             return Ok(());
         }
-        let last: Option<LastIssuer> = store::read(&*settings.store, &LastIssuer::key(&request.url)).await?;
+        let last: Option<LastIssuer> = token_store::read(&*settings.store, &LastIssuer::key(&request.url)).await?;
         let tokens = match last {
             Some(last) => self.kept(settings, &last.issuer, &last.resource).await?,
             None => None,
@@ -167,7 +168,7 @@ impl CredentialSession {
 
     /// The tokens in the store, if they are of this client.
     async fn kept(&self, settings: &Settings, issuer: &str, resource: &str) -> Result<Option<Tokens>, AuthError> {
-        let tokens: Option<Tokens> = store::read(&*settings.store, &Tokens::key(issuer, resource)).await?;
+        let tokens: Option<Tokens> = token_store::read(&*settings.store, &Tokens::key(issuer, resource)).await?;
         let ours = |tokens: &Tokens| {
             tokens.dpop_key.is_some() == settings.options.dpop
                 && settings.client.as_ref().is_none_or(|client| tokens.client_id.as_ref() == Some(&client.id))
@@ -259,7 +260,7 @@ impl CredentialSession {
             is_new: false,
             ..tokens.clone()
         };
-        store::write(&*settings.store, &key, &renewed).await?;
+        token_store::write(&*settings.store, &key, &renewed).await?;
         self.set(settings, Some(renewed))?;
         Ok(true)
     }
@@ -340,8 +341,8 @@ impl CredentialSession {
         };
         let tokens = obtained?;
         let last = LastIssuer { issuer: tokens.issuer.clone(), resource: tokens.resource.clone() };
-        store::write(&*settings.store, &Tokens::key(&tokens.issuer, &tokens.resource), &tokens).await?;
-        store::write(&*settings.store, &LastIssuer::key(&request.url), &last).await?;
+        token_store::write(&*settings.store, &Tokens::key(&tokens.issuer, &tokens.resource), &tokens).await?;
+        token_store::write(&*settings.store, &LastIssuer::key(&request.url), &last).await?;
         self.set(settings, Some(tokens))?;
         Ok(true)
     }
@@ -354,7 +355,7 @@ impl CredentialSession {
         found: &Discovered,
     ) -> Result<(), AuthError> {
         let Some(client) = &settings.client else { return Ok(()) };
-        let last: Option<LastIssuer> = store::read(&*settings.store, &LastIssuer::key(&request.url)).await?;
+        let last: Option<LastIssuer> = token_store::read(&*settings.store, &LastIssuer::key(&request.url)).await?;
         let expected = client.issuer.clone().or(last.map(|last| last.issuer));
         match expected {
             Some(expected) if expected != found.server.issuer => Err(AuthError(format!(

@@ -1,7 +1,7 @@
 //! `resources/subscribe` and `resources/unsubscribe` (the legacy era): one of each per URI, however
 //! many subscriptions name it.
 
-use super::entry::SubscriptionEntry;
+use super::open_subscriptions::SubscriptionEntry;
 use crate::{
     client::{
         calls::reply_to::ReplyTo, client::Client, error::ClientError, inner::ClientInner, options::RequestOptions,

@@ -2,8 +2,8 @@
 
 use super::{
     super::{blocked::CUT_TIMEOUT, bound_address::BoundAddress, closing::Deadline},
-    connections::{ActiveBody, Activity, ConnectionLimit, ConnectionPermit, Connections},
-    options::HttpOptions,
+    connection_limits::{ActiveBody, Activity, ConnectionLimit, ConnectionPermit, Connections},
+    http_options::HttpOptions,
     service::HttpService,
     socket::{Address, Socket, SocketStream},
     unread::{UnreadBody, UnreadResponses},

@@ -2,8 +2,8 @@
 
 use super::{
     restart::TaskRequest,
-    table::Tasks,
     task::{NewTask, Task, TaskOwner},
+    task_table::Tasks,
 };
 use crate::{
     engine::{RequestInfo, later},

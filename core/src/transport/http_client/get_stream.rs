@@ -1,7 +1,7 @@
 //! The GET stream of a legacy session: messages of the server that answer no request (HTTP-30,
 //! HTTP-31).
 
-use super::{authorized::EndpointRequest, failure, link::LinkContext, stream_pauses::StreamPauses};
+use super::{authorized::EndpointRequest, http_failure, http_link::LinkContext, stream_pauses::StreamPauses};
 use crate::http::{
     content::{self, EVENT_STREAM},
     event_stream::{EventStream, LONGEST_PAUSE},
@@ -90,8 +90,8 @@ impl LinkContext {
         }
         if response.status() == StatusCode::BAD_REQUEST && gap {
             // As for messages; an id of an event that is not known any more was left out before.
-            let body = failure::read_unwanted(response, self.limits.max_message_bytes).await;
-            return if failure::is_about_session(&body) { StreamEnd::SessionLost } else { StreamEnd::Refused };
+            let body = http_failure::read_unwanted(response, self.limits.max_message_bytes).await;
+            return if http_failure::is_about_session(&body) { StreamEnd::SessionLost } else { StreamEnd::Refused };
         }
         if response.status() != StatusCode::OK || !content::is_type(response.headers(), &EVENT_STREAM) {
             return StreamEnd::Refused;

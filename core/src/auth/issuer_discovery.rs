@@ -1,7 +1,7 @@
 //! From an issuer to where its keys are (RFC 8414, OpenID Connect Discovery; the specification's
 //! order of attempts).
 
-use super::resource::is_safe;
+use super::resource_url::is_safe;
 use serde_json::Value;
 use url::Url;
 
@@ -11,7 +11,7 @@ pub(super) fn metadata_urls(issuer: &str) -> Vec<Url> {
     let Some(url) = Url::parse(issuer).ok().filter(is_safe) else { return Vec::new() };
     let path = url.path().trim_end_matches('/').to_owned();
     let at = |path: String| {
-        let mut url = super::resource::bare(url.clone());
+        let mut url = super::resource_url::bare(url.clone());
         url.set_path(&path);
         url
     };
