@@ -1,9 +1,9 @@
-//! The algorithms of signatures.
+//! Signature algorithms.
 
 use crate::protocol::describe::{Described, Type};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-/// The algorithm of a token's signature (RFC 7518 section 3.1, RFC 8037).
+/// A signature algorithm (RFC 7518 section 3.1, RFC 8037).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 #[non_exhaustive]
@@ -35,7 +35,7 @@ impl Algorithm {
         Self::Rs512,
     ];
 
-    /// The name in `alg`.
+    /// The value of `alg`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Rs256 => "RS256",
@@ -51,9 +51,9 @@ impl Algorithm {
         }
     }
 
-    /// The algorithm of a name; names are case-sensitive.
+    /// Parses the value of `alg`, which is case-sensitive.
     pub fn parse(name: &str) -> Option<Self> {
-        // RFC 9864 gives EdDSA on this curve a name of its own.
+        // RFC 9864 has a separate name for EdDSA on this curve.
         let name = if name == "Ed25519" { "EdDSA" } else { name };
         Self::ALL.into_iter().find(|algorithm| algorithm.as_str() == name)
     }

@@ -1,4 +1,4 @@
-//! The authorization of an HTTP endpoint: the judgement of one request.
+//! Authorization of requests to an HTTP endpoint.
 
 use super::{
     Algorithm, Identity, Refusal, Scheme, TokenVerifier,
@@ -18,7 +18,7 @@ use serde_json::Value;
 use std::{fmt, sync::Arc, time::Duration};
 use url::Url;
 
-/// Says that an endpoint needs access tokens, and which. Cheap to clone.
+/// The access tokens that an endpoint requires. Cheap to clone.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -43,10 +43,10 @@ pub struct Authorization {
 }
 
 pub(super) struct Terms {
-    /// The resource identifier, letter by letter as it was given.
+    /// The resource identifier, exactly as configured.
     pub(super) name: Arc<str>,
     pub(super) resource: Url,
-    /// Where the endpoint is for clients, if that is not where requests arrive.
+    /// The endpoint's URL as clients see it, if a proxy changes it.
     pub(super) public_url: Option<Url>,
     pub(super) metadata: Metadata,
     pub(super) required: Vec<String>,
@@ -58,14 +58,14 @@ pub(super) struct Terms {
     pub(super) verifier: Arc<dyn TokenVerifier>,
 }
 
-/// A request that is not let in, with the scheme that it used.
+/// A refused request, with the scheme that it used.
 #[derive(Debug)]
 pub(crate) struct AuthorizationRefused {
     pub(crate) refusal: Refusal,
     pub(crate) scheme: Option<Scheme>,
 }
 
-/// A request whose credentials are well presented; its token is still to be verified.
+/// A request with well-formed credentials whose token has not been verified yet.
 pub(crate) struct Candidate {
     pub(crate) request: ProtectedRequest,
     proof: Option<Proof>,
@@ -76,7 +76,7 @@ impl Authorization {
         Self { terms: Arc::new(terms) }
     }
 
-    /// The resource that access tokens are for, as it was given.
+    /// The resource that access tokens must be issued for, as configured.
     pub(crate) fn resource(&self) -> &str {
         &self.terms.name
     }
@@ -85,13 +85,13 @@ impl Authorization {
         &*self.terms.verifier
     }
 
-    /// The metadata document, if the request is for it. `endpoint`: the path of the endpoint, if it
-    /// is known.
+    /// Returns the metadata document if the request asks for it. `endpoint` is the path of the
+    /// endpoint, if known.
     pub(crate) fn metadata(&self, path: &str, endpoint: Option<&str>) -> Option<Bytes> {
         self.terms.metadata.at(path, endpoint)
     }
 
-    /// Reads the credentials of a request. `now`: in seconds since 1970.
+    /// Reads the credentials of a request. `now` is a Unix timestamp in seconds.
     pub(crate) fn read(
         &self,
         head: &PresentingRequest,
@@ -108,7 +108,7 @@ impl Authorization {
                     let text = "Only tokens that are bound to a key are accepted here (scheme DPoP)";
                     refused(Refusal::InvalidToken(text.into()), Some(scheme))
                 }
-                // A scheme that is not known here does not count.
+                // Unknown schemes are ignored.
                 Scheme::Dpop => refused(Refusal::Missing, None),
             });
         }
@@ -151,7 +151,7 @@ impl Authorization {
         })
     }
 
-    /// Judges what the verifier says of a candidate: expiry, binding and first use. Scopes come
+    /// Checks the verifier's result for a candidate: expiry and key binding. Scopes are checked
     /// last ([`Self::permit`]).
     pub(crate) fn judge(
         &self,
@@ -177,7 +177,7 @@ impl Authorization {
         };
         match (&candidate.proof, binding) {
             (None, None) => {}
-            // XAU-64: else whoever stole a bound token could use it without its key.
+            // XAU-64: otherwise a stolen bound token could be used without its key.
             (None, Some(_)) => {
                 return Err(invalid("The access token is bound to a key: present it with the scheme DPoP"));
             }
@@ -197,8 +197,8 @@ impl Authorization {
         Ok(identity)
     }
 
-    /// Returns whether an identity may do something that needs these scopes beside those that
-    /// everything needs.
+    /// Checks that an identity has the scopes of an operation, in addition to those that every
+    /// request needs.
     pub(crate) fn permit(&self, identity: &Identity, operation: &[String]) -> Result<(), Refusal> {
         let needed = union(self.terms.required.iter().chain(operation));
         if self.terms.hierarchy.covers(&identity.scopes, &needed) {
@@ -207,13 +207,13 @@ impl Authorization {
         Err(Refusal::InsufficientScope { scopes: needed, description: None })
     }
 
-    /// Returns whether a web framework has taken a prefix away from the path of a request.
+    /// Returns whether a web framework has stripped a prefix from the path of a request.
     pub(crate) fn is_below(&self, path: &str) -> bool {
         self.terms.metadata.is_below(path)
     }
 
-    /// The values of `WWW-Authenticate` for a refusal. `below`: the endpoint is mounted under a
-    /// prefix.
+    /// The values of `WWW-Authenticate` for a refusal. `below` tells whether the endpoint is
+    /// mounted under a prefix.
     pub(crate) fn challenges(&self, refused: &AuthorizationRefused, below: bool) -> Vec<String> {
         let terms = &*self.terms;
         let challenger = Challenger {
@@ -225,7 +225,7 @@ impl Authorization {
         challenger.challenges(&refused.refusal, refused.scheme)
     }
 
-    /// The nonce for the client's next proof, where one is needed.
+    /// The nonce for the client's next proof, if nonces are required.
     pub(crate) fn nonce(&self, now: u64) -> Option<String> {
         self.terms.nonces.as_ref().map(|nonces| nonces.current(now))
     }
@@ -245,8 +245,8 @@ impl Candidate {
 }
 
 impl Judged {
-    /// The digest of its proof, and the time from now (seconds since 1970) until its date refuses
-    /// it. `None`: there is no proof.
+    /// The digest of the proof and how long to remember it, that is, until its timestamp is too old
+    /// to be accepted. `None` if there is no proof.
     pub(crate) fn replay_entry(&self, now: u64) -> Option<(String, Duration)> {
         let proof = self.proof.as_ref()?;
         Some((dpop::digest(proof), Duration::from_secs(dpop::end(proof).saturating_sub(now).max(1))))

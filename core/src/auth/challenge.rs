@@ -1,23 +1,22 @@
-//! The header `WWW-Authenticate`: what a client needs to know to be let in (RFC 6750 section 3, RFC
-//! 9728 section 5.1, RFC 9449 section 7.1).
+//! Writes the `WWW-Authenticate` header (RFC 6750 section 3, RFC 9728 section 5.1, RFC 9449 section
+//! 7.1).
 
 use super::{Algorithm, Refusal, Scheme};
 use std::fmt::Write as _;
 
-/// The common part of all challenges of a server.
+/// The part that all challenges of a server have in common.
 pub(super) struct Challenger<'a> {
     pub(super) metadata_url: &'a str,
-    /// The scopes that the endpoint needs.
+    /// The scopes that the endpoint requires.
     pub(super) scopes: &'a [String],
-    /// The schemes that are accepted, the preferred one first.
+    /// The accepted schemes, in order of preference.
     pub(super) schemes: &'a [Scheme],
-    /// Of proofs.
+    /// The accepted proof algorithms.
     pub(super) algorithms: &'a [Algorithm],
 }
 
 impl Challenger<'_> {
-    /// One challenge for each scheme. The one that the client used comes first and says what was
-    /// wrong.
+    /// One challenge per scheme. The scheme that the client used comes first, with the error.
     pub(super) fn challenges(&self, refusal: &Refusal, used: Option<Scheme>) -> Vec<String> {
         if matches!(refusal, Refusal::Unavailable(_)) {
             return Vec::new();
@@ -38,7 +37,7 @@ impl Challenger<'_> {
             Refusal::InsufficientScope { scopes, .. } if !scopes.is_empty() => scopes.as_slice(),
             _ => self.scopes,
         };
-        // AUS-13: refresh tokens are the client's business with its authorization server.
+        // AUS-13: refresh tokens are between the client and its authorization server.
         let scopes: Vec<_> = scopes.iter().map(String::as_str).filter(|scope| *scope != "offline_access").collect();
         if !scopes.is_empty() {
             parameters.push(("scope", scopes.join(" ")));
@@ -51,14 +50,14 @@ impl Challenger<'_> {
         let mut text = scheme.as_str().to_owned();
         for (index, (name, value)) in parameters.iter().enumerate() {
             let separator = if index == 0 { " " } else { ", " };
-            // Writing to a string does not fail.
+            // Writing to a string never fails.
             let _ = write!(text, "{separator}{name}=\"{value}\"");
         }
         text
     }
 }
 
-/// Only what an `error_description` may hold (RFC 6750 section 3).
+/// Keeps only the characters allowed in an `error_description` (RFC 6750 section 3).
 fn printable(text: &str) -> String {
     text.chars()
         .map(|it| match it {
@@ -128,7 +127,7 @@ mod tests {
                 format!(r#"Bearer scope="read", {METADATA}"#),
             ]
         );
-        // Where only bound tokens are accepted, only that scheme is offered.
+        // If only bound tokens are accepted, only DPoP is offered.
         let only = challenges(&[Scheme::Dpop], &Refusal::InvalidToken("x".into()), Some(Scheme::Bearer));
         assert_eq!(only.len(), 1);
         assert!(only[0].starts_with(r#"DPoP error="invalid_token""#), "{only:?}");

@@ -1,22 +1,22 @@
-//! The claims of a JWT access token (RFC 9068), judged after its signature.
+//! Checks the claims of a JWT access token (RFC 9068), after its signature.
 
 use super::{Identity, resource_url};
 use serde_json::{Map, Value};
 
-/// Largest difference between the clocks of the issuer and of this server.
+/// Maximum clock skew between the issuer and this server, in seconds.
 pub(crate) const LEEWAY: u64 = 60;
 
 /// The claims that a token must have.
 pub(super) struct ExpectedClaims<'a> {
     pub(super) issuer: &'a str,
-    /// One of these must be in `aud`.
+    /// `aud` must contain one of these.
     pub(super) audiences: &'a [String],
-    /// In seconds since 1970.
+    /// Unix timestamp in seconds.
     pub(super) now: u64,
 }
 
-/// Makes an identity of claims. The error is told to the client: it names the claim and not its
-/// value.
+/// Checks the claims and returns the identity. The error is sent to the client, so it names the
+/// claim but not its value.
 pub(super) fn judge(claims: Map<String, Value>, expected: &ExpectedClaims<'_>) -> Result<Identity, &'static str> {
     if claims.get("iss").and_then(Value::as_str) != Some(expected.issuer) {
         return Err("The access token is of another issuer");
@@ -38,7 +38,7 @@ pub(super) fn judge(claims: Map<String, Value>, expected: &ExpectedClaims<'_>) -
     }
     let text = |name: &str| claims.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let subject = text("sub").map(str::to_owned);
-    // `azp` and `cid` are what other issuers call it.
+    // Other issuers call it `azp` or `cid`.
     let client_id = ["client_id", "azp", "cid"].into_iter().find_map(text).map(str::to_owned);
     let identity = Identity {
         principal: String::new(),
@@ -53,7 +53,7 @@ pub(super) fn judge(claims: Map<String, Value>, expected: &ExpectedClaims<'_>) -
     identity.named().ok_or("The access token names neither a subject nor a client")
 }
 
-/// Returns whether `aud`, a text or an array of texts, names one of the audiences (AUS-08).
+/// Returns whether `aud`, a string or an array of strings, contains one of the audiences (AUS-08).
 fn is_for(claim: Option<&Value>, audiences: &[String]) -> bool {
     let names = |value: &Value| {
         value.as_str().is_some_and(|name| audiences.iter().any(|audience| resource_url::is_same(name, audience)))
@@ -65,7 +65,7 @@ fn is_for(claim: Option<&Value>, audiences: &[String]) -> bool {
     }
 }
 
-/// A NumericDate, which may have a fraction.
+/// Reads a NumericDate, which may be fractional.
 fn date(claims: &Map<String, Value>, name: &str) -> Result<Option<f64>, &'static str> {
     match claims.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -76,8 +76,8 @@ fn date(claims: &Map<String, Value>, name: &str) -> Result<Option<f64>, &'static
     }
 }
 
-/// `scope` (RFC 9068 section 2.2.3), or `scp`, as some issuers call it; a text of scopes or an
-/// array of them.
+/// Reads `scope` (RFC 9068 section 2.2.3), or `scp` as some issuers call it: a space-separated
+/// string or an array.
 fn scopes(claims: &Map<String, Value>) -> Vec<String> {
     match claims.get("scope").or_else(|| claims.get("scp")) {
         Some(Value::String(text)) => text.split_ascii_whitespace().map(str::to_owned).collect(),

@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 use std::{collections::BTreeMap, fmt, sync::Arc};
 use url::Url;
 
-/// Shorter secrets can be guessed.
+/// Shorter secrets could be guessed.
 const MIN_SECRET: usize = 32;
 
 trunkline_proto::options! {

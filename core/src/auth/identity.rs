@@ -1,4 +1,4 @@
-//! The identity that a token stands for.
+//! The identity behind a token.
 
 use crate::protocol::RawJson;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};

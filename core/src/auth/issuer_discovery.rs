@@ -1,12 +1,12 @@
-//! From an issuer to where its keys are (RFC 8414, OpenID Connect Discovery; the specification's
-//! order of attempts).
+//! Finds the keys of an issuer (RFC 8414, OpenID Connect Discovery), in the order that the
+//! specification prescribes.
 
 use super::resource_url::is_safe;
 use serde_json::Value;
 use url::Url;
 
-/// Where an issuer's metadata may be, in the order in which to ask. Empty if the issuer is not a
-/// URL that is safe to ask.
+/// The URLs where an issuer's metadata may be, in the order to try. Empty if the issuer is not a
+/// safe URL.
 pub(super) fn metadata_urls(issuer: &str) -> Vec<Url> {
     let Some(url) = Url::parse(issuer).ok().filter(is_safe) else { return Vec::new() };
     let path = url.path().trim_end_matches('/').to_owned();
@@ -25,14 +25,13 @@ pub(super) fn metadata_urls(issuer: &str) -> Vec<Url> {
     metadata_urls
 }
 
-/// The `jwks_uri` of a metadata document. The document must be of that issuer, letter by letter
-/// (RFC 8414 section 3.3).
+/// The `jwks_uri` of a metadata document. Its `issuer` must match exactly (RFC 8414 section 3.3).
 pub(super) fn keys_of(metadata: &Value, issuer: &str) -> Result<Url, &'static str> {
     if metadata.get("issuer").and_then(Value::as_str) != Some(issuer) {
         return Err("is of another issuer");
     }
     let uri = metadata.get("jwks_uri").and_then(Value::as_str).ok_or("has no jwks_uri")?;
-    // An issuer out there must not send us to services of this machine.
+    // A remote issuer must not redirect us to services on this machine.
     let local = |url: &Url| url.scheme() == "http";
     let from_local = Url::parse(issuer).is_ok_and(|issuer| local(&issuer));
     match Url::parse(uri) {

@@ -1,4 +1,4 @@
-//! Public keys as JSON (RFC 7517, RFC 7518 section 6, RFC 8037), and sets of them.
+//! JSON Web Keys and key sets (RFC 7517, RFC 7518 section 6, RFC 8037).
 
 use super::Algorithm;
 use aws_lc_rs::{
@@ -8,7 +8,7 @@ use aws_lc_rs::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::Value;
 
-/// More keys than that are not a set of signing keys.
+/// Larger sets are refused.
 const MAX_KEYS: usize = 256;
 /// Members that only private or symmetric keys have (RFC 7518 sections 6.2.2, 6.3.2, 6.4.1).
 const PRIVATE: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
@@ -17,7 +17,7 @@ const PRIVATE: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 #[derive(Debug, Clone)]
 pub(super) struct PublicKey {
     id: Option<String>,
-    /// The only algorithm that it is for, if it says so.
+    /// The only algorithm that it may be used with, if it has `alg`.
     only: Option<String>,
     material: KeyMaterial,
 }
@@ -37,7 +37,7 @@ enum Curve {
 }
 
 impl PublicKey {
-    /// Reads a key; the error says what is wrong with it.
+    /// Parses a key. The error says what is wrong with it.
     pub(super) fn of_jwk(jwk: &Value) -> Result<Self, &'static str> {
         let text = |name: &str| jwk.get(name).and_then(Value::as_str);
         let bytes =
@@ -64,7 +64,7 @@ impl PublicKey {
         Ok(Self { id: text("kid").map(str::to_owned), only: text("alg").map(str::to_owned), material })
     }
 
-    /// Returns whether it may verify this algorithm.
+    /// Returns whether the key can verify this algorithm.
     fn suits(&self, algorithm: Algorithm) -> bool {
         use Algorithm::{EdDsa, Es256, Es384, Es512, Ps256, Ps384, Ps512, Rs256, Rs384, Rs512};
         let fits = match (&self.material, algorithm) {
@@ -78,7 +78,7 @@ impl PublicKey {
         fits && self.only.as_deref().is_none_or(|only| Algorithm::parse(only) == Some(algorithm))
     }
 
-    /// Returns whether the signature of the message is of this key and algorithm.
+    /// Verifies a signature.
     pub(super) fn verify(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
         if !self.suits(algorithm) {
             return false;
@@ -115,12 +115,12 @@ fn ecdsa(curve: Curve) -> &'static EcdsaVerificationAlgorithm {
     }
 }
 
-/// Returns whether a JWK holds more than a public key.
+/// Returns whether a JWK contains private or symmetric key material.
 pub(super) fn is_private(jwk: &Value) -> bool {
     PRIVATE.iter().any(|name| jwk.get(name).is_some())
 }
 
-/// The thumbprint of a JWK that [`PublicKey::of_jwk`] has read (RFC 7638, SHA-256).
+/// The SHA-256 thumbprint (RFC 7638) of a JWK that [`PublicKey::of_jwk`] has accepted.
 pub(super) fn thumbprint(jwk: &Value) -> Option<String> {
     let names: &[&str] = match jwk.get("kty")?.as_str()? {
         "RSA" => &["e", "kty", "n"],
@@ -133,18 +133,18 @@ pub(super) fn thumbprint(jwk: &Value) -> Option<String> {
     Some(sha256(format!("{{{}}}", members?.join(",")).as_bytes()))
 }
 
-/// The SHA-256 of bytes in base64url.
+/// SHA-256, in base64url.
 pub(super) fn sha256(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, bytes))
 }
 
-/// A set of keys of one issuer.
+/// The keys of one issuer.
 #[derive(Debug, Clone)]
 pub(super) struct KeySet(Vec<PublicKey>);
 
 impl KeySet {
-    /// Reads a set. Keys that are not for verifying signatures, or of kinds that are not known
-    /// here, are passed over.
+    /// Parses a key set. Skips unknown kinds of keys, and keys that are not for verifying
+    /// signatures.
     pub(super) fn of_json(set: &Value) -> Result<Self, &'static str> {
         let keys = set.get("keys").and_then(Value::as_array).ok_or("is not a set of keys: it lacks the array keys")?;
         let verifies = |jwk: &&Value| {
@@ -157,8 +157,8 @@ impl KeySet {
         if keys.is_empty() { Err("holds no public key for signatures") } else { Ok(Self(keys)) }
     }
 
-    /// The keys that may have signed a token with this key id and algorithm. The only key of a set
-    /// needs no id (RFC 7517, section 4.5).
+    /// The keys that may have signed a token with this key id and algorithm. A key that is alone in
+    /// its set needs no id (RFC 7517 section 4.5).
     pub(super) fn candidates(&self, id: Option<&str>, algorithm: Algorithm) -> impl Iterator<Item = &PublicKey> {
         let only = self.0.len() == 1;
         let named = move |key: &PublicKey| id.is_none() || key.id.as_deref() == id || (only && key.id.is_none());

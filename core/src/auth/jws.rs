@@ -1,14 +1,14 @@
-//! Signed tokens in compact form (RFC 7515), as far as verifying them needs it.
+//! Signed tokens in compact form (RFC 7515), as far as verification needs them.
 //!
-//! The signatures are checked by aws-lc-rs, which TLS uses already. Only algorithms with public
-//! keys exist here: `none` and shared secrets have no names that could be asked for.
+//! aws-lc-rs, which TLS already uses, verifies the signatures. Only public-key algorithms exist
+//! here: `none` and shared secrets cannot even be named.
 
 use super::{algorithm::Algorithm, jwk::PublicKey};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// A token that is taken apart; nothing of it is trusted yet.
+/// A parsed token. Nothing in it is trusted yet.
 pub(super) struct Jws<'a> {
     pub(super) header: Header,
     pub(super) claims: Map<String, Value>,
@@ -26,7 +26,7 @@ pub(super) struct Header {
 }
 
 impl<'a> Jws<'a> {
-    /// Takes a token apart. The error says what is wrong, without quoting from it.
+    /// Parses a token. The error does not quote from it.
     pub(super) fn parse(token: &'a str) -> Result<Self, &'static str> {
         let parts: Vec<&str> = token.splitn(4, '.').collect();
         let &[header, claims, signature] = parts.as_slice() else { return Err("is not a signed JWT") };
@@ -36,19 +36,19 @@ impl<'a> Jws<'a> {
             serde_json::from_slice(&decode(header)?).map_err(|_| "has a header that is not a JWT header")?;
         let claims = serde_json::from_slice(&decode(claims)?).map_err(|_| "holds no claims")?;
         if header.crit.is_some() {
-            // RFC 7515 section 4.1.11: what must be understood and is not makes the token invalid.
+            // RFC 7515 section 4.1.11: an unknown critical header field makes the token invalid.
             return Err("has critical header fields that are not known here");
         }
         let signed = &token[..parts[0].len() + 1 + parts[1].len()];
         Ok(Self { header, claims, signed, signature })
     }
 
-    /// The algorithm, if it is one of these.
+    /// The algorithm, if it is allowed.
     pub(super) fn algorithm(&self, allowed: &[Algorithm]) -> Option<Algorithm> {
         Algorithm::parse(&self.header.alg).filter(|algorithm| allowed.contains(algorithm))
     }
 
-    /// Returns whether the key has signed it with that algorithm.
+    /// Verifies the signature with this key and algorithm.
     pub(super) fn is_signed_by(&self, key: &PublicKey, algorithm: Algorithm) -> bool {
         key.verify(algorithm, self.signed.as_bytes(), &self.signature)
     }

@@ -2,17 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-/// Keys are fetched anew after this time.
+/// Keys are refetched after this time.
 const FRESH: Duration = Duration::from_secs(600);
-/// Time that keys stay in use while they cannot be fetched anew.
+/// How long keys stay in use while refetching fails.
 const STALE: Duration = Duration::from_secs(6 * 3600);
-/// The pause between the end of a fetch and the next one, whoever asks: tokens with invented key
-/// ids must not make us a nuisance.
+/// Minimum time between fetches, so that tokens with made-up key ids cannot make us flood the
+/// issuer.
 const PAUSE: Duration = Duration::from_secs(10);
-/// A fetch that has told nothing for so long is lost.
+/// A fetch that has not reported for this long is considered lost.
 const LOST: Duration = Duration::from_secs(30);
 
-/// The keys `K` of one issuer.
+/// Caches the keys `K` of one issuer.
 #[derive(Debug)]
 pub(super) struct KeyCache<K> {
     keys: Option<(K, Instant)>,
@@ -20,18 +20,18 @@ pub(super) struct KeyCache<K> {
     fetching: bool,
 }
 
-/// The decision about a token.
+/// What to do with a token.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum KeyLookup<K> {
-    /// Use these keys, as they are.
+    /// Use these keys.
     Use(K),
-    /// Use these keys, and fetch them anew meanwhile.
+    /// Use these keys, and refetch them in the background.
     UseAndFetch(K),
-    /// Fetch, and look again when that is done.
+    /// Fetch the keys, then look again.
     Fetch,
-    /// Look again when the fetch that runs is done.
+    /// Wait for the running fetch, then look again.
     Wait,
-    /// There are no keys, and none were to be had just now.
+    /// There are no keys, and fetching them failed a moment ago.
     Unavailable,
 }
 
@@ -42,8 +42,9 @@ impl<K> Default for KeyCache<K> {
 }
 
 impl<K: Clone> KeyCache<K> {
-    /// Looks for keys. `suits` tells if the key that the token names is among them. A caller that
-    /// is told to fetch must do so, and then call [`Self::fetched`].
+    /// Looks up keys. `suits` tells whether they include the key that the token names. On
+    /// [`KeyLookup::Fetch`] and [`KeyLookup::UseAndFetch`], the caller must fetch and then call
+    /// [`Self::fetched`].
     pub(super) fn look(&mut self, now: Instant, suits: impl Fn(&K) -> bool) -> KeyLookup<K> {
         let since = |at: Instant| now.saturating_duration_since(at);
         let running = self.fetching && self.last_fetch.is_some_and(|at| since(at) < LOST);
@@ -77,7 +78,7 @@ impl<K: Clone> KeyCache<K> {
         self.last_fetch = Some(now);
     }
 
-    /// The fetch is done; `None`: without success.
+    /// Reports the result of a fetch; `None` if it failed.
     pub(super) fn fetched(&mut self, now: Instant, keys: Option<K>) {
         self.fetching = false;
         self.last_fetch = Some(now);
@@ -93,7 +94,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// Keys are a list of ids here.
+    /// Here, keys are a list of ids.
     fn look(cache: &mut KeyCache<Vec<u8>>, now: Instant, id: u8) -> KeyLookup<Vec<u8>> {
         cache.look(now, |keys| keys.contains(&id))
     }
@@ -106,13 +107,13 @@ mod tests {
         assert_eq!(look(&mut cache, start + SECOND, 2), KeyLookup::Wait);
         cache.fetched(start + SECOND, Some(vec![1]));
         assert_eq!(look(&mut cache, start + SECOND, 1), KeyLookup::Use(vec![1]));
-        // An unknown key: asked for again, but not at once.
+        // An unknown key causes a refetch, but not immediately.
         assert_eq!(look(&mut cache, start + SECOND, 2), KeyLookup::Use(vec![1]));
         let later = start + SECOND + PAUSE;
         assert_eq!(look(&mut cache, later - SECOND, 2), KeyLookup::Use(vec![1]));
         assert_eq!(look(&mut cache, later, 2), KeyLookup::Fetch);
         assert_eq!(look(&mut cache, later, 2), KeyLookup::Wait);
-        // Known keys do not wait for that.
+        // Known keys don't have to wait for it.
         assert_eq!(look(&mut cache, later, 1), KeyLookup::Use(vec![1]));
         cache.fetched(later, Some(vec![1, 2]));
         assert_eq!(look(&mut cache, later, 2), KeyLookup::Use(vec![1, 2]));

@@ -1,41 +1,40 @@
-//! The metadata document of a protected resource (RFC 9728).
+//! The protected resource metadata document (RFC 9728).
 
 use super::Algorithm;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use url::Url;
 
-/// Where the document is, before the path of the resource (RFC 9728 section 3).
+/// The well-known prefix, which the path of the resource follows (RFC 9728 section 3).
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-/// The document and where it is served.
+/// The document, and the paths where it is served.
 #[derive(Debug)]
 pub(super) struct Metadata {
     pub(super) document: Bytes,
-    /// The URL to point clients to.
+    /// The URL that challenges name.
     pub(super) url: String,
-    /// The URL under that of the resource, for an endpoint mounted under a prefix: the web
-    /// framework gives it requests below the prefix only, and a challenge may name any URL (RFC
-    /// 9728 section 5.1).
+    /// A URL below the resource, for an endpoint mounted under a prefix: the web framework only
+    /// routes requests below the prefix to it, and a challenge may name any URL (RFC 9728 section
+    /// 5.1).
     pub(super) url_below: String,
     /// The suffix of the well-known path: empty, or the path of the resource.
     resource_path: String,
 }
 
-/// The values of the document.
+/// The contents of the document.
 pub(super) struct MetadataValues<'a> {
     pub(super) resource: &'a str,
     pub(super) authorization_servers: &'a [String],
     pub(super) scopes: &'a [String],
-    /// The algorithms of proofs, where tokens may be bound to keys; and whether they must be
-    /// (XAU-71).
+    /// The proof algorithms if tokens may be DPoP-bound, and whether they must be (XAU-71).
     pub(super) dpop: Option<(&'a [Algorithm], bool)>,
-    /// Further members, such as `resource_name`; they win.
+    /// Additional members such as `resource_name`; they take precedence.
     pub(super) more: &'a Map<String, Value>,
 }
 
 impl Metadata {
-    /// The members that the document has from other options.
+    /// Members that are set by other options.
     pub(super) const OWN_MEMBERS: [&str; 6] = [
         "resource",
         "authorization_servers",
@@ -58,14 +57,14 @@ impl Metadata {
         }
     }
 
-    /// Returns whether a web framework has taken a prefix away from the path of a request.
+    /// Returns whether a web framework has stripped a prefix from the path of a request.
     pub(super) fn is_below(&self, path: &str) -> bool {
         path.trim_end_matches('/') != self.resource_path
     }
 
-    /// The document, if a request asks for it: at the root, or with the path of the resource
-    /// inserted or before it. `endpoint` is the path by which this server knows its endpoint, which
-    /// a proxy may have changed.
+    /// Returns the document if a request asks for it: at the root, or with the well-known prefix
+    /// before or after the path of the resource. `endpoint` is the path of the endpoint on this
+    /// server, which a proxy may have changed.
     pub(super) fn at(&self, path: &str, endpoint: Option<&str>) -> Option<Bytes> {
         let path = path.trim_end_matches('/');
         let rest = path.strip_prefix(WELL_KNOWN).or_else(|| path.strip_suffix(WELL_KNOWN))?;

@@ -1,9 +1,9 @@
-//! Authorization of requests: bearer tokens at a server, from the `Authorization` header to a
-//! verified identity; and a client's way to such tokens ([`OAuth`], [`AccessToken`]).
+//! Authorization. On the server, from the `Authorization` header to a verified identity; on the
+//! client, obtaining access tokens ([`OAuth`], [`AccessToken`]).
 //!
-//! Everything here is told what it needs: the time is an argument, documents come through
-//! [`Fetch`], and whoever judges a token ([`TokenVerifier`]) may answer later and from anywhere.
-//! The HTTP server's part is in `transport/http_server/authorization.rs`.
+//! Nothing here does I/O or reads the clock: the time is an argument, documents are fetched through
+//! [`Fetch`], and a [`TokenVerifier`] may complete later, from any thread. The HTTP server uses it
+//! in `transport/http_server/authorization.rs`.
 //!
 //! Sources: the specification's authorization pages; RFC 6750 (bearer tokens), RFC 9728 (metadata
 //! of protected resources), RFC 9068 (JWT access tokens), RFC 8707 (resource indicators), RFC 9449

@@ -1,18 +1,18 @@
-//! Credentials of a request (RFC 6750 section 2, RFC 9449 section 7.1).
+//! The credentials of a request (RFC 6750 section 2, RFC 9449 section 7.1).
 
 use super::Refusal;
 use http::{HeaderMap, header};
 
-/// Longer tokens are refused unread.
+/// Longer tokens are refused without reading them.
 const MAX_TOKEN: usize = 8 * 1024;
 
-/// Scheme of a token.
+/// The authentication scheme of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scheme {
-    /// Any holder of the token may use it.
+    /// Anyone who has the token can use it.
     Bearer,
-    /// The token is bound to a key, which signs a proof for every request.
+    /// The token is bound to a key, which signs a proof for each request.
     Dpop,
 }
 
@@ -33,8 +33,8 @@ pub(super) struct Presented<'a> {
     pub(super) token: &'a str,
 }
 
-/// Reads the credentials. Only the `Authorization` header counts; a token in the URL has been seen
-/// by proxies and logs.
+/// Reads the credentials. Only the `Authorization` header is accepted; proxies and logs have seen a
+/// token in the URL.
 pub(super) fn read<'a>(headers: &'a HeaderMap, query: Option<&str>) -> Result<Presented<'a>, Refusal> {
     let malformed = |text: &str| Refusal::Malformed(text.into());
     if query.is_some_and(has_token) {

@@ -1,37 +1,36 @@
-//! Why a request is not let in.
+//! Reasons to refuse a request.
 
 use http::StatusCode;
 
-/// Why a request is refused. The texts reach the client: they hold nothing about the token's
-/// content, and no secrets.
+/// Why a request is refused. The messages are sent to the client, so they must not contain secrets
+/// or anything from the token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// There are no credentials of a kind that counts here (401).
+    /// No credentials of an accepted scheme (401).
     Missing,
-    /// The credentials are not presented as they must be (400).
+    /// Malformed credentials (400).
     Malformed(String),
-    /// The token is unknown, expired, revoked, not for this server, or not what it claims to be
-    /// (401).
+    /// The token is unknown, expired, revoked, forged or not for this server (401).
     InvalidToken(String),
-    /// The proof that a bound token needs is missing or wrong (401).
+    /// The proof of a bound token is missing or invalid (401).
     InvalidProof(String),
-    /// The proof lacks the nonce of this server, or has an old one (401).
+    /// The proof has no nonce of this server, or an old one (401).
     NonceNeeded,
-    /// The token is good but does not grant enough (403).
+    /// The token is valid but lacks scopes (403).
     InsufficientScope {
-        /// All that the operation needs, not only what is missing. A verifier may leave it
-        /// empty: then what the endpoint needs is named.
+        /// All scopes that the operation needs, not only the missing ones. If a verifier leaves
+        /// this empty, the challenge names the scopes that the endpoint requires.
         scopes: Vec<String>,
-        /// For people.
+        /// A human-readable description.
         description: Option<String>,
     },
-    /// The token cannot be verified now (503). The text is for the log only.
+    /// The token cannot be verified right now (503). The message is only logged.
     Unavailable(String),
 }
 
 impl Refusal {
-    /// The status that answers the request.
+    /// The HTTP status.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::Missing | Self::InvalidToken(_) | Self::InvalidProof(_) | Self::NonceNeeded => {
@@ -43,7 +42,7 @@ impl Refusal {
         }
     }
 
-    /// The error code of RFC 6750 section 3.1 and RFC 9449; a request without credentials has none.
+    /// The error code (RFC 6750 section 3.1, RFC 9449). A request without credentials has none.
     pub(crate) fn code(&self) -> Option<&'static str> {
         match self {
             Self::Missing | Self::Unavailable(_) => None,

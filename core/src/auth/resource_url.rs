@@ -1,9 +1,9 @@
-//! The URL that names a protected resource, and texts that should name it.
+//! Resource identifiers: URLs of protected resources.
 
 use crate::http::guard::is_loopback;
 use url::Url;
 
-/// Returns whether a URL is safe to fetch from and to send clients to: https, or this machine
+/// Returns whether a URL is safe to fetch and to send clients to: https, or on this machine
 /// (SEC-12).
 pub(super) fn is_safe(url: &Url) -> bool {
     match url.scheme() {
@@ -13,9 +13,9 @@ pub(super) fn is_safe(url: &Url) -> bool {
     }
 }
 
-/// Returns whether two texts name the same resource: alike letter by letter, or the same URL after
-/// the normalization that every URL parser does (case of scheme and host, default port, the slash
-/// of an empty path).
+/// Returns whether two strings name the same resource: they are equal, or equal after the
+/// normalization that every URL parser does (case of scheme and host, default port, slash of an
+/// empty path).
 pub(super) fn is_same(one: &str, other: &str) -> bool {
     one == other || matches!((Url::parse(one), Url::parse(other)), (Ok(one), Ok(other)) if one == other)
 }

@@ -1,8 +1,8 @@
-//! Scopes: what a token grants and what an operation needs.
+//! Scopes.
 
 use std::collections::{BTreeMap, HashSet};
 
-/// Which scopes imply which others (AUS-12).
+/// Scopes that imply others (AUS-12).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Hierarchy(BTreeMap<String, Vec<String>>);
 
@@ -11,12 +11,12 @@ impl Hierarchy {
         Self(implied)
     }
 
-    /// Every scope that is named.
+    /// All scopes that it mentions.
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {
         self.0.iter().flat_map(|(broad, narrow)| std::iter::once(broad).chain(narrow))
     }
 
-    /// Returns whether what is granted covers all that is needed, directly or by implication.
+    /// Returns whether the granted scopes include all needed ones, directly or by implication.
     pub(super) fn covers(&self, granted: &[String], needed: &[String]) -> bool {
         if needed.is_empty() {
             return true;
@@ -31,7 +31,7 @@ impl Hierarchy {
     }
 }
 
-/// All scopes, each once, in the order of their first mention.
+/// All scopes without duplicates, in order of first occurrence.
 pub(super) fn union<'a>(scopes: impl IntoIterator<Item = &'a String>) -> Vec<String> {
     let mut seen = HashSet::new();
     scopes.into_iter().filter(|scope| seen.insert(scope.as_str())).cloned().collect()

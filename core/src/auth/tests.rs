@@ -16,7 +16,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Instant};
 
-/// A key that signs.
+/// A signing key.
 pub(super) enum Key {
     Es256(EcdsaKeyPair),
     Ed25519(Ed25519KeyPair),
@@ -49,7 +49,7 @@ impl Key {
         }
     }
 
-    /// The public key as one of a set.
+    /// The public key as a member of a key set.
     pub(super) fn listed(&self, id: &str) -> Value {
         let mut jwk = self.public();
         jwk["kid"] = id.into();

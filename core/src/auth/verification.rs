@@ -1,4 +1,4 @@
-//! A token on its way through whoever judges it.
+//! Verification of a token, which may complete later.
 
 use super::{Identity, Refusal, Scheme};
 use crate::{cause::Cause, runtime::Runtime, sync::Mutex};
@@ -12,12 +12,12 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// Judges tokens. It gets a [`Verification`] and answers it whenever and from wherever it likes;
-/// dropping it unanswered refuses the request.
+/// Verifies tokens. It gets a [`Verification`], which it may complete at any time, from any thread.
+/// Dropping it without completing it refuses the request.
 ///
-/// A verifier says for whom a token was issued and whether it is good *here*: it must refuse tokens
-/// of another audience. Expiry ([`Identity::expires_at`]), scopes and the binding
-/// to a key (`cnf.jkt` among the [`Identity::claims`]) are judged afterwards, from what it answers.
+/// A verifier returns whom a token was issued to, and must refuse tokens for other audiences.
+/// Expiry ([`Identity::expires_at`]), scopes and key binding (`cnf.jkt` in [`Identity::claims`])
+/// are checked afterwards, from the returned identity.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -36,7 +36,7 @@ use std::{
 /// # Ok::<(), trunkline::auth::AuthOptionError>(())
 /// ```
 pub trait TokenVerifier: Send + Sync + 'static {
-    /// Takes a token to judge. Must not block.
+    /// Verifies a token. Must not block.
     fn verify(&self, verification: Verification);
 }
 
@@ -46,7 +46,7 @@ impl<F: Fn(Verification) + Send + Sync + 'static> TokenVerifier for F {
     }
 }
 
-/// A token to judge.
+/// A token to verify.
 #[must_use = "dropping it refuses the token"]
 pub struct Verification {
     request: ProtectedRequest,
@@ -73,7 +73,7 @@ pub(crate) struct ProtectedRequest {
 }
 
 impl Verification {
-    /// The token. It is the client's: it must be neither logged nor passed on.
+    /// The token. Never log it or pass it on.
     pub fn token(&self) -> &str {
         &self.request.token
     }
@@ -93,66 +93,66 @@ impl Verification {
         &self.request.url
     }
 
-    /// The target of the HTTP request as it was received: over HTTP/1.1 a path and a query.
+    /// The target of the HTTP request as received. Over HTTP/1.1, this is the path and query.
     pub fn uri(&self) -> &Uri {
         &self.request.head.parts.uri
     }
 
-    /// The headers of the HTTP request, those with the token and its proof among them: they must be
-    /// neither logged nor passed on.
+    /// The headers of the HTTP request. They include the token and its proof, so never log them or
+    /// pass them on.
     pub fn headers(&self) -> &HeaderMap {
         &self.request.head.parts.headers
     }
 
-    /// The address of the peer, which may be a proxy, where it is known.
+    /// The address of the peer, which may be a proxy, if known.
     pub fn remote_address(&self) -> Option<IpAddr> {
         self.request.head.remote_address
     }
 
-    /// The resource identifier of this server, which the token must be issued for.
+    /// The resource identifier of this server. The token must have been issued for it.
     pub fn resource(&self) -> &str {
         &self.request.resource
     }
 
-    /// The time of the request, in seconds since 1970.
+    /// The time of the request, as a Unix timestamp in seconds.
     pub fn now(&self) -> u64 {
         self.request.now
     }
 
-    /// The exchange that presents it, in the host of a binding.
+    /// The exchange that presents the token, in a binding.
     #[doc(hidden)]
     pub fn cause(&self) -> Option<&Arc<dyn Cause>> {
         self.request.head.parts.extensions.get()
     }
 
-    /// For tasks of the verifier.
+    /// Runs tasks of the verifier.
     pub(super) fn runtime(&self) -> &Arc<dyn Runtime> {
         &self.request.runtime
     }
 
-    /// Answers. `false`: nobody waits any more.
+    /// Completes the verification. Returns `false` if the request has already ended.
     pub fn complete(self, outcome: Result<Identity, Refusal>) -> bool {
         self.answer.complete(outcome)
     }
 
-    /// Runs `hook` when nobody waits any more, for the client is gone or the time is up; at once if
-    /// that is so.
+    /// Runs `hook` when the result is no longer needed because the client has disconnected or the
+    /// verification has timed out. If that has already happened, runs it immediately.
     pub fn on_abandoned(&self, hook: impl FnOnce() + Send + 'static) {
         self.abandonment().then(hook);
     }
 
-    /// The same for when the verification itself is kept elsewhere.
+    /// Like [`Self::on_abandoned`], but independent of the verification itself.
     #[doc(hidden)]
     pub fn abandonment(&self) -> Abandonment {
         Abandonment(Arc::clone(&self.answer))
     }
 }
 
-/// That nobody waits any more.
+/// The moment when the result is no longer needed.
 pub struct Abandonment(Arc<PendingVerification>);
 
 impl Abandonment {
-    /// Runs `hook` when that is so; at once if it is.
+    /// Runs `hook` at that moment, or immediately if it has passed.
     pub fn then(self, hook: impl FnOnce() + Send + 'static) {
         let mut state = self.0.state.lock();
         match &mut *state {
@@ -168,7 +168,7 @@ impl Abandonment {
 
 impl Drop for Verification {
     fn drop(&mut self) {
-        // Nothing happens if it was answered.
+        // This is a no-op if it was completed.
         self.answer.complete(Err(Refusal::Unavailable("the verifier dropped the token without an answer".into())));
     }
 }
@@ -199,20 +199,20 @@ impl PendingVerification {
     }
 }
 
-/// Asks a verifier.
+/// Passes a token to a verifier.
 pub(crate) fn ask(verifier: &dyn TokenVerifier, request: ProtectedRequest) -> VerifierAnswer {
     let answer =
         Arc::new(PendingVerification { state: Mutex::new(VerificationState::Pending { waker: None, hook: None }) });
     let verification = Verification { request, answer: Arc::clone(&answer) };
-    // A verifier that panics drops its token, which refuses the request.
+    // If the verifier panics, its `Verification` is dropped, which refuses the request.
     if catch_unwind(AssertUnwindSafe(|| verifier.verify(verification))).is_err() {
         tracing::error!(target: "trunkline::auth::tokens", "a verifier of tokens panicked");
     }
     VerifierAnswer(answer)
 }
 
-/// Completes with what the verifier says. Dropping it tells the verifier that nobody waits any
-/// more.
+/// Resolves to the verifier's result. Dropping it notifies the verifier that the result is no
+/// longer needed.
 pub(crate) struct VerifierAnswer(Arc<PendingVerification>);
 
 impl Future for VerifierAnswer {

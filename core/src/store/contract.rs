@@ -1,4 +1,4 @@
-//! The contract of stores as a check, which every driver passes, and stores of programs should.
+//! A conformance check for stores. Every built-in driver passes it; custom stores should too.
 
 use super::{LogEntry, Store, StoreError, StoreGuard};
 use crate::{
@@ -9,21 +9,21 @@ use crate::{
 };
 use std::{collections::BTreeSet, fmt::Debug, sync::Arc, time::Duration};
 
-/// Longest time of one call.
+/// Timeout of one call.
 const DEADLINE: Duration = Duration::from_secs(10);
 const MINUTE: Duration = Duration::from_secs(60);
-/// A time that is waited for.
+/// Used where the check waits for time to pass.
 const SHORT: Duration = Duration::from_millis(300);
-/// Longest time until a waiting read has an entry that another process appended.
+/// How quickly a waiting read must return an entry appended by another process.
 const SOON: Duration = Duration::from_secs(10);
 const NOW: Duration = Duration::ZERO;
-/// Longest text of a value in a finding.
+/// Values in findings are truncated to this many bytes.
 const MAX_EXCERPT: usize = 200;
 
 type Found<T = ()> = Result<T, String>;
 type ContractPart = fn(Subject, Subject) -> BoxedTask<Found>;
 
-/// The parts of the contract. Each begins anew, so that one fault hides no other.
+/// The parts of the contract. They are independent, so one failure does not hide another.
 const PARTS: [(&str, ContractPart); 8] = [
     ("entries", |one, other| Box::pin(entries(one, other))),
     ("conditions", |one, other| Box::pin(conditions(one, other))),
@@ -35,15 +35,14 @@ const PARTS: [(&str, ContractPart); 8] = [
     ("waiting", |one, other| Box::pin(waiting(one, other))),
 ];
 
-/// Checks a store by two connections to it, which may be one. The findings; none: it keeps the
-/// contract.
+/// Checks a store over two connections, which may be the same one. Returns the violations found.
 pub(crate) async fn findings(runtime: Arc<dyn Runtime>, one: Arc<dyn Store>, other: Arc<dyn Store>) -> Vec<String> {
     let Some(run) = random::unguessable() else { return vec!["the system gives no random bytes".to_owned()] };
     let prefix = format!("check/{run}/");
     let mut findings = Vec::new();
     for (name, part) in PARTS {
         let keys = Arc::<Mutex<BTreeSet<String>>>::default();
-        // New guards: a call that failed leaves the other parts alone.
+        // Each part gets its own guards, so a failed call doesn't affect the next part.
         let [one, other] = [&one, &other].map(|store| Subject {
             store: StoreGuard::new(Arc::clone(store), "under test", Arc::clone(&runtime), DEADLINE),
             runtime: Arc::clone(&runtime),
@@ -58,7 +57,7 @@ pub(crate) async fn findings(runtime: Arc<dyn Runtime>, one: Arc<dyn Store>, oth
     findings
 }
 
-/// A finding unless two values are equal.
+/// Returns a finding unless two values are equal.
 macro_rules! same {
     ($found:expr, $expected:expr, $($place:tt)+) => {{
         match (&$found, &$expected) {
@@ -70,7 +69,7 @@ macro_rules! same {
     }};
 }
 
-/// A finding unless something is true.
+/// Returns a finding unless the condition holds.
 macro_rules! holds {
     ($condition:expr, $($problem:tt)+) => {
         if !$condition {
@@ -79,7 +78,7 @@ macro_rules! holds {
     };
 }
 
-/// A value for a finding.
+/// Formats a value for a finding.
 fn excerpt<T: Debug + ?Sized>(value: &T) -> String {
     let text = format!("{value:?}");
     match text.char_indices().nth(MAX_EXCERPT) {
@@ -88,13 +87,13 @@ fn excerpt<T: Debug + ?Sized>(value: &T) -> String {
     }
 }
 
-/// A connection to the store. Its keys are those of one check; failures name the call.
+/// A connection to the store under test, with keys private to one check. Failures name the call.
 #[derive(Clone)]
 struct Subject {
     store: StoreGuard,
     runtime: Arc<dyn Runtime>,
     prefix: String,
-    /// All that were used.
+    /// All keys used so far.
     keys: Arc<Mutex<BTreeSet<String>>>,
 }
 
@@ -139,7 +138,7 @@ impl Subject {
         self.runtime.sleep_until(later(self.runtime.now(), time)).await;
     }
 
-    /// Removes what the check has left, as far as the store is able to.
+    /// Removes the keys that the check created, on a best-effort basis.
     async fn clean_up(&self) {
         let keys = std::mem::take(&mut *self.keys.lock());
         for key in keys {
@@ -157,14 +156,14 @@ fn failed(call: &str, key: &str, error: &StoreError) -> String {
 async fn entries(one: Subject, other: Subject) -> Found {
     same!(one.get("a").await?, None, "get of a key that was never put");
     one.remove("a").await?;
-    // Texts come back byte for byte.
+    // Values are returned byte for byte.
     for text in
         ["", "\r\n a \t", "{}", "{ \"b\" : 1,\n\"a\":2.0 }", "ä\u{1F600}\0\u{7f}", "'\";--", &"x".repeat(1 << 20)]
     {
         one.put("a", text, MINUTE).await?;
         same!(other.get("a").await?.as_deref(), Some(text), "get of what was put");
     }
-    // Keys are told apart by their case, and have no patterns.
+    // Keys are case-sensitive and never treated as patterns.
     let keys = ["A", "%", "*", "_", "[a]", "{a}", "a:b?#\\'\""];
     for key in keys {
         same!(one.get(key).await?, None, "get of {key:?}, which was never put, beside other keys");
@@ -204,7 +203,7 @@ async fn times(one: Subject, other: Subject) -> Found {
     let begin = one.runtime.now();
     one.put("put", "1", SHORT).await?;
     let found = other.get("put").await?;
-    // On a machine with much to do, the time may be over.
+    // On a busy machine the entry may already have expired.
     if one.runtime.now() < later(begin, SHORT) {
         same!(found.as_deref(), Some("1"), "get within the time of an entry");
     }
@@ -216,7 +215,7 @@ async fn times(one: Subject, other: Subject) -> Found {
     one.append("log", "1", 9, SHORT).await?;
     one.append("renewed", "1", 9, MINUTE).await?;
     one.append("renewed", "2", 9, MINUTE).await?;
-    // Beyond what any clock counts.
+    // Longer than any clock can represent.
     one.put("ever", "1", Duration::MAX).await?;
     one.append("ever-log", "1", 9, Duration::MAX).await?;
     one.sleep(SHORT + SHORT / 3).await;
@@ -241,13 +240,13 @@ async fn atomicity(one: Subject, other: Subject) -> Found {
     };
     let won = race::all((0..20).map(racer).collect()).await?;
     same!(won.into_iter().filter(|won| *won).count(), 1, "calls of put_if that made the same key, of 20 at once");
-    // Counting by many loses no step.
+    // Concurrent increments don't get lost.
     one.put("count", "0", MINUTE).await?;
     let counter = |number: i32| -> BoxedTask<Found> {
         let store = if number % 2 == 0 { one.clone() } else { other.clone() };
         Box::pin(async move {
             for _ in 0..5 {
-                // Of the calls that are under way together, each round has a winner.
+                // Of the concurrent calls in each round, exactly one wins.
                 for attempt in 0.. {
                     holds!(attempt < 1000, "put_if failed a thousand times, though others were done");
                     let count = store.get("count").await?.ok_or("get: an entry is gone that others replace")?;
@@ -285,7 +284,7 @@ async fn logs(one: Subject, other: Subject) -> Found {
     same!(read(positions[1] - 1, 9).await?, all[1..], "read after the position before the second of three entries");
     same!(read(positions[2], 9).await?, [], "read after the last entry");
     same!(read((1 << 53) - 1, 9).await?, [], "read after the last position that there can be");
-    // No position is given twice.
+    // Positions are never reused.
     other.remove("a").await?;
     same!(read(0, 9).await?, [], "read of a log that was removed");
     let later = one.append("a", "later", 9, MINUTE).await?;
@@ -322,7 +321,7 @@ async fn appending_together(one: Subject, other: Subject) -> Found {
     };
     let reading = other.clone();
     let reader = async move {
-        // A reader that goes on from the latest position that it saw misses nothing.
+        // A reader that continues from the last position it saw misses nothing.
         let (mut seen, mut after) = (Vec::new(), 0);
         while seen.len() < 80 {
             let entries = reading.read("a", after, 7, SOON).await?;
@@ -350,7 +349,7 @@ async fn waiting(one: Subject, other: Subject) -> Found {
     same!(one.read("a", 0, 9, SHORT).await?, Vec::new(), "read of a log that is not there");
     let took = one.runtime.now() - begin;
     holds!(took >= SHORT && took < SHORT + SOON, "read waited {took:?} in place of {SHORT:?}");
-    // Many readers of one log, by either connection.
+    // Many readers of one log, over both connections.
     let reader = |number: i32| -> BoxedTask<Found<Vec<LogEntry>>> {
         let store = if number % 2 == 0 { one.clone() } else { other.clone() };
         Box::pin(async move { store.read("a", 0, 9, SOON).await })
@@ -369,7 +368,7 @@ async fn waiting(one: Subject, other: Subject) -> Found {
     for entries in read {
         same!(entries, written, "read that waits, of an entry that is appended meanwhile");
     }
-    // A read that nobody waits for any more takes nothing away.
+    // A dropped read consumes nothing.
     let after = written[0].position;
     let end = later(one.runtime.now(), SHORT);
     let given_up = race::until(&*one.runtime, end, other.read("a", after, 9, SOON)).await;
@@ -380,7 +379,7 @@ async fn waiting(one: Subject, other: Subject) -> Found {
     Ok(())
 }
 
-/// Tests of drivers: the contract, and keys that are mistaken for each other.
+/// Driver tests: the contract, plus using the key of an entry as a log and vice versa.
 #[cfg(all(test, feature = "tokio"))]
 pub(crate) async fn check(one: Arc<dyn Store>, other: Arc<dyn Store>) {
     let runtime = crate::transport::TokioRuntime::current();
@@ -389,7 +388,7 @@ pub(crate) async fn check(one: Arc<dyn Store>, other: Arc<dyn Store>) {
     kinds(&*one, &*other).await;
 }
 
-/// The stores of this library refuse to take an entry for a log.
+/// The built-in stores refuse to read an entry as a log.
 #[cfg(all(test, feature = "tokio"))]
 async fn kinds(one: &dyn Store, other: &dyn Store) {
     use super::StoreErrorKind;
@@ -405,7 +404,7 @@ async fn kinds(one: &dyn Store, other: &dyn Store) {
     }
     assert_eq!(other.get("kinds/entry").await.unwrap().as_deref(), Some("1"));
     assert_eq!(other.read("kinds/log", 0, 9, NOW).await.unwrap().len(), 1);
-    // An entry takes the place of a log.
+    // Writing an entry replaces a log.
     one.put("kinds/log", "1", MINUTE).await.unwrap();
     assert_eq!(other.get("kinds/log").await.unwrap().as_deref(), Some("1"));
     one.remove("kinds/log").await.unwrap();

@@ -1,34 +1,34 @@
-//! Failures of stores.
+//! Store errors.
 
-/// A store could not do its work.
+/// An error from a store.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("The store {store} {kind}: {problem}")]
 #[non_exhaustive]
 pub struct StoreError {
-    /// The kind of failure.
+    /// What went wrong.
     pub kind: StoreErrorKind,
     /// The URL of the store, without its password.
     pub store: String,
-    /// The detail.
+    /// Details.
     pub problem: String,
 }
 
-/// Kinds of failures of stores.
+/// The kinds of store errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreErrorKind {
-    /// It cannot be reached, or did not answer in time. The effect of the call is unknown.
+    /// The store could not be reached or timed out. The call may or may not have taken effect.
     Unavailable,
-    /// There is no room in it.
+    /// The store is full.
     Full,
-    /// An entry of it cannot be read.
+    /// A stored entry cannot be decoded.
     Corrupt,
-    /// Its URL or the call is wrong.
+    /// The URL or the call is invalid.
     Invalid,
 }
 
 impl StoreError {
-    /// A failure of the store with that URL, which must not hold a password.
+    /// Creates an error for the store at this URL, which must not contain a password.
     pub fn new(kind: StoreErrorKind, store: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { kind, store: store.into(), problem: problem.into() }
     }

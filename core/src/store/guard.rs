@@ -1,4 +1,4 @@
-//! Deadlines of stores, and a quick failure while one is away.
+//! Adds deadlines to a store and fails fast while it is unavailable.
 
 use super::{LogEntry, Store, StoreError, StoreErrorKind, Waiting};
 use crate::{
@@ -16,22 +16,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longest key, in bytes.
+/// Maximum key length in bytes.
 const MAX_KEY: usize = 512;
-/// The first pause after a failure, and the longest; each failure doubles it.
+/// Initial and maximum backoff after a failure; each failure doubles it.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
-/// Time between two looks for entries where the store does not wait for them itself.
+/// Polling interval for entries if the store itself does not wait for them.
 const PACE: Duration = Duration::from_millis(100);
 
 /// A store with a deadline for every call.
 ///
-/// After a store has failed, calls fail at once with the same error, until one of them may try it
-/// again: after 100 ms, and after twice as long for each further failure, up to 5 s. So callers do
-/// not queue up behind a store that is gone, and it is in use again soon after it came back.
+/// After a failure, calls fail immediately with the same error until the next retry is due: after
+/// 100 ms, doubling with each failure up to 5 s. One call then tries the store again. Requests
+/// never queue behind an unavailable store, and it is used again soon after it recovers.
 ///
-/// A store need not wait for entries of a log itself: where [`Store::read`] returns none before the
-/// time is over, the guard looks again, at once when an entry was appended through it, and every
-/// 100 ms for those of other processes.
+/// A store does not have to implement waiting. If [`Store::read`] returns no entries before the
+/// wait time is over, the guard polls: immediately when an entry is appended through it, and every
+/// 100 ms for entries of other processes.
 #[derive(Clone)]
 pub struct StoreGuard {
     store: Arc<dyn Store>,
@@ -51,25 +51,25 @@ struct Health {
 struct Away {
     error: StoreError,
     pause: Duration,
-    /// The time at which one call may try again.
+    /// When the next call may try the store again.
     again: Instant,
 }
 
 impl StoreGuard {
-    /// Guards a store. `name`: its URL without a password. `deadline`: the longest time of a call,
-    /// which waiting for an entry of a log adds to.
+    /// Guards a store. `name` is its URL without a password, `deadline` the maximum time of a call,
+    /// not counting the time spent waiting for log entries.
     pub fn new(store: Arc<dyn Store>, name: &str, runtime: Arc<dyn Runtime>, deadline: Duration) -> Self {
         let (name, health, errors, waiting) = (name.into(), Arc::default(), Arc::default(), Arc::default());
         Self { store, name, runtime, deadline, health, errors, waiting }
     }
 
-    /// The same, with the count of its errors elsewhere.
+    /// Counts errors in the given counter.
     #[cfg(feature = "server")]
     pub(crate) fn counting(self, errors: Arc<AtomicU64>) -> Self {
         Self { errors, ..self }
     }
 
-    /// The calls that have failed so far, also those that failed at once.
+    /// Number of failed calls so far, including those that failed fast.
     #[must_use]
     pub fn errors(&self) -> u64 {
         self.errors.load(Ordering::Relaxed)
@@ -81,7 +81,7 @@ impl StoreGuard {
         &self.name
     }
 
-    /// The failure of the store that calls get now. `None`: it is in use, as far as is known.
+    /// The error that calls currently get, or `None` if the store is thought to be available.
     #[must_use]
     pub fn failure(&self) -> Option<StoreError> {
         self.health.lock().away.as_ref().map(|away| away.error.clone())
@@ -111,7 +111,7 @@ impl StoreGuard {
         })
     }
 
-    /// Lets a call pass; `true`: it is the one that tries a store that has failed.
+    /// Admits a call. Returns `true` if it is the one that retries a failed store.
     fn admit(&self, key: &str) -> Result<bool, StoreError> {
         if key.is_empty() || key.len() > MAX_KEY || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
             let problem = format!("keys are printable ASCII of 1 to {MAX_KEY} bytes, not {key:?}");
@@ -123,7 +123,7 @@ impl StoreGuard {
         if now < away.again {
             return Err(away.error.clone());
         }
-        // The others wait for what becomes of this call.
+        // Other calls keep failing until this one completes.
         away.again = later(now, away.pause.max(self.deadline));
         Ok(true)
     }
@@ -146,7 +146,7 @@ impl StoreGuard {
     fn note(&self, error: Option<&StoreError>, is_trial: bool) {
         let mut health = self.health.lock();
         match (error.filter(|error| error.kind == StoreErrorKind::Unavailable), &health.away) {
-            // Of the calls that were under way together, one failure counts.
+            // Concurrent failures count once.
             (Some(_), Some(_)) if !is_trial => {}
             (Some(error), away) => {
                 let pause = away.as_ref().map_or(PAUSES.0, |away| (away.pause * 2).min(PAUSES.1));
@@ -271,7 +271,7 @@ mod tests {
     async fn one_call_at_a_time_tries_a_store_that_has_failed() {
         let (sleeper, guard) = guarded();
         sleeper.set(Some(StoreFault::Silent));
-        // Under way together: their failures count as one.
+        // Concurrent failures count once.
         let (one, other) = tokio::join!(guard.get("a"), guard.get("b"));
         assert!(one.is_err() && other.is_err());
         tokio::time::sleep(PAUSES.0).await;

@@ -1,4 +1,4 @@
-//! A store in the memory of the process.
+//! An in-memory store.
 
 use super::{LogEntry, Store, StoreError, StoreErrorKind, Waiting};
 use crate::{
@@ -13,15 +13,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Room of a store whose URL does not name it.
+/// Default capacity.
 const MAX_BYTES: usize = 256 << 20;
-/// The size of an entry without its key and text.
+/// Overhead of an entry, in addition to its key and value.
 const ENTRY_BYTES: usize = 64;
-/// Nothing is added to a log but by this process, which is told.
+/// Only this process appends to the logs, so a reader is always woken and never has to poll.
 const NEVER: Duration = Duration::from_secs(3600);
 
-/// Keeps everything in the memory of the process, within a bound: what a server needs alone, and
-/// what programs are tested with.
+/// A bounded in-memory store, for a server that runs as a single process and for tests.
 #[derive(Clone)]
 pub struct ProcessStore {
     runtime: Arc<dyn Runtime>,
@@ -32,15 +31,15 @@ pub struct ProcessStore {
 struct Kept {
     by_key: HashMap<String, KeptItem>,
     ends: BTreeSet<(Instant, String)>,
-    /// Of the latest entry of any log.
+    /// The position of the latest entry of any log.
     position: u64,
     bytes: usize,
     max_bytes: usize,
-    /// The entries of each group, if entries are evicted.
+    /// The entries of each group, if the store evicts entries when it is full.
     groups: Option<HashMap<String, EntryGroup>>,
 }
 
-/// The entries whose keys are equal up to the last slash.
+/// Entries whose keys are equal up to the last slash.
 #[derive(Default)]
 struct EntryGroup {
     bytes: usize,
@@ -59,18 +58,18 @@ enum KeptValue {
 }
 
 impl ProcessStore {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new(runtime: Arc<dyn Runtime>) -> Self {
         Self::with_room(runtime, MAX_BYTES)
     }
 
-    /// An empty store that holds at most so many bytes, and refuses more as full.
+    /// Creates an empty store with a capacity in bytes. Writes beyond it fail as full.
     pub fn with_room(runtime: Arc<dyn Runtime>, max_bytes: usize) -> Self {
         Self::new_with(runtime, max_bytes, None)
     }
 
-    /// A store that evicts entries rather than being full: those of the group with the most bytes
-    /// that would end first. A group has one name up to the last slash of its keys.
+    /// Creates a store that evicts entries when it is full: those of the largest group that would
+    /// expire first. A group is all keys that are equal up to the last slash.
     #[cfg(feature = "server")]
     pub(crate) fn evicting(runtime: Arc<dyn Runtime>, max_bytes: usize) -> Self {
         Self::new_with(runtime, max_bytes, Some(HashMap::new()))
@@ -82,7 +81,7 @@ impl ProcessStore {
         Self { runtime, kept: Arc::new(Mutex::new(kept)), waiting: Arc::default() }
     }
 
-    /// The keys of all that is there.
+    /// All keys.
     #[cfg(test)]
     pub(crate) fn keys(&self) -> Vec<String> {
         self.kept.lock().by_key.keys().cloned().collect()
@@ -226,7 +225,7 @@ impl Kept {
         }
     }
 
-    /// Evicts an entry. `None`: there is none, or entries are not evicted.
+    /// Evicts an entry. Returns `None` if there is none or eviction is off.
     fn evict(&mut self) -> Option<KeptItem> {
         let largest = self.groups.as_ref()?.values().max_by_key(|group| group.bytes)?;
         let (_, key) = largest.ends.first().cloned()?;

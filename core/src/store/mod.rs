@@ -1,8 +1,8 @@
 //! State that outlives a request, a process or a machine.
 //!
-//! A [`Store`] keeps texts by key, and logs. It knows nothing of sessions and tasks: everything
-//! that those mean is above it, so that a program can write a store of its own in a page of code.
-//! [`StoreGuard`] gives every store deadlines and a quick failure while it is away.
+//! A [`Store`] holds strings by key, and logs. It knows nothing about sessions and tasks, so a
+//! custom store takes about a page of code. [`StoreGuard`] adds deadlines to any store and fails
+//! fast while it is unavailable.
 
 pub(crate) mod contract;
 mod error;

@@ -1,26 +1,26 @@
-//! The operations that each store has.
+//! The store trait.
 
 use super::StoreError;
 use crate::boxed_task::BoxedTask;
 use std::time::Duration;
 
-/// Keeps texts by key, and logs, for a time.
+/// Strings by key, and logs, each with an expiry.
 ///
-/// Keys name one entry or one log each. They are printable ASCII of at most 512 bytes; entries are
-/// texts, mostly JSON, and come back byte for byte. Several processes may use the same store at
-/// once: [`Self::put_if`] and [`Self::append`] are atomic among all of them.
+/// A key names either an entry or a log. Keys are printable ASCII of at most 512 bytes. Values are
+/// strings, usually JSON, and are returned byte for byte. Several processes may share a store:
+/// [`Self::put_if`] and [`Self::append`] are atomic across all of them.
 ///
-/// A call that was made may take effect, also where its future is dropped or fails. Futures may
-/// take as long as the store needs: the library puts a deadline to each.
+/// A call may take effect even if its future is dropped or fails. Implementations need no timeouts:
+/// the library adds a deadline to each call.
 pub trait Store: Send + Sync + 'static {
-    /// The text of a key. `None`: there is none, or its time is over.
+    /// Returns the value of a key, or `None` if it does not exist or has expired.
     fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>>;
 
-    /// Sets the text of a key for so long, whatever was there.
+    /// Sets the value of a key, replacing any previous one. It expires after `keep_for`.
     fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>>;
 
-    /// Sets the text of a key for so long, if the key still has the text `expected`, or if there is
-    /// none where `expected` is `None`. Returns whether it did.
+    /// Sets the value of a key if its current value is `expected` (`None`: the key does not exist).
+    /// Returns whether it was set.
     fn put_if(
         &self,
         key: &str,
@@ -29,14 +29,14 @@ pub trait Store: Send + Sync + 'static {
         keep_for: Duration,
     ) -> BoxedTask<Result<bool, StoreError>>;
 
-    /// Removes what is at a key, if there is anything: an entry, or a log as a whole.
+    /// Removes an entry or a whole log. Does nothing if the key does not exist.
     fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>>;
 
-    /// Adds an entry to the end of a log, which is made when it is needed. Returns its position.
+    /// Appends an entry to a log, creating it if needed. Returns the position of the entry.
     ///
-    /// Positions of a log rise, with gaps, and none is given twice, also not after the log was
-    /// removed. They are at least 1 and less than 2^53. Beyond `max_entries` the oldest entries go.
-    /// A log goes as a whole when nothing was added to it for `keep_for`.
+    /// Positions increase, possibly with gaps, and are never reused, even after the log was
+    /// removed. They are at least 1 and less than 2^53. Beyond `max_entries`, the oldest entries
+    /// are dropped. A log expires as a whole when nothing has been appended for `keep_for`.
     fn append(
         &self,
         log: &str,
@@ -45,20 +45,20 @@ pub trait Store: Send + Sync + 'static {
         keep_for: Duration,
     ) -> BoxedTask<Result<u64, StoreError>>;
 
-    /// The oldest entries of a log after a position, and at most `limit` of them. Where there are
-    /// none, waits for one for so long, then returns none.
+    /// Returns the oldest entries after a position, at most `limit` of them. If there are none,
+    /// waits up to `wait` for one.
     ///
-    /// To see that no entry has gone since the one at `position`, read after `position - 1`: it is
-    /// still the first then.
+    /// To check that no entry has been dropped since the one at `position`, read after `position -
+    /// 1`: the first entry returned must be the one at `position`.
     fn read(&self, log: &str, after: u64, limit: usize, wait: Duration)
     -> BoxedTask<Result<Vec<LogEntry>, StoreError>>;
 }
 
-/// An entry of a log.
+/// A log entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogEntry {
-    /// The position in the log.
+    /// Its position in the log.
     pub position: u64,
-    /// The text that was appended.
+    /// The appended string.
     pub text: String,
 }

@@ -1,4 +1,4 @@
-//! The store of a server, as its options name it.
+//! The store option of a server.
 
 use super::{Store, StoreError, StoreGuard, StoreUrl, redacted};
 use crate::{
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
 use std::{fmt, sync::Arc, time::Duration};
 
-/// A store by its URL, or one of the program's own.
+/// A store, given by URL or as a custom implementation.
 ///
 /// ```
 /// use trunkline::{ServerOptions, store::StoreChoice};
@@ -26,17 +26,17 @@ enum Chosen {
 }
 
 impl StoreChoice {
-    /// The store that a URL names: `memory:`, `sqlite:PATH`, `redis://…` or `rediss://…`.
+    /// The store at a URL: `memory:`, `sqlite:PATH`, `redis://…` or `rediss://…`.
     pub fn url(url: impl Into<String>) -> Self {
         Self(Chosen::Url(url.into()))
     }
 
-    /// A store of the program's own.
+    /// A custom store.
     pub fn own(store: Arc<dyn Store>) -> Self {
         Self(Chosen::Own(store))
     }
 
-    /// Checks the form of a URL, and that its store is there.
+    /// Checks the URL, and that the cargo feature of its store is enabled.
     #[cfg(feature = "server")]
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         match &self.0 {
@@ -45,14 +45,14 @@ impl StoreChoice {
         }
     }
 
-    /// The store, with a deadline for each of its calls.
+    /// Opens the store with a deadline for each call.
     #[cfg(feature = "server")]
     pub(crate) fn open(&self, runtime: &Arc<dyn Runtime>, deadline: Duration) -> Result<StoreGuard, StoreError> {
         let store = self.open_unguarded(runtime, deadline)?;
         Ok(StoreGuard::new(store, &self.redacted(), Arc::clone(runtime), deadline))
     }
 
-    /// The store itself.
+    /// Opens the store without deadlines.
     #[cfg(feature = "server")]
     pub(crate) fn open_unguarded(
         &self,
@@ -73,7 +73,7 @@ impl StoreChoice {
     }
 }
 
-/// Options are equal if they name the same store.
+/// Two choices are equal if they name the same store.
 impl PartialEq for StoreChoice {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
@@ -84,14 +84,14 @@ impl PartialEq for StoreChoice {
     }
 }
 
-/// Without a password.
+/// Redacts the password.
 impl fmt::Debug for StoreChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "StoreChoice({})", self.redacted())
     }
 }
 
-/// The URL of a store in JSON.
+/// The JSON form: the URL of a store.
 pub struct ChosenStore;
 
 impl JsonForm<Option<StoreChoice>> for ChosenStore {

@@ -1,13 +1,13 @@
-//! URLs of stores.
+//! Store URLs.
 
 use super::{StoreError, StoreErrorKind};
 use std::path::PathBuf;
 
-/// The keys of a database that several applications share begin with this by default.
+/// Default key prefix in a database, which applications may share.
 const NAMESPACE: &str = "trunkline";
 const FORMS: &str = "memory:, sqlite:PATH, redis://HOST:PORT/DATABASE or rediss://…";
 
-/// The place of a store.
+/// A parsed store URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StoreUrl {
     /// `memory:`
@@ -18,16 +18,16 @@ pub(crate) enum StoreUrl {
     Redis {
         /// The URL as given, without the namespace.
         url: String,
-        /// The beginning of all keys.
+        /// Prefix of all keys.
         namespace: String,
     },
 }
 
 impl StoreUrl {
-    /// Reads the URL of a store that is there.
+    /// Parses a URL and checks that its store is compiled in.
     ///
     /// # Errors
-    /// It has none of the forms, or the cargo feature of its store is off.
+    /// If the URL is invalid, or the cargo feature of its store is off.
     pub(crate) fn read(text: &str) -> Result<Self, StoreError> {
         let url = Self::parse(text)?;
         match url {
@@ -37,10 +37,10 @@ impl StoreUrl {
         }
     }
 
-    /// Reads a URL.
+    /// Parses a URL.
     ///
     /// # Errors
-    /// It has none of the forms.
+    /// If the URL is invalid.
     pub(crate) fn parse(text: &str) -> Result<Self, StoreError> {
         let invalid = |problem: String| StoreError::new(StoreErrorKind::Invalid, redacted(text), problem);
         match text.split_once(':') {
@@ -78,7 +78,7 @@ impl StoreUrl {
     }
 }
 
-/// The error of a store whose cargo feature is off.
+/// The error for a store whose cargo feature is off.
 pub(crate) fn missing(url: &str, feature: &str) -> StoreError {
     let problem = format!("the cargo feature {feature} of trunkline is off");
     StoreError::new(StoreErrorKind::Invalid, redacted(url), problem)
@@ -89,12 +89,12 @@ fn is_namespace(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(is_sign)
 }
 
-/// A URL for logs and errors: without its user, its password and its parameters.
+/// A URL without user, password and parameters, for logs and errors.
 pub(crate) fn redacted(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     let rest = rest.split(['?', '#']).next().unwrap_or_default();
     let (before, after) = rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(path)));
-    // A password may hold a slash that nobody encoded: the last `@` ends it.
+    // A password may contain an unencoded slash, so it ends at the last `@`.
     let rest = match rest.rsplit_once('@') {
         Some((_, rest)) => rest.to_owned(),
         None => after.map_or(before.to_owned(), |path| format!("{before}/{path}")),

@@ -1,4 +1,4 @@
-//! Reads of logs that wait.
+//! Log reads that wait for entries.
 
 use super::{LogEntry, StoreError};
 use crate::{
@@ -15,42 +15,42 @@ use std::{
     time::Duration,
 };
 
-/// Reads a log. It may wait for entries so long, and may as well wait less or not at all.
+/// Reads a log. May wait for entries up to the given time, or less, or not at all.
 type Look = Box<dyn Fn(Duration) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> + Send + Sync>;
 
-/// The reads of one process that wait for entries, by log.
+/// Reads of this process that are waiting for entries, by log.
 #[derive(Default)]
 pub(crate) struct Waiting {
     by_log: Mutex<HashMap<String, WaitedLog>>,
 }
 
-/// One that is waited for; the last read that leaves removes it.
+/// A log with waiting reads. Removed with the last of them.
 #[derive(Default)]
 struct WaitedLog {
-    /// By read; one that is not waiting just now has no waker.
+    /// By read. A read that is not currently waiting has no waker.
     reads: HashMap<u64, Option<Waker>>,
-    /// Rises with each read, to number them.
+    /// The number of the latest read.
     latest: u64,
-    /// Rises with each entry that is known of.
+    /// Incremented for each new entry that this process learns of.
     changes: u64,
 }
 
 impl Waiting {
-    /// Entries of this log are there.
+    /// Wakes the reads of a log that has new entries.
     pub(crate) fn wake(&self, log: &str) {
         let wakers = self.by_log.lock().get_mut(log).map(WaitedLog::change);
         wakers.into_iter().flatten().for_each(Waker::wake);
     }
 
-    /// Nobody knows of which logs there are entries.
+    /// Wakes all reads, because it is unknown which logs have new entries.
     #[cfg(feature = "store-redis")]
     pub(crate) fn wake_all(&self) {
         let wakers: Vec<_> = self.by_log.lock().values_mut().flat_map(WaitedLog::change).collect();
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Reads until there are entries or the time is over. Entries of which this process is not
-    /// told are found by looking again after each `pace`.
+    /// Reads until there are entries or `wait` is over. Polls every `pace` for entries that this
+    /// process is not notified of.
     pub(crate) async fn read(
         self: Arc<Self>,
         runtime: Arc<dyn Runtime>,
@@ -63,7 +63,7 @@ impl Waiting {
             return look(wait).await;
         }
         let deadline = later(runtime.now(), wait);
-        // From here on no entry is missed: it is read, or wakes.
+        // From here on, an entry is either read or wakes us.
         let reader = WaitingRead::begin(self, log);
         loop {
             let seen = reader.changes();
@@ -84,7 +84,7 @@ impl WaitedLog {
     }
 }
 
-/// A read that waits, until it is dropped.
+/// A waiting read, until it is dropped.
 struct WaitingRead {
     waiting: Arc<Waiting>,
     log: String,

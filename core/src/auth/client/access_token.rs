@@ -1,4 +1,4 @@
-//! Access tokens that the program has from elsewhere.
+//! Access tokens that the program supplies itself.
 
 use super::{TokenRequest, token_source::TokenSource};
 use crate::{
@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
 };
 
-/// A bearer token, or a function that gives one.
+/// A bearer token, or a function that returns one.
 ///
 /// ```
 /// use trunkline::{ClientOptions, auth::AccessToken};
@@ -25,12 +25,12 @@ use std::{
 pub struct AccessToken(TokenSource<TokenRequest>);
 
 impl AccessToken {
-    /// A token that stays the same.
+    /// Uses a fixed token.
     pub fn new(token: impl Into<String>) -> Self {
         Self(TokenSource::from(token.into()))
     }
 
-    /// A function that is asked before each request, and once more if the server refuses its token.
+    /// Calls a function before each request, and once more if the server refuses its token.
     pub fn from_fn<F>(ask: impl Fn(TokenRequest) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<String, AuthError>> + Send + 'static,

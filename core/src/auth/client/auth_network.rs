@@ -1,4 +1,4 @@
-//! The network, as authorization sees it, and the URLs that may be asked there.
+//! Network access for authorization, and checks of the URLs that may be requested.
 
 use crate::{
     auth::{FetchError, jwt::within, resource_url::is_safe},
@@ -11,29 +11,29 @@ use serde::de::DeserializeOwned;
 use std::{net::IpAddr, sync::Arc, time::Duration};
 use url::Url;
 
-/// The networks that a request may reach.
+/// Which networks a request may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NetworkAccess {
-    /// Public addresses only: the URL came from a server, which must not send us to our own
-    /// neighbours.
+    /// Public addresses only: the URL came from a server, which must not direct us into our own
+    /// network.
     Public,
-    /// Private networks and this machine, too: the MCP server itself is there, or the program named
-    /// the URL.
+    /// Private networks and this machine as well: the MCP server itself is there, or the program
+    /// supplied the URL.
     Anywhere,
 }
 
-/// Makes the HTTP requests of authorization.
+/// Sends the HTTP requests of authorization.
 ///
-/// Implementations bound the size of a response, follow no redirects, and check the addresses that
-/// they connect to, not only the name. The option `request_timeout` bounds the time.
+/// Implementations must limit the size of responses, must not follow redirects, and must check the
+/// address they connect to, not only the host name. The option `request_timeout` limits the time.
 pub trait AuthNetwork: Send + Sync + 'static {
-    /// Makes a request.
+    /// Sends a request.
     fn fetch(&self, request: Request<Bytes>, access: NetworkAccess) -> BoxedTask<Result<Response<Bytes>, FetchError>>;
 
-    /// The networks that may be reached on behalf of the server at this URL: everything if it is in
-    /// a private network itself. `peer`: the address that answered, unless a proxy is in between. A
-    /// name alone proves nothing, for its owner may resolve it differently the next time.
+    /// Which networks may be reached on behalf of the server at this URL: all of them if the server
+    /// itself is in a private network. `peer` is the address that answered, unless a proxy is in
+    /// between. A host name proves nothing, because its owner can change what it resolves to.
     fn access_of(&self, url: &str, peer: Option<IpAddr>) -> NetworkAccess;
 }
 
@@ -50,7 +50,7 @@ pub(super) struct NetworkContext {
 }
 
 impl NetworkContext {
-    /// A JSON document, if there is one.
+    /// Fetches a JSON document. Returns `None` if there is none.
     pub(super) async fn document<T: DeserializeOwned>(&self, url: &str) -> Result<Option<T>, AuthError> {
         check(url)?;
         let request = Request::get(url)
@@ -62,7 +62,7 @@ impl NetworkContext {
         Ok(response.status().is_success().then(|| serde_json::from_slice(response.body()).ok()).flatten())
     }
 
-    /// Makes a request to an endpoint.
+    /// Sends a request to an endpoint.
     pub(super) async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, AuthError> {
         check(&request.uri().to_string())?;
         self.fetch(request).await
@@ -76,7 +76,7 @@ impl NetworkContext {
     }
 }
 
-/// Refuses a URL that is neither https nor of this machine (SEC-12, SEC-15, SEC-17).
+/// Refuses URLs that are neither https nor on this machine (SEC-12, SEC-15, SEC-17).
 pub(super) fn check(url: &str) -> Result<(), AuthError> {
     let safe = Url::parse(url).is_ok_and(|url| is_safe(&url) && url.username().is_empty() && url.password().is_none());
     if safe && !url.chars().any(char::is_control) {
@@ -88,7 +88,7 @@ pub(super) fn check(url: &str) -> Result<(), AuthError> {
     )))
 }
 
-/// Origin and path of an absolute URL, as they were received: nothing is normalized.
+/// Splits an absolute URL into origin and path, without normalization.
 pub(super) fn split(url: &str) -> Option<(&str, &str)> {
     let start = url.find("://")? + 3;
     let end = url[start..].find(['?', '#']).map_or(url.len(), |at| start + at);

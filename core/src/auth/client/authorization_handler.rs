@@ -1,4 +1,4 @@
-//! The user's part: a page to visit, and the redirect that comes back.
+//! The interactive part of a login: a page to visit, and the redirect back.
 
 use crate::{client_auth::AuthError, runtime::BoxedTask};
 use std::{future::Future, sync::Arc};
@@ -9,30 +9,30 @@ pub trait AuthorizationHandler: Send + Sync + 'static {
     fn begin(&self, start: LoginStart) -> BoxedTask<Result<Box<dyn Authorizing>, AuthError>>;
 }
 
-/// The facts about an authorization that begins.
+/// The start of an authorization.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoginStart {
     /// The issuer of the authorization server.
     pub issuer: String,
-    /// The client registers itself there, so that the redirect URI is free: one for each issuer
-    /// keeps codes from being mixed up (RFC 9700 section 4.4.2.2).
+    /// Whether the client registers itself there, so that any redirect URI works. A distinct one
+    /// per issuer prevents mix-up attacks (RFC 9700 section 4.4.2.2).
     pub registers: bool,
-    /// The redirect URI that the client registered itself with earlier. With another one it
-    /// registers itself again.
+    /// The redirect URI of an earlier registration. If you use another one, the client registers
+    /// again.
     pub registered: Option<String>,
 }
 
-/// One authorization under way. Dropping it ends it.
+/// An authorization in progress. Dropping it ends it.
 pub trait Authorizing: Send + Sync {
-    /// The redirect URI: https, or http of this machine.
+    /// The redirect URI: https, or http on this machine.
     fn redirect_uri(&self) -> String;
-    /// Lets the user visit a URL, and gives the redirect that follows: its URL, or the query of it.
+    /// Sends the user to a URL and returns the redirect that follows: its URL, or only the query.
     fn visit(self: Box<Self>, url: String) -> BoxedTask<Result<String, AuthError>>;
 }
 
-/// A function that opens a page in a browser or shows its URL, in the place of the browser of this
-/// machine. The library listens for the redirect meanwhile. Its error ends the login.
+/// A function that opens a page in a browser or shows its URL, instead of the default browser of
+/// this machine. Meanwhile, the library listens for the redirect. An error ends the login.
 ///
 /// ```
 /// use trunkline::auth::{OAuthOptions, UrlOpener};
@@ -47,7 +47,7 @@ pub trait Authorizing: Send + Sync {
 pub struct UrlOpener(Arc<dyn Fn(String) -> BoxedTask<Result<(), AuthError>> + Send + Sync>);
 
 impl UrlOpener {
-    /// The function gets the URL, which must not be changed.
+    /// The function gets the URL, which it must not change.
     pub fn new<F>(open: impl Fn(String) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<(), AuthError>> + Send + 'static,
@@ -63,8 +63,8 @@ impl UrlOpener {
 
 type Visit = Arc<dyn Fn(String) -> BoxedTask<Result<String, AuthError>> + Send + Sync>;
 
-/// An [`AuthorizationHandler`] of one function, for programs whose redirect URI is their own: they
-/// show the URL and give the redirect that they received.
+/// An [`AuthorizationHandler`] made of one function, for programs with their own redirect URI. The
+/// function shows the URL and returns the redirect that the program received.
 #[derive(Clone)]
 pub struct RedirectHandler {
     redirect_uri: String,
@@ -72,7 +72,7 @@ pub struct RedirectHandler {
 }
 
 impl RedirectHandler {
-    /// A handler for the redirect URI of the program.
+    /// Creates a handler for this redirect URI.
     pub fn new<F>(redirect_uri: impl Into<String>, visit: impl Fn(String) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<String, AuthError>> + Send + 'static,

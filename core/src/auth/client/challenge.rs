@@ -1,12 +1,12 @@
-//! The header `WWW-Authenticate` as a client reads it (RFC 9110 section 11.6.1, RFC 6750 section 3,
-//! RFC 9728 section 5.1).
+//! Parses the `WWW-Authenticate` header (RFC 9110 section 11.6.1, RFC 6750 section 3, RFC 9728
+//! section 5.1).
 
 use crate::protocol::model::AuthorizationDemand;
 
-/// Longer headers are not read: a challenge is a few hundred bytes.
+/// Longer headers are ignored; a challenge is a few hundred bytes.
 const MAX_HEADER: usize = 16 * 1024;
 
-/// The demand of a refusal, over all of its challenges.
+/// What a refusal demands, combined from all of its challenges.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Demands {
     pub(super) resource_metadata: Option<String>,
@@ -14,13 +14,13 @@ pub(super) struct Demands {
     pub(super) scopes: Vec<String>,
     pub(super) error: Option<String>,
     pub(super) description: Option<String>,
-    /// Tokens are accepted unbound, bound to a key, or both.
+    /// Whether bearer tokens are accepted.
     pub(super) bearer: bool,
     pub(super) dpop: bool,
 }
 
 impl Demands {
-    /// Reads the values of all headers. Schemes other than Bearer and DPoP are passed over.
+    /// Parses the values of all headers. Skips schemes other than Bearer and DPoP.
     pub(super) fn read(values: &[String]) -> Self {
         let mut demand = Self::default();
         for (scheme, parameters) in values.iter().flat_map(|value| challenges(value)) {
@@ -44,8 +44,8 @@ impl Demands {
     }
 }
 
-/// The demands of a refusal; `None`: it is not about authorization. A host or an origin that is not
-/// allowed is refused with 403, too, without a challenge.
+/// What a refusal demands, or `None` if it is not about authorization. A host or origin that is not
+/// allowed is also refused with 403, but without a challenge.
 pub(crate) fn demanded(status: u16, challenges: &[String]) -> Option<AuthorizationDemand> {
     let demands = Demands::read(challenges);
     let is_demand = status == 401 || (status == 403 && (demands.bearer || demands.dpop));
@@ -62,8 +62,7 @@ pub(crate) fn demanded(status: u16, challenges: &[String]) -> Option<Authorizati
 
 type Challenge = (String, Vec<(String, String)>);
 
-/// The challenges of one header. Text that fits no grammar ends the reading; what came before
-/// counts.
+/// The challenges of one header. Parsing stops at a syntax error and keeps what came before.
 fn challenges(header: &str) -> Vec<Challenge> {
     let mut found: Vec<Challenge> = Vec::new();
     let mut rest = header.get(..MAX_HEADER).unwrap_or(header);
@@ -72,7 +71,7 @@ fn challenges(header: &str) -> Vec<Challenge> {
         let Some((word, after)) = token(rest) else { return found };
         let value = after.trim_start().strip_prefix('=');
         let Some(value) = value.filter(|_| !found.is_empty()) else {
-            // A scheme; a token68 that may follow it is not of our schemes.
+            // A scheme. Our schemes have no token68.
             found.push((word.to_owned(), Vec::new()));
             rest = after;
             continue;
@@ -91,10 +90,10 @@ fn token(text: &str) -> Option<(&str, &str)> {
     (end > 0).then(|| text.split_at(end))
 }
 
-/// A token, or a quoted string.
+/// Parses a token or a quoted string.
 fn parameter(text: &str) -> Option<(String, &str)> {
     let Some(quoted) = text.strip_prefix('"') else {
-        // Servers forget the quotes around URLs and lists.
+        // Some servers omit the quotes around URLs and lists.
         let end = text.find([',', ' ', '\t']).unwrap_or(text.len());
         return Some((text[..end].to_owned(), &text[end..]));
     };

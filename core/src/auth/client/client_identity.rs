@@ -1,17 +1,17 @@
-//! The identity of a client at an authorization server, and its way to prove it.
+//! The identity of a client at an authorization server, and how it authenticates.
 
 use super::{discovery::ServerMetadata, sanitized};
 use crate::client_auth::AuthError;
 use serde::{Deserialize, Serialize};
 
-/// The client's way to authenticate at the token endpoint (RFC 7591 section 2).
+/// How the client authenticates at the token endpoint (RFC 7591 section 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum AuthMethod {
     /// A public client.
     #[serde(rename = "none")]
     None,
-    /// The secret in the header `Authorization`.
+    /// The secret in the `Authorization` header.
     #[serde(rename = "client_secret_basic")]
     Basic,
     /// The secret in the body.
@@ -32,8 +32,8 @@ impl AuthMethod {
         }
     }
 
-    /// The first of these that the server takes. Without a list it takes `client_secret_basic` (RFC
-    /// 8414 section 2).
+    /// The first of these that the server supports. A server without a list supports
+    /// `client_secret_basic` (RFC 8414 section 2).
     pub(super) fn choose(of: &[Self], server: &ServerMetadata) -> Option<Self> {
         match &server.token_endpoint_auth_methods_supported {
             Some(listed) => of.iter().copied().find(|method| listed.iter().any(|name| name == method.as_str())),
@@ -42,35 +42,35 @@ impl AuthMethod {
     }
 }
 
-/// A client as an authorization server knows it.
+/// A client as registered at an authorization server.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct ClientRegistration {
     pub(super) client_id: String,
     pub(super) client_secret: Option<String>,
     pub(super) method: AuthMethod,
-    /// Of a registration by request: it is for this redirect URI only.
+    /// Dynamic registrations are valid for this redirect URI only.
     pub(super) redirect_uri: Option<String>,
-    /// In seconds since 1970.
+    /// Unix timestamp in seconds.
     pub(super) secret_expires_at: Option<u64>,
-    /// Of a registration by request: it is for these scopes only.
+    /// Dynamic registrations are valid for these scopes only.
     #[serde(default)]
     pub(super) scopes: Vec<String>,
 }
 
-/// A client that was registered beforehand (AUC-22).
+/// A preregistered client (AUC-22).
 #[derive(Clone)]
 pub(super) struct GivenClient {
     pub(super) id: String,
     pub(super) secret: Option<String>,
     pub(super) has_key: bool,
-    /// The authorization server that knows it.
+    /// The authorization server where it is registered.
     pub(super) issuer: Option<String>,
 }
 
 impl GivenClient {
     pub(super) fn registration(&self, server: Option<&ServerMetadata>) -> Result<ClientRegistration, AuthError> {
         let possible: &[AuthMethod] = match (self.has_key, &self.secret) {
-            // XAU-06: an assertion rather than a secret.
+            // XAU-06: prefer an assertion to a secret.
             (true, Some(_)) => &[AuthMethod::PrivateKeyJwt, AuthMethod::Basic, AuthMethod::Post],
             (true, None) => &[AuthMethod::PrivateKeyJwt],
             (false, Some(_)) => &[AuthMethod::Basic, AuthMethod::Post],

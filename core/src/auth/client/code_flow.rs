@@ -15,7 +15,7 @@ use crate::{auth::jwt::within, client_auth::AuthError};
 use std::borrow::Cow;
 use url::form_urlencoded;
 
-/// The values of one authorization that its redirect must match (AUC-36).
+/// The values of an authorization that its redirect must match (AUC-36).
 struct ExpectedRedirect<'a> {
     issuer: &'a str,
     iss_required: bool,
@@ -57,7 +57,7 @@ pub(super) async fn obtain(
         query.push(("scope", scope));
     }
     if scopes.iter().any(|scope| scope == "offline_access") {
-        // OpenID Connect Core section 11: without consent there is no offline access.
+        // OpenID Connect Core section 11: offline access requires consent.
         query.push(("prompt", "consent".to_owned()));
     }
     if let Some(thumbprint) = parts.proofs.and_then(Proofs::thumbprint) {
@@ -81,7 +81,7 @@ pub(super) async fn obtain(
         ("resource", found.resource.as_str()),
     ];
     let url = token_endpoint(server)?;
-    // The time of the person has passed.
+    // The login may have taken a while.
     let now = parts.runtime.unix_time().as_secs();
     let endpoint = TokenContext { network: parts.network, url, issuer: &server.issuer, now };
     let credentials = ClientAuthentication { client: &client, key: parts.settings.key.as_ref() };
@@ -89,7 +89,7 @@ pub(super) async fn obtain(
         Ok(answer) => Ok(Obtained { answer, client: Some(client) }),
         Err(refused) => {
             if refused.code.as_deref() == Some("invalid_client") && client.redirect_uri.is_some() {
-                // The server has forgotten the registration: the next attempt makes a new one.
+                // The server no longer knows the registration. The next attempt registers again.
                 parts.settings.store.remove(&registration::key(&server.issuer)).await?;
             }
             Err(refused)
@@ -109,7 +109,7 @@ fn check_pkce(server: &ServerMetadata) -> Result<(), AuthError> {
     )))
 }
 
-/// The URL with more parameters; what it has stays as it is.
+/// Adds parameters to a URL.
 fn with_query(url: &str, parameters: &[(&str, String)]) -> String {
     let url = url.split('#').next().unwrap_or(url);
     let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
@@ -121,8 +121,8 @@ fn with_query(url: &str, parameters: &[(&str, String)]) -> String {
 }
 
 impl ExpectedRedirect<'_> {
-    /// The code of a redirect. Nothing of one that another server or nobody has sent is used or
-    /// shown (AUC-34, AUC-37 to AUC-39).
+    /// Extracts the code of a redirect. Nothing from a redirect of another server or an attacker is
+    /// used or shown (AUC-34, AUC-37 to AUC-39).
     fn code(&self, redirected: &str) -> Result<String, TokenError> {
         let query = redirected.split_once('?').map_or(redirected, |(_, query)| query);
         let query = query.split('#').next().unwrap_or(query);
@@ -130,7 +130,7 @@ impl ExpectedRedirect<'_> {
             let mut values =
                 form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == name).map(|(_, value)| value);
             let first = values.next();
-            // RFC 6749 section 3.1: parameters come once.
+            // RFC 6749 section 3.1: parameters must not repeat.
             if values.next().is_some() {
                 return Err(AuthError(format!("The redirect has the parameter {name} twice")));
             }

@@ -1,4 +1,4 @@
-//! The credentials of one server: kept, renewed, and got anew, by one task at a time.
+//! The credentials of one server. One task at a time obtains or refreshes them.
 
 use super::{
     auth_network::{NetworkAccess, NetworkContext},
@@ -23,36 +23,36 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Most times that one request leads to new credentials (AUC-43).
+/// How often one request may obtain new credentials (AUC-43).
 const MAX_ROUNDS: usize = 3;
 
 /// The credentials of one server.
 #[derive(Default)]
 pub(super) struct CredentialSession {
-    /// Held while credentials are read, renewed or got: everybody else waits and uses them (single
-    /// flight).
+    /// Held while credentials are loaded, refreshed or obtained. Other requests wait and then use
+    /// them (single flight).
     turns: RefreshTurns,
     state: Mutex<CredentialState>,
 }
 
 #[derive(Default)]
 struct CredentialState {
-    /// The store has been read.
+    /// Whether the store has been read.
     is_loaded: bool,
     tokens: Option<Tokens>,
-    /// Counts the changes of the tokens.
+    /// Number of token changes.
     changes: u64,
     proofs: Option<Arc<Proofs>>,
     found: Option<Discovered>,
-    /// The authorization server refused `offline_access`.
+    /// Whether the authorization server refused `offline_access`.
     offline_refused: bool,
-    /// Number of times that credentials were asked for, and the last failure.
+    /// Number of attempts to obtain credentials, and the last failure.
     attempts: u64,
     failure: Option<AuthError>,
 }
 
 impl CredentialSession {
-    /// The headers of a request; none before the server has asked for credentials.
+    /// The headers of a request. None until the server has asked for credentials.
     pub(super) async fn headers(
         &self,
         settings: &Settings,
@@ -81,8 +81,8 @@ impl CredentialSession {
         Ok(headers)
     }
 
-    /// A server has refused a request: gets what it asks for. `true`: there are other credentials
-    /// now.
+    /// Called when the server has refused a request: obtains the credentials that it asks for.
+    /// Returns `true` if the credentials have changed.
     pub(super) async fn refused(
         &self,
         settings: &Settings,
@@ -91,7 +91,7 @@ impl CredentialSession {
     ) -> Result<bool, AuthError> {
         let demand = Demands::read(&refusal.challenges);
         let header = |name: &str| refusal.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
-        // XAU-51, XAU-53: repeated with the nonce, if that was not done already.
+        // XAU-51, XAU-53: retry with the nonce, unless that has been done already.
         if demand.error.as_deref() == Some("use_dpop_nonce") {
             let proofs = self.state.lock().proofs.clone();
             let other =
@@ -112,7 +112,7 @@ impl CredentialSession {
             let mut state = self.state.lock();
             let current = state.tokens.as_ref().map(Tokens::authorization);
             if current.is_some() && current.as_deref() != used {
-                // Another request has got them meanwhile.
+                // Another request has obtained them in the meantime.
                 return Ok(true);
             }
             if state.attempts != attempts
@@ -132,12 +132,12 @@ impl CredentialSession {
         outcome
     }
 
-    /// Counts the changes of the tokens.
+    /// Number of token changes.
     pub(super) fn changes(&self) -> u64 {
         self.state.lock().changes
     }
 
-    /// Keeps a nonce for the next proof.
+    /// Stores a nonce for the next proof.
     pub(super) fn nonce(&self, url: &str, nonce: &str) {
         let proofs = self.state.lock().proofs.clone();
         if let Some(proofs) = proofs {
@@ -151,7 +151,7 @@ impl CredentialSession {
         !state.is_loaded || state.tokens.as_ref().is_some_and(ends)
     }
 
-    /// Reads the tokens that an earlier run has left.
+    /// Loads the tokens of an earlier run.
     async fn load(&self, settings: &Settings, request: &OutgoingRequest) -> Result<(), AuthError> {
         if self.state.lock().is_loaded {
             return Ok(());
@@ -166,7 +166,7 @@ impl CredentialSession {
         Ok(())
     }
 
-    /// The tokens in the store, if they are of this client.
+    /// The stored tokens, if they belong to this client.
     async fn kept(&self, settings: &Settings, issuer: &str, resource: &str) -> Result<Option<Tokens>, AuthError> {
         let tokens: Option<Tokens> = token_store::read(&*settings.store, &Tokens::key(issuer, resource)).await?;
         let ours = |tokens: &Tokens| {
@@ -180,7 +180,7 @@ impl CredentialSession {
         let key = tokens.as_ref().and_then(|tokens| tokens.dpop_key.as_deref());
         let mut state = self.state.lock();
         match key {
-            // The nonces stay with a key that stays.
+            // Keep the nonces if the key is unchanged.
             Some(key) if state.proofs.as_ref().and_then(|proofs| proofs.kept()).as_deref() != Some(key) => {
                 state.proofs = Some(Arc::new(Proofs::of_kept(key)?));
             }
@@ -197,7 +197,8 @@ impl CredentialSession {
         let Some(tokens) = tokens.filter(|tokens| tokens.refresh_token.is_some() && tokens.ends_soon(now)) else {
             return Ok(());
         };
-        // No connection tells where the server is: the one that led to the login did.
+        // There is no connection that would tell where the server is, so use what the login found
+        // out.
         let access = if tokens.private_network {
             NetworkAccess::Anywhere
         } else {
@@ -205,7 +206,7 @@ impl CredentialSession {
         };
         let network = network_context(settings, request, access);
         match self.renew(settings, &network, &tokens, now).await {
-            // It may still do.
+            // The old tokens may still be accepted.
             Err(error) if !tokens.has_ended(now) => {
                 tracing::warn!(target: "trunkline::auth::client", %error, "the access token is not renewed yet");
                 Ok(())
@@ -215,8 +216,8 @@ impl CredentialSession {
         }
     }
 
-    /// Renews tokens by their refresh token, unless another process has done so. `false`: they are
-    /// void and forgotten.
+    /// Refreshes the tokens unless another process has done so. Returns `false` if they are void
+    /// and were removed.
     async fn renew(
         &self,
         settings: &Settings,
@@ -245,7 +246,7 @@ impl CredentialSession {
         let credentials = ClientAuthentication { client: &client, key: settings.key.as_ref() };
         let answer = match endpoint.ask(&form, Some(credentials), proofs.as_deref()).await {
             Ok(answer) => answer.checked(proofs.is_some(), &tokens.token_endpoint)?,
-            // Only this tells that the refresh token is void: any other error may pass.
+            // Only this error means that the refresh token is void. Any other may be temporary.
             Err(refused) if refused.code.as_deref() == Some("invalid_grant") => {
                 settings.store.remove(&key).await?;
                 self.set(settings, None)?;
@@ -290,7 +291,7 @@ impl CredentialSession {
         self.state.lock().found = Some(found.clone());
         let now = request.runtime.unix_time().as_secs();
         let tokens = self.state.lock().tokens.clone().filter(|tokens| tokens.issuer == found.server.issuer);
-        // AUC-45: what this request has just been given and did not help is not asked for again.
+        // AUC-45: don't request scopes again that this request has just been granted to no avail.
         let is_known = |scope: &String| tokens.as_ref().is_some_and(|tokens| tokens.requested.contains(scope));
         if steps_up && refusal.round > 0 && demand.scopes.iter().all(is_known) {
             let scopes = sanitized(&demand.scopes.join(" "));
@@ -330,7 +331,7 @@ impl CredentialSession {
         let parts = Parts { settings, network: &network, runtime: &request.runtime, proofs: proofs.as_deref(), now };
         let (scopes, added) = wanted.scopes();
         let obtained = match grants::obtain(&parts, &found, scopes.clone()).await {
-            // Not every user may have it, and only the answer tells.
+            // Some users may not have it, which only the response reveals.
             Err(refused) if added && refused.is_about(OFFLINE_ACCESS) => {
                 tracing::info!(target: "trunkline::auth::client", error = %refused.error, "logging in again without offline_access");
                 self.state.lock().offline_refused = true;
@@ -347,7 +348,7 @@ impl CredentialSession {
         Ok(true)
     }
 
-    /// AUC-25: a client that is registered with one authorization server is not shown to another.
+    /// AUC-25: never present a client that is registered with one authorization server to another.
     async fn check_issuer(
         &self,
         settings: &Settings,

@@ -1,5 +1,5 @@
-//! From a server to its authorization server (RFC 9728, RFC 8414, OpenID Connect Discovery), in the
-//! order of the specification's page "Authorization Server Discovery".
+//! Finds the authorization server of an MCP server (RFC 9728, RFC 8414, OpenID Connect Discovery),
+//! in the order of the specification's page "Authorization Server Discovery".
 
 use super::{
     auth_network::{NetworkContext, check, split},
@@ -8,7 +8,7 @@ use super::{
 use crate::client_auth::AuthError;
 use serde::Deserialize;
 
-/// The metadata of a server, as far as a client needs it (RFC 9728 section 2).
+/// The parts of the resource metadata that a client needs (RFC 9728 section 2).
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct ResourceMetadata {
@@ -36,17 +36,18 @@ pub(super) struct ServerMetadata {
     pub(super) authorization_response_iss_parameter_supported: bool,
 }
 
-/// The parts of a server's authorization.
+/// The result of discovery.
 #[derive(Debug, Clone)]
 pub(super) struct Discovered {
-    /// The identifier of the server for its authorization server (RFC 8707), as it was received.
+    /// The resource identifier of the server (RFC 8707), as received.
     pub(super) resource: String,
     pub(super) scopes_supported: Vec<String>,
     pub(super) dpop_required: bool,
     pub(super) server: ServerMetadata,
 }
 
-/// Finds the authorization server of the MCP server at `url`. `metadata_url`: of the challenge.
+/// Finds the authorization server of the MCP server at `url`. `metadata_url` comes from the
+/// challenge.
 pub(super) async fn discover(
     network: &NetworkContext,
     url: &str,
@@ -83,8 +84,8 @@ pub(super) async fn discover(
     })
 }
 
-/// AUC-02, AUC-03: the place that the challenge names; without one the well-known places, with the
-/// path of the server and at the root.
+/// AUC-02, AUC-03: the URL in the challenge, or else the well-known URLs with the path of the
+/// server and at the root.
 fn resource_metadata_urls(origin: &str, path: &str, named: Option<&str>) -> Vec<String> {
     let well_known = format!("{origin}/.well-known/oauth-protected-resource");
     match (named, path.trim_end_matches('/')) {
@@ -94,8 +95,7 @@ fn resource_metadata_urls(origin: &str, path: &str, named: Option<&str>) -> Vec<
     }
 }
 
-/// AUC-10: the metadata is of this server, or of a part of its origin that holds it (the root's is
-/// one).
+/// AUC-10: the metadata must be that of this server, or of a parent path on the same origin.
 fn names(resource: &str, url: &str) -> bool {
     let (Ok(resource), Ok(url)) = (url::Url::parse(resource), url::Url::parse(url)) else { return false };
     let rest = url.path().strip_prefix(resource.path().trim_end_matches('/'));
@@ -104,7 +104,7 @@ fn names(resource: &str, url: &str) -> bool {
         && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// AUC-26, AUC-27: the URL without fragment, and without the slash of an empty path.
+/// AUC-26, AUC-27: the URL without its fragment, and without the slash of an empty path.
 fn canonical(url: &str) -> String {
     let url = url.split('#').next().unwrap_or(url);
     match split(url) {
@@ -113,7 +113,7 @@ fn canonical(url: &str) -> String {
     }
 }
 
-/// The metadata of an issuer. It must name the issuer letter by letter (AUC-09, RFC 8414 section
+/// Fetches the metadata of an issuer. Its `issuer` must match exactly (AUC-09, RFC 8414 section
 /// 3.3).
 pub(super) async fn server_metadata(network: &NetworkContext, issuer: &str) -> Result<ServerMetadata, AuthError> {
     check(issuer)?;
@@ -132,7 +132,7 @@ pub(super) async fn server_metadata(network: &NetworkContext, issuer: &str) -> R
     Err(AuthError(format!("The authorization server {} has no metadata at its well-known places", sanitized(issuer))))
 }
 
-/// AUC-06 to AUC-08: where the metadata of an issuer may be, in the order in which to ask.
+/// AUC-06 to AUC-08: the URLs where the metadata of an issuer may be, in the order to try.
 fn server_metadata_urls(issuer: &str) -> Result<Vec<String>, AuthError> {
     let bad =
         || AuthError(format!("{} is not an issuer: it must be a URL without query and fragment", sanitized(issuer)));
@@ -149,11 +149,11 @@ fn server_metadata_urls(issuer: &str) -> Result<Vec<String>, AuthError> {
 }
 
 /// AUC-05, AUC-11, AUC-12: servers of 2025-03-26 are their own authorization servers, with metadata
-/// at the root or with endpoints of known names.
+/// at the root or with endpoints at fixed paths.
 async fn legacy(network: &NetworkContext, origin: &str) -> Result<ServerMetadata, AuthError> {
     let candidate = format!("{origin}/.well-known/oauth-authorization-server");
     if let Some(metadata) = network.document::<ServerMetadata>(&candidate).await? {
-        // The issuer is not given but made from the URL, whose root has two forms.
+        // The issuer is derived from the URL, whose root can be written with or without a slash.
         if metadata.issuer.strip_suffix('/').unwrap_or(&metadata.issuer) != origin {
             return Err(AuthError(format!(
                 "The metadata at {} is of the issuer {:?}: it is not used",

@@ -1,5 +1,5 @@
-//! Enterprise-managed authorization: the identity provider of an organization grants access
-//! (extension of that name, with an Identity Assertion Authorization Grant).
+//! Enterprise-managed authorization: the identity provider of an organization grants access with an
+//! Identity Assertion Authorization Grant (extension of that name).
 
 use super::{
     IdentityTokenRequest,
@@ -7,7 +7,7 @@ use super::{
     token_source::TokenSource,
 };
 
-/// The identity provider, and the user's assertion of it.
+/// The identity provider, and the user's assertion from it.
 #[derive(Clone)]
 pub(super) struct IdentityProvider {
     pub(super) token_endpoint: String,
@@ -17,7 +17,7 @@ pub(super) struct IdentityProvider {
 }
 
 impl IdentityProvider {
-    /// The client as the identity provider knows it (XAU-19).
+    /// The client as registered at the identity provider (XAU-19).
     pub(super) fn client(id: String, secret: Option<String>) -> ClientRegistration {
         ClientRegistration {
             client_id: id,

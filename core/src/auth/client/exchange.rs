@@ -1,4 +1,4 @@
-//! The exchange of a grant for a token, which all grants have in common.
+//! Exchanging a grant for a token; shared by all grants.
 
 use super::{
     auth_network::NetworkContext,
@@ -15,17 +15,17 @@ use std::sync::Arc;
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
-/// The parts that every grant works with.
+/// What every grant needs.
 pub(super) struct Parts<'a> {
     pub(super) settings: &'a Settings,
     pub(super) network: &'a NetworkContext,
     pub(super) runtime: &'a Arc<dyn Runtime>,
     pub(super) proofs: Option<&'a Proofs>,
-    /// In seconds since 1970.
+    /// Unix timestamp in seconds.
     pub(super) now: u64,
 }
 
-/// A token, and the client that has got it.
+/// A token and the client that obtained it.
 pub(super) struct Obtained {
     pub(super) answer: TokenAnswer,
     pub(super) client: Option<ClientRegistration>,
@@ -36,7 +36,7 @@ pub(super) fn token_endpoint(server: &ServerMetadata) -> Result<&str, AuthError>
     server.token_endpoint.as_deref().ok_or_else(missing)
 }
 
-/// XAU-22, XAU-33. One request; an error is reported and nothing else is tried (XAU-38).
+/// XAU-22, XAU-33. Sends one request. An error is reported without trying anything else (XAU-38).
 pub(super) async fn jwt_bearer(
     parts: &Parts<'_>,
     found: &Discovered,
@@ -73,7 +73,7 @@ pub(super) async fn ask(
     Ok(Obtained { answer, client })
 }
 
-/// XAU-11: the algorithm of the key is one that the server lists, if it lists any.
+/// XAU-11: the server must support the algorithm of the key, if it lists algorithms.
 pub(super) fn check_algorithm(settings: &Settings, server: &ServerMetadata) -> Result<(), AuthError> {
     let (Some(key), Some(listed)) = (&settings.key, &server.token_endpoint_auth_signing_alg_values_supported) else {
         return Ok(());
@@ -86,8 +86,8 @@ pub(super) fn check_algorithm(settings: &Settings, server: &ServerMetadata) -> R
     Err(AuthError(format!("{issuer} takes assertions signed by {listed}; the key signs by {algorithm}")))
 }
 
-/// The client that was registered beforehand, or its metadata document: no grant without a person
-/// registers one (XAU-08, XAU-23).
+/// The preregistered client, or its metadata document. Grants without a user never register a
+/// client (XAU-08, XAU-23).
 pub(super) fn given_or_document(parts: &Parts<'_>, server: &ServerMetadata) -> Result<ClientRegistration, AuthError> {
     registration::unregistered(parts.settings, server)?.ok_or_else(|| {
         AuthError(format!("{} needs a client id that was registered there beforehand", sanitized(&server.issuer)))

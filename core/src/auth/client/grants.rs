@@ -1,4 +1,4 @@
-//! The grants by which tokens are got for a server.
+//! The grants that obtain tokens for a server.
 
 use super::{
     AssertionRequest,
@@ -16,10 +16,10 @@ use super::{
 };
 use crate::client_auth::AuthError;
 
-/// The algorithm of our proofs.
+/// The algorithm of the client's proofs.
 const PROOF_ALGORITHM: &str = "ES256";
 
-/// Gets tokens with these scopes.
+/// Obtains tokens with these scopes.
 pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<String>) -> Result<Tokens, TokenError> {
     if found.dpop_required && parts.proofs.is_none() {
         // XAU-56
@@ -59,7 +59,7 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<St
         token_endpoint: url.to_owned(),
         expires_at: answer.expires_at(parts.now),
         access_token: answer.access_token,
-        // XAU-13: a grant without a person is run again instead.
+        // XAU-13: a grant without a user is repeated instead.
         refresh_token: answer.refresh_token.filter(|_| matches!(parts.settings.grant, Grant::AuthorizationCode(_))),
         requested: scopes,
         dpop_key: parts.proofs.and_then(Proofs::kept),

@@ -1,5 +1,5 @@
-//! The exchange of a user's assertion for an ID-JAG at the identity provider, and of that for a
-//! token (RFC 8693, RFC 7523).
+//! Exchanges a user's assertion for an ID-JAG at the identity provider, and that for a token (RFC
+//! 8693, RFC 7523).
 
 use super::{
     IdentityTokenRequest,
@@ -16,8 +16,8 @@ use crate::client_auth::AuthError;
 const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 
-/// XAU-16 to XAU-23: an ID-JAG of the identity provider, which the authorization server takes for a
-/// token.
+/// XAU-16 to XAU-23: gets an ID-JAG from the identity provider and exchanges it for a token at the
+/// authorization server.
 pub(super) async fn obtain(
     provider: &IdentityProvider,
     parts: &Parts<'_>,
@@ -38,7 +38,7 @@ pub(super) async fn obtain(
     if !scope.is_empty() {
         form.push(("scope", &scope));
     }
-    // The program named the identity provider, which may well be within its own network.
+    // The program supplied the identity provider, which may well be in its own network.
     let mut network = parts.network.clone();
     network.access = NetworkAccess::Anywhere;
     let url = provider.token_endpoint.as_str();

@@ -1,8 +1,7 @@
-//! Authorization of a client: from a refused request to an access token, and everything that keeps
-//! one valid.
+//! Client authorization: obtaining an access token when a request is refused, and keeping it valid.
 //!
-//! Network, storage and the user's browser come through traits ([`AuthNetwork`], [`TokenStore`],
-//! [`AuthorizationHandler`]); `transport/oauth` has the ready-made ones.
+//! Network, storage and the user's browser are behind traits ([`AuthNetwork`], [`TokenStore`],
+//! [`AuthorizationHandler`]); `transport/oauth` has the default implementations.
 //!
 //! Sources: the specification's authorization pages and its extensions (ext-auth); OAuth 2.1, RFC
 //! 7523, RFC 7591, RFC 7636, RFC 8414, RFC 8693, RFC 8707, RFC 9207, RFC 9449, RFC 9728.

@@ -1,4 +1,4 @@
-//! OAuth 2.1 for a client, by options.
+//! OAuth 2.1 for clients.
 
 use super::{
     AccessToken, AuthNetwork, OAuthOptions,
@@ -14,12 +14,12 @@ use crate::{
 use serde_json::Value;
 use std::{collections::HashMap, sync::Arc};
 
-/// Authorizes a client by OAuth 2.1, as the specification's pages on authorization describe it:
-/// finds the authorization server, registers the client, lets the user log in, renews tokens, and
-/// asks for more scopes when a server needs them.
+/// Authorizes a client with OAuth 2.1, as the specification's authorization pages describe: finds
+/// the authorization server, registers the client, lets the user log in, refreshes tokens, and
+/// requests more scopes when a server requires them.
 ///
-/// One value serves many connections and servers; clones are the same value. Credentials are kept
-/// in a [`TokenStore`](super::TokenStore) for each authorization server and resource.
+/// You can use one `OAuth` for many connections and servers; clones share its state. Credentials
+/// are stored in a [`TokenStore`](super::TokenStore) for each authorization server and resource.
 ///
 /// ```no_run
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -38,17 +38,17 @@ use std::{collections::HashMap, sync::Arc};
 pub struct OAuth(Arc<dyn ClientAuth>);
 
 impl OAuth {
-    /// With a network of the program's own. [`OAuth::new`] takes the one of this crate, and has
-    /// handlers and stores of its own; here the options hold them.
+    /// Uses a custom network. The options must contain the handler and the store; only
+    /// [`OAuth::new`] creates the built-in ones.
     ///
     /// # Errors
-    /// As [`OAuthOptions::check`]; a private key that cannot be read; a store or a handler that is
-    /// missing.
+    /// The errors of [`OAuthOptions::check`]; if the private key is invalid, or a store or handler
+    /// is missing.
     pub fn with_network(options: OAuthOptions, network: impl AuthNetwork) -> Result<Self, AuthOptionError> {
         Self::prepared(options, Arc::new(network), Ok)
     }
 
-    /// `prepare` makes the handler and the store that options only name.
+    /// `prepare` creates the handler and the store that the options only name.
     pub(crate) fn prepared(
         given: OAuthOptions,
         network: Arc<dyn AuthNetwork>,
@@ -70,7 +70,7 @@ impl OAuth {
 
 type Prepare = fn(OAuthOptions) -> Result<OAuthOptions, AuthOptionError>;
 
-/// The credentials of the servers that are asked.
+/// The credentials for each server.
 struct CredentialSessions {
     given: OAuthOptions,
     prepare: Prepare,
@@ -117,7 +117,7 @@ impl ClientAuth for CredentialSessions {
         match self.settings.grant {
             Grant::ClientCredentials => Some("io.modelcontextprotocol/oauth-client-credentials"),
             Grant::Enterprise(_) => Some("io.modelcontextprotocol/enterprise-managed-authorization"),
-            // The draft fixes no identifier.
+            // The draft defines no identifier.
             Grant::AuthorizationCode(_) | Grant::Workload(_) => None,
         }
     }

@@ -346,7 +346,7 @@ impl OAuthOptions {
     }
 }
 
-/// Options by their names.
+/// Joins option names for a message.
 fn in_words(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
 }
@@ -384,7 +384,7 @@ const BELONGING: &[(&str, &[&str])] = &[
     ("keyId", &["privateKey"]),
 ];
 
-/// The options of which a grant needs one, with advice.
+/// The options of which a grant needs at least one, with advice.
 const NEEDED: &[(OAuthGrant, &[&str], &str)] = {
     use OAuthGrant::{ClientCredentials, EnterpriseManaged, WorkloadIdentity};
     &[

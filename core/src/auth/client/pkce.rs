@@ -1,4 +1,4 @@
-//! Random values of one authorization: PKCE (RFC 7636) and `state`.
+//! Random values of an authorization: PKCE (RFC 7636) and `state`.
 
 use crate::{auth::jwk::sha256, client_auth::AuthError};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -10,7 +10,7 @@ pub(super) fn random() -> Result<String, AuthError> {
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// The challenge of a verifier by S256 (AUC-29).
+/// The S256 challenge of a verifier (AUC-29).
 pub(super) fn challenge(verifier: &str) -> String {
     sha256(verifier.as_bytes())
 }

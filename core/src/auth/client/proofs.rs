@@ -1,4 +1,4 @@
-//! Proofs of possession of a key (DPoP, RFC 9449), as a client makes them.
+//! DPoP proofs of a client (RFC 9449).
 
 use super::{pkce, signing::SigningKey};
 use crate::{
@@ -13,10 +13,11 @@ use base64::{
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// The most servers whose nonces are kept: one MCP server and its authorization servers.
+/// Maximum number of servers whose nonces are stored: one MCP server and its authorization servers.
 const MAX_NONCES: usize = 16;
 
-/// The key of one server's tokens, and the nonces of all that want proofs of it (XAU-52, XAU-54).
+/// The key of one server's tokens, and the nonces of all servers that require proofs (XAU-52,
+/// XAU-54).
 pub(super) struct Proofs {
     key: SigningKey,
     /// By origin.
@@ -28,13 +29,13 @@ impl Proofs {
         Ok(Self { key: SigningKey::generate()?, nonces: Mutex::default() })
     }
 
-    /// The key of [`Self::kept`].
+    /// Restores the key from [`Self::kept`].
     pub(super) fn of_kept(key: &str) -> Result<Self, AuthError> {
         let der = STANDARD.decode(key).map_err(|_| AuthError("The key in the token store is malformed".to_owned()))?;
         Ok(Self { key: SigningKey::from_pkcs8(&der, Algorithm::Es256)?, nonces: Mutex::default() })
     }
 
-    /// The key as the store keeps it.
+    /// The key in the form that the store holds.
     pub(super) fn kept(&self) -> Option<String> {
         self.key.to_pkcs8().map(|der| STANDARD.encode(der))
     }
@@ -44,7 +45,7 @@ impl Proofs {
         jwk::thumbprint(&self.key.public_jwk()?)
     }
 
-    /// Keeps a nonce of the server at this URL.
+    /// Stores a nonce from the server at this URL.
     pub(super) fn keep_nonce(&self, url: &str, nonce: &str) {
         let mut nonces = self.nonces.lock();
         if nonces.len() < MAX_NONCES || nonces.contains_key(origin(url)) {
@@ -52,13 +53,13 @@ impl Proofs {
         }
     }
 
-    /// Returns whether a new proof would have another nonce than this one.
+    /// Returns whether a new proof would have a different nonce.
     pub(super) fn has_other_nonce(&self, url: &str, proof: &str) -> bool {
         let nonce = self.nonces.lock().get(origin(url)).cloned();
         nonce.is_some() && nonce != nonce_of(proof)
     }
 
-    /// A proof for one request (XAU-42 to XAU-47). `token`: the access token that goes with it.
+    /// Creates a proof for a request (XAU-42 to XAU-47). `token` is the access token sent with it.
     pub(super) fn proof(&self, method: &str, url: &str, token: Option<&str>, now: u64) -> Result<String, AuthError> {
         let target = url.split(['?', '#']).next().unwrap_or(url);
         let mut claims = json!({"jti": pkce::random()?, "htm": method, "htu": target, "iat": now});

@@ -1,5 +1,6 @@
-//! The identity of a client at an authorization server: given beforehand, a metadata document, or
-//! registered (RFC 7591), in the order of the specification's page "Client Registration" (AUC-14).
+//! The identity of a client at an authorization server: preregistered, a metadata document, or
+//! dynamically registered (RFC 7591), in the order of the specification's page "Client
+//! Registration" (AUC-14).
 
 use super::{
     auth_network::{NetworkContext, check},
@@ -21,7 +22,7 @@ pub(super) fn key(issuer: &str) -> String {
     format!("client {issuer}")
 }
 
-/// The client that has got these tokens, to renew them. `None`: it is not known any more.
+/// The client that obtained these tokens, for refreshing them. `None` if it is unknown.
 pub(super) async fn of_tokens(settings: &Settings, tokens: &Tokens) -> Result<Option<ClientRegistration>, AuthError> {
     let client = match (&settings.client, &settings.options.client_metadata_url) {
         (Some(client), _) => Some(client.registration(None)?),
@@ -46,7 +47,7 @@ pub(super) async fn client(
         return Ok(client);
     }
     let kept = kept(settings, server, now).await?;
-    // Not every server lets a client ask for more than it registered for.
+    // Some servers don't let a client request more scopes than it registered.
     let fits = |kept: &ClientRegistration| {
         kept.redirect_uri.as_deref() == Some(redirect_uri) && scopes.iter().all(|scope| kept.scopes.contains(scope))
     };
@@ -60,7 +61,7 @@ pub(super) async fn client(
     Ok(registration)
 }
 
-/// The client that registered itself at this server earlier, if that is the way it is known there.
+/// The stored dynamic registration at this server, if the client uses one there.
 pub(super) async fn kept(
     settings: &Settings,
     server: &ServerMetadata,
@@ -73,8 +74,8 @@ pub(super) async fn kept(
     Ok(kept.filter(|kept| kept.secret_expires_at.is_none_or(|end| end > now)))
 }
 
-/// The client that needs no registration: given beforehand, or by its metadata document where the
-/// server reads those (AUC-17).
+/// A client that needs no dynamic registration: preregistered, or identified by its metadata
+/// document if the server supports that (AUC-17).
 pub(super) fn unregistered(
     settings: &Settings,
     server: &ServerMetadata,
@@ -168,7 +169,7 @@ async fn register(
     })
 }
 
-/// AUC-20: a program of this machine, or a web site.
+/// AUC-20: a native application or a web site.
 fn application_type(redirect_uri: &str) -> &'static str {
     let web = Url::parse(redirect_uri)
         .is_ok_and(|url| url.scheme() == "https" && !url.host_str().is_some_and(crate::http::guard::is_loopback));

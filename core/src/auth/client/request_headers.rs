@@ -1,4 +1,4 @@
-//! Headers of each request that a function of the program gives.
+//! Custom headers, computed for each request by a function.
 
 use crate::{
     client_auth::{AuthError, ClientAuth, CredentialsRefusal, OutgoingRequest},
@@ -74,7 +74,7 @@ impl ClientAuth for RequestHeaders {
         Box::pin(async move {
             let mut headers = given.await?;
             if let Some(credentials) = credentials {
-                // The last of one name counts.
+                // The last header of a name wins.
                 headers.extend(credentials.await?);
             }
             Ok(headers)

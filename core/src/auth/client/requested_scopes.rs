@@ -1,32 +1,33 @@
-//! The scopes to ask for.
+//! Which scopes to request.
 
 use crate::auth::scopes::union;
 
-/// The scope with which authorization servers give refresh tokens (OpenID Connect Core section 11).
+/// The scope that makes authorization servers issue refresh tokens (OpenID Connect Core section
+/// 11).
 pub(super) const OFFLINE_ACCESS: &str = "offline_access";
 
-/// The scopes of a text, divided by blanks.
+/// Splits a space-separated list of scopes.
 pub(super) fn split(text: &str) -> Vec<String> {
     text.split_ascii_whitespace().map(str::to_owned).collect()
 }
 
-/// The facts that decide about scopes.
+/// The inputs of the decision.
 pub(super) struct Wanted<'a> {
-    /// Of the challenge: authoritative for the operation (AUC-41).
+    /// From the challenge; authoritative for the operation (AUC-41).
     pub(super) challenged: &'a [String],
-    /// Of the resource's metadata.
+    /// From the resource's metadata.
     pub(super) supported: &'a [String],
-    /// Asked for before, which a step up keeps (AUC-44).
+    /// Requested before; a step-up keeps them (AUC-44).
     pub(super) earlier: &'a [String],
-    /// The scopes that the authorization server lists.
+    /// Supported by the authorization server.
     pub(super) listed: &'a [String],
-    /// Access is wanted while the user is away.
+    /// Whether the client wants access while the user is away.
     pub(super) offline: bool,
 }
 
 impl Wanted<'_> {
-    /// The scopes of a request; empty: the parameter is left out (AUC-40). `true`: `offline_access`
-    /// is among them only because the client wants it.
+    /// The scopes to request; if empty, the parameter is omitted (AUC-40). The boolean tells
+    /// whether `offline_access` was added only because the client wants it.
     pub(super) fn scopes(&self) -> (Vec<String>, bool) {
         let first = match (self.challenged, self.earlier) {
             ([], []) => self.supported,
@@ -34,7 +35,7 @@ impl Wanted<'_> {
         };
         let mut scopes = union(self.earlier.iter().chain(first));
         let has = |scopes: &[String]| scopes.iter().any(|scope| scope == OFFLINE_ACCESS);
-        // AUC-47: only where it is listed. A step up does without it if the login did.
+        // AUC-47: only if the server supports it. A step-up omits it if the login did.
         let added = self.offline && self.earlier.is_empty() && has(self.listed) && !has(&scopes) && !scopes.is_empty();
         if added {
             scopes.push(OFFLINE_ACCESS.to_owned());
@@ -70,7 +71,7 @@ mod tests {
         assert_eq!(scopes("write", "", "read", "offline_access"), "read write");
         assert_eq!(scopes("write", "", "read offline_access", "offline_access"), "read offline_access write");
         assert_eq!(wanted("read", "", "", "offline_access", false), ("read".to_owned(), false));
-        // A demand of the server is not a wish of the client.
+        // The server requires it, rather than the client wanting it.
         assert!(wanted("read", "", "", "offline_access", true).1);
         assert!(!wanted("read offline_access", "", "", "offline_access", true).1);
     }

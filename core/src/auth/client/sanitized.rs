@@ -1,10 +1,9 @@
-//! Texts of servers as errors and logs may show them.
+//! Makes strings from servers safe for errors and logs.
 
-/// Longer texts are cut.
+/// Longer strings are truncated.
 const MAX: usize = 300;
 
-/// The text without control characters, which terminals would obey, and not longer than a
-/// paragraph.
+/// Removes control characters, which terminals would interpret, and truncates long strings.
 pub(super) fn sanitized(text: &str) -> String {
     let invisible = |it: &char| {
         !it.is_control() && !matches!(it, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -1,4 +1,4 @@
-//! The options of a client's authorization.
+//! Validated options of a client's authorization.
 
 use super::{
     AssertionRequest, AuthNetwork, AuthorizationHandler, LoginHandler, OAuthGrant, OAuthOptions, TokenStore,
@@ -7,21 +7,21 @@ use super::{
 use crate::auth::AuthOptionError;
 use std::sync::Arc;
 
-/// Grant that gives the tokens.
+/// The grant that obtains tokens.
 #[derive(Clone)]
 pub(super) enum Grant {
     /// A user authorizes the client.
     AuthorizationCode(Arc<dyn AuthorizationHandler>),
-    /// The client is its own user (extension "OAuth client credentials").
+    /// The client acts for itself (extension "OAuth client credentials").
     ClientCredentials,
-    /// An identity provider decides (extension "Enterprise-managed authorization").
+    /// An identity provider grants access (extension "Enterprise-managed authorization").
     Enterprise(IdentityProvider),
-    /// The platform of the workload vouches for it (draft extension "Workload identity
-    /// federation"), by a JWT that is asked for anew each time (XAU-37).
+    /// The platform vouches for the workload with a JWT, requested each time (draft extension
+    /// "Workload identity federation", XAU-37).
     Workload(TokenSource<AssertionRequest>),
 }
 
-/// The options with the parts that are made of them.
+/// The options, and what is derived from them.
 pub(super) struct Settings {
     pub(super) options: OAuthOptions,
     pub(super) store: Arc<dyn TokenStore>,
@@ -32,7 +32,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Makes the parts of options that were judged.
+    /// Derives the settings from validated options.
     pub(super) fn new(options: OAuthOptions, network: Arc<dyn AuthNetwork>) -> Result<Self, AuthOptionError> {
         let store = options.store.without_files().ok_or_else(|| {
             AuthOptionError::new("store", "is on disk: OAuth::new has stores there, or give one of your own")

@@ -1,4 +1,4 @@
-//! Signed JWTs of a client: its assertions (RFC 7523) and its proofs of possession (RFC 9449).
+//! JWTs signed by a client: assertions (RFC 7523) and proofs of possession (RFC 9449).
 
 use crate::{auth::Algorithm, client_auth::AuthError};
 use aws_lc_rs::{
@@ -16,7 +16,7 @@ use base64::{
 use serde_json::{Value, json};
 use std::fmt;
 
-/// A private key that signs.
+/// A private signing key.
 pub struct SigningKey {
     algorithm: Algorithm,
     id: Option<String>,
@@ -39,7 +39,7 @@ impl SigningKey {
     /// Reads a private key in PKCS #8, as PEM (`-----BEGIN PRIVATE KEY-----`).
     ///
     /// # Errors
-    /// If it is not one, or not a key of that algorithm.
+    /// If the PEM is invalid, or the key is not for that algorithm.
     pub fn from_pem(pem: &str, algorithm: Algorithm) -> Result<Self, AuthError> {
         const BEGIN: &str = "-----BEGIN PRIVATE KEY-----";
         const END: &str = "-----END PRIVATE KEY-----";
@@ -53,13 +53,13 @@ impl SigningKey {
         Self::from_pkcs8(&der, algorithm)
     }
 
-    /// Names the key, for authorization servers that know several.
+    /// Sets the key id, for authorization servers that know several keys.
     #[must_use]
     pub fn with_id(self, id: impl Into<String>) -> Self {
         Self { id: Some(id.into()), ..self }
     }
 
-    /// A new key for ES256.
+    /// Generates a key for ES256.
     pub(super) fn generate() -> Result<Self, AuthError> {
         let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING)
             .map_err(|_| AuthError("No key could be made".to_owned()))?;
@@ -81,7 +81,7 @@ impl SigningKey {
         Ok(Self { algorithm, id: None, material })
     }
 
-    /// The private key of [`SigningKey::generate`], to be kept.
+    /// The private key of [`SigningKey::generate`], for storing it.
     pub(super) fn to_pkcs8(&self) -> Option<Vec<u8>> {
         match &self.material {
             SigningMaterial::Ec(pair) => {
@@ -96,7 +96,7 @@ impl SigningKey {
         self.algorithm
     }
 
-    /// The public key of a P-256 key, as JWK.
+    /// The JWK of the public key of a P-256 key.
     pub(super) fn public_jwk(&self) -> Option<Value> {
         let SigningMaterial::Ec(pair) = &self.material else { return None };
         let point = pair.public_key().as_ref();
@@ -105,7 +105,7 @@ impl SigningKey {
         Some(json!({"kty": "EC", "crv": "P-256", "x": encode(x), "y": encode(y)}))
     }
 
-    /// A JWT in compact form. `header` gets `alg` and `kid`.
+    /// Signs a JWT in compact form. Adds `alg` and `kid` to `header`.
     pub(super) fn sign(&self, mut header: Value, claims: &Value) -> Result<String, AuthError> {
         header["alg"] = self.algorithm.as_str().into();
         if let Some(id) = &self.id {

@@ -1,4 +1,4 @@
-//! Requests for tokens (RFC 6749 section 3.2), with the authentication of the client.
+//! Token requests (RFC 6749 section 3.2), including client authentication.
 
 use super::{
     client_identity::{AuthMethod, ClientRegistration},
@@ -16,26 +16,26 @@ use serde::Deserialize;
 use serde_json::json;
 use url::form_urlencoded;
 
-/// Lifetime of an assertion, in seconds: for this request only.
+/// Lifetime of an assertion in seconds; each is used only once.
 const ASSERTION_LIFE: u64 = 60;
 
-/// The client as it shows itself to the token endpoint.
+/// How the client authenticates at the token endpoint.
 #[derive(Clone, Copy)]
 pub(super) struct ClientAuthentication<'a> {
     pub(super) client: &'a ClientRegistration,
     pub(super) key: Option<&'a SigningKey>,
 }
 
-/// Why an authorization server gave no token.
+/// Why an authorization server issued no token.
 #[derive(Debug)]
 pub(super) struct TokenError {
-    /// The code of RFC 6749 section 4.1.2.1 or 5.2, if it gave one.
+    /// The error code (RFC 6749 section 4.1.2.1 or 5.2), if there is one.
     pub(super) code: Option<String>,
     pub(super) error: AuthError,
 }
 
 impl TokenError {
-    /// Returns whether a scope was refused: by the code for that, or by a text that names it.
+    /// Returns whether a scope was refused: the error code says so, or the message mentions it.
     pub(super) fn is_about(&self, scope: &str) -> bool {
         let word = scope.split('_').next().unwrap_or(scope);
         self.code.is_some()
@@ -56,8 +56,8 @@ impl From<TokenError> for AuthError {
 }
 
 impl TokenContext<'_> {
-    /// Asks for a token by the grant in `form`. Repeated once if the server wants a nonce in the
-    /// proof (XAU-50), and never for another reason.
+    /// Requests a token with the grant in `form`. Retries once if the server requires a nonce in
+    /// the proof (XAU-50), and never for any other reason.
     pub(super) async fn ask(
         &self,
         form: &[(&str, &str)],
@@ -131,7 +131,7 @@ impl TokenContext<'_> {
             .map_err(|_| AuthError(format!("{} cannot be asked", sanitized(self.url))))
     }
 
-    /// XAU-09, XAU-10: the issuer of the authorization server is the audience.
+    /// XAU-09, XAU-10: the audience is the issuer of the authorization server.
     fn assertion(&self, client_id: &str, key: Option<&SigningKey>) -> Result<String, AuthError> {
         let key = key.ok_or_else(|| AuthError("private_key_jwt needs a signing key".to_owned()))?;
         let claims = json!({
@@ -156,7 +156,7 @@ impl TokenContext<'_> {
     }
 }
 
-/// XAU-12: both values are form-encoded before (RFC 6749 section 2.3.1).
+/// XAU-12: both values are form-encoded first (RFC 6749 section 2.3.1).
 fn basic(id: &str, secret: &str) -> String {
     let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
     format!("Basic {}", STANDARD.encode(format!("{}:{}", encode(id), encode(secret))))

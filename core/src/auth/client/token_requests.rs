@@ -1,4 +1,4 @@
-//! The facts that tokens of a program are asked for with.
+//! The arguments of the program's token functions.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Tokens that the program has, or a function of it gives.
+//! Tokens from the program: fixed, or returned by a function.
 
 use crate::{
     client_auth::AuthError,
@@ -13,7 +13,7 @@ use std::{
     sync::Arc,
 };
 
-/// A token that stays the same, or a function that gives one for a request `R`.
+/// A fixed token, or a function that returns one for a request `R`.
 ///
 /// ```
 /// use trunkline::auth::{AssertionRequest, TokenSource};
@@ -33,7 +33,7 @@ enum Source<R> {
 type TokenFunction<R> = dyn Fn(R) -> BoxedTask<Result<String, AuthError>> + Send + Sync;
 
 impl<R> TokenSource<R> {
-    /// A function, which is called each time that a token is needed.
+    /// Calls a function each time a token is needed.
     pub fn from_fn<F>(ask: impl Fn(R) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<String, AuthError>> + Send + 'static,
@@ -75,14 +75,14 @@ impl<R> Clone for TokenSource<R> {
     }
 }
 
-/// Without the token.
+/// Omits the token.
 impl<R> fmt::Debug for TokenSource<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TokenSource")
     }
 }
 
-/// The form of a token in JSON: its text, which is a secret and never written.
+/// The JSON form of a token: a string, which is never serialized because it is secret.
 pub(super) struct SecretText;
 
 impl<R> JsonForm<Option<TokenSource<R>>> for SecretText {

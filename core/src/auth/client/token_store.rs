@@ -1,49 +1,49 @@
-//! Storage of what authorization servers gave: registrations and tokens.
+//! Storage of registrations and tokens.
 
 use crate::{client_auth::AuthError, runtime::BoxedTask, sync::Mutex};
 use serde::{Serialize, de::DeserializeOwned};
 use std::{any::Any, collections::HashMap, future::ready, sync::Arc};
 
-/// Keeps secrets by key, for as long as it likes. Keys name an authorization server and a resource;
-/// values are JSON.
+/// Stores secrets by key. There is no required lifetime. Keys name an authorization server and a
+/// resource; values are JSON.
 ///
-/// A store on disk must be readable by its user only.
+/// A store on disk must be readable only by its user.
 pub trait TokenStore: Send + Sync + 'static {
-    /// The value of a key.
+    /// Returns the value of a key.
     fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, AuthError>>;
     /// Sets the value of a key.
     fn set(&self, key: &str, value: &str) -> BoxedTask<Result<(), AuthError>>;
-    /// Removes a key, if it is there.
+    /// Removes a key if it exists.
     fn remove(&self, key: &str) -> BoxedTask<Result<(), AuthError>>;
-    /// Waits until no other process refreshes what this key holds. Dropping the lock ends it. A
-    /// store that no other process uses needs none.
+    /// Waits until no other process is refreshing this key. Dropping the lock releases it. A store
+    /// that is private to one process needs no locks.
     fn lock(&self, key: &str) -> BoxedTask<Result<StoreLock, AuthError>> {
         let _ = key;
         Box::pin(ready(Ok(StoreLock::default())))
     }
 }
 
-/// The lock of a key of a store, until it is dropped.
+/// The lock of a key, released on drop.
 #[derive(Default)]
 pub struct StoreLock {
     _held: Option<Box<dyn Any + Send>>,
 }
 
 impl StoreLock {
-    /// A lock that dropping this value ends.
+    /// Creates a lock that is released by dropping this value.
     pub fn new(held: impl Any + Send) -> Self {
         Self { _held: Some(Box::new(held)) }
     }
 }
 
-/// Keeps everything until the program ends.
+/// Stores everything in memory, until the program exits.
 #[derive(Clone, Default)]
 pub struct MemoryStore {
     values: Arc<Mutex<HashMap<String, String>>>,
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -66,7 +66,7 @@ impl TokenStore for MemoryStore {
     }
 }
 
-/// A value of the store; one that cannot be read counts as none.
+/// Reads a value. One that cannot be parsed counts as missing.
 pub(super) async fn read<T: DeserializeOwned>(store: &dyn TokenStore, key: &str) -> Result<Option<T>, AuthError> {
     let text = store.get(key).await?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()))

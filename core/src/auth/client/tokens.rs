@@ -5,10 +5,10 @@ use crate::client_auth::AuthError;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-/// A token is renewed this long before it ends, in seconds, so that it does not end on its way.
+/// A token is refreshed this many seconds before it expires, so that it doesn't expire in transit.
 const EARLY: u64 = 30;
 
-/// The authorization server that a server used last.
+/// The authorization server that an MCP server used last.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct LastIssuer {
     pub(super) issuer: String,
@@ -22,28 +22,28 @@ impl LastIssuer {
     }
 }
 
-/// Tokens and what renewing them needs.
+/// Tokens, and what is needed to refresh them.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Tokens {
     pub(super) issuer: String,
     pub(super) resource: String,
-    /// The client that has got them, and how it authenticated.
+    /// The client that obtained them, and how it authenticated.
     pub(super) client_id: Option<String>,
     pub(super) method: AuthMethod,
     pub(super) token_endpoint: String,
     pub(super) access_token: String,
     pub(super) refresh_token: Option<String>,
-    /// In seconds since 1970.
+    /// Unix timestamp in seconds.
     pub(super) expires_at: Option<u64>,
-    /// The scopes that were asked for, in all steps (AUC-44).
+    /// The scopes requested so far, over all steps (AUC-44).
     pub(super) requested: Vec<String>,
     /// The private key that the tokens are bound to, in PKCS #8 and Base64 (RFC 9449).
     pub(super) dpop_key: Option<String>,
-    /// The server is in a private network: its authorization server may be there, too.
+    /// Whether the server is in a private network; then its authorization server may be there as
+    /// well.
     #[serde(default)]
     pub(super) private_network: bool,
-    /// A person, or a grant without one, has given them just now: not by a refresh, and not out of
-    /// the store.
+    /// Whether they are newly granted, rather than refreshed or loaded from the store.
     #[serde(skip)]
     pub(super) is_new: bool,
 }
@@ -66,13 +66,13 @@ impl Tokens {
         if self.dpop_key.is_some() { "DPoP" } else { "Bearer" }
     }
 
-    /// The value of the header `Authorization`.
+    /// The value of the `Authorization` header.
     pub(super) fn authorization(&self) -> String {
         format!("{} {}", self.scheme(), self.access_token)
     }
 }
 
-/// The answer of a token endpoint (RFC 6749 section 5.1).
+/// The response of a token endpoint (RFC 6749 section 5.1).
 #[derive(Clone, Deserialize)]
 pub(super) struct TokenAnswer {
     pub(super) access_token: String,
@@ -81,13 +81,13 @@ pub(super) struct TokenAnswer {
     pub(super) expires_in: Option<f64>,
     #[serde(default)]
     pub(super) refresh_token: Option<String>,
-    /// Of a token exchange (RFC 8693 section 2.2.1).
+    /// Only in a token exchange (RFC 8693 section 2.2.1).
     #[serde(default)]
     pub(super) issued_token_type: Option<String>,
 }
 
-/// A number of seconds, which some servers write as a text. Anything else is as good as none: the
-/// member is only a hint.
+/// Reads a number of seconds, which some servers write as a string. Anything else is ignored,
+/// because the member is only a hint.
 fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::String(text) => text.trim().parse().ok(),
@@ -96,7 +96,7 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D:
 }
 
 impl TokenAnswer {
-    /// The end of the token, in seconds since 1970.
+    /// When the token expires, as a Unix timestamp in seconds.
     pub(super) fn expires_at(&self, now: u64) -> Option<u64> {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         self.expires_in
@@ -104,7 +104,7 @@ impl TokenAnswer {
             .map(|seconds| now.saturating_add(seconds as u64))
     }
 
-    /// Refuses what no header can carry, and a token without the binding that was asked for
+    /// Refuses tokens that cannot be sent in a header, and tokens without the requested binding
     /// (XAU-49).
     pub(super) fn checked(self, bound: bool, endpoint: &str) -> Result<Self, AuthError> {
         let endpoint = super::sanitized(endpoint);
@@ -123,13 +123,13 @@ impl TokenAnswer {
     }
 }
 
-/// The facts that every request for tokens of one server has in common.
+/// What all token requests to one server have in common.
 pub(super) struct TokenContext<'a> {
     pub(super) network: &'a NetworkContext,
     pub(super) url: &'a str,
-    /// Of the authorization server: the audience of assertions.
+    /// The issuer of the authorization server, which is the audience of assertions.
     pub(super) issuer: &'a str,
-    /// In seconds since 1970.
+    /// Unix timestamp in seconds.
     pub(super) now: u64,
 }
 

@@ -1,4 +1,4 @@
-//! One after the other: a lock that tasks wait for without a runtime.
+//! An async lock that needs no runtime.
 
 use crate::sync::Mutex;
 use std::{
@@ -15,7 +15,7 @@ struct TurnState {
     waiting: Vec<Waker>,
 }
 
-/// The turn of one task, until it is dropped.
+/// The turn of a task, released on drop.
 pub(super) struct RefreshTurn<'a>(&'a RefreshTurns);
 
 impl RefreshTurns {
@@ -41,7 +41,7 @@ impl Drop for RefreshTurn<'_> {
             state.taken = false;
             std::mem::take(&mut state.waiting)
         };
-        // All of them: one alone may have been dropped meanwhile.
+        // Wake all of them, because a single one may have been dropped in the meantime.
         waiting.into_iter().for_each(Waker::wake);
     }
 }

@@ -1,5 +1,5 @@
-//! Tokens that are bound to a key of the client (RFC 9449, and the specification's DPoP extension):
-//! the proof that goes with every request.
+//! DPoP: tokens bound to a key of the client, with a proof in every request (RFC 9449 and the
+//! specification's DPoP extension).
 
 mod nonce;
 mod proof;

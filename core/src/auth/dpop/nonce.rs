@@ -1,36 +1,36 @@
-//! Nonces of the server (RFC 9449 section 9): proofs cannot be made in advance. Without memory: a
-//! nonce is a keyed digest of the minute in which it was made.
+//! Server nonces (RFC 9449 section 9), which prevent proofs from being made in advance. They are
+//! stateless: a nonce is a keyed digest of the minute in which it was issued.
 
 use aws_lc_rs::hmac;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 
-/// Time that one nonce is given out, in seconds.
+/// How long a nonce is issued, in seconds.
 const STEP: u64 = 60;
-/// For how many steps it is accepted: the new one is sent with every answer long before the old one
-/// ends (XAU-69).
+/// For how many steps a nonce is accepted. The new one is sent with every response long before the
+/// old one expires (XAU-69).
 const STEPS: u64 = 5;
 
-/// Makes and knows nonces.
+/// Issues and checks nonces.
 #[derive(Debug)]
 pub(in crate::auth) struct Nonces {
     key: hmac::Key,
 }
 
 impl Nonces {
-    /// Servers that share a secret know each other's nonces.
+    /// Servers that share a secret accept each other's nonces.
     pub(in crate::auth) fn new(secret: &[u8]) -> Self {
         Self { key: hmac::Key::new(hmac::HMAC_SHA256, secret) }
     }
 
-    /// The nonce to use now (seconds since 1970).
+    /// The current nonce. `now` is a Unix timestamp in seconds.
     pub(in crate::auth) fn current(&self, now: u64) -> String {
         self.of(now / STEP)
     }
 
-    /// Returns whether a nonce is good now.
+    /// Returns whether a nonce is valid now.
     pub(in crate::auth) fn knows(&self, now: u64, nonce: &str) -> bool {
         let step = now / STEP;
-        // One step ahead: another server's clock.
+        // Allow one step ahead, for the clock of another server.
         (step.saturating_sub(STEPS)..=step + 1).any(|step| same(&self.of(step), nonce))
     }
 
@@ -61,7 +61,7 @@ mod tests {
         assert!(!nonces.knows(now - STEP * 2, &nonce));
         assert!(!nonces.knows(now, ""));
         assert!(!nonces.knows(now, &other.current(now)));
-        // The new one comes while the old one is still good.
+        // The new nonce is issued while the old one is still valid.
         let next = nonces.current(now + STEP);
         assert_ne!(next, nonce);
         assert!(nonces.knows(now + STEP, &nonce) && nonces.knows(now + STEP, &next));

@@ -1,4 +1,4 @@
-//! One proof (RFC 9449 sections 4.2 and 4.3).
+//! DPoP proofs (RFC 9449 sections 4.2 and 4.3).
 
 use crate::auth::{
     Algorithm,
@@ -10,7 +10,7 @@ use http::HeaderMap;
 use serde_json::{Map, Value};
 use url::Url;
 
-/// Largest difference between a proof's time and the server's clock, in seconds (XAU-60).
+/// Maximum difference between a proof's timestamp and the server's clock, in seconds (XAU-60).
 pub(in crate::auth) const WINDOW: u64 = 300;
 
 /// Longer identifiers are refused.
@@ -22,15 +22,14 @@ pub(in crate::auth) struct Expected<'a> {
     pub(in crate::auth) method: &'a str,
     /// The public URL of the request.
     pub(in crate::auth) url: &'a Url,
-    /// The token that goes with it.
+    /// The access token.
     pub(in crate::auth) token: &'a str,
     pub(in crate::auth) algorithms: &'a [Algorithm],
-    /// In seconds since 1970.
+    /// Unix timestamp in seconds.
     pub(in crate::auth) now: u64,
 }
 
-/// A proof that holds; whether its key is the token's, and whether it is used for the first time,
-/// is still to be judged.
+/// A valid proof. Whether its key is that of the token and whether it is a replay is checked later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::auth) struct Proof {
     /// The thumbprint of the key that signed it.
@@ -38,11 +37,11 @@ pub(in crate::auth) struct Proof {
     /// Unique for this key.
     pub(in crate::auth) id: String,
     pub(in crate::auth) nonce: Option<String>,
-    /// In seconds since 1970, within [`WINDOW`] of the server's clock.
+    /// Unix timestamp in seconds, within [`WINDOW`] of the server's clock.
     pub(in crate::auth) issued: u64,
 }
 
-/// Reads the proof of a request.
+/// Reads and checks the proof of a request.
 pub(in crate::auth) fn read(headers: &HeaderMap, expected: &Expected<'_>) -> Result<Proof, &'static str> {
     let mut values = headers.get_all("dpop").iter();
     let value = values.next().ok_or("A bound token needs a proof in the header DPoP")?;
@@ -163,7 +162,7 @@ mod tests {
             json!({"iat": NOW - WINDOW}),
             json!({"iat": NOW + WINDOW}),
             json!({"iat": NOW as f64 + 0.5}),
-            // XAU-73: claims that are not known here do no harm.
+            // XAU-73: unknown claims are ignored.
             json!({"content_digest": "sha-256=:x:"}),
         ] {
             assert!(judged(&key.sign(&header(&key, &json!({})), &claims(&changes))).is_ok(), "{changes}");

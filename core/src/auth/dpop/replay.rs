@@ -1,29 +1,29 @@
-//! Proofs that were used: none is good twice (XAU-70).
+//! Replay protection: a proof is accepted only once (XAU-70).
 
 use super::proof::{Proof, WINDOW};
 use aws_lc_rs::digest as hash;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// The proofs that are remembered by default: ten MiB or so.
+/// How many proofs are remembered by default: about 10 MiB.
 pub(in crate::auth) const DEFAULT_MAX: usize = 500_000;
-/// One key may fill this part of the memory.
+/// A single key may use one fifth of the capacity.
 const SHARES: usize = 5;
-/// The proofs that become too old within so many seconds are forgotten together.
+/// Proofs expire in groups, one for each period of this many seconds.
 const MINUTE: u64 = 60;
 
 type Digest = [u8; 16];
 
-/// The proofs that are young enough to be sent again, as digests. One that there is no room for is
-/// refused: a memory that forgets would let anyone with a bound token make the captured proof of
-/// another client good again.
+/// Digests of all proofs that are recent enough to be replayed. If there is no room for another,
+/// the proof is refused: if old ones were evicted instead, anyone with a bound token could make
+/// another client's captured proof valid again.
 #[derive(Debug)]
 pub(in crate::auth) struct Replays {
-    /// By the minute in which they become too old. A proof names its own date, so it is looked up
-    /// in one minute only.
+    /// By the minute in which they expire. A proof contains its timestamp, so only one minute has
+    /// to be searched.
     minutes: BTreeMap<u64, Minute>,
-    /// The newest minute with proofs that was forgotten. If the clock is set back, its proofs would
-    /// be good again.
+    /// The latest minute whose proofs were dropped. If the clock were set back, they would be valid
+    /// again.
     forgotten: Option<u64>,
     count: usize,
     max: usize,
@@ -35,22 +35,22 @@ struct Minute {
     of_key: HashMap<Digest, usize>,
 }
 
-/// The judgement of a proof.
+/// The result of checking a proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::auth) enum ProofUse {
     First,
     Again,
-    /// Nobody can know.
+    /// Unknown, because the memory is full.
     NoRoom,
 }
 
 impl Replays {
-    /// Remembers at most so many proofs, and a fifth of them for one key.
+    /// Remembers at most `max` proofs, and at most a fifth of them for a single key.
     pub(in crate::auth) fn new(max: usize) -> Self {
         Self { minutes: BTreeMap::new(), forgotten: None, count: 0, max }
     }
 
-    /// Notes a proof. `now`: in seconds since 1970.
+    /// Records a proof. `now` is a Unix timestamp in seconds.
     pub(in crate::auth) fn note(&mut self, now: u64, proof: &Proof) -> ProofUse {
         self.forget_old(now);
         let minute = proof.issued.saturating_add(WINDOW) / MINUTE;
@@ -73,7 +73,7 @@ impl Replays {
         ProofUse::First
     }
 
-    /// Forgets the proofs that their date refuses.
+    /// Drops proofs that are too old to be accepted anyway.
     fn forget_old(&mut self, now: u64) {
         while let Some(oldest) = self.minutes.first_entry().filter(|oldest| (oldest.key() + 1) * MINUTE <= now) {
             self.forgotten = self.forgotten.max(Some(*oldest.key()));
@@ -82,12 +82,12 @@ impl Replays {
     }
 }
 
-/// A name for a proof that no other has.
+/// A unique name of a proof.
 pub(in crate::auth) fn digest(proof: &Proof) -> String {
     URL_SAFE_NO_PAD.encode(digest_of(proof))
 }
 
-/// The time at which its date refuses a proof for good, in seconds since 1970.
+/// When a proof becomes too old to be accepted, as a Unix timestamp in seconds.
 pub(in crate::auth) fn end(proof: &Proof) -> u64 {
     (proof.issued.saturating_add(WINDOW) / MINUTE).saturating_add(1).saturating_mul(MINUTE)
 }
@@ -121,18 +121,18 @@ mod tests {
         assert_eq!(replays.note(NOW, &proof("k", "1", NOW)), ProofUse::Again);
         assert_eq!(replays.note(NOW, &proof("k", "2", NOW)), ProofUse::First);
         assert_eq!(replays.note(NOW, &proof("l", "1", NOW)), ProofUse::First);
-        // For as long as its date may be accepted.
+        // As long as its timestamp would be accepted.
         for now in [NOW + 1, NOW + WINDOW - 1, NOW + WINDOW] {
             assert_eq!(replays.note(now, &proof("k", "1", NOW)), ProofUse::Again, "{now}");
         }
-        // One of a client whose clock is ahead may be accepted for longer.
+        // A proof of a client whose clock is ahead is accepted for longer.
         let ahead = proof("k", "ahead", NOW + WINDOW);
         for (now, expected) in
             [(NOW, ProofUse::First), (NOW + WINDOW + 1, ProofUse::Again), (NOW + 2 * WINDOW, ProofUse::Again)]
         {
             assert_eq!(replays.note(now, &ahead), expected, "{now}");
         }
-        // After that its date refuses it, and its room is free.
+        // After that, it is too old, and its slot is free.
         assert_eq!(replays.note(NOW + 10 * WINDOW, &proof("k", "3", NOW + 10 * WINDOW)), ProofUse::First);
         assert_eq!((replays.count, replays.minutes.len()), (1, 1));
     }
@@ -141,7 +141,8 @@ mod tests {
     fn xau_70_a_clock_that_is_set_back_makes_no_proof_good_again() {
         let mut replays = Replays::new(DEFAULT_MAX);
         assert_eq!(replays.note(NOW, &proof("k", "1", NOW)), ProofUse::First);
-        // A day ahead by mistake; the proofs of clients are too old there, and judged before this.
+        // The clock is a day ahead by mistake. The timestamps of clients' proofs are then too old,
+        // which is checked before this.
         let ahead = NOW + 86_400;
         assert_eq!(replays.note(ahead, &proof("k", "2", ahead)), ProofUse::First);
         assert_eq!(replays.note(NOW + 1, &proof("k", "1", NOW)), ProofUse::NoRoom);

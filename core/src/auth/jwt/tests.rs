@@ -135,7 +135,7 @@ async fn when_no_keys_are_to_be_had_nobody_is_blamed_and_nobody_waits_long() {
     let outcome = verify(&verifier, &token(&key, "a")).await;
     assert!(matches!(outcome, Err(Refusal::Unavailable(_))), "{outcome:?}");
     assert!(before.elapsed() <= DEADLINE + Duration::from_secs(1));
-    // And the next one is told at once.
+    // The next one fails immediately.
     assert!(matches!(verify(&verifier, &token(&key, "a")).await, Err(Refusal::Unavailable(_))));
     assert_eq!(web.asked.lock().len(), 1);
 }
@@ -183,7 +183,7 @@ async fn aus_07_forged_tokens_are_refused() {
         signed(&json!({"alg": "HS256", "kid": "a"}), &claims(json!({}))),
         signed(&json!({"alg": "EdDSA", "kid": "a"}), &claims(json!({}))),
         signed(&json!({"alg": "ES256", "kid": "b"}), &claims(json!({}))),
-        // The key in the token is the sender's word only.
+        // A key inside the token proves nothing.
         other.sign(&json!({"alg": "ES256", "jwk": other.public()}), &claims(json!({}))),
         signed(&json!({"alg": "ES256", "kid": "a", "typ": "dpop+jwt"}), &claims(json!({}))),
         signed(&json!({"alg": "ES256", "kid": "a", "typ": "oauth-id-jag+jwt"}), &claims(json!({}))),
@@ -267,7 +267,7 @@ async fn whoever_waits_no_more_is_noticed() {
     assert_eq!(told.load(Ordering::SeqCst), 1);
     let verification = kept.lock().take().unwrap();
     assert!(!verification.complete(Err(Refusal::Missing)));
-    // One that is dropped unanswered refuses, and blames nobody.
+    // A dropped verification refuses the request without blaming the token.
     let outcome = ask(&verifier, request("t", RESOURCE, NOW));
     drop(kept.lock().take());
     assert!(matches!(outcome.await, Err(Refusal::Unavailable(_))));

@@ -1,5 +1,5 @@
-//! Eras of known servers (DISC-22). Probing a legacy server that stays silent is slow, so it is done
-//! only once.
+//! Eras of known servers (DISC-22). Probing a legacy server that stays silent is slow, so it is
+//! done only once.
 
 use crate::{negotiation_cache::NegotiationCache, protocol::Era};
 

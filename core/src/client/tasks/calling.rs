@@ -1,5 +1,5 @@
-//! Calls of tools that become tasks: where the caller wants the task, and where the server makes
-//! one of a call whose caller waits for the result (TKX-52).
+//! Tool calls that become tasks: because the caller wants a task, or because the server turns a
+//! call into one while the caller waits for the result (TKX-52).
 
 use super::{
     client_task::ClientTask,
@@ -36,8 +36,8 @@ impl Client {
         self.inner.task_support.form(self.inner.server.get()?)
     }
 
-    /// The wish of a call whose caller waits for the result, on a connection whose calls may be
-    /// tasks.
+    /// The task request of a call whose caller waits for the result, on a connection whose calls
+    /// may become tasks.
     pub(in crate::client) fn task_wish(&self, request: RequestParts<'_>, is_own: bool) -> Option<TaskWish> {
         let form = self.task_form().filter(|_| request.method == method::TOOLS_CALL)?;
         // TSK-06
@@ -50,14 +50,15 @@ impl Client {
         tool_of(params).is_some_and(|tool| self.inner.task_support.of(&tool) == Some(Support::Required))
     }
 
-    /// Returns whether calls of a tool may be tasks, on a server whose clients ask for them
+    /// Returns whether calls of a tool may run as tasks, on a server where the client requests them
     /// (2025-11-25).
     pub(crate) async fn may_run_as_task(&self, tool: &str) -> bool {
         self.task_form() == Some(TaskForm::Core)
             && self.task_support_of(tool).await.is_ok_and(|support| support != Support::Forbidden)
     }
 
-    /// The support of a tool for tasks (2025-11-25): as it was listed last, or else is listed now.
+    /// The task support of a tool (2025-11-25), from the latest list, or from listing the tools
+    /// now.
     pub(super) async fn task_support_of(&self, tool: &str) -> Result<Support, ClientError> {
         if let Some(support) = self.inner.task_support.of(tool) {
             return Ok(support);
@@ -76,13 +77,13 @@ impl ClientCall {
         self.repeatable.as_ref()?.task.as_ref()
     }
 
-    /// Returns whether a result is the task that the request asked for (TSK-08).
+    /// Returns whether a result is the requested task (TSK-08).
     pub(in crate::client) fn is_core_task(&self, call: &ContinuedCall, result: &RawJson) -> bool {
         call.as_task && self.task_form() == Some(TaskForm::Core) && created_task(result).is_some()
     }
 
-    /// Makes the next request ask for a task, which alone the server takes. Where its tool is not
-    /// known to need one, the call ends as it was refused.
+    /// Requests a task in the next attempt, because the server accepts nothing else. If the tool is
+    /// not known to require tasks, the call fails with the server's error.
     pub(in crate::client) async fn ask_for_task(
         &self,
         client: &Client,
@@ -106,8 +107,8 @@ impl ClientCall {
         Ok(())
     }
 
-    /// Follows the task that the server made of the call: for the caller, or for the result that
-    /// the caller waits for. A task that nobody can ask for any more is cancelled.
+    /// Follows the task that the server created for the call, either for the caller or to get the
+    /// result that the caller waits for. A task that nobody can use any more is cancelled.
     pub(in crate::client) async fn follow_task(
         self: &Arc<Self>,
         client: Client,
@@ -147,13 +148,13 @@ impl ClientCall {
         outcome
     }
 
-    /// Returns whether progress of a task is that of its request (2025-11-25).
+    /// Returns whether progress of the task is reported for its request (2025-11-25).
     fn follows_progress(&self) -> bool {
         self.task_form() == Some(TaskForm::Core)
             && self.repeatable.as_ref().is_some_and(|call| call.request.extras.progress)
     }
 
-    /// The id of the request that was sent last.
+    /// The id of the latest request.
     fn last_request(&self) -> Option<RequestId> {
         match &*self.flight.lock() {
             Flight::Sent(id) => Some(id.clone()),
@@ -163,10 +164,10 @@ impl ClientCall {
 }
 
 impl Awaited {
-    /// Keeps the progress of a request that became a task (PRG-07). It may be in the message that
-    /// follows the answer, before the call continues.
+    /// Keeps reporting progress of a request that became a task (PRG-07). Progress may arrive in
+    /// the very next message, before the call continues.
     pub(in crate::client) fn keep_progress(&self, client: &ClientInner, request: RequestId, result: &RawJson) {
-        // On 2025-11-25 a request is only sent again to ask for a task.
+        // On 2025-11-25, a request is only resent to request a task.
         let as_task = self.again.is_some() || self.call.task_wish().is_some_and(|task| task.as_task);
         if as_task && self.call.follows_progress() && matches!(created_task(result), Some(Ok(_))) {
             client.conversation.lock().follow(request, Self::by(&self.call));
@@ -175,7 +176,7 @@ impl Awaited {
 }
 
 impl ClientInner {
-    /// Cancels a task of which nobody waits for the end (CAN-04, TKX-19).
+    /// Cancels a task that nobody waits for (CAN-04, TKX-19).
     pub(in crate::client) fn cancel_task(self: &Arc<Self>, id: &str) {
         let (client, params) = (Client { inner: Arc::clone(self) }, RawJson::from_value(&json!({"taskId": id})));
         self.runtime.spawn(Box::pin(async move {
@@ -186,7 +187,7 @@ impl ClientInner {
         }));
     }
 
-    /// Takes the late answer of a call for a task, which was cancelled: so is its task (CAN-04).
+    /// Handles a late response to a cancelled task request by cancelling the task (CAN-04).
     pub(in crate::client) fn abandoned(self: &Arc<Self>, result: &RawJson) {
         if let Some(Ok(task)) = created_task(result) {
             self.cancel_task(&task.task_id);
@@ -194,7 +195,7 @@ impl ClientInner {
     }
 }
 
-/// The parameters with which a call asks for a task (2025-11-25).
+/// The parameters of a call that requests a task (2025-11-25).
 pub(in crate::client) fn with_task(
     params: Option<&RawJson>,
     ttl: Option<Duration>,
@@ -206,7 +207,7 @@ pub(in crate::client) fn with_task(
     RawJson::from_value(&members)
 }
 
-/// The tool that a call names.
+/// The tool of a call.
 fn tool_of(params: Option<&RawJson>) -> Option<String> {
     #[derive(Deserialize)]
     struct Named<'a> {

@@ -1,4 +1,4 @@
-//! A task as programs hold it.
+//! The handle of a task.
 
 use super::{
     following::{Following, unknown},
@@ -32,14 +32,14 @@ use std::{
     time::Duration,
 };
 
-/// A call of a tool as a task: a stream of its states, and its result. One API for tasks of
-/// 2025-11-25 and for those of the extension of 2026-07-28, in which this library also shows the
-/// states.
+/// A tool call running as a task: a stream of its states, and its result. The API is the same for
+/// tasks of 2025-11-25 and of the 2026-07-28 extension; states always have the form of the
+/// extension.
 ///
-/// The task is polled for at the pace that the server names, and read from its notifications where
-/// it sends them. The handlers of the client answer its requests for input. States that follow fast
-/// on one another may be passed over. Dropping the handle ends the polling and leaves the task
-/// alone: keep its id, and [`Client::resume_task`] finds it again.
+/// The client polls at the interval that the server asks for, and also reads notifications if the
+/// server sends them. The client's handlers answer the task's requests for input. Intermediate
+/// states may be skipped. Dropping the handle stops the polling but not the task: keep its id to
+/// find it again with [`Client::resume_task`].
 ///
 /// ```
 /// use trunkline::{Client, Server, server::{TaskSupport, Tool}};
@@ -64,17 +64,18 @@ pub struct ClientTask {
 }
 
 impl Client {
-    /// Takes up a task by its id, for example one that was started before this program was.
+    /// Resumes a task by its id, for example one that an earlier run of the program started.
     ///
     /// # Errors
-    /// [`ClientError::UnknownTask`] if the server does not know it, or not any more;
+    /// [`ClientError::UnknownTask`] if the server does not know the task (any more);
     /// [`ClientError::Invalid`] if the server has no tasks; otherwise as for [`Client::request`].
     pub async fn resume_task(&self, id: &str) -> Result<ClientTask, ClientError> {
         self.resume_task_with(id, &RequestOptions::default()).await
     }
 
-    /// Takes up a task by its id, with options: the times are for the answer to the question for
-    /// it, and by [`RequestOptions::manual_input`] the caller answers its requests for input.
+    /// Resumes a task by its id, with options. The timeouts apply to the request that looks up the
+    /// task; with [`RequestOptions::manual_input`], the caller answers the task's requests for
+    /// input.
     ///
     /// # Errors
     /// As for [`Client::resume_task`].
@@ -92,7 +93,7 @@ impl Client {
         Ok(ClientTask::new(self, Handle(state)))
     }
 
-    /// Cancels a task by its id, if it is not over.
+    /// Cancels a task by its id, unless it is over.
     ///
     /// # Errors
     /// As for [`Client::request`]; a server of 2025-11-25 refuses if the task is over.
@@ -100,7 +101,7 @@ impl Client {
         self.cancel_task_with(id, &RequestOptions::default()).await
     }
 
-    /// Cancels a task by its id, with the options of a request.
+    /// Cancels a task by its id, with request options.
     ///
     /// # Errors
     /// As for [`Client::cancel_task`].
@@ -115,26 +116,25 @@ impl ClientTask {
         Self { client: client.clone(), handle, cursor: Mutex::default() }
     }
 
-    /// The id, with which the task can be taken up again. `None`: the server made no task of the
-    /// call.
+    /// The id, which you can use to resume the task. `None` if the server did not create a task.
     pub fn id(&self) -> Option<String> {
         self.state().map(|task| task.task_id)
     }
 
-    /// The task as it is known now. `None`: the server made no task of the call.
+    /// The latest known state. `None` if the server did not create a task.
     pub fn state(&self) -> Option<Task> {
         self.handle.0.task()
     }
 
-    /// The status as it is known now.
+    /// The latest known status.
     pub fn status(&self) -> TaskStatus {
         self.handle.0.status()
     }
 
-    /// The next state, once there is one; `None`: the task is over.
+    /// Waits for the next state. Returns `None` when the task is over.
     ///
     /// # Errors
-    /// The reason for which its end cannot be known, once.
+    /// Why the final state cannot be determined; returned once.
     pub async fn next(&mut self) -> Option<Result<Task, ClientError>> {
         poll_fn(|context| self.poll_state(context)).await
     }
@@ -144,19 +144,19 @@ impl ClientTask {
         self.handle.0.poll_next(&self.cursor, context)
     }
 
-    /// Gives a state back that could not be handed on: the latest is the next one again.
+    /// Undoes the last [`Self::next`], if its state could not be delivered.
     #[doc(hidden)]
     pub fn put_back(&self) {
         *self.cursor.lock() = StateCursor::default();
     }
 
-    /// Ends the polling for those who hold it by reference.
+    /// Stops polling, for owners that only have a reference.
     #[doc(hidden)]
     pub fn end(&self) {
         self.handle.0.end(ClientError::Closed);
     }
 
-    /// The result of the call, once the task is over: within the longest time of a request
+    /// Waits for the result of the call, up to the maximum time of a request
     /// ([`ClientOptions::max_timeout`](super::super::ClientOptions::max_timeout)).
     ///
     /// # Errors
@@ -165,13 +165,13 @@ impl ClientTask {
         self.outcome_matching(None, None).await?.read().map_err(ClientError::InvalidResponse)
     }
 
-    /// The result of the call, once the task is over: within this time.
+    /// Waits for the result of the call, up to `within`.
     ///
     /// # Errors
-    /// The JSON-RPC error with which the task failed; [`ClientError::TaskCancelled`];
-    /// [`ClientError::UnknownTask`] or [`ClientError::TaskExpired`] if the server does not keep it
-    /// any more; [`ClientError::Timeout`] if the time is over: the task goes on, and can be waited
-    /// for again.
+    /// The JSON-RPC error of a failed task; [`ClientError::TaskCancelled`];
+    /// [`ClientError::UnknownTask`] or [`ClientError::TaskExpired`] if the server has dropped the
+    /// task; [`ClientError::Timeout`] after `within`, in which case the task continues and you can
+    /// wait for it again.
     pub async fn result_within(&self, within: Duration) -> Result<CallToolResult, ClientError> {
         self.outcome_within(within).await?.read().map_err(ClientError::InvalidResponse)
     }
@@ -202,8 +202,8 @@ impl ClientTask {
         })
     }
 
-    /// Cancels the task; of one that is over, nothing changes. A server of the extension may let it
-    /// come to another end: its state says so.
+    /// Cancels the task. Does nothing if it is over. With the extension, a server may still let it
+    /// finish; check its state.
     ///
     /// # Errors
     /// As for [`Client::request`].
@@ -216,14 +216,15 @@ impl ClientTask {
         let answer = self.client.request(method::TASKS_CANCEL, Some(&params), &RequestOptions::default()).await;
         match answer.map_err(unknown) {
             Ok(answer) => {
-                // 2025-11-25 shows the task (TSK-30); the extension only acknowledges.
+                // On 2025-11-25, the response is the task (TSK-30); in the extension, it is only an
+                // acknowledgement.
                 if let Ok(task) = read_task(&answer) {
                     self.handle.0.apply(task);
                     self.handle.0.poll_now.keep(());
                 }
                 Ok(())
             }
-            // TSK-29: it may have come to its end meanwhile.
+            // TSK-29: it may have ended in the meantime.
             Err(error @ ClientError::UnknownTask(_)) => {
                 let state = self.client.request(method::TASKS_GET, Some(&params), &RequestOptions::default()).await;
                 match state.map(|state| read_task(&state)) {
@@ -239,8 +240,8 @@ impl ClientTask {
         }
     }
 
-    /// Answers the requests for input that the state shows (the extension), where the caller does
-    /// so itself ([`RequestOptions::manual_input`]).
+    /// Answers the requests for input in the task's state (extension only), if the caller does so
+    /// itself ([`RequestOptions::manual_input`]).
     ///
     /// # Errors
     /// [`ClientError::Invalid`] if the server has no such requests; otherwise as for

@@ -1,4 +1,4 @@
-//! The tasks of a connection that somebody waits for.
+//! The tasks of a connection that are being followed.
 
 use super::{task_form::read_task, task_state::ClientTaskState};
 use crate::{
@@ -11,16 +11,15 @@ use std::{
     sync::{Arc, Weak},
 };
 
-/// The most tasks of a connection for whose notifications a stream is opened; others are polled
-/// for.
+/// Maximum number of tasks with a notification stream per connection. Others are only polled.
 const MAX_SUBSCRIBED: usize = 16;
 
-/// The tasks by their ids. Several handles may wait for one task.
+/// Tasks by id. Several handles may follow the same task.
 #[derive(Default)]
 pub(in crate::client) struct ClientTaskTable(Mutex<HashMap<String, Vec<Weak<ClientTaskState>>>>);
 
 impl ClientTaskTable {
-    /// Enters a task. `true`: a stream may be opened for its notifications.
+    /// Adds a task. Returns `true` if a stream may be opened for its notifications.
     pub(super) fn add(&self, id: &str, state: &Arc<ClientTaskState>) -> bool {
         let mut table = self.0.lock();
         table.entry(id.to_owned()).or_default().push(Arc::downgrade(state));
@@ -36,7 +35,7 @@ impl ClientTaskTable {
         }
     }
 
-    /// Takes a notification of either form, if it is one (TSK-26: nothing depends on it).
+    /// Handles a task notification of either form. Nothing relies on them (TSK-26).
     pub(in crate::client) fn notification(&self, method: &str, params: Option<&RawJson>) {
         if !matches!(method, method::TASKS_STATUS | method::TASKS_CHANGED) {
             return;
@@ -48,7 +47,7 @@ impl ClientTaskTable {
         }
     }
 
-    /// The connection is over.
+    /// Called when the connection has ended.
     pub(in crate::client) fn end(&self, error: Option<&ClientError>) {
         let all = std::mem::take(&mut *self.0.lock());
         for state in all.values().flatten().filter_map(Weak::upgrade) {

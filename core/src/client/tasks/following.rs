@@ -1,4 +1,4 @@
-//! Follows a task to its end: polls, gives it the input that it asks for, and fetches its result.
+//! Follows a task to its end: polls, provides input, and fetches the result.
 
 use super::{
     support::TaskForm,
@@ -29,35 +29,35 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The pause between two polls where the server names none.
+/// Default polling interval.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// The bounds of the pause that a server names (TSK-25, TKX-15).
+/// Bounds of the polling interval that a server requests (TSK-25, TKX-15).
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(20);
 const LONGEST_INTERVAL: Duration = Duration::from_secs(3600);
-/// The longest pause after a poll that failed; the pause doubles with each failure.
+/// Maximum backoff after failed polls; it doubles with each failure.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// The loop of one task.
+/// The polling loop of a task.
 pub(super) struct Following {
     client: Client,
     state: Arc<ClientTaskState>,
     id: String,
     form: TaskForm,
     input: TaskInput,
-    /// The token of its progress.
+    /// Its progress token.
     progress: Option<RequestId>,
-    /// When this side learned of the task.
+    /// When the client learned of the task.
     since: Instant,
-    /// When its state was learned last.
+    /// When the client last learned its state.
     learned: Instant,
-    /// Since when polls fail, and how many did.
+    /// Since when polls have been failing, and how many.
     failing: Option<(Instant, u32)>,
-    /// `tasks/result` in flight (2025-11-25): servers send their requests for input meanwhile.
+    /// The pending `tasks/result` (2025-11-25), during which servers send their requests for input.
     fetching: Option<BoxedTask<Result<RawJson, ClientError>>>,
     answering: Answering,
 }
 
-/// The end of a pause.
+/// Why a pause ended.
 enum Woken {
     Due,
     PollNow,
@@ -94,7 +94,7 @@ impl Following {
             answering: Answering::default(),
         };
         inner.runtime.spawn(Box::pin(following.run()));
-        // The end of the connection ends the tasks that it finds; this one came too late for it.
+        // Closing a connection ends the tasks it knows of; this one may have been added too late.
         if let Err(error) = inner.check_open() {
             state.end(error);
         }
@@ -133,7 +133,7 @@ impl Following {
                     match outcome {
                         Err(error) if self.may_try_again(&error) => {}
                         outcome => {
-                            // So that the last state which readers see is final.
+                            // So that the last state that readers see is final.
                             let _ = self.poll().await;
                             return outcome;
                         }
@@ -150,14 +150,14 @@ impl Following {
         }
     }
 
-    /// Asks for the state, and hands over the input that is ready.
+    /// Polls the state, and sends input that is ready.
     async fn poll(&mut self) -> Result<(), ClientError> {
         let response = request(&self.client, method::TASKS_GET, &json!({"taskId": self.id})).await;
         self.learned = self.client.inner.runtime.now();
         let task = super::task_form::read_task(&response?)
             .map_err(|error| ClientError::InvalidResponse(format!("{}: {error}", method::TASKS_GET)))?;
         self.failing = None;
-        // TKX-33: the task may have lost its interest while the user was thinking.
+        // TKX-33: the task may no longer need the input when the user has decided.
         let outstanding = task.input_requests.clone().filter(|_| task.status == TaskStatus::InputRequired);
         self.state.apply(task);
         let Some(responses) = self.answering.outstanding(outstanding.as_ref()) else { return Ok(()) };
@@ -167,8 +167,8 @@ impl Following {
         Ok(())
     }
 
-    /// Starts what the requests for input need: the handlers, or the request during which the
-    /// server sends them (TSK-19).
+    /// Handles new requests for input: starts the handlers, or the request during which the server
+    /// sends them (TSK-19).
     fn begin_input(&mut self, task: &Task) -> Result<(), ClientError> {
         match self.form {
             TaskForm::Core if self.fetching.is_none() && self.failing.is_none() => {
@@ -184,7 +184,7 @@ impl Following {
         Ok(())
     }
 
-    /// The outcome of a task that is over.
+    /// The outcome of a finished task.
     async fn outcome(&mut self, task: Task) -> Result<RawJson, ClientError> {
         let nonsense = |what: &str| ClientError::InvalidResponse(format!("the task {} {what}", task.task_id));
         match (task.status, self.form) {
@@ -211,7 +211,7 @@ impl Following {
         }
     }
 
-    /// Waits for the next poll, or for something else to happen.
+    /// Waits until the next poll, or until something happens.
     async fn pause(&mut self) -> Woken {
         let pause = match self.failing {
             Some((_, times)) => self.interval().max(backoff(times)),
@@ -220,7 +220,7 @@ impl Following {
         let runtime = Arc::clone(&self.client.inner.runtime);
         let now = runtime.now();
         let poll = later(self.learned, pause);
-        // A last look, when its time is over.
+        // A final poll when the task expires.
         let due =
             self.expiry().map(|(expiry, _)| expiry).filter(|expiry| now < *expiry).map_or(poll, |it| it.min(poll));
         let mut due = runtime.sleep_until(due);
@@ -242,13 +242,14 @@ impl Following {
         .await
     }
 
-    /// The pause that the server names now (TKX-29), within bounds.
+    /// The polling interval that the server currently requests (TKX-29), within bounds.
     fn interval(&self) -> Duration {
         let named = self.state.task().and_then(|task| task.poll_interval_ms).map(Duration::from_millis);
         named.unwrap_or(POLL_INTERVAL).clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL)
     }
 
-    /// Returns whether a failure may pass. It must, within the longest time of a request.
+    /// Returns whether a failure may be temporary. Polls may fail for at most the maximum time of a
+    /// request.
     fn may_try_again(&mut self, error: &ClientError) -> bool {
         let passing = matches!(error.kind(), ErrorKind::Transport | ErrorKind::Timeout | ErrorKind::Busy)
             && !matches!(error, ClientError::InvalidResponse(_))
@@ -270,7 +271,7 @@ impl Following {
         }
     }
 
-    /// The end of the time that the server keeps the task now (TKX-29), if it goes on.
+    /// When the server will drop the task, as currently announced (TKX-29), if it is still running.
     fn expiry(&self) -> Option<(Instant, Duration)> {
         let task = self.state.task().filter(|task| !task.status.is_final())?;
         let ttl = Duration::from_millis(task.ttl_ms?);
@@ -291,7 +292,8 @@ async fn fetch(client: &Client, id: &str, within: Duration) -> Result<RawJson, C
     client.request(method::TASKS_RESULT, Some(&params), &options).await
 }
 
-/// Opens the stream of the task's notifications (TKX-41). Without it, polling alone finds the end.
+/// Opens the notification stream of the task (TKX-41). If that fails, polling alone notices the
+/// end.
 fn open_stream(client: &Client, id: &str, state: &Arc<ClientTaskState>) {
     let (client, state, id) = (client.clone(), Arc::downgrade(state), id.to_owned());
     let runtime = Arc::clone(&client.inner.runtime);

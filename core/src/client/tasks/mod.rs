@@ -1,5 +1,5 @@
-//! Tasks: calls of tools that outlast their requests. One API for both forms, the core one of
-//! 2025-11-25 and the extension of 2026-07-28.
+//! Tasks: tool calls that outlive their requests. One API for both forms: core tasks of 2025-11-25
+//! and the extension of 2026-07-28.
 
 pub(super) mod calling;
 mod client_task;

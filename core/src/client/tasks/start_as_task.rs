@@ -1,4 +1,4 @@
-//! Starting a call of a tool as a task.
+//! Starting tool calls as tasks.
 
 use super::{
     client_task::ClientTask,
@@ -21,10 +21,10 @@ use serde::Serialize;
 use std::sync::Arc;
 
 impl Client {
-    /// Calls a tool as a task. Its arguments are as for [`Client::call_tool`].
+    /// Calls a tool as a task, with arguments as in [`Client::call_tool`].
     ///
-    /// Where the server makes no task of the call (it has none, the tool forbids it, or it is done
-    /// at once), the handle has no id, and the result when this completes.
+    /// If the server creates no task (it has none, the tool forbids it, or the call finishes
+    /// immediately), the handle has no id and already has the result.
     ///
     /// # Errors
     /// As for [`Client::request`].
@@ -32,7 +32,7 @@ impl Client {
         self.start_task_with(name, arguments, &RequestOptions::default()).await
     }
 
-    /// Calls a tool as a task, with options: [`RequestOptions::timeout`] is that of its start.
+    /// Calls a tool as a task, with options. [`RequestOptions::timeout`] applies to starting it.
     ///
     /// # Errors
     /// As for [`Client::request`].
@@ -51,8 +51,8 @@ impl Client {
         self.started(params, options, form, None).await
     }
 
-    /// Calls a tool as a task for another client, which a server of the modern era sees, and which
-    /// gets the requests for input of the task.
+    /// Calls a tool as a task on behalf of another client. A modern server sees that client, and
+    /// the task's requests for input go to it.
     ///
     /// # Errors
     /// As for [`Client::request`].

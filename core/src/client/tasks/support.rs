@@ -1,4 +1,4 @@
-//! The calls that may be tasks: the server's capabilities, and the support of each tool.
+//! Which calls may become tasks: the server's capabilities, and the support of each tool.
 
 use crate::{
     client::opening::server_description::ServerDescription,
@@ -9,23 +9,23 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::{collections::HashMap, sync::OnceLock};
 
-/// The form of tasks that calls of a connection may take.
+/// The form of tasks on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::client) enum TaskForm {
-    /// The client asks for a task (2025-11-25).
+    /// The client requests a task (2025-11-25).
     Core,
     /// The server decides (the extension).
     Extension,
 }
 
-/// The tools of 2025-11-25 that may be, or must be, called as tasks: from the most recent lists.
+/// The task support of tools on 2025-11-25, from the latest lists.
 #[derive(Default)]
 pub(in crate::client) struct ServerTaskSupport {
     form: OnceLock<Option<TaskForm>>,
     tools: Mutex<HashMap<String, Support>>,
 }
 
-/// The support of one tool (TSK-04, TSK-06).
+/// The task support of a tool (TSK-04, TSK-06).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::client) enum Support {
     Forbidden,
@@ -34,7 +34,7 @@ pub(in crate::client) enum Support {
 }
 
 impl ServerTaskSupport {
-    /// The form of tasks of a server; `None`: calls of its tools cannot be tasks (TSK-03).
+    /// The form of tasks of a server, or `None` if its tool calls cannot be tasks (TSK-03).
     pub(in crate::client) fn form(&self, server: &ServerDescription) -> Option<TaskForm> {
         *self.form.get_or_init(|| {
             if server.revision.supports(RevisionFeature::TasksExtension) {
@@ -47,7 +47,7 @@ impl ServerTaskSupport {
         })
     }
 
-    /// Reads a list of tools of a server that lets calls be tasks.
+    /// Reads a list of tools from a server that supports tasks.
     pub(in crate::client) fn read_list(&self, result: &RawJson) {
         #[derive(Deserialize)]
         struct List {
@@ -79,8 +79,8 @@ impl ServerTaskSupport {
     }
 }
 
-/// Returns whether a server refuses a call because it can only be a task: by its tool (TSK-07), or
-/// because the request did not declare the extension (TKX-05).
+/// Returns whether a server refused a call because it must be a task: the tool requires it
+/// (TSK-07), or the request did not declare the extension (TKX-05).
 pub(in crate::client) fn needs_task(form: TaskForm, error: &RpcError) -> bool {
     match form {
         TaskForm::Core => error.code == code::METHOD_NOT_FOUND,

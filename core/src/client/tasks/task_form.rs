@@ -1,4 +1,4 @@
-//! Tasks as servers send them: in one form, that of the extension, on every revision.
+//! Converts tasks of every revision to the form of the extension.
 
 use crate::protocol::{
     RawJson, method,
@@ -6,25 +6,25 @@ use crate::protocol::{
 };
 use serde_json::Value;
 
-/// Reads a task of either form.
+/// Parses a task of either form.
 pub(in crate::client) fn read_task(json: &RawJson) -> Result<Task, serde_json::Error> {
     let mut members: JsonObject = json.parse()?;
     unify(&mut members);
-    // Of the message and not of the task.
+    // Belongs to the message, not to the task.
     members.shift_remove("_meta");
     members.shift_remove("resultType");
     serde_json::from_value(members.into())
 }
 
-/// The task that answers a request for one on 2025-11-25; `None`: the result is that of the call
-/// (TSK-08).
+/// The task in the response to a task request on 2025-11-25, or `None` if it is the result of the
+/// call (TSK-08).
 pub(super) fn created_task(result: &RawJson) -> Option<Result<Task, serde_json::Error>> {
     let members: JsonObject = result.parse().ok()?;
     let task = members.get("task").filter(|task| task.get("taskId").is_some())?;
     Some(RawJson::from_value(task).and_then(|task| read_task(&task)))
 }
 
-/// The result of a method of tasks, with the tasks in it in the form of the extension.
+/// The result of a task method, with its tasks converted to the form of the extension.
 pub(in crate::client) fn unified(method: &str, result: RawJson) -> RawJson {
     if !matches!(method, method::TASKS_GET | method::TASKS_CANCEL | method::TASKS_LIST) {
         return result;
@@ -37,8 +37,8 @@ pub(in crate::client) fn unified(method: &str, result: RawJson) -> RawJson {
     RawJson::from_value(&members).unwrap_or(result)
 }
 
-/// A notification about a task as programs see it: under the name of 2025-11-25, with the task in
-/// the form of the extension. `None`: it is about something else.
+/// A task notification as programs see it: with the name of 2025-11-25 and the task in the form of
+/// the extension. `None` if it is another notification.
 pub(in crate::client) fn status_of(method: &str, params: Option<&RawJson>) -> Option<(&'static str, Option<RawJson>)> {
     if !matches!(method, method::TASKS_STATUS | method::TASKS_CHANGED) {
         return None;
@@ -50,7 +50,7 @@ pub(in crate::client) fn status_of(method: &str, params: Option<&RawJson>) -> Op
     Some((method::TASKS_STATUS, task))
 }
 
-/// Gives the members of 2025-11-25 the names of the extension.
+/// Renames the members of 2025-11-25 to those of the extension.
 fn unify(task: &mut JsonObject) {
     for (old, new) in [("ttl", "ttlMs"), ("pollInterval", "pollIntervalMs")] {
         if let Some(value) = task.shift_remove(old) {

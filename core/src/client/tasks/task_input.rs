@@ -1,4 +1,4 @@
-//! The input that a task asks for (the extension): each request is answered once.
+//! Input for tasks (extension): each request is answered once.
 
 use super::other_client::OtherClient;
 use crate::{
@@ -21,29 +21,29 @@ use std::{
     task::{Context, Poll},
 };
 
-/// The most requests of one task.
+/// Maximum number of requests of one task.
 const MAX_REQUESTS: usize = 1_024;
 
-/// Answers by the keys of their requests.
+/// Answers, with the keys of their requests.
 pub(super) type TaskAnswers = Vec<(String, RawJson)>;
 
-/// The one who gives a task the input that it asks for.
+/// Who provides the input of a task.
 pub(super) enum TaskInput {
     /// The handlers of the host.
     Handlers,
-    /// The holder of the task, by its state.
+    /// The owner of the handle, from the task's state.
     Manual,
-    /// The client for which the call was made.
+    /// The client on whose behalf the call was made.
     Passed(Arc<OtherClient>),
 }
 
-/// The requests of one task, while they are answered.
+/// The requests of one task and their answers.
 #[derive(Default)]
 pub(super) struct Answering {
-    /// The keys that a handler got: never again (TKX-14).
+    /// Keys that were passed to a handler, which must not happen twice (TKX-14).
     begun: HashSet<String>,
     running: Option<BoxedTask<Result<TaskAnswers, ClientError>>>,
-    /// The answers that the server does not have yet.
+    /// Answers that have not been sent yet.
     ready: BTreeMap<String, RawJson>,
 }
 
@@ -54,8 +54,8 @@ impl TaskInput {
 }
 
 impl Answering {
-    /// Starts to answer the requests that are new, all at once. They get the treatment of direct
-    /// requests (TKX-13).
+    /// Starts handling all new requests concurrently. They are treated like direct requests
+    /// (TKX-13).
     pub(super) fn begin(
         &mut self,
         client: &Arc<ClientInner>,
@@ -105,13 +105,13 @@ impl Answering {
         self.ready.extend(answers);
     }
 
-    /// The answers to the requests that are outstanding now; `None`: there are none.
+    /// The answers to the currently outstanding requests, or `None` if there are none.
     pub(super) fn outstanding(&mut self, requests: Option<&JsonObject>) -> Option<&BTreeMap<String, RawJson>> {
         self.ready.retain(|key, _| requests.is_some_and(|requests| requests.contains_key(key)));
         Some(&self.ready).filter(|ready| !ready.is_empty())
     }
 
-    /// The server has the answers.
+    /// Called when the server has received the answers.
     pub(super) fn handed_over(&mut self) {
         self.ready.clear();
     }

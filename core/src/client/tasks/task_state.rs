@@ -1,4 +1,4 @@
-//! The state of a task as this side knows it, and those who wait for it.
+//! The client's view of a task's state, and the waiters.
 
 use crate::{
     client::error::ClientError,
@@ -16,36 +16,35 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// The state of one task, shared by its handle, by the loop that polls for it, and by the receiver
-/// of notifications.
+/// The state of a task, shared by its handle, the polling loop, and the notification receiver.
 pub(in crate::client) struct ClientTaskState {
     known: Mutex<KnownTask>,
-    /// Kept when a notification brought something new: the next poll does not wait.
+    /// Completed when a notification brings news, so that the next poll starts immediately.
     pub(super) poll_now: Promise<()>,
-    /// Kept when nobody wants the task any more.
+    /// Completed when the task is no longer needed.
     pub(super) stop: Promise<()>,
 }
 
 #[derive(Default)]
 struct KnownTask {
-    /// `None`: the server answered at once, and there is no task.
+    /// `None` if the server responded with the result and there is no task.
     task: Option<Task>,
-    /// Counts the changes.
+    /// Incremented with each change.
     version: u64,
     outcome: Option<Result<RawJson, ClientError>>,
-    /// The notifications of the task (the extension).
+    /// The notification subscription of the task (extension).
     subscription: Option<HeldTask>,
     wakers: Vec<Waker>,
 }
 
-/// Something that ends when it is dropped.
+/// A guard that ends something when dropped.
 type HeldTask = Box<dyn Any + Send + Sync>;
 
-/// The place of a reader of states.
+/// How far a reader has read the states.
 #[derive(Default)]
 pub(super) struct StateCursor {
     version: u64,
-    /// The error with which the task ended was given.
+    /// Whether the final error has been returned.
     ended: bool,
 }
 
@@ -54,7 +53,7 @@ impl ClientTaskState {
         Self::with(KnownTask { task: Some(task), version: 1, ..KnownTask::default() })
     }
 
-    /// The state of a call that the server answered at once.
+    /// The state of a call that the server answered with the result.
     pub(super) fn answered(result: RawJson) -> Self {
         Self::with(KnownTask { outcome: Some(Ok(result)), ..KnownTask::default() })
     }
@@ -71,8 +70,8 @@ impl ClientTaskState {
         self.known.lock().task.as_ref().map_or(TaskStatus::Completed, |task| task.status)
     }
 
-    /// Takes what the server reports. A final task changes no more (TSK-13, TKX-28), and what was
-    /// sent before the latest state changes nothing.
+    /// Applies a state from the server. A final state never changes (TSK-13, TKX-28), and states
+    /// older than the latest one are ignored.
     pub(super) fn apply(&self, task: Task) {
         self.change(|known| {
             let is_news = known.task.as_ref().is_none_or(|now| {
@@ -88,7 +87,7 @@ impl ClientTaskState {
         });
     }
 
-    /// Ends the task for those who wait, unless it has ended. The subscription ends with it.
+    /// Completes the task for all waiters, unless it has ended, and ends its subscription.
     pub(super) fn finish(&self, outcome: Result<RawJson, ClientError>) {
         let mut subscription = None;
         self.change(|known| {
@@ -102,26 +101,25 @@ impl ClientTaskState {
         drop(subscription);
     }
 
-    /// Keeps the subscription for as long as the task goes on.
+    /// Keeps the subscription while the task is running.
     pub(super) fn hold(&self, subscription: HeldTask) {
         let mut too_late = Some(subscription);
         let mut known = self.known.lock();
         if known.outcome.is_none() {
             known.subscription = too_late.take();
         }
-        // A subscription that ends sends a message: not with the lock held.
+        // Ending a subscription sends a message, so don't hold the lock.
         drop(known);
         drop(too_late);
     }
 
-    /// Ends everything: the handle is gone, or the connection.
+    /// Ends everything when the handle is dropped or the connection ends.
     pub(in crate::client) fn end(&self, error: ClientError) {
         self.finish(Err(error));
         self.stop.keep(());
     }
 
-    /// The next state that a reader has not seen. States that were followed by others meanwhile are
-    /// passed over.
+    /// The latest state, if the reader has not seen it. Skips intermediate states.
     pub(super) fn poll_next(
         &self,
         cursor: &Mutex<StateCursor>,
@@ -159,7 +157,7 @@ impl ClientTaskState {
         .await
     }
 
-    /// Wakes those who wait, with no lock held, if something changed.
+    /// Wakes the waiters without holding the lock, if something changed.
     fn change(&self, change: impl FnOnce(&mut KnownTask) -> bool) {
         let wakers = {
             let mut known = self.known.lock();
@@ -177,7 +175,7 @@ impl KnownTask {
     }
 }
 
-/// Ends the task on this side when its handle is gone.
+/// Stops following the task when its last handle is dropped.
 pub(super) struct Handle(pub(super) Arc<ClientTaskState>);
 
 impl Drop for Handle {

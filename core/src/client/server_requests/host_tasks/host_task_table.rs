@@ -1,4 +1,4 @@
-//! The tasks of the host of one connection, by id.
+//! The host tasks of a connection, by id.
 
 use crate::{
     protocol::{
@@ -18,47 +18,47 @@ use std::{
     time::Duration,
 };
 
-/// The most tasks whose handlers run at once.
+/// Maximum number of running handlers.
 const MAX_RUNNING: usize = 64;
 
-/// The most requests that wait for the outcome of one task.
+/// Maximum number of requests waiting for the outcome of one task.
 const MAX_WAITING: usize = 16;
 
-/// The pause between two polls that servers are asked for. They are also notified.
+/// The polling interval for servers, which are also notified.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Tasks in a page of a list.
+/// Page size of lists.
 const PAGE_SIZE: usize = 50;
 
-/// The tasks of a host. Only the server of their connection knows their ids, which cannot be
-/// guessed (TSK-32, TSK-33).
+/// The tasks of a host. Only the server of the connection knows their ids, which cannot be guessed
+/// (TSK-32, TSK-33).
 #[derive(Default)]
 pub(in crate::client) struct HostTasks(Mutex<HostTaskTable>);
 
-/// A task that has begun.
+/// A task that has started.
 pub(in crate::client) struct BegunTask {
     pub(in crate::client) id: String,
-    /// The result that hands it out (TSK-10).
+    /// The result with the new task (TSK-10).
     pub(in crate::client) created: Value,
-    /// Kept when its handler is to stop.
+    /// Completed when its handler must stop.
     pub(in crate::client) stop: Arc<Promise<()>>,
 }
 
-/// The change of a task that is over.
+/// A task that has just ended.
 pub(in crate::client) struct EndedTask {
     /// The task as the server sees it.
     pub(in crate::client) view: Value,
-    /// The outcome of its request, for those who wait for it.
+    /// The outcome of its request.
     pub(in crate::client) outcome: Result<RawJson, RpcError>,
-    /// The requests for the outcome that wait.
+    /// The requests waiting for the outcome.
     pub(in crate::client) waiting: Vec<RequestId>,
 }
 
-/// The bounds of the tasks that are kept (TSK-35).
+/// Limits on the tasks (TSK-35).
 #[derive(Debug, Clone, Copy)]
 pub(in crate::client) struct TaskBounds {
     pub(in crate::client) tasks: usize,
-    /// Of their results.
+    /// Total size of their results.
     pub(in crate::client) bytes: usize,
 }
 
@@ -76,7 +76,7 @@ struct HostTask {
     id: String,
     status: TaskStatus,
     message: Option<String>,
-    /// Since 1970.
+    /// Time since the Unix epoch.
     created: Duration,
     updated: Duration,
     ttl: Duration,
@@ -86,7 +86,7 @@ struct HostTask {
 }
 
 impl HostTasks {
-    /// Enters a task, unless there are too many.
+    /// Adds a task, unless there are too many.
     pub(in crate::client) fn begin(
         &self,
         ttl: Duration,
@@ -122,8 +122,8 @@ impl HostTasks {
         Ok(BegunTask { id, created, stop })
     }
 
-    /// Ends a task by the outcome of its handler. `None`: it is over or gone already (TSK-13). An
-    /// outcome for which there is no room becomes an error that says so.
+    /// Ends a task with the outcome of its handler. Returns `None` if it is already over or removed
+    /// (TSK-13). An outcome that does not fit is replaced by an error.
     pub(in crate::client) fn finish(
         &self,
         id: &str,
@@ -147,7 +147,7 @@ impl HostTasks {
     /// Cancels a task (TSK-30).
     ///
     /// # Errors
-    /// It is unknown (TSK-31) or over (TSK-29).
+    /// If the task is unknown (TSK-31) or over (TSK-29).
     pub(in crate::client) fn cancel(&self, id: &str, now: Duration) -> Result<EndedTask, RpcError> {
         let mut table = self.0.lock();
         let stop = Arc::clone(&table.get(id)?.stop);
@@ -185,7 +185,7 @@ impl HostTasks {
         Ok(page)
     }
 
-    /// The outcome of a task; `None`: the request for it waits (TSK-20).
+    /// The outcome of a task, or `None` if the request has to wait for it (TSK-20).
     pub(in crate::client) fn fetch(
         &self,
         id: &str,
@@ -202,14 +202,14 @@ impl HostTasks {
         Ok(task.outcome.clone())
     }
 
-    /// Forgets a request that waits no longer.
+    /// Removes a request that no longer waits.
     pub(in crate::client) fn forget(&self, request: &RequestId) {
         for task in self.0.lock().by_number.values_mut() {
             task.waiting.retain(|waiting| waiting != request);
         }
     }
 
-    /// Removes a task whose time is over: the requests that wait for its outcome.
+    /// Removes an expired task. Returns the requests waiting for its outcome.
     pub(in crate::client) fn expire(&self, id: &str) -> Vec<RequestId> {
         let mut table = self.0.lock();
         let Some(task) = table.numbers.remove(id).and_then(|number| table.by_number.remove(&number)) else {
@@ -224,7 +224,7 @@ impl HostTasks {
         task.waiting
     }
 
-    /// Stops all: their connection is gone, and with it the only server that knows them.
+    /// Stops all tasks when the connection has ended, because only its server knows them.
     pub(in crate::client) fn stop_all(&self) {
         let table = {
             let mut table = self.0.lock();
@@ -268,7 +268,7 @@ impl HostTaskTable {
 }
 
 impl HostTask {
-    /// The room that its result takes.
+    /// The size of its result.
     fn size(&self) -> usize {
         self.outcome.as_ref().and_then(|outcome| outcome.as_ref().ok()).map_or(0, |result| result.as_bytes().len())
     }
@@ -287,7 +287,7 @@ impl HostTask {
         })
     }
 
-    /// The task in the words of 2025-11-25.
+    /// The task in the form of 2025-11-25.
     fn view(&self) -> Value {
         let mut view = self.to_json();
         project::project_task(&mut view, Revision::V2025_11_25);

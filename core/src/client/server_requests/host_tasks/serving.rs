@@ -1,4 +1,4 @@
-//! Requests of a server for tasks of the host, and about them.
+//! Handles server requests that create host tasks, or are about them.
 
 use super::host_task_table::{BegunTask, EndedTask, TaskBounds};
 use crate::{
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
 impl ClientInner {
-    /// Answers a request by a task, in which the handler runs (TSK-10).
+    /// Answers a request with a task, in which the handler runs (TSK-10).
     pub(in crate::client) fn begin_host_task(self: &Arc<Self>, request: IncomingRequest, wanted: TaskMetadata) {
         let IncomingRequest { id, method, params, .. } = request;
         let ttl = wanted.ttl.unwrap_or(self.options.host_task_ttl).min(self.options.host_task_ttl);
@@ -44,7 +44,7 @@ impl ClientInner {
         }));
     }
 
-    /// Answers a request about tasks. One for a result may wait (TSK-20).
+    /// Answers a request about tasks. A request for a result may wait (TSK-20).
     pub(in crate::client) fn host_task_request(self: &Arc<Self>, request: &IncomingRequest) {
         let IncomingRequest { id, method, params, .. } = request;
         let answer = match *method {
@@ -78,13 +78,13 @@ impl ClientInner {
         }
     }
 
-    /// The server has withdrawn a request: its handler stops, or it waits for a result no more.
+    /// Called when the server has withdrawn a request: stops its handler, or its wait for a result.
     pub(in crate::client) fn withdrawn(&self, request: RequestId) {
         self.host.tasks.forget(&request);
         self.host.stop(&Run::Request(request));
     }
 
-    /// A task is kept until its time is over, and then no longer.
+    /// Removes a task when it expires.
     fn expire_later(self: &Arc<Self>, task: String, ttl: Duration) {
         let (client, runtime) = (Arc::downgrade(self), Arc::clone(&self.runtime));
         let until = later(runtime.now(), ttl);
@@ -102,7 +102,7 @@ impl ClientInner {
     }
 }
 
-/// The task that the parameters name. Other metadata does not matter (TSK-17).
+/// The task that the parameters name. Other metadata is ignored (TSK-17).
 fn named(method: &str, params: &RawJson) -> Result<String, RpcError> {
     #[derive(Deserialize)]
     struct TaskParams {
@@ -125,7 +125,7 @@ fn page(params: &RawJson) -> Result<Option<String>, RpcError> {
     Ok(given.cursor)
 }
 
-/// The outcome of a task, tied to it (TSK-18, TSK-21).
+/// The outcome of a task, related to it (TSK-18, TSK-21).
 fn related(task: &str, outcome: Result<RawJson, RpcError>) -> Result<RawJson, RpcError> {
     let mut result: Value = outcome?.parse().map_err(|_| RpcError::internal())?;
     if !result["_meta"].is_object() {

@@ -1,4 +1,4 @@
-//! Requests about tasks of other workers.
+//! Requests about tasks that run in other workers.
 
 use super::{
     record::TaskRecord,
@@ -15,7 +15,7 @@ use crate::{
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// A task of this process, once the store has its end.
+/// Returns a task of this process once its final state is stored.
 pub(in crate::server) fn view_at_end(task: Arc<Task>) -> Routed {
     later(move |context| {
         Box::pin(async move {
@@ -28,12 +28,12 @@ pub(in crate::server) fn view_at_end(task: Arc<Task>) -> Routed {
     })
 }
 
-/// A task that is not of this process, if it is at all.
+/// A task that this process doesn't run. It may not exist.
 pub(in crate::server) struct TaskElsewhere {
     stored: Arc<StoredTasks>,
     id: String,
     owner: TaskOwner,
-    /// The error for a task of the extension, of which this client may not speak.
+    /// The error for a client that has not declared the tasks extension.
     undeclared: Option<RpcError>,
 }
 
@@ -110,7 +110,7 @@ impl TaskElsewhere {
 }
 
 impl StoredTasks {
-    /// `tasks/list` of a principal.
+    /// `tasks/list` for a principal.
     pub(in crate::server) fn listed(
         self: &Arc<Self>,
         after: u64,
@@ -142,7 +142,7 @@ fn seal(context: &ActiveRequest, result: Value) -> RawJson {
     context.results().seal_object(result, context.info.revision)
 }
 
-/// Answers when the store has, unless nobody waits any more.
+/// Responds when the store has responded, unless the request is cancelled.
 fn later(work: impl FnOnce(Arc<ActiveRequest>) -> BoxedTask<Result<RawJson, RpcError>> + Send + 'static) -> Routed {
     Routed::Deferred(Box::new(move |context, responder| {
         let context = Arc::clone(context);

@@ -1,5 +1,5 @@
-//! Tasks: calls of tools that outlast their requests. One kind of task behind both forms of the
-//! protocol: the core one of 2025-11-25 and the extension of 2026-07-28.
+//! Tasks: tool calls that outlive their requests. One implementation serves both forms of the
+//! protocol: core tasks of 2025-11-25 and the extension of 2026-07-28.
 
 mod elsewhere;
 mod record;

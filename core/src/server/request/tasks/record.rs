@@ -1,4 +1,4 @@
-//! Tasks as a store keeps them.
+//! Stored tasks.
 
 use super::{
     task::{Task, TaskOwner},
@@ -13,24 +13,25 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The runs of a task at most: one that ends its process each time must not end them all.
+/// Maximum number of runs of a task, so that one that crashes its process cannot take down all
+/// workers.
 const MAX_RUNS: u32 = 3;
 
-/// A task as the worker that runs it wrote it down.
+/// A task as written by the worker that runs it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct TaskRecord {
     /// The worker.
     pub(super) worker: String,
-    /// The principal that made it; empty: nobody was asked for a token.
+    /// The principal that created it. Empty without authorization.
     pub(super) principal: String,
-    /// It was made in a session of the legacy era.
+    /// Whether it was created in a legacy session.
     pub(super) session: bool,
-    /// The end of its time, in milliseconds since 1970.
+    /// When it expires, in milliseconds since the Unix epoch.
     pub(super) ends: u64,
-    /// The number of the run, from 1, if it is run again whenever its worker is gone.
+    /// The number of the run, starting at 1, if the task restarts when its worker dies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) run: Option<u32>,
-    /// The task as the extension shows it.
+    /// The task in the form of the extension.
     task: TaskView,
 }
 
@@ -60,18 +61,18 @@ impl TaskRecord {
         self.task.members["taskId"].as_str().unwrap_or_default()
     }
 
-    /// The time for which it is kept, since it was made.
+    /// How long the task is kept, from its creation.
     pub(super) fn ttl(&self) -> Duration {
         Duration::from_millis(self.task.members["ttlMs"].as_u64().unwrap_or_default())
     }
 
-    /// The time until it is forgotten.
+    /// Time until it expires.
     pub(super) fn left(&self, now: Duration) -> Duration {
         Duration::from_millis(self.ends).saturating_sub(now)
     }
 
-    /// With a principal, its tasks; without, those of the modern era by their ids, for a session
-    /// ends with its process.
+    /// A principal sees its own tasks. Without one, anyone who knows the id sees a modern task;
+    /// tasks of a session are not visible, because a session ends with its process.
     pub(super) fn is_visible_to(&self, owner: &TaskOwner) -> bool {
         self.principal == owner.principal && (!self.principal.is_empty() || (!self.session && owner.session.is_none()))
     }
@@ -84,12 +85,12 @@ impl TaskRecord {
         serde_json::from_value(self.task.members["status"].clone()).unwrap_or_default()
     }
 
-    /// The same task when its worker is gone, and it is not run again.
+    /// The record after its worker died, if it is not restarted.
     pub(super) fn lost(&self, now: &str) -> Self {
         self.failed(&RpcError::interrupted(), now)
     }
 
-    /// The same task when it is run again by another worker. `None`: it is not.
+    /// The record for a restart by another worker. Returns `None` if the task is not restarted.
     pub(super) fn next_run(&self, worker: &str, now: &str) -> Option<Self> {
         let number = self.run.filter(|number| *number < MAX_RUNS)?;
         let mut next = Self { worker: worker.to_owned(), run: Some(number + 1), ..self.clone() };
@@ -102,7 +103,7 @@ impl TaskRecord {
         Some(next)
     }
 
-    /// The same task when it has failed.
+    /// The record after the task failed.
     pub(super) fn failed(&self, error: &RpcError, now: &str) -> Self {
         let mut lost = self.clone();
         lost.task.members["status"] = TaskStatus::Failed.as_str().into();
@@ -115,17 +116,17 @@ impl TaskRecord {
         lost
     }
 
-    /// The task in the form of a revision.
+    /// The task, projected to a revision.
     pub(super) fn to_json(&self, revision: Revision) -> Value {
         self.task.to_json(revision)
     }
 
-    /// The same as a result.
+    /// The task as a result.
     pub(super) fn to_result(&self, results: &ResultWriter, revision: Revision) -> RawJson {
         self.task.to_result(results, revision)
     }
 
-    /// The result of the request, tied to the task, or its error. `None`: there is none yet.
+    /// The result or error of the request, related to the task. `None` if there is none yet.
     pub(super) fn outcome(&self) -> Option<Result<RawJson, RpcError>> {
         match self.status() {
             TaskStatus::Completed => self.task.result.as_ref().map(|result| result.related(self.id())),

@@ -1,4 +1,4 @@
-//! Writing a task down whenever it changes, by the worker that runs it.
+//! Stores a task each time it changes, in the worker that runs it.
 
 use super::{record::TaskRecord, stored::StoredTasks, task::Task};
 use crate::{
@@ -14,22 +14,22 @@ use std::{
     time::Duration,
 };
 
-/// Pause before a task is written again that could not be.
+/// Delay before a failed write is retried.
 const PAUSE: Duration = Duration::from_secs(1);
 
 const IDLE: u8 = 0;
 const WRITING: u8 = 1;
-/// It changed while it was written.
+/// The task changed during the write.
 const CHANGED: u8 = 2;
 
-/// The record of one task, which one writer at a time brings up to date.
+/// Keeps the stored record of a task up to date, with one write at a time.
 pub(in crate::server) struct TaskRecording {
     stored: Arc<StoredTasks>,
     task: Weak<Task>,
     state: AtomicU8,
-    /// The text that the store has, as far as is known.
+    /// The last value known to be in the store.
     written: Mutex<Option<String>>,
-    /// The text of a write whose answer was lost: the store may have it.
+    /// The value of a write with unknown outcome, which may be in the store.
     attempted: Mutex<Option<String>>,
 }
 
@@ -48,7 +48,7 @@ impl TaskRecording {
     /// Writes the task for the first time.
     ///
     /// # Errors
-    /// Those of the store: nobody could find the task.
+    /// Store errors. Then nobody could find the task.
     pub(super) async fn begin(&self) -> Result<(), StoreError> {
         match self.task.upgrade() {
             Some(task) => self.write(&task).await.map(drop),
@@ -56,7 +56,7 @@ impl TaskRecording {
         }
     }
 
-    /// The task is not as it was.
+    /// Called when the task has changed.
     pub(super) fn changed(self: &Arc<Self>) {
         let before = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, |state| {
             Some(if state == IDLE { WRITING } else { CHANGED })
@@ -64,7 +64,7 @@ impl TaskRecording {
         if before != Ok(IDLE) {
             return;
         }
-        // The task lives until it is written, also where its server is dropped meanwhile.
+        // Keep the task alive until it is stored, even if its server is dropped.
         let Some(task) = self.task.upgrade() else { return };
         let this = Arc::clone(self);
         self.stored.runtime().spawn(Box::pin(async move { this.bring_up_to_date(task).await }));
@@ -75,14 +75,14 @@ impl TaskRecording {
         loop {
             match self.write(&task).await {
                 Ok(true) => {}
-                // Its worker was taken for gone: what others were told of it stands.
+                // This worker was presumed dead. What other workers have reported remains true.
                 Ok(false) => return self.stored.let_go(&task),
                 Err(error) if runtime.unix_time() < task.ends() => {
                     tracing::debug!(target: "trunkline::server", "the task {} is not written yet: {error}", task.id());
                     runtime.sleep_until(later(runtime.now(), PAUSE)).await;
                     continue;
                 }
-                // Its time is over: nobody finds it elsewhere.
+                // The task has expired, so other workers no longer find it.
                 Err(_) => {
                     self.state.store(IDLE, Ordering::Release);
                     return task.announce_end();
@@ -95,7 +95,7 @@ impl TaskRecording {
         }
     }
 
-    /// Stores the task, then reports its end. Returns false if another worker has ended it.
+    /// Stores the task, then reports its end. Returns `false` if another worker has ended it.
     async fn write(&self, task: &Arc<Task>) -> Result<bool, StoreError> {
         if task.is_handed_over() {
             return Ok(true);
@@ -130,7 +130,7 @@ impl TaskRecording {
                 }
             }
             let current = store.get(&key).await?;
-            // Nothing: the store lost its entries, after a restart say.
+            // If there is nothing, the store lost its entries, for example in a restart.
             if current.is_some() && current != expected && current != *self.attempted.lock() {
                 return Ok(false);
             }

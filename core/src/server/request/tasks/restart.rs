@@ -1,4 +1,4 @@
-//! Tasks that are run again when the process that ran them is gone.
+//! Restarts tasks whose worker has died.
 
 use super::{
     record::TaskRecord,
@@ -29,22 +29,22 @@ use std::{
     time::Duration,
 };
 
-/// The ids of the tasks that are run again.
+/// The log of the ids of tasks that restart.
 const RESTARTED: &str = "tasks-restarted";
-/// Ids in that log.
+/// Maximum entries in that log.
 const MAX_IDS: usize = 10_000;
-/// Ids that are read at a time.
+/// How many ids are read at a time.
 const BATCH: usize = 100;
-/// Pause between two looks at them.
+/// Polling interval.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// The request of a task, as it is made again.
+/// The stored request of a task, for a restart.
 #[derive(Serialize, Deserialize)]
 pub(super) struct TaskRequest {
     params: Option<RawJson>,
-    /// The verified identity of its sender.
+    /// The verified identity of the sender.
     auth: Option<RawJson>,
-    /// Those of its session, in the legacy era.
+    /// The negotiated terms of its session, in the legacy era.
     terms: Option<LegacyTerms>,
 }
 
@@ -64,8 +64,8 @@ fn request_key(task: &str) -> String {
 }
 
 impl StoredTasks {
-    /// Keeps the request of a task, before the task is written down; its id as long as any task may
-    /// be kept.
+    /// Stores the request of a task before the task itself. Its id is kept as long as any task may
+    /// be.
     pub(super) async fn keep_request(
         &self,
         task: &Task,
@@ -77,7 +77,7 @@ impl StoredTasks {
         self.store().append(RESTARTED, task.id(), MAX_IDS, longest).await.map(drop)
     }
 
-    /// Runs those tasks again whose workers are gone. Gives the position up to which all are over.
+    /// Restarts the tasks of dead workers. Returns the position up to which all tasks are over.
     async fn restart_lost(self: &Arc<Self>, over_to: u64) -> Result<u64, StoreError> {
         let (mut position, mut over_to, mut all_over) = (over_to, over_to, true);
         loop {
@@ -95,7 +95,7 @@ impl StoredTasks {
         }
     }
 
-    /// Sends the request of a task again, from within.
+    /// Processes the stored request of a task again.
     async fn send_again(&self, record: &TaskRecord, written: String) -> Result<(), RpcError> {
         let unreadable = |error: &dyn std::fmt::Display| {
             tracing::error!(target: "trunkline::server::tasks", task = record.id(), %error, "the request of a task cannot be read");
@@ -137,19 +137,19 @@ impl StoredTasks {
     }
 }
 
-/// Runs a task again that this worker has taken over: `written` is its text in the store now,
-/// `before` was it. A worker that is too busy leaves it to others, or to a later look.
+/// Restarts a task that this worker has taken over. `written` is its current value in the store,
+/// `before` the previous one. A busy worker leaves the task to others, or for later.
 pub(super) async fn run_again(stored: Arc<StoredTasks>, record: TaskRecord, written: String, before: String) {
     tracing::info!(target: "trunkline::server::tasks", task = record.id(), run = record.run, "restarting a task whose process has died");
     let Err(error) = stored.send_again(&record, written.clone()).await else { return };
     tracing::warn!(target: "trunkline::server::tasks", task = record.id(), %error, "a task cannot be run again");
     let now = stored.runtime().unix_time();
     let text = if error.is_busy() { before } else { record.failed(&error, &iso_8601(now)).text() };
-    // A store that fails is logged by its guard. The task ends with its time, then.
+    // The store's guard logs failures. In that case, the task simply expires.
     let _ = stored.store().put_if(&key(record.id()), Some(&written), &text, record.left(now)).await;
 }
 
-/// Looks for tasks of workers that are gone, for as long as this one lives.
+/// Looks for tasks of dead workers for as long as this worker lives.
 pub(super) async fn restart_lost(stored: Weak<StoredTasks>) {
     let mut over_to = 0;
     while let Some(this) = stored.upgrade() {
@@ -160,20 +160,20 @@ pub(super) async fn restart_lost(stored: Weak<StoredTasks>) {
     }
 }
 
-/// The scopes of a verified identity, and its end.
+/// The scopes and expiry of a verified identity.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct GrantedIdentity {
     scopes: Vec<String>,
-    /// In seconds since 1970.
+    /// Unix timestamp in seconds.
     expires_at: Option<u64>,
 }
 
-/// The sender of the request of a task that is run again.
+/// The sender of the request of a restarted task.
 struct Restarting {
     arrival: Arrival,
     auth: Option<RawJson>,
-    /// Those that were granted when the task was made; `None`: nobody was asked for a token.
+    /// The scopes granted when the task was created. `None` without authorization.
     scopes: Option<Vec<String>>,
     answer: Promise<Result<(), RpcError>>,
 }
@@ -206,7 +206,7 @@ impl Outbound for Restarting {
     }
 }
 
-/// The error of a response of our own.
+/// The error in a response of this server.
 fn error_of(response: &[u8]) -> RpcError {
     #[derive(Deserialize)]
     struct Refused {

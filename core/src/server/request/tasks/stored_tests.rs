@@ -1,4 +1,4 @@
-//! Tasks in a store, by two workers of one server.
+//! Stored tasks with two workers of one server.
 
 use super::tests::{EXACT, exact};
 use crate::{
@@ -29,7 +29,7 @@ use tokio::sync::Semaphore;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A store that can be away, and what it keeps.
+/// A store that can be made unavailable, and its contents.
 pub(in crate::server::request) struct Shared {
     pub(in crate::server::request) kept: ProcessStore,
     pub(in crate::server::request) store: Arc<FaultyStore>,
@@ -41,7 +41,7 @@ impl Shared {
         Self { store: FaultyStore::new(Arc::new(kept.clone())), kept }
     }
 
-    /// A worker of one server: its gate holds the tools `hold` and `ask`.
+    /// A worker of the server. Its gate blocks the tools `hold` and `ask`.
     fn worker(&self) -> Worker {
         let gate = Arc::new(Semaphore::new(0));
         let runs = Arc::<AtomicUsize>::default();
@@ -72,7 +72,7 @@ impl Shared {
         Worker { server, gate, runs }
     }
 
-    /// Leaves a task as a worker does that was killed.
+    /// Leaves a task in the state that a killed worker would leave.
     async fn kill_worker_of(&self, task: &str) {
         let key = format!("task/{task}");
         let record = self.kept.get(&key).await.unwrap().unwrap();
@@ -118,7 +118,7 @@ async fn get(peer: &Peer, task: &str) -> Value {
     peer.ask("tasks/get", declaring(json!({"taskId": task}))).await
 }
 
-/// The task as soon as it has a status.
+/// The task, once it has this status.
 async fn becomes(peer: &Peer, task: &str, status: &str) -> Value {
     let mut last = Value::Null;
     for _ in 0..200 {
@@ -137,7 +137,7 @@ async fn tkx_08_other_workers_answer_for_a_task_also_when_its_own_is_gone() {
     let (one, other) = (store.worker(), store.worker());
     let (alice, elsewhere) = (one.client(Some("alice")), other.client(Some("alice")));
     let task = start(&alice, "hold").await;
-    // Anyone who knows the id can ask for it at once.
+    // Anyone who knows the id can get it immediately.
     assert_eq!(get(&elsewhere, &task).await["result"]["status"], "working");
     one.gate.add_permits(1);
     let here = becomes(&alice, &task, "completed").await;
@@ -151,7 +151,7 @@ async fn tkx_08_other_workers_answer_for_a_task_also_when_its_own_is_gone() {
     assert_eq!(next.runs.load(Ordering::Relaxed), 0, "nothing ran again");
 }
 
-/// TSK-21, TKX-30: as it was written.
+/// TSK-21, TKX-30: byte for byte.
 #[tokio::test(start_paused = true)]
 async fn tsk_21_tkx_30_other_workers_have_exactly_the_result_of_a_task() {
     let store = Shared::new();
@@ -194,7 +194,7 @@ async fn tsk_32_tkx_24_the_tasks_of_other_workers_are_their_owners_only() {
         }
     }
     assert_eq!(get(&other.client(None), &anonymous).await["result"]["status"], "working", "its id is known");
-    // TKX-21: one who does not speak of tasks is not told of any.
+    // TKX-21: a client that has not declared tasks does not see any.
     let undeclared = other.client(Some("alice")).ask("tasks/get", modern(json!({"taskId": task}), json!({}))).await;
     assert_eq!(undeclared["error"]["code"], -32021, "{undeclared}");
 }
@@ -215,7 +215,7 @@ async fn a_task_whose_worker_is_gone_has_failed() {
     assert_eq!((&lost["status"], &lost["error"]["code"]), (&json!("failed"), &json!(-32603)), "{lost}");
     assert_eq!(lost["error"]["data"]["reason"], "interrupted", "{lost}");
     assert_eq!(get(&store.worker().client(Some("alice")), &task).await["result"], lost, "for everyone");
-    // The one that was taken for gone, and is not, ends the task too.
+    // The worker that was wrongly presumed dead also ends the task.
     one.gate.add_permits(1);
     tokio::time::sleep(2 * SECOND).await;
     assert_eq!(get(&alice, &task).await["result"], lost, "also for itself");
@@ -241,7 +241,7 @@ async fn tkx_08_a_task_whose_tool_says_so_is_run_again_by_another_worker() {
     assert_eq!(other.runs.load(Ordering::Relaxed), 1);
     let stranger = get(&other.client(Some("bob")), &task).await;
     assert_eq!(stranger["error"]["message"], format!("Unknown or expired task: {task}"), "TKX-24");
-    // The worker that only seemed to be gone does not end the task a second time.
+    // The worker that only seemed dead does not end the task a second time.
     one.gate.add_permits(1);
     tokio::time::sleep(2 * SECOND).await;
     for worker in [&store.worker(), &one, &other] {
@@ -288,7 +288,7 @@ async fn a_run_that_comes_back_to_its_worker_ends_the_one_before() {
     let alice = one.client(Some("alice"));
     let task = start(&alice, "again").await;
     store.kill_worker_of(&task).await;
-    // It looks at the list of tasks, where this one is.
+    // It looks at the list of tasks, which contains this one.
     tokio::time::sleep(11 * SECOND).await;
     assert_eq!(one.runs.load(Ordering::Relaxed), 2);
     one.gate.add_permits(1);
@@ -368,7 +368,7 @@ async fn a_process_that_ends_in_order_leaves_its_tasks_to_the_next() {
     assert_eq!(get(&elsewhere, &cancelled).await["result"]["status"], "cancelled");
 }
 
-/// The end of a process in order, whose tasks have so much time; `Ok` if they did not need it.
+/// A graceful shutdown whose tasks have this much time; `Ok` if they finished within it.
 async fn drain(worker: &Worker, time: Duration) -> Result<(), tokio::time::error::Elapsed> {
     let Origin::Listener(listener) = LISTENER else { unreachable!() };
     tokio::time::timeout(time, worker.server.drain_tasks_of(listener)).await
@@ -407,7 +407,7 @@ async fn an_end_that_the_store_does_not_have_is_told_to_nobody() {
     assert_eq!(alice.ask("tasks/get", named.clone()).await["result"]["status"], "working");
     let refused = alice.ask("tasks/cancel", named.clone()).await;
     assert_eq!(refused["error"]["code"], -32602, "it is over here: {refused}");
-    // Meanwhile another worker takes this one for gone.
+    // Meanwhile, another worker presumes this one dead.
     store.kill_worker_of(named["taskId"].as_str().unwrap()).await;
     store.store.set_away(false);
     tokio::time::sleep(11 * SECOND).await;
@@ -520,7 +520,7 @@ async fn tkx_18_answers_reach_a_task_by_any_worker() {
     assert_eq!(answer.get("error"), None, "{answer}");
     let done = becomes(&elsewhere, &task, "completed").await;
     assert!(done["result"]["content"][0]["text"].as_str().unwrap().contains("Ada"), "{done}");
-    // The extension: an acknowledgement, and then the task is cancelled.
+    // In the extension: an acknowledgement, and then the task is cancelled.
     let task = start(&one.client(Some("alice")), "hold").await;
     let answer = elsewhere.ask("tasks/cancel", declaring(json!({"taskId": task}))).await;
     assert_eq!(answer.get("error"), None, "{answer}");
@@ -563,7 +563,7 @@ fn a_store_that_cannot_be_is_refused_when_the_server_is_built() {
     assert_eq!(format!("{url:?}"), "StoreChoice(redis://h/1)");
 }
 
-/// A restart of the process, as the file sees it.
+/// Equivalent to a restart of the process.
 #[cfg(feature = "store-sqlite")]
 #[tokio::test]
 async fn a_result_is_found_in_the_file_by_the_next_process() {

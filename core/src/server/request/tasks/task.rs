@@ -1,4 +1,4 @@
-//! One task: its status, its result, and what it waits for.
+//! A task: its status, its result, and the input it waits for.
 
 use super::task_view::{TaskResult, TaskView, relate};
 use crate::{
@@ -32,14 +32,14 @@ use std::{
     time::Duration,
 };
 
-/// The refusal of requests about a task that another process has taken over.
+/// The error for requests about a task that another process has taken over.
 const ELSEWHERE: &str = "the task is at another process";
 
 /// The creator of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::server) struct TaskOwner {
     pub(in crate::server) principal: String,
-    /// The session of the legacy era.
+    /// The legacy session.
     pub(in crate::server) session: Option<u64>,
 }
 
@@ -50,21 +50,21 @@ pub(in crate::server) struct Task {
     owner: TaskOwner,
     holder: Holder,
     ends_with: Option<u64>,
-    /// The server keeps its tasks, so a task does not keep its server.
+    /// Weak, because the server owns its tasks.
     server: Weak<ServerState>,
     runtime: Arc<dyn Runtime>,
     cancellation: Cancellation,
     created: Duration,
     ttl: Duration,
     poll_interval: Duration,
-    /// The run, if it is run again whenever its process ends.
+    /// The current run, if the task restarts when its process ends.
     run: Option<TaskRun>,
-    /// It goes on in another process: what happens to it here is not told.
+    /// The task continues in another process, so nothing that happens to it here is reported.
     handed_over: AtomicBool,
-    /// The server has a store, which learns of an end before any client does: another worker might
-    /// contradict it.
+    /// Whether the server has a store. The final state is stored before it is reported, because
+    /// another worker might otherwise contradict it.
     stored: bool,
-    /// Called after each change, where the server has a store.
+    /// Called after each change, if the server has a store.
     on_change: OnceLock<Box<dyn Fn() + Send + Sync>>,
     state: Mutex<TaskState>,
 }
@@ -74,26 +74,26 @@ struct TaskState {
     message: Option<String>,
     updated: Duration,
     outcome: Option<Result<TaskResult, RpcError>>,
-    /// The task as clients are told of it while the store does not have its end.
+    /// What clients see while the final state is not stored yet.
     before_end: Option<TaskView>,
-    /// Clients are told of the end.
+    /// Whether the end has been reported to clients.
     is_announced: bool,
-    /// Those who wait for that.
+    /// Woken when the end is reported.
     wakers: Vec<Waker>,
     progress: Option<f64>,
     open_requests: IndexMap<String, OpenInputRequest>,
     /// Keys are never used again (TKX-12).
     used: BTreeSet<String>,
-    /// Requests for the result, which wait for it (TSK-20).
+    /// Pending requests for the result (TSK-20).
     fetchers: Vec<Fetcher>,
 }
 
-/// A request of the task to its client.
+/// A client request of the task.
 struct OpenInputRequest {
     request: InputRequest,
     timeout: RequestTimeout,
     on_response: Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>,
-    /// In the legacy era: it is on its way to the client.
+    /// In the legacy era: whether it has been sent.
     sent: bool,
 }
 
@@ -108,14 +108,14 @@ pub(in crate::server) struct NewTask {
     pub(in crate::server) number: u64,
     pub(in crate::server) owner: TaskOwner,
     pub(in crate::server) holder: Holder,
-    /// The listener, or conversation, without which it does not go on.
+    /// The listener or conversation that the task ends with.
     pub(in crate::server) ends_with: Option<u64>,
     pub(in crate::server) cancellation: Cancellation,
-    /// Since 1970.
+    /// Time since the Unix epoch.
     pub(in crate::server) created: Duration,
     pub(in crate::server) ttl: Duration,
     pub(in crate::server) poll_interval: Duration,
-    /// The run, if it is run again whenever its process ends.
+    /// The current run, if the task restarts when its process ends.
     pub(in crate::server) run: Option<TaskRun>,
     /// The server has a store.
     pub(in crate::server) stored: bool,
@@ -159,7 +159,7 @@ impl Task {
         })
     }
 
-    /// Tells the store and the clients of a change of the task that goes on.
+    /// Reports a change of a running task to the store and the clients.
     fn notify(&self) {
         if self.is_handed_over() {
             return;
@@ -174,7 +174,7 @@ impl Task {
         }
     }
 
-    /// Notifies the clients that want to know of the task's change.
+    /// Notifies subscribed clients of a change.
     fn notify_clients(&self) {
         if let Some(server) = self.server.upgrade() {
             let render = |revision| self.view().to_text(revision);
@@ -183,7 +183,7 @@ impl Task {
         }
     }
 
-    /// Calls a function now, and after each change from now on.
+    /// Calls a function now and after each change.
     pub(super) fn on_change(&self, changed: impl Fn() + Send + Sync + 'static) {
         self.on_change.get_or_init(|| Box::new(changed))();
     }
@@ -204,7 +204,7 @@ impl Task {
         self.ttl
     }
 
-    /// The end of its time, since 1970.
+    /// When the task expires, since the Unix epoch.
     pub(super) fn ends(&self) -> Duration {
         self.created.saturating_add(self.ttl)
     }
@@ -225,14 +225,14 @@ impl Task {
         self.ends_with
     }
 
-    /// With a principal, its tasks; without, in a session its own, and elsewhere whatever id is
-    /// known: ids cannot be guessed (TSK-33).
+    /// A principal sees its own tasks. Without one, a session sees its own tasks, and outside of
+    /// sessions, anyone who knows the id, which cannot be guessed (TSK-33).
     pub(in crate::server) fn is_visible_to(&self, owner: &TaskOwner) -> bool {
         let same_session = owner.session.is_none() || owner.session == self.owner.session;
         self.owner.principal == owner.principal && (same_session || !owner.principal.is_empty())
     }
 
-    /// Returns whether nobody but that session can see it.
+    /// Returns whether only that session can see the task.
     pub(in crate::server) fn belongs_only_to(&self, session: u64) -> bool {
         self.owner.session == Some(session) && self.owner.principal.is_empty()
     }
@@ -241,12 +241,12 @@ impl Task {
         self.state.lock().status.is_final()
     }
 
-    /// Returns whether it is over, and its clients are told so.
+    /// Returns whether the task is over and its end has been reported.
     pub(in crate::server) fn is_announced(&self) -> bool {
         self.state.lock().is_announced
     }
 
-    /// Completes when it is over, and its clients are told so.
+    /// Completes when the task is over and its end has been reported.
     pub(in crate::server) async fn announced(&self) {
         poll_fn(|context| {
             let mut state = self.state.lock();
@@ -261,23 +261,23 @@ impl Task {
         .await;
     }
 
-    /// The task as the extension shows it (TKX-10, TKX-27), projected to a revision.
+    /// The task (TKX-10, TKX-27), projected to a revision.
     pub(in crate::server) fn to_json(&self, revision: Revision) -> Value {
         self.view().to_json(revision)
     }
 
-    /// The same as a result.
+    /// The task as a result.
     pub(in crate::server) fn to_result(&self, results: &ResultWriter, revision: Revision) -> RawJson {
         self.view().to_result(results, revision)
     }
 
-    /// The task as the extension shows it to clients.
+    /// The task as clients see it.
     fn view(&self) -> TaskView {
         let state = self.state.lock();
         state.before_end.clone().unwrap_or_else(|| self.view_of(&state))
     }
 
-    /// The task as the extension shows it, for the store.
+    /// The current state, for the store.
     pub(super) fn latest(&self) -> TaskView {
         self.view_of(&self.state.lock())
     }
@@ -308,7 +308,7 @@ impl Task {
         TaskView { members: task, result }
     }
 
-    /// Says what the task does now.
+    /// Sets the status message.
     pub(in crate::server) fn set_message(&self, message: &str) {
         {
             let mut state = self.state.lock();
@@ -321,7 +321,8 @@ impl Task {
         self.notify();
     }
 
-    /// Returns whether a value of progress may be told: it rises, and the task goes on (PRG-07).
+    /// Returns whether progress may be reported: the value increased, and the task is still running
+    /// (PRG-07).
     pub(in crate::server) fn advance(&self, progress: f64) -> bool {
         let mut state = self.state.lock();
         let rises = progress.is_finite() && state.progress.is_none_or(|last| progress > last);
@@ -332,14 +333,13 @@ impl Task {
         true
     }
 
-    /// The task has come to its result. A task that is over stays as it is (TSK-13): `false`.
+    /// Finishes the task. Returns `false` if it is already over, which never changes (TSK-13).
     pub(super) fn finish(self: &Arc<Self>, outcome: Result<RawJson, RpcError>) -> bool {
         let status = if outcome.is_ok() { TaskStatus::Completed } else { TaskStatus::Failed };
         self.end(status, outcome)
     }
 
-    /// The task is no longer wanted: it is cancelled now, and its handler is told (TSK-30).
-    /// `false`: it was over already.
+    /// Cancels the task and its handler (TSK-30). Returns `false` if the task is already over.
     pub(in crate::server) fn cancel(self: &Arc<Self>, reason: &str) -> bool {
         let ended = self.end(TaskStatus::Cancelled, Err(RpcError::invalid_request("The task was cancelled")));
         if ended {
@@ -348,8 +348,8 @@ impl Task {
         ended
     }
 
-    /// The process of the task ends: where it is run again, others find it as it is; elsewhere it
-    /// has failed, for nobody asked for its end.
+    /// Called when the process ends. A task that restarts elsewhere is left as it is; any other
+    /// fails.
     pub(super) fn leave(self: &Arc<Self>, reason: &str) {
         match self.run.is_some() && self.on_change.get().is_some() && !self.is_final() {
             true => self.hand_over(reason),
@@ -358,12 +358,13 @@ impl Task {
         }
     }
 
-    /// The task is stopped here without a word of that: another process has it, or will.
+    /// Stops the task here without reporting it, because another process has taken it over or will
+    /// do so.
     pub(super) fn hand_over(self: &Arc<Self>, reason: &str) {
         self.handed_over.store(true, Ordering::Release);
         match self.end(TaskStatus::Cancelled, Err(RpcError::busy(ELSEWHERE))) {
             true => self.cancellation.cancel(reason),
-            // It may have ended here, too, without the store.
+            // It may also have ended here, without a store.
             false => self.announce_end(),
         }
     }
@@ -395,7 +396,8 @@ impl Task {
         true
     }
 
-    /// Tells the clients that the task is over, if it is: the store has its end, or there is none.
+    /// Reports the end to clients, if the task is over. If there is a store, it must have the final
+    /// state by now.
     pub(super) fn announce_end(&self) {
         let (fetchers, wakers) = {
             let mut state = self.state.lock();
@@ -414,7 +416,7 @@ impl Task {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// The result of the request, tied to the task.
+    /// The result of the request, related to the task.
     fn payload(&self) -> Result<RawJson, RpcError> {
         if self.is_handed_over() {
             return Err(RpcError::busy(ELSEWHERE));
@@ -423,12 +425,12 @@ impl Task {
         outcome?.related(&self.id)
     }
 
-    /// Ties a message to the task (TSK-15).
+    /// Relates a message to the task (TSK-15).
     pub(in crate::server) fn relate(&self, message: &mut Value) {
         relate(message, &self.id);
     }
 
-    /// Answers `tasks/result` as soon as the task is over.
+    /// Responds to `tasks/result` once the task is over.
     pub(in crate::server) fn fetch(self: &Arc<Self>, context: &Arc<ActiveRequest>, responder: Responder) {
         {
             let mut state = self.state.lock();
@@ -450,7 +452,7 @@ impl Task {
     }
 
     fn forget_fetcher(&self, context: &Weak<ActiveRequest>) {
-        // Dropped with no lock held.
+        // Dropped without holding the lock.
         let _fetcher = {
             let fetchers = &mut self.state.lock().fetchers;
             let is_cancelled = |fetcher: &Fetcher| std::ptr::eq(Arc::as_ptr(&fetcher.context), context.as_ptr());
@@ -458,7 +460,7 @@ impl Task {
         };
     }
 
-    /// Asks the client; the task waits for it (TSK-14). Gives the key of the request.
+    /// Sends a client request, which the task waits for (TSK-14). Returns its key.
     pub(in crate::server) fn ask(
         self: &Arc<Self>,
         key: &str,
@@ -471,7 +473,7 @@ impl Task {
             if state.status.is_final() {
                 return Err(ClientRequestError::Cancelled);
             }
-            // The client may remember the keys of the runs before.
+            // The client may remember the keys of earlier runs.
             let again = self.run.as_ref().map(|run| run.number).filter(|number| *number > 1);
             let key = again.map_or_else(|| key.to_owned(), |number| format!("{key}-run-{number}"));
             let key = unused_key(&mut state.used, &key);
@@ -501,7 +503,7 @@ impl Task {
         }));
     }
 
-    /// In the legacy era, requests go out on the stream of a request for the result (TSK-19).
+    /// In the legacy era, requests are sent on the stream of a request for the result (TSK-19).
     fn send_open_requests(self: &Arc<Self>) {
         let (context, open_requests) = {
             let mut state = self.state.lock();
@@ -530,7 +532,7 @@ impl Task {
         }
     }
 
-    /// A request whose stream went away goes out on another, now or later.
+    /// A request whose stream was lost is sent on another one, now or later.
     fn answered_or_unsent(self: &Arc<Self>, key: &str, answer: Result<Value, ClientRequestError>) {
         match answer {
             Err(ClientRequestError::Cancelled | ClientRequestError::Closed | ClientRequestError::NotReachable) => {
@@ -543,7 +545,7 @@ impl Task {
         }
     }
 
-    /// A request has its answer; with the last one the task goes on.
+    /// Completes a client request. After the last one, the task continues.
     fn answered(self: &Arc<Self>, key: &str, answer: Result<Value, ClientRequestError>) {
         let open = {
             let mut state = self.state.lock();
@@ -558,8 +560,8 @@ impl Task {
         (open.on_response)(answer);
     }
 
-    /// Takes the answers of `tasks/update`. Keys that are not open are ignored (TKX-18), and so is
-    /// what answers something else.
+    /// Processes the responses of `tasks/update`. Keys that are not open are ignored (TKX-18), and
+    /// so are responses of the wrong type.
     pub(in crate::server) fn update(self: &Arc<Self>, responses: Map<String, Value>) {
         for (key, response) in responses {
             let request = self.state.lock().open_requests.get(&key).map(|open| open.request.clone());
@@ -571,17 +573,17 @@ impl Task {
         }
     }
 
-    /// A request that the handler does not wait for any more.
+    /// Withdraws a request that the handler no longer waits for.
     pub(in crate::server) fn withdraw(self: &Arc<Self>, key: &str) {
         self.answered(key, Err(ClientRequestError::Cancelled));
     }
 
-    /// Returns whether it was made in a session of the legacy era.
+    /// Returns whether the task was created in a legacy session.
     pub(in crate::server) fn is_of_session(&self) -> bool {
         self.owner.session.is_some()
     }
 
-    /// Returns whether the core form of a task is told to this revision.
+    /// Returns whether this revision uses the core form of tasks.
     pub(in crate::server) fn is_core(revision: Revision) -> bool {
         revision.supports(RevisionFeature::CoreTasks)
     }

@@ -1,4 +1,4 @@
-//! Calls that become tasks.
+//! Turns calls into tasks.
 
 use super::{
     restart::TaskRequest,
@@ -23,15 +23,15 @@ use std::{
     time::Duration,
 };
 
-/// Way in which a call of a tool runs.
+/// How a tool call runs.
 pub(in crate::server) enum Mode {
-    /// Its result answers the request.
+    /// As a call, whose result is the response.
     Call,
-    /// As a task from the start, kept for so long if the client said so.
+    /// As a task, with the time to live that the client requested.
     Task(Option<Duration>),
 }
 
-/// Way in which a call of this tool runs for this client.
+/// How a call of this tool runs for this client.
 pub(in crate::server) fn mode(
     context: &ActiveRequest,
     tool: &str,
@@ -42,7 +42,7 @@ pub(in crate::server) fn mode(
     if revision.supports(RevisionFeature::CoreTasks) {
         return core_mode(context, tool, tasks.support, params);
     }
-    // TKX-47: what the client writes into `task` does not matter here.
+    // TKX-47: the contents of `task` are ignored.
     if !revision.supports(RevisionFeature::TasksExtension) || tasks.support == TaskSupport::Forbidden {
         return Ok(Mode::Call);
     }
@@ -59,13 +59,13 @@ pub(in crate::server) fn mode(
     }
 }
 
-/// 2025-11-25: the client decides, as far as the tool lets it.
+/// 2025-11-25: the client decides, as far as the tool allows.
 fn core_mode(context: &ActiveRequest, tool: &str, support: TaskSupport, params: &RawJson) -> Result<Mode, RpcError> {
     #[derive(Deserialize)]
     struct Augmented {
         task: Option<Value>,
     }
-    // TSK-08: a server without tasks does not know the field.
+    // TSK-08: a server without tasks ignores the field.
     if !context.offers_tasks() {
         return Ok(Mode::Call);
     }
@@ -90,7 +90,7 @@ fn core_mode(context: &ActiveRequest, tool: &str, support: TaskSupport, params: 
     }
 }
 
-/// The tasks of `ids` whose status a client may see (TKX-21).
+/// The tasks among `ids` whose status the client may see (TKX-21).
 pub(in crate::server) fn visible_tasks(
     tasks: &Tasks,
     info: &RequestInfo,
@@ -106,12 +106,12 @@ pub(in crate::server) fn visible_tasks(
 }
 
 impl ActiveRequest {
-    /// From here on the request is a task, which gets the result: by the first responder of the
-    /// answer. The second responder, which waited for it, gets the task instead. `restarts`: it is
-    /// run again whenever its process ends.
+    /// Turns the request into a task. The first returned responder delivers the result to the task;
+    /// the second is the one that was waiting for the result, and gets the task instead. `restarts`
+    /// tells whether the task restarts when its process ends.
     ///
     /// # Errors
-    /// If too many tasks are kept; the responder comes back.
+    /// If there are too many tasks. Returns the responder.
     pub(in crate::server) fn start_task(
         self: &Arc<Self>,
         ttl: Option<Duration>,
@@ -147,7 +147,7 @@ impl ActiveRequest {
         let left = created.saturating_add(ttl).saturating_sub(runtime.unix_time());
         let until = later(runtime.now(), left);
         let task = Task::new(new, Arc::downgrade(server), Arc::clone(runtime));
-        // TKX-08: it can be asked for before anyone knows its id.
+        // TKX-08: the task must exist before anyone knows its id.
         if let Err(error) = self.services.tasks.insert(&task, options) {
             return Err((responder, error));
         }
@@ -163,8 +163,8 @@ impl ActiveRequest {
         Ok((self.renaming(Responder::Inside(scope, Box::new(finish))), (responder, created)))
     }
 
-    /// Returns whether another process could run its task again: the owner finds it there, and no
-    /// state of earlier rounds is used up by then.
+    /// Returns whether another process could restart the task: its owner can find it there, and it
+    /// does not depend on the state of earlier rounds.
     fn may_run_again(&self, owner: &TaskOwner) -> bool {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -176,9 +176,9 @@ impl ActiveRequest {
         is_first && (!owner.principal.is_empty() || owner.session.is_none())
     }
 
-    /// Answers the request with its new task, and goes on. Where the server has a store, the task
-    /// is written there before: what a client knows of outlives this process (TKX-08). A task that
-    /// cannot be is not begun.
+    /// Responds with the new task and continues. With a store, the task is stored first, because
+    /// what a client knows about must outlive this process (TKX-08). If that fails, the task is not
+    /// started.
     pub(in crate::server::request) fn hand_out(
         self: &Arc<Self>,
         waiting: Responder,
@@ -217,7 +217,7 @@ impl ActiveRequest {
         }));
     }
 
-    /// A task is kept until its time is over, and then no longer (TKX-38).
+    /// Removes a task when it expires (TKX-38).
     fn expire(&self, task: &Arc<Task>, until: std::time::Instant) {
         let runtime = Arc::clone(self.connection.runtime());
         let tasks = Arc::downgrade(&self.services.tasks);

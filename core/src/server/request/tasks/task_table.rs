@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-/// Every task that is kept.
+/// All tasks.
 #[derive(Default)]
 pub(in crate::server) struct Tasks {
     table: Mutex<TaskTable>,
@@ -25,7 +25,7 @@ struct TaskTable {
     by_number: BTreeMap<u64, Arc<Task>>,
     /// The size of each result.
     sizes: HashMap<u64, usize>,
-    /// The room that each client takes up.
+    /// The memory that each client uses.
     held: HashMap<Holder, Held>,
     bytes: usize,
 }
@@ -33,14 +33,14 @@ struct TaskTable {
 #[derive(Default)]
 struct Held {
     tasks: usize,
-    /// Of results.
+    /// Total size of results.
     bytes: usize,
 }
 
 impl Tasks {
-    /// Keeps a task, unless there are too many (TSK-35).
+    /// Adds a task, unless there are too many (TSK-35).
     pub(in crate::server) fn insert(&self, task: &Arc<Task>, options: &ServerOptions) -> Result<(), RpcError> {
-        // A run of the task that was taken for gone, and has come back here.
+        // An earlier run of the task in this process, which was presumed dead.
         if let Some(earlier) = self.get(task.id()) {
             earlier.hand_over("the task is run again");
             self.remove(&earlier);
@@ -66,7 +66,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// Forgets a task whose time is over.
+    /// Removes an expired task.
     pub(in crate::server) fn remove(&self, task: &Task) {
         let mut table = self.table.lock();
         if table.by_number.remove(&task.number()).is_none() {
@@ -84,7 +84,7 @@ impl Tasks {
         }
     }
 
-    /// A task has come to its result. One for which there is no room becomes an error that says so.
+    /// Finishes a task. A result that does not fit is replaced by an error.
     pub(in crate::server) fn finish(
         &self,
         task: &Arc<Task>,
@@ -101,8 +101,8 @@ impl Tasks {
         }
     }
 
-    /// Cancels the tasks that went with a session: without a principal nobody can come back for
-    /// them.
+    /// Cancels the tasks of a session that has ended. Without a principal, nobody can retrieve them
+    /// any more.
     pub(in crate::server) fn abandon(&self, session: u64) {
         let of_session: Vec<_> = {
             let table = self.table.lock();
@@ -113,16 +113,15 @@ impl Tasks {
         }
     }
 
-    /// Ends the tasks that end with a listener or conversation: they have failed, unless another
-    /// process runs them again.
+    /// Ends the tasks that end with a listener or conversation. They fail unless another process
+    /// restarts them.
     pub(in crate::server) fn end_of(&self, origin: u64) {
         for task in self.of(origin) {
             task.leave("the server is closing");
         }
     }
 
-    /// Completes when the tasks are over that end with a listener or conversation, and the store
-    /// has that.
+    /// Completes when the tasks that end with a listener or conversation are over and stored.
     pub(in crate::server) async fn drain_of(&self, origin: u64) {
         for task in self.of(origin) {
             task.announced().await;
@@ -134,19 +133,19 @@ impl Tasks {
         table.by_number.values().filter(|task| task.ends_with() == Some(origin)).cloned().collect()
     }
 
-    /// A task of this owner. Others' tasks are as unknown as those that never were (TSK-32,
+    /// Finds a task of this owner. Other owners' tasks look the same as nonexistent ones (TSK-32,
     /// TKX-24).
     pub(in crate::server) fn find(&self, id: &str, owner: &TaskOwner) -> Result<Arc<Task>, RpcError> {
         let task = self.table.lock().by_id.get(id).cloned();
         task.filter(|task| task.is_visible_to(owner)).ok_or_else(|| RpcError::unknown_task(id))
     }
 
-    /// A task, whoever made it.
+    /// Finds a task of any owner.
     pub(super) fn get(&self, id: &str) -> Option<Arc<Task>> {
         self.table.lock().by_id.get(id).cloned()
     }
 
-    /// One page of an owner's tasks, after the one of that number; and whether more follow.
+    /// One page of an owner's tasks after the one with this number, and whether there are more.
     pub(in crate::server) fn page(&self, after: u64, size: usize, owner: &TaskOwner) -> (Vec<Arc<Task>>, bool) {
         let table = self.table.lock();
         let mut visible = table
@@ -161,7 +160,7 @@ impl Tasks {
 }
 
 impl TaskTable {
-    /// Holds the result of a task, if there is room. One that is not kept any more holds nothing.
+    /// Accounts for the result of a task, if it fits. A task that has been removed uses no memory.
     fn hold(&mut self, task: &Task, size: usize, options: &ServerOptions) -> Result<(), RpcError> {
         if !self.by_number.contains_key(&task.number()) {
             return Ok(());

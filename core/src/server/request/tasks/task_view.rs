@@ -1,5 +1,5 @@
-//! Tasks as the extension shows them, and the results of their requests, which nobody reads on the
-//! way to the client.
+//! Tasks in the form of the extension, with the results of their requests, which are passed to the
+//! client unparsed.
 
 use crate::{
     protocol::{RawJson, Revision, RevisionFeature, RpcError, meta, project},
@@ -16,7 +16,7 @@ use serde_json::{
 #[derive(Debug, Clone)]
 pub(super) struct TaskResult {
     text: RawJson,
-    /// The tool says in it that it failed.
+    /// Whether `isError` is set.
     is_error: bool,
 }
 
@@ -31,7 +31,7 @@ impl TaskResult {
         Self { text, is_error }
     }
 
-    /// The result, tied to the task (TSK-18, TSK-21). Its other members are as they were written.
+    /// The result, related to the task (TSK-18, TSK-21). Its other members are unchanged.
     pub(super) fn related(&self, task: &str) -> Result<RawJson, RpcError> {
         let unread = |_| RpcError::internal();
         let mut members: IndexMap<String, Box<RawValue>> = self.text.parse().map_err(unread)?;
@@ -43,7 +43,7 @@ impl TaskResult {
     }
 }
 
-/// Ties a message to a task (TSK-15).
+/// Relates a message to a task (TSK-15).
 pub(super) fn relate(message: &mut Value, task: &str) {
     if !message["_meta"].is_object() {
         message["_meta"] = json!({});
@@ -51,17 +51,17 @@ pub(super) fn relate(message: &mut Value, task: &str) {
     message["_meta"][meta::RELATED_TASK] = json!({"taskId": task});
 }
 
-/// A task as the extension shows it.
+/// A task in the form of the extension.
 #[derive(Debug, Clone)]
 pub(super) struct TaskView {
-    /// Its members but the result, an object.
+    /// All members except the result; an object.
     pub(super) members: Value,
-    /// The result, if it is completed: its last member.
+    /// The result of a completed task; written as the last member.
     pub(super) result: Option<TaskResult>,
 }
 
 impl TaskView {
-    /// The task in the form of a revision.
+    /// The task, projected to a revision.
     pub(super) fn to_json(&self, revision: Revision) -> Value {
         let (mut task, result) = self.parts(revision);
         if let Some(result) = result {
@@ -70,18 +70,18 @@ impl TaskView {
         task
     }
 
-    /// The same as a result.
+    /// The task as a result.
     pub(super) fn to_result(&self, results: &ResultWriter, revision: Revision) -> RawJson {
         results.seal(self.written_members(revision), revision)
     }
 
-    /// The same as text, for notifications.
+    /// The task as JSON text, for notifications.
     pub(super) fn to_text(&self, revision: Revision) -> RawJson {
         let members = self.written_members(revision);
         RawJson::trusted([b"{", &*members, b"}"].concat().into())
     }
 
-    /// The members without the braces around them.
+    /// The members, without braces.
     fn written_members(&self, revision: Revision) -> Vec<u8> {
         let (task, result) = self.parts(revision);
         let text = task.to_string();
@@ -94,14 +94,14 @@ impl TaskView {
         members
     }
 
-    /// The task for a revision, and its last member, if it has that.
+    /// The task for a revision, and the result if that revision includes it.
     fn parts(&self, revision: Revision) -> (Value, Option<&RawJson>) {
         let mut task = self.members.clone();
         let result = self.result.as_ref();
         if revision.supports(RevisionFeature::TasksExtension) {
             return (task, result.map(|result| &result.text));
         }
-        // The core form tells no more of a result than whether the tool failed (TSK-22).
+        // In the core form, a task only tells whether the tool failed (TSK-22).
         if let Some(result) = result {
             task["result"] = json!({"isError": result.is_error});
         }
@@ -110,7 +110,7 @@ impl TaskView {
     }
 }
 
-/// One object.
+/// As a single object.
 impl Serialize for TaskView {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

@@ -1,4 +1,4 @@
-//! Tasks whose result is waited for on more than one connection, and what they take up.
+//! Tasks awaited on several connections, and their memory usage.
 
 use crate::{
     engine::Limits,
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
-/// Asks when it is let.
+/// Sends a client request once the gate opens.
 fn asks_later(gate: &Arc<Semaphore>) -> Server {
     let gate = Arc::clone(gate);
     let ask = move |ctx: Context| {
@@ -50,7 +50,7 @@ async fn tsk_20_the_end_of_one_session_leaves_who_waits_in_another() {
     let (one, other) = (session(&server).await, session(&server).await);
     let created = one.ask("tools/call", json!({"name": "ask", "task": {}})).await;
     let named = json!({"taskId": created["result"]["task"]["taskId"]});
-    // As many requests in both: what names a call in one names another there.
+    // The same number of requests in both, so that their ids collide.
     one.request("tasks/result", named.clone());
     other.ask("tools/list", json!({})).await;
     let id = other.request("tasks/result", named);
@@ -93,7 +93,7 @@ async fn tsk_20_whoever_waits_for_a_result_takes_no_place_of_a_call() {
     let refused = peer.ask("tasks/result", named.clone()).await;
     assert_eq!(refused["error"]["data"]["reason"], "busy", "they are bounded by themselves");
     assert_eq!(peer.ask("tasks/get", named.clone()).await["result"]["status"], "working");
-    // A client waits: the session is not idle.
+    // A client is waiting, so the session is not idle.
     assert!(!peer.connection.is_idle());
     assert_eq!(peer.ask("tasks/cancel", named).await["result"]["status"], "cancelled");
     for fetch in fetches {
@@ -126,7 +126,7 @@ async fn tsk_35_one_client_cannot_take_the_room_of_all() {
     let (one, other) = (peer(None).await, peer(None).await);
     assert!(make(&one).await && make(&one).await && !make(&one).await);
     assert!(!make(&other).await, "there is no room at all");
-    // A task that is forgotten leaves its room (TKX-38).
+    // A removed task frees its memory (TKX-38).
     tokio::time::sleep(Duration::from_secs(61)).await;
     assert!(make(&alice).await && make(&other).await);
 }
@@ -145,7 +145,7 @@ async fn tsk_35_the_results_of_tasks_are_bounded_in_bytes() {
         let peer = Peer::with(&server, Transport::Http, Some(principal));
         peer.in_session(Revision::V2025_11_25, json!({})).await
     };
-    // The status of a task that came to its end, or none if it was refused.
+    // The status of a finished task, or none if it was refused.
     let make = async |peer: &Peer| {
         let made = peer.ask("tools/call", json!({"name": "large", "task": {}})).await;
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -172,7 +172,7 @@ async fn tsk_35_the_results_of_tasks_are_bounded_in_bytes() {
         assert_eq!(status(make(&client).await).as_deref(), Some("completed"));
     }
     assert_eq!(status(make(&peer("dave").await).await).as_deref(), Some("failed"), "there is no room at all");
-    // Cancelled before its result came, and forgotten with its time: neither holds anything.
+    // A task that was cancelled before its result, or has expired, uses no memory.
     let made = alice.ask("tools/call", json!({"name": "forever", "task": {}})).await;
     let named = json!({"taskId": made["result"]["task"]["taskId"]});
     assert_eq!(alice.ask("tasks/cancel", named).await["result"]["status"], "cancelled");
@@ -180,8 +180,8 @@ async fn tsk_35_the_results_of_tasks_are_bounded_in_bytes() {
     assert_eq!(status(make(&alice).await).as_deref(), Some("completed"));
 }
 
-/// TKX-24 too. Servers that have done the same make ids that have as little in common as chance
-/// gives: a counter, a clock or a seed that they share would show.
+/// TKX-24 too. Ids of servers with the same history must have no more in common than random ones; a
+/// counter, a clock or a shared seed would show.
 #[tokio::test(start_paused = true)]
 async fn tsk_33_ids_of_tasks_cannot_be_guessed() {
     let mut ids: Vec<String> = Vec::new();
@@ -201,8 +201,8 @@ async fn tsk_33_ids_of_tasks_cannot_be_guessed() {
     }
 }
 
-/// Asks about a call of a tool as a task that has ended. Gives the id of the task, and the text of
-/// the result.
+/// Requests the outcome of a finished tool task. Returns the id of the task and the text of the
+/// result.
 async fn asked_about(peer: &Peer, called: Value, method: &str, declaring: fn(Value) -> Value) -> (String, String) {
     let created = peer.ask("tools/call", called).await;
     let id = created["result"].get("task").unwrap_or(&created["result"])["taskId"].as_str().expect("a task").to_owned();
@@ -211,7 +211,7 @@ async fn asked_about(peer: &Peer, called: Value, method: &str, declaring: fn(Val
     (id, text)
 }
 
-/// A tool whose result has numbers beyond those of the machine.
+/// A tool whose result has numbers that no machine type can represent.
 pub(super) fn exact() -> ToolDefinition {
     ToolDefinition::new(json!({"name": "exact", "outputSchema": {"type": "object"}}), |call: Call| {
         call.complete(Outcome::Object(RawJson::from_text(EXACT.into()).unwrap()));
@@ -248,7 +248,7 @@ async fn tkx_43_a_stream_tells_exactly_the_result_of_a_task() {
     assert_eq!(told.map(|(task, _)| task), shown.map(|(task, _)| task));
 }
 
-/// As it was written, for nobody reads it on its way.
+/// Byte for byte, because nothing parses it on the way.
 #[tokio::test(start_paused = true)]
 async fn tsk_21_tkx_30_a_task_has_exactly_the_result_of_its_call() {
     let server = server().add_tool(exact()).build();
