@@ -1,17 +1,17 @@
-//! The bound of the notifications that wait for a host.
+//! Bounds the notifications queued for the host.
 
 use super::sync::{
     Mutex,
     atomic::{AtomicUsize, Ordering},
 };
 
-/// Most records that wait.
+/// Maximum number of queued records.
 const MAX_COUNT: usize = 10_000;
-/// Most bytes of them, names and bodies.
+/// Maximum total size of their names and bodies, in bytes.
 const MAX_BYTES: usize = 4 << 20;
 
-/// The notifications that wait. A peer that sends them faster than the host takes them loses the
-/// newest.
+/// Accounts for queued notifications. If a peer sends them faster than the host drains them, the
+/// newest are dropped.
 #[derive(Default)]
 pub(super) struct Backlog {
     waiting: Mutex<Amount>,
@@ -25,11 +25,11 @@ struct Amount {
 }
 
 impl Backlog {
-    /// Lets a notification of so many bytes in, if there is room.
+    /// Admits a notification of this size, if it fits.
     pub(super) fn admit(&self, bytes: usize) -> bool {
         {
             let mut waiting = self.waiting.lock();
-            // One alone is let in however large it is: messages have a bound of their own.
+            // A single one is always admitted, because messages have their own limit.
             let fits = waiting.count < MAX_COUNT && waiting.bytes.saturating_add(bytes) <= MAX_BYTES;
             if waiting.count == 0 || fits {
                 waiting.count += 1;
@@ -41,8 +41,8 @@ impl Backlog {
         false
     }
 
-    /// The host has taken a notification of so many bytes. Gives the number of those that were
-    /// dropped, when there is room again.
+    /// Called when the host has drained a notification of this size. Returns the number of dropped
+    /// ones once there is room again.
     pub(super) fn taken(&self, bytes: usize) -> usize {
         let is_empty = {
             let mut waiting = self.waiting.lock();

@@ -1,4 +1,4 @@
-//! The bodies of events: typed for hosts that are written in Rust, JSON for the others.
+//! Event bodies: typed for hosts written in Rust, JSON for all others.
 
 use super::error::BridgeError;
 use bytes::Bytes;
@@ -9,11 +9,11 @@ use serde_json::json;
 /// The body of an event.
 #[derive(Debug, Clone)]
 pub enum Body {
-    /// JSON; the reason of a `Cancel` is plain text, and an `HttpChunk` has the bytes themselves.
+    /// JSON, except that the reason of a `Cancel` is plain text, and an `HttpChunk` is raw bytes.
     Bytes(Bytes),
     /// The error of a `Reply`, `Closed` or `HttpEnd`.
     Error(BridgeError),
-    /// The records of a `Log`, the oldest first.
+    /// The records of a `Log`, oldest first.
     Log(Vec<LogRecord>),
     /// The head of an `HttpHead`.
     Head(ResponseHead),
@@ -24,7 +24,7 @@ pub enum Body {
 pub struct LogRecord {
     /// Its severity: `error`, `warn`, `info` or `debug`.
     pub level: &'static str,
-    /// The part of the library that it comes from.
+    /// The part of the library that it comes from, such as `trunkline::client::http`.
     pub target: String,
     /// The text.
     pub message: String,
@@ -37,12 +37,12 @@ pub struct ResponseHead {
     pub status: StatusCode,
     /// The headers, in order.
     pub headers: HeaderMap,
-    /// No chunk follows.
+    /// Whether no chunk follows.
     pub empty: bool,
 }
 
 impl Body {
-    /// The body as it crosses to other languages.
+    /// The body in the form passed to other languages.
     pub fn into_bytes(self) -> Bytes {
         match self {
             Self::Bytes(bytes) => bytes,
@@ -52,10 +52,10 @@ impl Body {
         }
     }
 
-    /// The outcome that a `Reply`, `Closed` or `HttpEnd` has as its body.
+    /// The outcome in the body of a `Reply`, `Closed` or `HttpEnd`.
     ///
     /// # Errors
-    /// The error that is the body.
+    /// The error, if the body is one.
     pub fn into_outcome(self) -> Result<Bytes, BridgeError> {
         match self {
             Self::Error(error) => Err(error),
@@ -82,7 +82,7 @@ impl From<Result<Bytes, BridgeError>> for Body {
     }
 }
 
-/// The body of an end: an empty object, or the error that it ended in.
+/// The body of an end: an empty object or the error.
 impl From<Option<BridgeError>> for Body {
     fn from(error: Option<BridgeError>) -> Self {
         error.map_or(Self::Bytes(Bytes::from_static(b"{}")), Self::Error)
@@ -100,7 +100,7 @@ impl LogRecord {
 }
 
 impl ResponseHead {
-    /// In JSON, the value of a header has one character for each of its bytes.
+    /// In JSON, a header value has one character per byte.
     fn to_json(&self) -> String {
         let text = |value: &HeaderValue| -> String { value.as_bytes().iter().copied().map(char::from).collect() };
         let headers: Vec<_> = self.headers.iter().map(|(name, value)| (name.as_str(), text(value))).collect();

@@ -1,4 +1,4 @@
-//! Calls that the host answers.
+//! Calls that the host handles.
 
 use super::{
     entries::{HostCall, HostTarget},
@@ -12,11 +12,11 @@ use bytes::Bytes;
 use std::sync::{Arc, Weak};
 use trunkline::server::{Call, Handler, Outcome};
 
-/// The handler that the server keeps for a [`HostTarget`].
+/// The handler registered at the server for a [`HostTarget`].
 pub(super) struct HostHandler {
     state: Weak<PortState>,
     target: Arc<HostTarget>,
-    /// The name of the calls, if the target has several kinds of them.
+    /// The name of the calls, if the target has several kinds.
     name: &'static str,
 }
 
@@ -25,7 +25,7 @@ impl HostHandler {
         Self { state: Arc::downgrade(state), target, name: "" }
     }
 
-    /// The same with another name of the calls.
+    /// The same handler, with another name for its calls.
     pub(super) fn named(&self, name: &'static str) -> Self {
         Self { state: Weak::clone(&self.state), target: Arc::clone(&self.target), name }
     }
@@ -52,9 +52,9 @@ impl Handler for HostHandler {
     }
 }
 
-/// Takes back a call that is not wanted any more and has left its table. Admission has forgotten
-/// it, so it must not stay in the queue; a host that never saw it hears nothing. In the pool the
-/// flag is that the ticket is gone; everyone else is told.
+/// Withdraws a cancelled call that has been removed from its table. Admission no longer counts it,
+/// so it must not stay in the queue. A host that has not drained it is not notified; otherwise it
+/// gets `Cancel`. Pool threads notice because the ticket is stale.
 pub(super) fn call_off(state: &PortState, lane: Lane, ticket: u64, handle: u64, reason: Bytes) {
     if !state.queue.withdraw(lane, ticket) && lane == Lane::Queue {
         let cancel = Event { kind: EventKind::Cancel, ticket, handle, body: reason.into(), ..Event::default() };
@@ -62,18 +62,18 @@ pub(super) fn call_off(state: &PortState, lane: Lane, ticket: u64, handle: u64, 
     }
 }
 
-/// Answers a call. `false`: it was done already.
+/// Completes a call. Returns `false` if it was already completed.
 pub(super) fn complete(state: &PortState, ticket: u64, shape: Shape, body: Bytes) -> Result<bool, BridgeError> {
     Ok(finish(state, ticket, outcomes::of(shape, body)?))
 }
 
-/// Answers a call with a failure. `false`: it was done already.
+/// Fails a call. Returns `false` if it was already completed.
 pub(super) fn fail(state: &PortState, ticket: u64, given: Fail) -> Result<bool, BridgeError> {
     Ok(finish(state, ticket, outcomes::failure(given)?))
 }
 
 fn finish(state: &PortState, ticket: u64, outcome: Outcome) -> bool {
-    // The lock is given back before the call is completed.
+    // The lock is released before the call is completed.
     let call = state.tables.lock().calls.remove(ticket);
     call.is_some_and(|call| call.call.complete(outcome))
 }

@@ -1,4 +1,4 @@
-//! Causes of calls that the host knows by the number of an exchange or a request.
+//! Causes of calls, identified by the ticket of an exchange or a request.
 
 use super::{
     event::{Event, EventKind, Lane},
@@ -8,7 +8,7 @@ use super::{
 use std::sync::{Arc, Weak};
 use trunkline::bridge_support::Cause;
 
-/// An exchange or a request of the host, of which calls may come.
+/// An exchange or a request of the host that may cause calls.
 #[derive(Debug)]
 struct HostCause {
     queue: Weak<EventQueue>,
@@ -16,7 +16,7 @@ struct HostCause {
     number: u64,
 }
 
-/// The cause with the number of an exchange or a request. The host hears of its end by `Freed`.
+/// The cause for the ticket of an exchange or a request. When it ends, the host gets `Freed`.
 pub(super) fn of(state: &PortState, number: u64) -> Arc<dyn Cause> {
     Arc::new(HostCause { queue: Arc::downgrade(&state.queue), port: state.number, number })
 }

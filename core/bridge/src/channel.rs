@@ -1,4 +1,4 @@
-//! Transports of the host's own: four functions of the host carry the messages of a connection.
+//! Custom transports: four host functions carry the messages of a connection.
 
 use super::{
     error::BridgeError,
@@ -97,7 +97,7 @@ pub(super) fn connector(handlers: &Handlers, host: &HostFunction) -> Result<Arc<
     let open = move || {
         let (host, alone) = (host.clone(), Arc::clone(&alone));
         async move {
-            // The functions know one connection: the one before has ended.
+            // The functions serve one connection at a time, so the previous one must have ended.
             let alone = alone.lock_owned().await;
             let channel = HostChannel { host, lanes, _alone: alone };
             let connected = channel.call(CONNECT, lanes.connect, RawJson::empty_object()).await;
@@ -107,7 +107,7 @@ pub(super) fn connector(handlers: &Handlers, host: &HostFunction) -> Result<Arc<
     Ok(Arc::new(ChannelConnector::new(open)))
 }
 
-/// The drainers that take the calls of each function.
+/// The lane for the calls of each function.
 #[derive(Clone, Copy)]
 struct ChannelLanes {
     connect: Lane,

@@ -1,5 +1,5 @@
-//! The authorization of a client: the option `auth` of a connection, and the functions of the host
-//! that belong to it.
+//! Client authorization: the option `auth` of a connection, and the host functions that belong to
+//! it.
 
 use super::{
     error::BridgeError,
@@ -242,7 +242,7 @@ fn with_visit(options: OAuthOptions, functions: &Functions<'_>) -> Result<OAuthO
     let Some(uri) = options.redirect_uri.clone() else {
         return Err(BridgeError::invalid(format!("open: auth.redirectUri is missing, and {AUTHORIZE} needs it")));
     };
-    // The handler takes the redirect URI over.
+    // From here on, the handler owns the redirect URI.
     options.check().map_err(wrong)?;
     let handler = RedirectHandler::new(uri, move |url| {
         visit.call::<Redirect, _>(&AuthorizeRequest { url }, |redirect| redirect.url)
@@ -291,7 +291,7 @@ impl Functions<'_> {
     }
 }
 
-/// A function of the host.
+/// A host function.
 #[derive(Clone)]
 struct HostCall {
     host: HostFunction,
@@ -319,14 +319,14 @@ impl HostCall {
     }
 
     fn answer(&self, params: &impl Serialize) -> BoxedTask<Result<RawJson, AuthError>> {
-        // Objects of texts have a JSON form.
+        // Serializing an object of strings never fails.
         let params = RawJson::from_value(params).unwrap_or_else(|_| RawJson::empty_object());
         let (name, answer) = (self.name, self.host.call(self.name, self.lane, params));
         Box::pin(async move { answer.await.map_err(|error| AuthError(format!("{name} failed: {}", error.message))) })
     }
 }
 
-/// A store of the host.
+/// A token store implemented by the host.
 struct HostStore {
     load: HostCall,
     save: HostCall,

@@ -1,4 +1,4 @@
-//! The end of a port, and of single listeners and connections.
+//! Closing a port, a listener or a connection.
 
 use super::{
     connection::Connection,
@@ -14,7 +14,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::task::AbortHandle;
 use trunkline::{bridge_support::Deadline, transport::Listener};
 
-/// Refuses new work and ends everything; `Stopped` is the last event.
+/// Refuses new work and closes everything. The last event is `Stopped`.
 pub(super) fn close_port(state: &Arc<PortState>, deadline: Duration) {
     let first = state.begin_closing();
     let Some(process) = state.started_process() else {
@@ -25,7 +25,7 @@ pub(super) fn close_port(state: &Arc<PortState>, deadline: Duration) {
     };
     let port = Arc::clone(state);
     state.ending.begin(process.handle(), deadline, |deadline| async move {
-        // Handlers go on until the deadline, and may need the connections for it.
+        // Handlers may run until the deadline, and may need the connections.
         end_all::<Arc<Listener>>(&port, &deadline).await;
         end_all::<Connection>(&port, &deadline).await;
         port.queue.stop(Event::default());
@@ -33,7 +33,7 @@ pub(super) fn close_port(state: &Arc<PortState>, deadline: Duration) {
     });
 }
 
-/// Closes a listener or a connection. One that is closed is not an error.
+/// Closes a listener or a connection. Does nothing if it is already closed.
 pub(super) fn close_one(state: &Arc<PortState>, handle: u64, deadline: Duration) {
     let Some(process) = state.started_process() else { return };
     let state = Arc::clone(state);
@@ -54,7 +54,7 @@ async fn end_all<T: Openable>(state: &Arc<PortState>, deadline: &Deadline) {
     };
     let spawn = |handle| tokio::spawn(end_by::<T>(Arc::clone(state), handle, deadline.clone()));
     for task in handles.into_iter().map(spawn).collect::<Vec<_>>() {
-        // A task that panicked has closed nothing more; the rest still ends.
+        // Ignore panics, so that the rest is still closed.
         let _ = task.await;
     }
 }
@@ -64,13 +64,13 @@ async fn end_by<T: Openable>(state: Arc<PortState>, handle: u64, mut deadline: D
         let left = deadline.left();
         tokio::select! {
             () = end::<T>(Arc::clone(&state), handle, left) => return,
-            // The earliest time counts.
+            // The earliest deadline wins.
             () = deadline.moved() => {}
         }
     }
 }
 
-/// Closes one listener or connection and sends that it is over.
+/// Closes a listener or connection and reports its end.
 async fn end<T: Openable>(state: Arc<PortState>, handle: u64, deadline: Duration) {
     enum Found<T> {
         Open(T),
@@ -89,8 +89,8 @@ async fn end<T: Openable>(state: Arc<PortState>, handle: u64, deadline: Duration
         Found::Opening(task) => {
             let closed = BridgeError::new(ErrorKind::Closed, "Closed while it was being opened");
             failed_to_open::<T>(&state, handle, closed);
-            // A connection that nobody waits for any more: what it has started is ended by being
-            // dropped.
+            // A connection that nobody is waiting for. Dropping the task cleans up what it has
+            // started.
             task.iter().for_each(AbortHandle::abort);
         }
     }

@@ -1,4 +1,4 @@
-//! An open connection: to one server, or to those of a group.
+//! Open connections: to a server, or to a group.
 
 use std::{collections::BTreeSet, sync::Arc};
 use trunkline::{
@@ -9,11 +9,10 @@ use trunkline::{
 /// An open connection.
 #[derive(Clone)]
 pub(super) struct Connection {
-    /// The client of the server, or that of the group.
+    /// The client of the server or group.
     pub(super) client: Client,
     pub(super) group: Option<Arc<ClientGroup>>,
-    /// The names of the functions that it was opened with: of its authorization and of its
-    /// transport.
+    /// The names of its authorization and transport functions.
     pub(super) functions: Arc<BTreeSet<String>>,
 }
 

@@ -1,4 +1,4 @@
-//! The ways to servers: from what the host gives, and from the entries of a configuration.
+//! Creates connectors, from host messages and from configuration entries.
 
 use super::{
     error::BridgeError,
@@ -12,7 +12,7 @@ use trunkline::{
     transport::{HttpConnector, Target},
 };
 
-/// The way to one server.
+/// Creates a connector for one server.
 pub(super) fn connector(
     state: &Arc<PortState>,
     transport: Connecting,
@@ -44,7 +44,7 @@ pub(super) fn connector(
     }
 }
 
-/// The way to a server of a configuration.
+/// Creates a connector for a configuration entry.
 pub(super) fn of_entry(
     state: &Arc<PortState>,
     entry: ServerEntry,

@@ -1,4 +1,4 @@
-//! The part of a response that the host has agreed to take.
+//! Flow control for responses.
 
 use super::sync::Mutex;
 use std::{
@@ -6,10 +6,10 @@ use std::{
     task::{Poll, Waker},
 };
 
-/// Bytes of a response that cross before the host grants more.
+/// Initial credit in bytes.
 const FIRST_CREDIT: usize = 64 << 10;
 
-/// Bytes of a response that the host still takes.
+/// How many more bytes the core may send.
 pub(super) struct Credit(Mutex<(usize, Option<Waker>)>);
 
 impl Default for Credit {
@@ -30,7 +30,7 @@ impl Credit {
         }
     }
 
-    /// Waits until there is any, and takes at most `most`.
+    /// Waits until there is credit, and takes at most `most`.
     pub(super) async fn take(&self, most: usize) -> usize {
         poll_fn(|context| {
             let mut state = self.0.lock();

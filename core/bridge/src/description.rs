@@ -1,4 +1,4 @@
-//! The replies of `describe` and `open`: calls, connections and servers.
+//! Descriptions of calls, connections, servers and the port, for `describe` and `open`.
 
 use super::{
     error::{BridgeError, ErrorKind},
@@ -210,7 +210,7 @@ fn headers_of(headers: &HeaderMap) -> BTreeMap<String, String> {
     headers.keys().map(|name| (name.as_str().to_owned(), joined(name))).collect()
 }
 
-/// A description with its kind.
+/// Adds the kind to a description.
 fn of_kind(kind: &str, mut described: Value) -> Value {
     described["kind"] = kind.into();
     described

@@ -1,4 +1,4 @@
-//! The things behind a port's handles and tickets.
+//! What handles and tickets refer to.
 
 use super::{
     connection::Connection,
@@ -29,11 +29,11 @@ use trunkline::{
     transport::Listener,
 };
 
-/// Requests and notifications that may wait for their connection to open; as many as may be in
-/// flight on an open one.
+/// Maximum messages waiting for their connection to open; as many as may be in flight on an open
+/// one.
 pub(super) const MAX_WAITING: usize = 16_384;
 
-/// The things of a port, a table for each kind.
+/// All tables of a port, one per kind.
 pub(super) struct Tables {
     pub(super) servers: HandleTable<Server>,
     pub(super) features: HandleTable<RegisteredFeature>,
@@ -48,12 +48,12 @@ pub(super) struct Tables {
     pub(super) lost: LostConnections,
 }
 
-/// The reasons why connections have ended by themselves, for requests that come later.
+/// Why connections were lost, for later requests on them.
 #[derive(Default)]
 pub(super) struct LostConnections(VecDeque<(u64, String)>);
 
 impl LostConnections {
-    /// Most that are remembered.
+    /// How many are remembered.
     const MOST: usize = 64;
 
     pub(super) fn note(&mut self, handle: u64, reason: String) {
@@ -87,7 +87,7 @@ impl Default for Tables {
 }
 
 impl Tables {
-    /// The number of things of all kinds.
+    /// Total number of entries.
     pub(super) fn len(&self) -> usize {
         self.servers.len()
             + self.features.len()
@@ -102,17 +102,17 @@ impl Tables {
     }
 }
 
-/// A feature of a server, or a middleware.
+/// A registered feature or middleware.
 pub(super) struct RegisteredFeature {
     pub(super) server: Server,
-    /// Its id in the registry; `None` while it is being added, and for what is in no list.
+    /// Its id in the registry. `None` while it is being added, and for anything that is in no list.
     pub(super) id: Option<u64>,
-    /// Its side of the host, where the registry does not hold it: that of a `visibility`, and of
-    /// what the core answers itself.
+    /// Its host target if the registry doesn't hold it: for a `visibility` function, and for
+    /// features that the core answers itself.
     pub(super) target: Option<Arc<HostTarget>>,
 }
 
-/// A hook that judges tokens.
+/// A token verifier of the host.
 pub(super) struct Verifier {
     pub(super) server: Server,
     pub(super) target: Arc<HostTarget>,
@@ -120,10 +120,10 @@ pub(super) struct Verifier {
 
 /// A listener or a connection.
 pub(super) enum OpenState<T> {
-    /// It is being opened.
+    /// Being opened.
     Opening {
         slot: Option<Arc<ReplySlot>>,
-        /// Requests and notifications of a connection, to be sent when it is open.
+        /// Messages to send when the connection is open.
         waiting: Vec<WaitingMessage>,
         task: Option<AbortHandle>,
     },
@@ -131,7 +131,7 @@ pub(super) enum OpenState<T> {
         thing: T,
         slot: Option<Arc<ReplySlot>>,
     },
-    /// It could not be opened, and the reply that says so waits to be fetched.
+    /// Opening failed, and the reply has not been fetched yet.
     Failed(Arc<ReplySlot>),
 }
 
@@ -147,7 +147,7 @@ impl<T> OpenState<T> {
         }
     }
 
-    /// Returns whether it is open or being opened.
+    /// Returns whether it is open or opening.
     pub(super) fn is_open(&self) -> bool {
         !matches!(self, Self::Failed(_))
     }
@@ -161,7 +161,7 @@ impl<T> OpenState<T> {
 }
 
 impl HandleTable<HostRequest> {
-    /// Forgets the reply to a request, which was fetched; a stream goes on.
+    /// Removes a fetched reply to a request. A stream stays open.
     pub(super) fn forget_reply(&mut self, ticket: u64) {
         match self.get_mut(ticket) {
             Some(HostRequest::Stream { slot, .. }) => *slot = None,
@@ -171,8 +171,7 @@ impl HandleTable<HostRequest> {
 }
 
 impl<T> HandleTable<OpenState<T>> {
-    /// Forgets the reply to an open, which was fetched; and the whole endpoint if it could not be
-    /// opened.
+    /// Removes a fetched reply to an open, and the entry itself if opening failed.
     pub(super) fn forget_reply(&mut self, handle: u64) {
         match self.get_mut(handle) {
             Some(OpenState::Open { slot, .. }) => *slot = None,
@@ -182,11 +181,11 @@ impl<T> HandleTable<OpenState<T>> {
     }
 }
 
-/// The two kinds of endpoints.
+/// Listeners and connections.
 pub(super) trait Openable: Clone + Send + Sync + Sized + 'static {
     fn table(tables: &mut Tables) -> &mut HandleTable<OpenState<Self>>;
 
-    /// Closes it; calls and requests in flight may end until the deadline.
+    /// Closes it. Calls and requests in flight may finish until the deadline.
     fn close(&self, deadline: Duration) -> impl Future<Output = ()> + Send;
 }
 
@@ -210,33 +209,33 @@ impl Openable for Connection {
     }
 }
 
-/// A call that the host answers.
+/// A call that the host handles.
 pub(super) struct HostCall {
     pub(super) call: Call,
     pub(super) info: CallInfo,
-    /// Kept for as long as the host may look for what is called.
+    /// Kept alive as long as the host may look up what is called.
     pub(super) _target: Arc<HostTarget>,
 }
 
-/// The answer of the host to a request of a server.
+/// The host's response to a server request.
 pub(super) type HostAnswer = Result<RawJson, RpcError>;
 
-/// A request of a server that waits for its answer.
+/// A pending server request.
 pub(super) struct PendingServerRequest {
     pub(super) answer: oneshot::Sender<HostAnswer>,
-    /// The number of its telemetry; 0: it is not observed.
+    /// Its telemetry number, or 0 without telemetry.
     pub(super) operation: u64,
-    /// Its failure is told as it is: no peer gets it.
+    /// Failures are reported in full, because no peer sees them.
     pub(super) is_private: bool,
 }
 
-/// A request of the host.
+/// A host's request.
 pub(super) enum HostRequest {
-    /// Without `sent` while it waits for its connection, or is being sent.
+    /// `sent` is `None` while the request is waiting for its connection or being sent.
     Running { slot: Option<Arc<ReplySlot>>, sent: Option<RunningRequest>, handle: u64 },
-    /// Its reply waits to be fetched.
+    /// Completed, but the reply has not been fetched yet.
     Done(Arc<ReplySlot>),
-    /// A stream that is open; its reply may still wait to be fetched.
+    /// An open stream. Its reply may not have been fetched yet.
     Stream { open: Arc<OpenStream>, slot: Option<Arc<ReplySlot>> },
 }
 
@@ -244,20 +243,20 @@ pub(super) enum HostRequest {
 pub(super) struct OpenStream {
     pub(super) connection: u64,
     pub(super) source: StreamSource,
-    /// Held by the request that takes the next item.
+    /// Held by the request that is waiting for the next item.
     pub(super) turn: tokio::sync::Mutex<()>,
 }
 
 /// The source of a stream.
 pub(super) enum StreamSource {
-    /// The changes at a server.
+    /// Changes at a server.
     Subscription(Subscription),
-    /// The states of a task.
+    /// States of a task.
     Task(ClientTask, Arc<TaskProgress>),
 }
 
 impl HostRequest {
-    /// A request that is not sent yet.
+    /// A request that has not been sent yet.
     pub(super) fn running(given: &Request, handle: u64) -> Self {
         Self::Running { slot: given.wait.then(Arc::default), sent: None, handle }
     }
@@ -270,24 +269,24 @@ impl HostRequest {
     }
 }
 
-/// A request on its way.
+/// A request in flight.
 pub(super) enum RunningRequest {
-    /// Of a client.
+    /// To a server.
     ToServer(Client, Arc<ClientCall>),
-    /// Of a server, to the client of a call.
+    /// From a handler to the client of its call.
     ToClient(CallInfo, PendingClientRequest),
-    /// A task of the port.
+    /// A task of this port.
     Task(AbortHandle),
 }
 
-/// A request or notification that was made before its connection was open.
+/// A request or notification made before its connection was open.
 pub(super) enum WaitingMessage {
-    /// A request, with its ticket.
+    /// A request with its ticket.
     Request(u64, Request),
     Notification(NotifyConnection),
 }
 
-/// The error of a request or notification for which there is no room before its connection is open.
+/// The error if too many messages are waiting for a connection to open.
 pub(super) fn too_many_wait() -> BridgeError {
     BridgeError::new(
         ErrorKind::Busy,
@@ -295,7 +294,7 @@ pub(super) fn too_many_wait() -> BridgeError {
     )
 }
 
-/// The host's side of something registered. Its calls go to the host.
+/// The host's end of a registration. Its calls go to the host.
 pub(super) struct HostTarget {
     queue: Weak<EventQueue>,
     handle: OnceLock<u64>,
@@ -318,7 +317,7 @@ impl HostTarget {
 }
 
 impl Drop for HostTarget {
-    /// It was taken away, and its last call is over: the host can forget it.
+    /// It was removed and its last call is over, so the host can release it.
     fn drop(&mut self) {
         if let (Some(queue), Some(&handle)) = (self.queue.upgrade(), self.handle.get())
             && queue.is_of_this_process()
@@ -328,7 +327,7 @@ impl Drop for HostTarget {
     }
 }
 
-/// A request that a web framework brought and that is being answered.
+/// An exchange: a request from a web framework that is being answered.
 pub(super) struct HttpExchange {
     pub(super) feed: BodyFeed,
     pub(super) credit: Credit,
@@ -346,7 +345,7 @@ impl HttpExchange {
         self.cancelled.load(Ordering::Acquire)
     }
 
-    /// The host does not want the response any more.
+    /// Called when the host no longer wants the response.
     pub(super) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Release);
         if let Some(task) = self.task.get() {

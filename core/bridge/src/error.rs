@@ -1,4 +1,4 @@
-//! Errors as they cross the waist.
+//! Errors at the waist.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -32,7 +32,7 @@ macro_rules! error_kinds {
             /// Every kind.
             pub const ALL: [Self; [$($client_number,)* $($number),*].len()] = [$(Self::$client,)* $(Self::$kind),*];
 
-            /// The code as it crosses to other languages.
+            /// The stable code.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$client => $client_code,)*
@@ -40,12 +40,12 @@ macro_rules! error_kinds {
                 }
             }
 
-            /// The kind of that code.
+            /// Parses a code.
             pub fn parse(code: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|kind| kind.as_str() == code)
             }
 
-            /// The name of the class that stands for it in languages that have exceptions.
+            /// The name of the exception class.
             pub fn class(self) -> &'static str {
                 match self {
                     $(Self::$client => $client_class,)*
@@ -53,7 +53,7 @@ macro_rules! error_kinds {
                 }
             }
 
-            /// The documentation, a line each.
+            /// The documentation, one entry per line.
             pub fn doc(self) -> &'static [&'static str] {
                 match self {
                     $(Self::$client => &[$($client_doc),*],)*
@@ -61,7 +61,7 @@ macro_rules! error_kinds {
                 }
             }
 
-            /// Advice to the program that gets the error.
+            /// Advice for the program that gets the error.
             pub(crate) fn remedy(self) -> &'static str {
                 match self {
                     $(Self::$client => $client_remedy,)*
@@ -69,7 +69,7 @@ macro_rules! error_kinds {
                 }
             }
 
-            /// The name in Rust, where clients in Rust have the kind, too.
+            /// The name in Rust, if Rust clients have this kind.
             pub(crate) fn rust_name(self) -> Option<&'static str> {
                 match self {
                     $(Self::$client => Some(stringify!($client)),)*
@@ -87,7 +87,7 @@ macro_rules! error_kinds {
             }
         }
     };
-    // The kinds of clients.
+    // The kinds of client errors.
     ($($client:tt)*) => {
         error_kinds! {
             @own
@@ -154,7 +154,7 @@ impl BridgeError {
         Self::new(ErrorKind::InvalidArgument, message)
     }
 
-    /// A listener that could not be opened.
+    /// The error of a listener that could not be opened.
     pub(super) fn not_listening(error: &io::Error) -> Self {
         let reason = match error.kind() {
             io::ErrorKind::AddrInUse => Some(FailureReason::AddressInUse),
@@ -235,7 +235,8 @@ fn required_input(required: &client::InputRequired) -> Value {
 impl From<ClientRequestError> for BridgeError {
     fn from(error: ClientRequestError) -> Self {
         let kind = match &error {
-            // That the client cannot be asked here, or answers nonsense, is as good as its refusal.
+            // Treat a client that cannot be asked, or sends an invalid response, like one that
+            // refuses.
             ClientRequestError::Refused(_) | ClientRequestError::Invalid(_) | ClientRequestError::NotReachable => {
                 return error.into_rpc().into();
             }

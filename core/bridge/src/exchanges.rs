@@ -1,5 +1,5 @@
-//! Exchanges: requests that a web framework brings to a mounted listener. The host takes the
-//! responses away, as fast as it grants credit.
+//! Exchanges: requests that a web framework passes to a mounted listener. Responses are sent to the
+//! host as fast as it grants credit.
 
 use super::{
     body::{Body, ResponseHead},
@@ -55,19 +55,19 @@ pub(super) fn request(state: &Arc<PortState>, listener: u64, head: &HttpHead, en
     Ok(ticket)
 }
 
-/// Gives a piece of a request's body. `false`: the rest is not wanted any more.
+/// Passes a chunk of a request body. Returns `false` if the rest is no longer needed.
 pub(super) fn body(state: &PortState, ticket: u64, piece: Bytes, end: bool) -> bool {
     find(state, ticket).is_some_and(|exchange| exchange.feed.feed(piece, end))
 }
 
-/// Lets so many more bytes of a response come.
+/// Grants credit for more bytes of a response.
 pub(super) fn credit(state: &PortState, ticket: u64, bytes: usize) {
     if let Some(exchange) = find(state, ticket) {
         exchange.credit.grant(bytes);
     }
 }
 
-/// Stops the answering. One that is over is not an error.
+/// Cancels an exchange. Does nothing if it is over.
 pub(super) fn cancel(state: &PortState, ticket: u64) {
     if let Some(exchange) = find(state, ticket) {
         exchange.cancel();
@@ -78,16 +78,15 @@ fn find(state: &PortState, ticket: u64) -> Option<Arc<HttpExchange>> {
     state.tables.lock().exchanges.get(ticket).cloned()
 }
 
-/// The events of one exchange. All of them are sent by the task that holds this, and the end when
-/// it is dropped, for whatever reason. So events are in order, and there is one end, which is the
-/// last event.
+/// Sends the events of one exchange. Only the task that owns this sends them, and the end is sent
+/// on drop, for whatever reason. So events are in order and the end is always sent, once and last.
 struct ResponseEvents {
     state: Weak<PortState>,
     ticket: u64,
     listener: u64,
     exchange: Arc<HttpExchange>,
     complete: bool,
-    /// Dropped after the end was sent: only then is the listener done with it.
+    /// Dropped after the end has been sent; only then has the listener finished it.
     served: Exchange,
 }
 
@@ -136,15 +135,15 @@ impl Drop for ResponseEvents {
             () => Some((ErrorKind::Closed, "The listener was closed before the response had ended")),
         };
         let Some(state) = self.state.upgrade() else { return };
-        // Dropped after the lock was given back.
+        // Dropped after the lock is released.
         let removed = state.tables.lock().exchanges.remove(self.ticket);
         drop(removed);
         self.send(EventKind::HttpEnd, error.map(|(kind, text)| BridgeError::new(kind, text)).into());
     }
 }
 
-/// The request of a head; the error says why it is not one. One that went wrong on its way through
-/// a framework is the client's business, so it is answered and not thrown at the host.
+/// Builds a request from its head. The error says why it is invalid. An invalid request is the
+/// client's fault, so it gets a response instead of raising an error in the host.
 fn request_of(head: &HttpHead, body: FedBody) -> Result<Request<FedBody>, String> {
     let target = match head.query.as_deref() {
         None | Some("") => head.path.clone(),
@@ -166,7 +165,7 @@ fn request_of(head: &HttpHead, body: FedBody) -> Result<Request<FedBody>, String
     Ok(request)
 }
 
-/// The bytes of a header's value, one for each character, as Fetch has it ("isomorphic").
+/// The bytes of a header value, one per character ("isomorphic encode" in Fetch).
 fn value_of(text: &str) -> Option<HeaderValue> {
     let bytes: Option<Vec<u8>> = text.chars().map(|character| u8::try_from(character).ok()).collect();
     HeaderValue::from_bytes(&bytes?).ok()

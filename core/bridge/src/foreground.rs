@@ -1,4 +1,4 @@
-//! The end of a program that serves in the foreground, though a handler blocks its host.
+//! Exits a foreground program even if a handler blocks its host.
 
 use super::{state::PortState, stderr::write_stderr};
 use std::{
@@ -9,13 +9,13 @@ use std::{
 };
 use trunkline::bridge_support::BLOCKED_TIMEOUT;
 
-/// Time for the functions that the process runs at its exit, which the blocked handler may hold up.
+/// Time for the exit handlers of the process, which the blocked handler may block as well.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Exits if the host does not take the end of a listener in time.
+/// Exits if the host does not drain the end of a listener in time.
 pub(super) fn exit_if_blocked(state: &Arc<PortState>, handle: u64) {
     let state = Arc::downgrade(state);
-    // If there is no thread for it, the process ends when the handler returns.
+    // If no thread can be started, the process exits when the handler returns.
     let _ = thread::Builder::new().name("trunkline-exit".into()).spawn(move || {
         thread::sleep(BLOCKED_TIMEOUT);
         if is_blocked(&state, handle) {
@@ -24,13 +24,14 @@ pub(super) fn exit_if_blocked(state: &Arc<PortState>, handle: u64) {
     });
 }
 
-/// Returns whether the host has not taken the end. A port that is gone was closed by its host.
+/// Returns whether the host has not drained the end yet. A port that no longer exists was closed by
+/// its host.
 pub(super) fn is_blocked(state: &Weak<PortState>, handle: u64) -> bool {
     state.upgrade().is_some_and(|state| state.queue.is_of_this_process() && state.queue.holds_end_of(handle))
 }
 
 pub(super) fn exit_blocked() -> ! {
-    // Not to the log of the host, which takes nothing any more.
+    // The host no longer reads its log.
     write_stderr("trunkline: the process exits though a handler still blocks it: its server has ended\n");
     exit(1)
 }

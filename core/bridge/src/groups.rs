@@ -1,4 +1,4 @@
-//! Groups: many servers behind one connection, and the requests that it answers itself.
+//! Groups: many servers behind one connection, and the requests that the group itself answers.
 
 use super::{
     connectors::of_entry,
@@ -125,7 +125,7 @@ described! {
     }
 }
 
-/// The states in JSON.
+/// The states, as JSON.
 struct GroupServerStates;
 
 impl Described for GroupServerStates {

@@ -1,4 +1,4 @@
-//! Functions of the host that the core waits for: each run is a call of a connection.
+//! Host functions that the core calls on behalf of a connection.
 
 use super::{
     calls::call_off,
@@ -16,24 +16,24 @@ use trunkline::{
     runtime::BoxedTask,
 };
 
-/// The declaration of a function of the host that belongs to a connection.
+/// Declares a host function of a connection.
 pub(crate) struct HostFunctionRow {
-    /// Its name among the handlers of a connection.
+    /// Its name among the connection's handlers.
     pub(crate) name: &'static str,
     pub(crate) doc: &'static [&'static str],
-    /// The body of its calls; `None`: an empty object.
+    /// The body of its calls; `None` is an empty object.
     pub(crate) params: Option<Type>,
-    /// `None`: it is answered with any object.
+    /// Its result; `None` is any object.
     pub(crate) result: Option<Type>,
 }
 
-/// The way to the functions of the host that belong to a connection.
+/// Calls host functions of a connection.
 #[derive(Clone)]
 pub(super) struct HostFunction {
     state: Weak<PortState>,
-    /// Known as soon as the connection is being opened.
+    /// Set as soon as the connection starts opening.
     connection: Arc<OnceLock<u64>>,
-    /// No peer gets the failures of the functions: they are told as they are.
+    /// Failures are reported in full, because no peer sees them.
     is_private: bool,
 }
 
@@ -42,12 +42,12 @@ impl HostFunction {
         Self { state: Arc::downgrade(state), connection: Arc::default(), is_private: false }
     }
 
-    /// The way to functions whose failures no peer gets: they are told as they are.
+    /// Calls functions whose failures no peer sees, so they are reported in full.
     pub(super) fn private(state: &Arc<PortState>) -> Self {
         Self { is_private: true, ..Self::new(state) }
     }
 
-    /// The way to the same host for functions whose failures no peer gets.
+    /// The same host, for functions whose failures no peer sees.
     pub(super) fn as_private(&self) -> Self {
         Self { is_private: true, ..self.clone() }
     }
@@ -62,7 +62,7 @@ impl HostFunction {
         self.call_within(0, operation, lane, params)
     }
 
-    /// The same for a request whose telemetry has this number.
+    /// Calls a function for a request with this telemetry number.
     pub(super) fn call_within(
         &self,
         observed: u64,
@@ -77,10 +77,10 @@ impl HostFunction {
     }
 }
 
-/// A request for the host.
+/// A request to the host.
 struct RequestForHost {
     connection: u64,
-    /// The number of its telemetry; 0: it is not observed.
+    /// Its telemetry number, or 0 without telemetry.
     observed: u64,
     operation: &'static str,
     lane: Lane,
@@ -107,7 +107,7 @@ impl RequestForHost {
     }
 }
 
-/// A request that the host has; the end of it without an answer is sent to the host.
+/// A request that the host is handling. If it ends without a response, the host is notified.
 struct WaitingCall {
     state: Weak<PortState>,
     ticket: u64,
@@ -126,7 +126,7 @@ impl Drop for WaitingCall {
     }
 }
 
-/// Answers a request with a result. `false`: it was done already.
+/// Completes a request. Returns `false` if it was already completed.
 pub(super) fn complete(state: &PortState, ticket: u64, shape: Shape, body: Bytes) -> Result<bool, BridgeError> {
     if shape != Shape::Result {
         let text = "complete: a request of a server is answered with the shape result";
@@ -139,7 +139,7 @@ pub(super) fn complete(state: &PortState, ticket: u64, shape: Shape, body: Bytes
     }
 }
 
-/// Answers a request with a failure. `false`: it was done already.
+/// Fails a request. Returns `false` if it was already completed.
 pub(super) fn fail(state: &PortState, ticket: u64, given: Fail) -> Result<bool, BridgeError> {
     let error = match (given.kind, given.code) {
         (FailKind::Tool, _) => RpcError::new(RpcError::internal().code, given.message),
@@ -169,15 +169,15 @@ fn is_private(state: &PortState, ticket: u64) -> bool {
     state.tables.lock().server_requests.get(ticket).is_some_and(|request| request.is_private)
 }
 
-/// The error of an answer that cannot be sent; the request can still be answered. One that is done
-/// takes anything.
+/// Returns the error for an invalid response, unless the request is already completed. The request
+/// can then still be completed.
 fn unless_done(state: &PortState, ticket: u64, error: BridgeError) -> Result<bool, BridgeError> {
     let waits = state.tables.lock().server_requests.get(ticket).is_some();
     if waits { Err(error) } else { Ok(false) }
 }
 
 fn finish(state: &PortState, ticket: u64, answer: HostAnswer) -> bool {
-    // The lock is given back before the request is answered.
+    // The lock is released before the request is completed.
     let request = state.tables.lock().server_requests.remove(ticket);
     request.is_some_and(|request| request.answer.send(answer).is_ok())
 }

@@ -1,4 +1,4 @@
-//! Host-driven reads: pipes that the host reads itself while messages come one by one
+//! Host-driven reads: the host reads a pipe itself while messages arrive one at a time
 //! (`transport/stdio/handoff.rs` of the core).
 
 use super::{
@@ -21,7 +21,7 @@ impl Handoffs {
     }
 }
 
-/// Enables handoffs of the pipe of a listener or connection. Each of them is an event.
+/// Enables handoffs for the pipe of a listener or connection. Each handoff is an event.
 pub(super) fn enable(handoffs: &Handoffs, queue: &Arc<EventQueue>, handle: u64, handoff: &Arc<ReadHandoff>) {
     {
         let mut handoffs = handoffs.0.lock();

@@ -1,4 +1,4 @@
-//! The outcome and the progress of a request of the host to a server.
+//! Receives the outcome and progress of a host's request.
 
 use super::{error::BridgeError, message::Request, queue::Latest, replies::finish, slot::ReplySlot, state::PortState};
 use std::sync::{Arc, Weak};
@@ -8,15 +8,15 @@ use trunkline::{
     protocol::{RawJson, method},
 };
 
-/// Takes the outcome of a request to the host.
+/// Passes the outcome of a request to the host.
 pub(super) struct HostReply {
     state: Weak<PortState>,
     ticket: u64,
     connection: u64,
     latest: Latest,
-    /// Gets the progress in place of the queue.
+    /// Receives progress instead of the queue.
     slot: Option<Arc<ReplySlot>>,
-    /// Telemetry has its end.
+    /// Whether its end is reported to telemetry.
     is_traced: bool,
 }
 
@@ -55,7 +55,7 @@ impl ReplyTo for HostReply {
     }
 }
 
-/// The schema of structured content that the host expects.
+/// The schema that the host expects structured content to match.
 pub(super) fn result_schema(given: &Request) -> Result<Option<Arc<ResultSchema>>, BridgeError> {
     let schema = given.result_schema.as_ref().map(|schema| ResultSchema::expected(&given.method, schema));
     schema.transpose().map_err(|error| BridgeError::invalid(format!("request: resultSchema: {error}")))

@@ -1,4 +1,4 @@
-//! Stores of the host's own: six functions of the host keep the state of a server.
+//! Custom stores: six host functions hold the state of a server.
 
 use super::{
     entries::{HostRequest, HostTarget},
@@ -201,7 +201,7 @@ described! {
     }
 }
 
-/// A store whose calls go to the host, with the handle of its server.
+/// A store that calls the host, with the handle of its server.
 #[derive(Clone)]
 pub(super) struct HostedStore {
     host: HostFunction,
@@ -211,7 +211,7 @@ pub(super) struct HostedStore {
     target: Arc<HostTarget>,
 }
 
-/// The drainers that take the calls of each function.
+/// The lane for the calls of each function.
 #[derive(Clone, Copy)]
 struct StoreLanes {
     get: Lane,
@@ -381,7 +381,7 @@ impl Store for HostedStore {
 /// A server's request to check its store; the reply has the `findings`.
 const CHECK: &str = "checkStore";
 
-/// Checks the store of a server, on behalf of a request.
+/// Handles a request to check the store of a server.
 pub(super) fn check(state: &Arc<PortState>, handle: u64, given: &Request) -> Result<u64, BridgeError> {
     if given.method != CHECK {
         return Err(BridgeError::invalid(format!(

@@ -1,4 +1,4 @@
-//! The library's log, told to the host in batches.
+//! Sends the library's log to the host, in batches.
 
 use super::{body::LogRecord, log_scope::current_queue, message::LogLevel, queue::EventQueue};
 use std::sync::{
@@ -8,17 +8,15 @@ use std::sync::{
 use tracing::{Level, Metadata, Subscriber, span};
 use trunkline::bridge_support::{LogText, Mutex};
 
-/// The queues of all ports, the newest last.
+/// The queues of all ports, newest last.
 static QUEUES: Mutex<Vec<Weak<EventQueue>>> = Mutex::new(Vec::new());
 
-/// From now on the library's log records go to the ports: each to the one that it concerns,
-/// and what concerns none to one that takes its events. A process that has its own tracing
-/// subscriber keeps it.
+/// Routes the library's log records to ports: each to the port it concerns, and any other to a port
+/// that is being drained. A process with its own tracing subscriber keeps it.
 pub(super) fn attach(queue: Weak<EventQueue>) {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {
-        // An error means that somebody else's subscriber is in place, and that one gets the
-        // records.
+        // An error means that another subscriber is installed, which then gets the records.
         let _ = tracing::subscriber::set_global_default(ToPorts);
     });
     let mut queues = QUEUES.lock();
@@ -26,16 +24,15 @@ pub(super) fn attach(queue: Weak<EventQueue>) {
     queues.push(queue);
 }
 
-/// Writes an error of the host to the log, such as that of a callback that answers no call.
+/// Logs an error of the host, such as one in a callback that belongs to no call.
 pub fn log_error(message: &str) {
     tracing::error!(target: "trunkline::host", "{message}");
 }
 
-/// The least severe level that is wanted, a [`LogLevel`].
+/// The minimum level, a [`LogLevel`].
 static LEVEL: AtomicU8 = AtomicU8::new(LogLevel::Info as u8);
 
-/// Sets the least severe level that hosts want. `tracing` keeps its first answer for each place, so
-/// it is made to ask again.
+/// Sets the minimum level. `tracing` caches the interest of each callsite, so the cache is rebuilt.
 pub(super) fn set_level(level: LogLevel) {
     if LEVEL.swap(level as u8, Ordering::Relaxed) != level as u8 {
         tracing::callsite::rebuild_interest_cache();
@@ -90,8 +87,9 @@ impl Subscriber for ToPorts {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// The queue for records without an owner: the newest port that is being drained. Another one (a
-/// client that only waits for its replies, a loop that has ended) would keep them for itself.
+/// The queue for records that concern no port: that of the newest port that is being drained.
+/// Others, such as a client that only waits for replies or a loop that has ended, would never
+/// deliver them.
 fn any_queue() -> Option<Arc<EventQueue>> {
     let queues: Vec<_> =
         QUEUES.lock().iter().rev().filter_map(Weak::upgrade).filter(|queue| queue.takes_logs()).collect();

@@ -25,7 +25,7 @@ thread_local! {
 
 /// The queue of the port on whose behalf the current thread runs, if it is known.
 pub(super) fn current_queue() -> Option<Arc<EventQueue>> {
-    // Thread-local storage is gone during thread exit.
+    // Thread-local storage is unavailable during thread exit.
     CURRENT_QUEUE.try_with(|queue| queue.borrow().upgrade()).ok().flatten()
 }
 

@@ -1,4 +1,4 @@
-//! Models of the waist: loom runs each in every order in which its threads can meet.
+//! Loom models of the waist: loom runs each with every possible interleaving of its threads.
 //!
 //! `cargo test -p trunkline-bridge --features loom --lib models`
 
@@ -17,9 +17,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longer than any model: time stands still in them.
+/// Longer than any model, in which time does not pass.
 const LONG: Duration = Duration::from_secs(600);
-/// More switches of threads than this find little, and take hours.
+/// More preemptions find little and take hours.
 const PREEMPTIONS: usize = 3;
 
 fn model(play: impl Fn() + Send + Sync + 'static) {
@@ -28,7 +28,7 @@ fn model(play: impl Fn() + Send + Sync + 'static) {
     builder.check(play);
 }
 
-/// A host that sleeps until its bell rings.
+/// A host that sleeps until the bell rings.
 #[derive(Default)]
 struct WokenHost {
     rung: Mutex<bool>,
@@ -41,7 +41,7 @@ impl WokenHost {
         *rung = false;
     }
 
-    /// Sleeps and takes events until `enough` of them were seen.
+    /// Sleeps and drains events until `enough` returns true.
     fn serve(&self, queue: &EventQueue, enough: impl Fn(&[Event]) -> bool) -> Vec<Event> {
         let mut seen = Vec::new();
         while !enough(&seen) {

@@ -19,8 +19,8 @@ use trunkline::{
     server::{CallInfo, Server},
 };
 
-/// Passes a notification on to its target. A call that ended a moment ago, or a wrong number:
-/// neither can be notified, and only the host knows which.
+/// Passes a notification to its target. If there is none, the call has just ended or the number is
+/// wrong, which only the host can tell apart.
 pub(super) fn notify(state: &Arc<PortState>, target: u64, given: GivenNotification<'_>) -> Result<(), BridgeError> {
     match HandleKind::of(target) {
         None if target == 0 => {
@@ -73,7 +73,7 @@ pub(super) fn notify(state: &Arc<PortState>, target: u64, given: GivenNotificati
     }
 }
 
-/// Passes a message on to a connection. `false`: there is none any more.
+/// Passes a message to a connection. Returns `false` if it no longer exists.
 fn to_connection(state: &Arc<PortState>, target: u64, given: NotifyConnection) -> Result<bool, BridgeError> {
     let connection = match state.tables.lock().connections.get_mut(target) {
         Some(OpenState::Open { thing, .. }) => thing.clone(),
@@ -89,7 +89,7 @@ fn to_connection(state: &Arc<PortState>, target: u64, given: NotifyConnection) -
     of_connection(state, target, &connection, given).map(|()| true)
 }
 
-/// Notifications of a handler while it runs.
+/// Notifications from a running handler.
 fn of_call(call: &CallInfo, given: NotifyCall) {
     if let Some(progress) = given.progress {
         call.progress(progress, given.total, given.message.as_deref());
@@ -111,7 +111,7 @@ fn of_call(call: &CallInfo, given: NotifyCall) {
     }
 }
 
-/// Notifications of a server beyond those that its registry sends by itself.
+/// Notifications from a server, in addition to those that its registry sends automatically.
 fn of_server(server: &Server, given: NotifyServer) -> Result<(), BridgeError> {
     if let Some(list) = given.list_changed {
         server.list_changed(config::category(&list)?);
@@ -125,7 +125,7 @@ fn of_server(server: &Server, given: NotifyServer) -> Result<(), BridgeError> {
     Ok(())
 }
 
-/// A notification of a client.
+/// A notification from a client.
 pub(super) fn of_connection(
     state: &Arc<PortState>,
     handle: u64,
@@ -149,7 +149,7 @@ pub(super) fn of_connection(
     Ok(())
 }
 
-/// A notification, as a host gives it. The JSON says only together with its target what it is.
+/// A notification from the host. The meaning of the JSON depends on the target.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is used once")]
 pub(super) enum GivenNotification<'a> {
     Json(&'a [u8]),

@@ -1,8 +1,8 @@
-//! Members of objects that are null.
+//! Removing null members.
 
 use serde_json::Value;
 
-/// A value without members that are null.
+/// Removes members that are null.
 pub(super) fn without_nulls(mut value: Value) -> Value {
     if let Some(members) = value.as_object_mut() {
         members.retain(|_, member| !member.is_null());

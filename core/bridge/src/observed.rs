@@ -1,4 +1,4 @@
-//! Records of telemetry that the host asks for.
+//! Telemetry records requested by the host.
 
 use super::{
     error::BridgeError,
@@ -43,7 +43,7 @@ pub(super) fn measurements(state: &PortState) -> Result<Option<Vec<u8>>, BridgeE
     bytes.transpose().map_err(|error| BridgeError::invalid(error.to_string()))
 }
 
-/// The begin of a request of the host. `None`: nothing is sent by itself for it.
+/// The start of a host's request, or `None` if nothing is sent for it.
 fn start_of(state: &PortState, target: u64, given: &Request) -> Option<OperationStart> {
     if given.method == NEXT || !Method::is_of_protocol(&given.method) {
         return None;

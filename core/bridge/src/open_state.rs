@@ -1,4 +1,4 @@
-//! The states of a listener or connection: open, failed, over; and what the host is told of each.
+//! State changes of a listener or connection (open, failed, ended), and the events they cause.
 
 use super::{
     entries::{OpenState as Entry, Openable, WaitingMessage},
@@ -11,8 +11,8 @@ use super::{
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Makes an open endpoint of one that is being opened, and gives what waited for it. `None`: it was
-/// closed meanwhile.
+/// Marks an opening entry as open and returns the messages that were waiting for it, or `None` if
+/// it was closed in the meantime.
 pub(super) fn become_open<T: Openable>(state: &PortState, handle: u64, thing: T) -> Option<Vec<WaitingMessage>> {
     let mut tables = state.tables.lock();
     let endpoint = T::table(&mut tables).get_mut(handle)?;
@@ -32,7 +32,8 @@ pub(super) fn failed_to_open<T: Openable>(state: &PortState, handle: u64, error:
     }
 }
 
-/// Takes an opening out; if its reply is waited for, the number stays until it was fetched.
+/// Removes an opening entry. If a thread waits for its reply, the number stays valid until it has
+/// been fetched.
 fn take_opening<T: Openable>(state: &PortState, handle: u64) -> Option<(Option<Arc<ReplySlot>>, Vec<WaitingMessage>)> {
     let mut tables = state.tables.lock();
     let table = T::table(&mut tables);
@@ -58,7 +59,7 @@ pub(super) fn opened(state: &PortState, handle: u64, slot: Option<&ReplySlot>, o
     }
 }
 
-/// A listener or connection is over: sent once.
+/// Reports the end of a listener or connection, once.
 pub(super) fn ended<T: Openable>(state: &PortState, handle: u64, error: Option<BridgeError>) {
     let open = {
         let mut tables = state.tables.lock();

@@ -45,7 +45,7 @@ pub(super) fn open(state: &Arc<PortState>, given: Open) -> Result<u64, BridgeErr
     }
 }
 
-/// Judges what could be opened, as far as that has no effect.
+/// Validates an open without performing it.
 pub(super) fn check(state: &Arc<PortState>, given: Open) -> Result<(), BridgeError> {
     match given {
         Open::Listener(OpenListener {
@@ -92,7 +92,7 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
     let process = state.process()?;
     let slot = given.wait.then(Arc::<ReplySlot>::default);
     let is_group = matches!(given.transport, Connecting::Group(_));
-    // A host reads the pipe of one server, not those of many.
+    // Host-driven reads work for a single server only.
     let handoff = (given.host_driven_reads && !is_group).then(Arc::default);
     let host = HostFunction::new(state);
     if is_group {
@@ -137,7 +137,7 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
     Ok(handle)
 }
 
-/// Serves descriptors of the host's.
+/// Serves on file descriptors of the host.
 #[cfg(unix)]
 pub(super) fn open_pipe(
     state: &Arc<PortState>,
@@ -155,13 +155,13 @@ pub(super) fn open_pipe(
     Ok(handle)
 }
 
-/// The options of an endpoint, with what it asks of access tokens.
+/// Adds authorization to the options of an endpoint.
 fn with_auth(state: &Arc<PortState>, options: HttpOptions, auth: Option<Value>) -> Result<HttpOptions, BridgeError> {
     let auth = auth.map(|auth| authorization(state, auth)).transpose()?;
     Ok(options.with_auth(auth))
 }
 
-/// Where a connection goes.
+/// What a connection connects to.
 enum ConnectionTarget {
     Server(Arc<dyn Connector>),
     Group(Vec<NamedServer>),
@@ -203,17 +203,17 @@ async fn connected(state: &Arc<PortState>, handle: u64, slot: Option<Arc<ReplySl
         Some(waiting) => {
             opened(state, handle, slot.as_deref(), Ok(server_description(client)));
             requests::send_waiting(state, connection, handle, waiting);
-            // One that ended just before it was a connection here has told nobody.
+            // If it ended before it was registered here, nobody has been notified.
             if let Some(failure) = client.failure() {
                 ended::<Connection>(state, handle, Some(failure.into()));
             }
         }
-        // Closed while it was being opened: `end` has told the host.
+        // Closed while opening: `end` has notified the host.
         None => client.close().await,
     }
 }
 
-/// The part of a listener in the end of its program.
+/// What the end of a foreground listener does to its program.
 #[derive(Default)]
 struct Ending {
     foreground: bool,
@@ -243,7 +243,8 @@ async fn listen(
     if ending.signals
         && let Err(error) = signals::end_by_signals(&state, handle)
     {
-        // The host has them still: a handler that blocks it keeps the process until it returns.
+        // The host still handles them, so a blocking handler keeps the process alive until it
+        // returns.
         tracing::warn!(target: "trunkline::server::listener", %error, "a blocked process does not end by signals");
     }
     opened(&state, handle, slot.as_deref(), Ok(described));
@@ -254,7 +255,7 @@ async fn listen(
     }
 }
 
-/// Opens a listener without a socket. Nothing has to be waited for: requests may come at once.
+/// Opens a listener without a socket. Requests may arrive immediately.
 fn mount(
     state: &Arc<PortState>,
     server: u64,
@@ -270,7 +271,7 @@ fn mount(
     Ok(handle)
 }
 
-/// Takes what a connection receives to the host.
+/// Passes what a connection receives to the host.
 struct HostEvents {
     state: Weak<PortState>,
     handle: u64,
@@ -286,14 +287,14 @@ impl ClientEvents for HostEvents {
     }
 
     fn closed(&self, error: Option<&ClientError>) {
-        // An end by this side is sent when everything is really over.
+        // If this side closes the connection, its end is reported once everything has ended.
         if let (Some(state), Some(error)) = (self.state.upgrade(), error) {
             ended::<Connection>(&state, self.handle, Some(error.clone().into()));
         }
     }
 }
 
-/// A listener or connection that is being opened. However the task ends, the host gets a reply.
+/// A listener or connection that is opening. However the task ends, the host gets a reply.
 struct PendingOpen<T: Openable> {
     state: Arc<PortState>,
     handle: u64,
@@ -311,14 +312,14 @@ impl<T: Openable> PendingOpen<T> {
 
 impl<T: Openable> Drop for PendingOpen<T> {
     fn drop(&mut self) {
-        // Nothing happens if it was opened, or has failed, as it should. The remaining cases are a
-        // panic and the end of the runtime.
+        // A no-op if it was opened or has failed normally. That leaves panics and the end of the
+        // runtime.
         let cut = BridgeError::new(ErrorKind::Internal, "The opening was cut short inside");
         failed_to_open::<T>(&self.state, self.handle, cut);
     }
 }
 
-/// Way of a server to listen by itself.
+/// How a server listens.
 enum How {
     Stdio,
     #[cfg(unix)]

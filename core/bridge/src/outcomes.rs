@@ -12,7 +12,7 @@ use trunkline::{
     server::{InputRequest, InputRequired, Outcome},
 };
 
-/// An answer.
+/// A result.
 pub(super) fn of(shape: Shape, body: Bytes) -> Result<Outcome, BridgeError> {
     if shape == Shape::Text {
         let text =

@@ -1,5 +1,5 @@
-//! The ports of the process by their numbers: groups share connections of other ports, and servers
-//! show servers and connections of other ports.
+//! All ports of the process by number: groups and mounts may use servers and connections of other
+//! ports.
 
 use super::{
     connection::Connection,
@@ -12,14 +12,14 @@ use trunkline::{ProxyDefinition, bridge_support::Mutex, client::Client, server::
 
 static PORTS: Mutex<Vec<(u64, Weak<PortState>)>> = Mutex::new(Vec::new());
 
-/// Enters a port, so that others find it while it lives.
+/// Registers a port while it exists.
 pub(super) fn enter(state: &Arc<PortState>) {
     let mut ports = PORTS.lock();
     ports.retain(|(_, port)| port.strong_count() > 0);
     ports.push((state.number, Arc::downgrade(state)));
 }
 
-/// The port of that number, or `own` without one.
+/// The port with this number; `own` if there is no number.
 fn find(own: &Arc<PortState>, number: Option<u64>) -> Result<Arc<PortState>, BridgeError> {
     let Some(number) = number.filter(|number| *number != own.number) else { return Ok(Arc::clone(own)) };
     let found = PORTS.lock().iter().find(|(port, _)| *port == number).and_then(|(_, port)| port.upgrade());
@@ -29,12 +29,12 @@ fn find(own: &Arc<PortState>, number: Option<u64>) -> Result<Arc<PortState>, Bri
     Ok(found)
 }
 
-/// The client of a connection that the host has already.
+/// The client of an existing connection.
 pub(super) fn client_of(own: &Arc<PortState>, given: &SharedConnection) -> Result<Client, BridgeError> {
     connection(own, given, |open| open.client.clone())
 }
 
-/// The server behind an open connection, or the servers behind that of a group.
+/// A proxy for the server behind an open connection, or for the servers of a group.
 pub(super) fn proxy_of(own: &Arc<PortState>, given: &SharedConnection) -> Result<ProxyDefinition, BridgeError> {
     connection(own, given, |open| match &open.group {
         Some(group) => ProxyDefinition::of_group(group),
@@ -53,7 +53,7 @@ fn connection<T>(
     open.map(take).ok_or_else(|| BridgeError::stale("an open connection", given.connection))
 }
 
-/// A server, of this port or of another one.
+/// A server of this or another port.
 pub(super) fn server_of(own: &Arc<PortState>, handle: u64, port: Option<u64>) -> Result<Server, BridgeError> {
     find(own, port)?.server(handle)
 }

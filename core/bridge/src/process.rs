@@ -1,4 +1,4 @@
-//! The one runtime of a process: started by the first port that opens something, stopped when the
+//! The runtime of the process. The first port that opens something starts it; it stops when the
 //! last such port is closed.
 
 use super::error::{BridgeError, ErrorKind};
@@ -11,7 +11,7 @@ use tokio::{runtime::Handle, sync::oneshot};
 use trunkline::bridge_support::Mutex;
 use trunkline::{runtime::Runtime, transport::TokioRuntime};
 
-/// A reference to the runtime; the last one stops it.
+/// A reference to the runtime. Dropping the last one stops it.
 pub(super) struct ProcessRuntime {
     pid: u32,
     handle: Handle,
@@ -20,12 +20,11 @@ pub(super) struct ProcessRuntime {
 
 static CURRENT: Mutex<Option<(u32, Weak<ProcessRuntime>)>> = Mutex::new(None);
 
-/// Tasks that ignore the end get this long before they are cut.
+/// How long tasks get to finish at shutdown.
 const SHUTDOWN: Duration = Duration::from_secs(1);
 
 impl ProcessRuntime {
-    /// The runtime of this process; starts it if there is none. After a fork the child gets its
-    /// own.
+    /// Returns the runtime of this process, starting it if necessary. A forked child gets its own.
     pub(super) fn acquire() -> Result<Arc<Self>, BridgeError> {
         let pid = std::process::id();
         let mut current = CURRENT.lock();
@@ -42,15 +41,15 @@ impl ProcessRuntime {
 
     fn start(pid: u32) -> Result<Self, BridgeError> {
         let failed = |error: std::io::Error| BridgeError::new(ErrorKind::Internal, format!("No runtime: {error}"));
-        // One thread: what it does per message takes microseconds, and each hop between threads
-        // costs as much again.
+        // A single thread: the work per message takes microseconds, and each hop between threads
+        // would double that.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel();
         thread::Builder::new()
             .name("trunkline".into())
             .spawn(move || {
-                // An error means that the sender is gone, which means the same.
+                // An error means that the sender was dropped, which also means stop.
                 let _ = runtime.block_on(stopped);
                 runtime.shutdown_timeout(SHUTDOWN);
             })
@@ -69,10 +68,10 @@ impl ProcessRuntime {
 
 impl Drop for ProcessRuntime {
     fn drop(&mut self) {
-        // In a forked child the parent's runtime is left alone: its thread does not exist here.
+        // In a forked child, leave the parent's runtime alone: its thread does not exist here.
         let stop = self.stop.take();
         if self.pid == std::process::id() {
-            // Dropping the sender is what stops the runtime's thread.
+            // Dropping the sender stops the runtime's thread.
             drop(stop);
         } else {
             std::mem::forget((stop, self.handle.clone()));

@@ -19,26 +19,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The queue. Calls and replies are bounded by admission; the rest is bounded here.
+/// The event queue. Admission bounds calls and replies; everything else is bounded here.
 pub(super) struct EventQueue {
     /// The process of the port.
     pid: u32,
     bell: Box<dyn Bell>,
-    /// Rings for threads that wait for replies outside of this queue.
+    /// Wakes threads that wait for replies outside of this queue.
     bell_for_threads: Option<Box<dyn Bell>>,
     lanes: [LaneQueue; 2],
-    /// Nothing is added any more, and nobody waits.
+    /// No more events are added, and drainers don't wait.
     stopped: AtomicBool,
-    /// The host is gone: its bell is not touched any more.
+    /// The host is gone, so its bell must not be rung.
     muted: AtomicBool,
     logs: Mutex<Logs>,
-    /// Records of telemetry; the oldest go when there are too many.
+    /// Telemetry records. If there are too many, the oldest are dropped.
     telemetry: Mutex<VecDeque<Value>>,
-    /// No log records are taken any more.
+    /// Whether log records are refused.
     refuses_logs: AtomicBool,
-    /// The host has taken events of the main lane.
+    /// Whether the host has drained the main lane before.
     drained: AtomicBool,
-    /// Notifications of peers that wait in the queue.
+    /// Accounts for queued notifications of peers.
     notifications: Backlog,
 }
 
@@ -50,7 +50,7 @@ struct LaneQueue {
 
 enum QueuedEvent {
     Event(Event),
-    /// Progress of a request: whatever is the latest when it is drained.
+    /// Progress of a request. Only the latest value is delivered.
     Progress {
         ticket: u64,
         handle: u64,
@@ -67,20 +67,20 @@ pub(super) type Latest = Arc<Mutex<Option<Bytes>>>;
 #[derive(Default)]
 struct Logs {
     records: VecDeque<LogRecord>,
-    /// When the oldest of them came.
+    /// When the oldest of them was added.
     since: Option<Instant>,
     dropped: usize,
 }
 
 thread_local! {
-    /// The queue whose host is at it on this thread, by its address; 0 if none.
+    /// The address of the queue whose bell is suppressed on this thread, or 0.
     static QUIET: Cell<usize> = const { Cell::new(0) };
 }
 
 const MAX_LOGS: usize = 1000;
-/// Most records of telemetry that wait for the host.
+/// Maximum queued telemetry records.
 const MAX_TELEMETRY: usize = 10_000;
-/// Time within which a host takes log records.
+/// A host that drains within this time is attentive.
 const ATTENTIVE: Duration = Duration::from_secs(5);
 
 impl EventQueue {
@@ -100,27 +100,27 @@ impl EventQueue {
         }
     }
 
-    /// Returns whether the port belongs to this process, and not to the one that was forked.
+    /// Returns whether the port was created in this process, rather than in the parent of a fork.
     pub(super) fn is_of_this_process(&self) -> bool {
         self.pid == std::process::id()
     }
 
-    /// Refuses log records from now on.
+    /// Stops accepting log records.
     pub(super) fn refuse_logs(&self) {
         self.refuses_logs.store(true, Ordering::Release);
     }
 
-    /// Returns whether log records may come here.
+    /// Returns whether the queue accepts log records.
     pub(super) fn takes_logs(&self) -> bool {
         !self.refuses_logs.load(Ordering::Acquire) && self.is_of_this_process()
     }
 
-    /// Adds an event. Rings if the lane was empty, with no lock held.
+    /// Adds an event. Rings the bell if the lane was empty, without holding the lock.
     pub(super) fn push(&self, lane: Lane, event: Event) {
         self.push_item(lane, QueuedEvent::Event(event));
     }
 
-    /// Takes a call back that nobody has drained yet; `false` if somebody has.
+    /// Withdraws a call. Returns `false` if it has already been drained.
     pub(super) fn withdraw(&self, lane: Lane, ticket: u64) -> bool {
         let it = |item: &QueuedEvent| matches!(item, QueuedEvent::Event(event) if event.kind == EventKind::Call && event.ticket == ticket);
         let mut items = self.lanes[lane as usize].items.lock();
@@ -128,27 +128,27 @@ impl EventQueue {
         found.and_then(|index| items.remove(index)).is_some()
     }
 
-    /// Returns whether the end of a listener or connection waits to be taken.
+    /// Returns whether the end of a listener or connection has not been drained yet.
     pub(super) fn holds_end_of(&self, handle: u64) -> bool {
         let is_end = |item: &QueuedEvent| matches!(item, QueuedEvent::Event(event) if event.kind == EventKind::Closed && event.handle == handle);
         self.lanes[Lane::Queue as usize].items.lock().iter().any(is_end)
     }
 
-    /// Adds a notification of a peer, unless too many wait already.
+    /// Adds a notification from a peer, unless too many are queued.
     pub(super) fn push_notification(&self, event: Event) {
         if self.notifications.admit(size(&event)) {
             self.push(Lane::Queue, event);
         }
     }
 
-    /// Notes progress; an older value that was not drained yet is replaced.
+    /// Adds progress, replacing an older value that has not been drained.
     pub(super) fn push_progress(&self, ticket: u64, handle: u64, method: &'static str, latest: &Latest, body: Bytes) {
         if latest.lock().replace(body).is_none() {
             self.push_item(Lane::Queue, QueuedEvent::Progress { ticket, handle, method, latest: Arc::clone(latest) });
         }
     }
 
-    /// Notes a log record; when there are too many, the oldest go and are counted.
+    /// Adds a log record. If there are too many, the oldest are dropped and counted.
     pub(super) fn push_log(&self, record: LogRecord) {
         let first = {
             let mut logs = self.logs.lock();
@@ -165,7 +165,7 @@ impl EventQueue {
         }
     }
 
-    /// Notes a record of telemetry.
+    /// Adds a telemetry record.
     pub(super) fn push_telemetry(&self, record: Value) {
         let first = {
             let mut records = self.telemetry.lock();
@@ -180,30 +180,30 @@ impl EventQueue {
         }
     }
 
-    /// Returns whether the host takes the events of the main lane: it has done so, and log records
-    /// do not lie about.
+    /// Returns whether the host is draining the main lane: it has done so before, and no log
+    /// records have been pending for long.
     pub(super) fn is_attentive(&self) -> bool {
         let lying = self.logs.lock().since.is_some_and(|since| since.elapsed() > ATTENTIVE);
         self.drained.load(Ordering::Relaxed) && !lying
     }
 
-    /// Adds the last event: nothing follows it, and drainers that wait in vain come back.
+    /// Adds the last event. Waiting drainers return.
     pub(super) fn stop(&self, event: Event) {
         self.add(Lane::Queue, QueuedEvent::Event(event), true);
         for lane in &self.lanes {
-            // With the lock: no drainer is between its look at the end and its wait.
+            // Holding the lock ensures that no drainer is between checking for the end and waiting.
             let _items = lane.items.lock();
             lane.changed.notify_all();
         }
     }
 
-    /// The bell is not rung any more.
+    /// Stops ringing the bell.
     pub(super) fn mute(&self) {
         self.muted.store(true, Ordering::Release);
     }
 
-    /// Does something whose events the caller drains next: for what this thread adds meanwhile the
-    /// bell is not rung.
+    /// Runs an action without ringing the bell for the events that it adds on this thread, because
+    /// the caller drains them next.
     pub(super) fn without_bell<T>(&self, action: impl FnOnce() -> T) -> T {
         struct Loud(usize);
         impl Drop for Loud {
@@ -227,8 +227,8 @@ impl EventQueue {
         let queue = &self.lanes[lane as usize];
         let was_empty = {
             let mut items = queue.items.lock();
-            // Asked and answered under the lock of the lane that gets the last event: nothing slips
-            // in behind it.
+            // Checked under the lock of the lane that gets the last event, so nothing can be added
+            // after it.
             if self.stopped.load(Ordering::Acquire) {
                 return;
             }
@@ -246,7 +246,7 @@ impl EventQueue {
         self.bell_for_threads.is_some()
     }
 
-    /// Wakes the threads that wait for a reply, for progress or for an end.
+    /// Wakes threads that wait for a reply, progress or an end.
     pub(super) fn ring_for_threads(&self) {
         if let Some(bell) = &self.bell_for_threads
             && !self.muted.load(Ordering::Acquire)
@@ -260,7 +260,7 @@ impl EventQueue {
         self.lanes[Lane::Queue as usize].items.lock().len()
     }
 
-    /// Takes up to `max` events; waits for the first one up to `wait`.
+    /// Takes up to `max` events, waiting up to `wait` for the first.
     pub(super) fn drain(&self, lane: Lane, max: usize, wait: Duration) -> Vec<Event> {
         if lane == Lane::Queue {
             self.drained.store(true, Ordering::Relaxed);
@@ -328,13 +328,13 @@ impl EventQueue {
     }
 }
 
-/// The bytes of a notification.
+/// The size of a notification.
 fn size(event: &Event) -> usize {
     let body = if let Body::Bytes(body) = &event.body { body.len() } else { 0 };
     event.name.len() + body
 }
 
-/// Rings a bell. One that panics loses no event and does not unwind into the core.
+/// Rings a bell. If it panics, no event is lost and the panic doesn't unwind into the core.
 fn ring(bell: &dyn Bell) {
     if catch_unwind(AssertUnwindSafe(|| bell.ring())).is_err() {
         tracing::error!(target: "trunkline::bridge", "the bell of a port panicked");

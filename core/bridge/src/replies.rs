@@ -1,4 +1,4 @@
-//! The outcomes of what a host started: to the thread that waits for one, or to the queue.
+//! Delivers the outcomes of requests and opens to the waiting thread or the queue.
 
 use super::{
     entries::{HostRequest, RunningRequest},
@@ -13,8 +13,8 @@ use bytes::Bytes;
 use std::{future::Future, sync::Arc, time::Duration};
 use trunkline::protocol::RawJson;
 
-/// Keeps what is needed to cancel. `false`: the request is done already, or was cancelled while it
-/// was being sent; in the first case there is nothing left to cancel.
+/// Stores what is needed to cancel the request. Returns `false` if it is already done or was
+/// cancelled while being sent; only in the latter case does the caller have to cancel it.
 pub(super) fn note_sent(state: &PortState, ticket: u64, running: RunningRequest) -> bool {
     let mut tables = state.tables.lock();
     let request = tables.requests.get_mut(ticket);
@@ -25,7 +25,7 @@ pub(super) fn note_sent(state: &PortState, ticket: u64, running: RunningRequest)
     found
 }
 
-/// Runs what answers a request as a task of the port, within the times of the request.
+/// Answers a request with a task of the port, within the timeouts of the request.
 pub(super) fn answer_by_task(
     state: &Arc<PortState>,
     ticket: u64,
@@ -45,7 +45,7 @@ pub(super) fn answer_by_task(
     Ok(())
 }
 
-/// The outcome of a task of the port, within the time of its request.
+/// The outcome of a task, within the timeout of its request.
 pub(super) async fn within<T>(
     timeout: Option<Duration>,
     silence: &str,
@@ -56,8 +56,8 @@ pub(super) async fn within<T>(
     tokio::time::timeout(timeout, future).await.unwrap_or_else(late)
 }
 
-/// Gives the outcome of a request to the thread that waits for it, or to the queue, once. `false`:
-/// it has one already.
+/// Delivers the outcome of a request to the waiting thread or the queue. Returns `false` if it
+/// already has one.
 pub(super) fn finish(state: &PortState, ticket: u64, outcome: Result<Bytes, BridgeError>) -> bool {
     let mut tables = state.tables.lock();
     let Some(request) = tables.requests.get_mut(ticket) else { return false };
@@ -73,7 +73,7 @@ pub(super) fn finish(state: &PortState, ticket: u64, outcome: Result<Bytes, Brid
     true
 }
 
-/// Gives an outcome to the thread that waits for it, or to the queue.
+/// Delivers an outcome to the waiting thread or the queue.
 pub(super) fn send_outcome(
     state: &PortState,
     ticket: u64,

@@ -1,4 +1,4 @@
-//! Requests of the host: to a server on a connection, or to the client of a call.
+//! Requests from the host: to a server, or to the client of a call.
 
 use super::{
     causes,
@@ -24,7 +24,7 @@ use trunkline::{
     server::{CallInfo, ClientRequestError},
 };
 
-/// The receiver of a request.
+/// The peer of a request.
 enum Peer {
     Server(Connection),
     Client(CallInfo),
@@ -84,7 +84,7 @@ pub(super) fn request(state: &Arc<PortState>, handle: u64, mut given: Request) -
     })
 }
 
-/// Makes a request the cause of the calls that come of it, if the host wants that.
+/// Makes a request the cause of the calls that result from it, if the host asked for that.
 fn cause(state: &PortState, ticket: u64, given: &mut Request) {
     if given.causes {
         given.options.cause = Some(causes::of(state, ticket));
@@ -181,7 +181,7 @@ fn ask_client(state: &Arc<PortState>, info: &CallInfo, ticket: u64, given: &Requ
     Ok(())
 }
 
-/// Sends what was asked for while its connection was being opened.
+/// Sends the messages that were waiting for the connection to open.
 pub(super) fn send_waiting(state: &Arc<PortState>, connection: &Connection, handle: u64, waiting: Vec<WaitingMessage>) {
     for waiting in waiting {
         let (ticket, given) = match waiting {
@@ -196,7 +196,7 @@ pub(super) fn send_waiting(state: &Arc<PortState>, connection: &Connection, hand
         let slot = match state.tables.lock().requests.get(ticket) {
             Some(HostRequest::Running { slot, .. }) => slot.clone(),
             Some(HostRequest::Done(_) | HostRequest::Stream { .. }) => None,
-            // Cancelled meanwhile, and replied to.
+            // It was cancelled in the meantime and has its reply.
             None => continue,
         };
         if let Err(error) = ask_server(state, connection, handle, ticket, &given, slot) {
@@ -205,7 +205,7 @@ pub(super) fn send_waiting(state: &Arc<PortState>, connection: &Connection, hand
     }
 }
 
-/// Cancels a request, or closes a stream. One that is done already is not an error.
+/// Cancels a request or closes a stream. Does nothing if it is already done.
 pub(super) fn cancel(state: &PortState, ticket: u64, reason: &str) {
     let sent = match state.tables.lock().requests.get_mut(ticket) {
         Some(HostRequest::Running { sent, .. }) => Some(sent.take()),
@@ -221,7 +221,7 @@ pub(super) fn cancel(state: &PortState, ticket: u64, reason: &str) {
             task.abort();
             finish(state, ticket, cancelled());
         }
-        // Not sent yet: its connection is still being opened.
+        // Not sent yet, because its connection is still opening.
         Some(None) => drop(finish(state, ticket, cancelled())),
     }
 }

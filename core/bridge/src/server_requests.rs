@@ -1,4 +1,4 @@
-//! Requests of servers that the host of their client answers.
+//! Server requests that the host answers.
 
 use super::{
     channel, client_auth, error::BridgeError, event::Lane, host_function::HostFunction, message::Handlers,
@@ -13,7 +13,7 @@ use trunkline::{
     },
 };
 
-/// The operations that a host answers, with their lanes.
+/// The operations that the host answers, with their lanes.
 pub(super) fn operations(given: &Handlers) -> Result<Vec<(&'static str, Lane)>, BridgeError> {
     let requests = given.iter().filter(|(name, _)| !client_auth::is_function(name) && !channel::is_function(name));
     let operation = |(name, lane): (&String, &Lane)| match HostOperation::named(name) {
@@ -26,7 +26,7 @@ pub(super) fn operations(given: &Handlers) -> Result<Vec<(&'static str, Lane)>, 
     requests.map(operation).collect()
 }
 
-/// The handlers of a connection, which take its requests to the host.
+/// The handlers of a connection, which pass its server requests to the host.
 pub(super) fn handlers(
     state: &Arc<PortState>,
     connection: u64,

@@ -1,5 +1,4 @@
-//! The end of a program that serves in the foreground, by signals that its host may be too blocked
-//! to see.
+//! Ends a foreground program on a signal, even if its host is blocked and cannot handle it.
 
 use super::{
     closing::close_one,
@@ -17,14 +16,14 @@ use trunkline::{
     transport::Listener,
 };
 
-/// Takes the signals, beside the host, until the listener has ended. The first one ends it within
-/// its drain deadline, though the host may be blocked; if the host does not take that end, the
-/// process exits. A second one that a blocked host has not given back to the system ends the
-/// process at once.
+/// Handles signals in addition to the host, until the listener has ended. The first signal closes
+/// it within its drain deadline, even if the host is blocked; if the host doesn't drain that end,
+/// the process exits. A second signal ends the process immediately, if the blocked host has not
+/// restored the default action.
 pub(super) fn end_by_signals(state: &Arc<PortState>, handle: u64) -> Result<(), BridgeError> {
     let listener = match state.tables.lock().listeners.get(handle) {
         Some(OpenState::Open { thing, .. }) => Arc::clone(thing),
-        // It has ended already.
+        // It has already ended.
         _ => return Ok(()),
     };
     let state = Arc::downgrade(state);
@@ -46,11 +45,11 @@ pub(super) fn end_by_signals(state: &Arc<PortState>, handle: u64) -> Result<(), 
         .map_err(|error| BridgeError::new(ErrorKind::Internal, format!("signals cannot be handled: {error}")))
 }
 
-/// Completes when the host has taken the end of the listener. Exits if it has not in time.
+/// Completes when the host has drained the end of the listener. Exits if that takes too long.
 async fn taken(state: &Weak<PortState>, handle: u64, listener: &Listener, time: Duration) {
     tokio::time::sleep(time).await;
     listener.ended().await;
-    // The end is put into the queue a moment later.
+    // The end is queued a moment later.
     tokio::time::sleep(CUT_TIMEOUT / 5).await;
     if is_blocked(state, handle) {
         exit_blocked();

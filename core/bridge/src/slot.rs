@@ -1,4 +1,4 @@
-//! The place of a reply that a thread of the host waits for.
+//! Replies that a thread of the host waits for.
 
 use super::{
     error::BridgeError,
@@ -11,20 +11,20 @@ use std::time::{Duration, Instant};
 /// The state of a reply that a thread waits for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fetched {
-    /// Neither a reply nor progress has come.
+    /// Neither a reply nor progress yet.
     Nothing,
     /// The latest progress: JSON, the params of its notification.
     Progress(Bytes),
-    /// The outcome of the request or the open, a result as JSON; it is fetched once.
+    /// The outcome of the request or open, with the result as JSON. It can be fetched only once.
     Reply(Result<Bytes, BridgeError>),
 }
 
-/// The place of a reply that is fetched with `wait` or `fetch`.
+/// Holds a reply that is fetched with `wait` or `fetch`.
 #[derive(Default)]
 pub(super) struct ReplySlot {
     reply: Mutex<Option<Result<Bytes, BridgeError>>>,
     filled: Condvar,
-    /// The latest progress that was not fetched yet; used by ports that have a bell for threads.
+    /// The latest progress that has not been fetched; only used by ports with a bell for threads.
     progress: Latest,
 }
 
@@ -34,7 +34,7 @@ impl ReplySlot {
         self.filled.notify_all();
     }
 
-    /// Replaces the progress that was not fetched yet.
+    /// Replaces the progress that has not been fetched.
     pub(super) fn put_progress(&self, body: Bytes) {
         *self.progress.lock() = Some(body);
     }

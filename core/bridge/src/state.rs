@@ -1,4 +1,4 @@
-//! The state of a port: its tables, its queue, and its part in the runtime of the process.
+//! The state of a port: its tables, its queue, and its reference to the runtime.
 
 use super::{
     entries::Tables,
@@ -24,18 +24,19 @@ use trunkline::{runtime::Runtime, server::Server};
 /// The state of a port.
 pub(super) struct PortState {
     pub(super) number: u64,
-    // First, so that it is dropped before the tables: nothing is queued while they are.
+    // The first field, so that it is dropped before the tables and nothing is queued while they
+    // are.
     pub(super) queue: Arc<EventQueue>,
     pub(super) tables: Mutex<Tables>,
     pub(super) handoffs: Handoffs,
     pub(super) telemetry: Arc<HostTelemetry>,
     process: Mutex<Option<Arc<ProcessRuntime>>>,
-    /// No new work is taken.
+    /// No new work is accepted.
     closing: AtomicBool,
     pub(super) ending: Closing,
 }
 
-/// The error of a table without free numbers.
+/// The error of a full table.
 pub(super) fn full() -> BridgeError {
     BridgeError::new(ErrorKind::Busy, "The port has no numbers left")
 }
@@ -56,7 +57,7 @@ impl PortState {
         })
     }
 
-    /// Fails in a process that was forked from the port's.
+    /// Fails in a process forked from that of the port.
     pub(super) fn check(&self) -> Result<(), BridgeError> {
         if self.queue.is_of_this_process() {
             return Ok(());
@@ -69,14 +70,14 @@ impl PortState {
         self.closing.load(Ordering::Acquire)
     }
 
-    /// Takes no new work from now on. Returns whether it did so far.
+    /// Stops accepting new work. Returns whether it did so until now.
     pub(super) fn begin_closing(&self) -> bool {
         let first = !self.closing.swap(true, Ordering::AcqRel);
         self.queue.refuse_logs();
         first
     }
 
-    /// The tables, for something that the end of the port has to end too: the end sees it, or it is
+    /// Inserts something that closing the port has to end as well. Either closing sees it, or it is
     /// refused here.
     pub(super) fn insert_opening<T>(&self, insert: impl FnOnce(&mut Tables) -> Option<T>) -> Result<T, BridgeError> {
         let mut tables = self.tables.lock();
@@ -86,7 +87,7 @@ impl PortState {
         insert(&mut tables).ok_or_else(full)
     }
 
-    /// The runtime; never a new one once the port is being closed.
+    /// The runtime. Never starts one while the port is closing.
     pub(super) fn process(&self) -> Result<Arc<ProcessRuntime>, BridgeError> {
         let mut process = self.process.lock();
         if self.is_closing() {
@@ -102,12 +103,12 @@ impl PortState {
         }
     }
 
-    /// The runtime, if the port has started it.
+    /// The runtime, if the port uses it.
     pub(super) fn started_process(&self) -> Option<Arc<ProcessRuntime>> {
         self.process.lock().clone()
     }
 
-    /// Gives the runtime back.
+    /// Releases the runtime.
     pub(super) fn release_process(&self) {
         let process = self.process.lock().take();
         drop(process);

@@ -1,5 +1,5 @@
-//! Standard error for log records where the host has no other place for them: a bounded queue, and
-//! a thread that writes it. A program that started this one may never read that pipe.
+//! Writes log records to standard error if the host doesn't handle them: a bounded queue and a
+//! writer thread. The parent process may never read that pipe.
 
 use std::{
     io::{self, Write},
@@ -8,16 +8,17 @@ use std::{
 };
 use trunkline::bridge_support::{Condvar, Mutex};
 
-/// Bytes that wait to be written. More are dropped, and counted.
+/// Maximum queued bytes. More are dropped and counted.
 const MAX_WAITING: usize = 256 << 10;
-/// Time for a text to be written while nothing else waits. With a reader, standard error has a text
-/// when the call returns: it is in order with what else writes there, and an exit does not lose it.
+/// How long a call waits for its text to be written if nothing else is queued. If standard error is
+/// being read, the text is written when the call returns, so it is in order with other output and
+/// not lost at exit.
 const MOMENT: Duration = Duration::from_millis(250);
 
 static STDERR: TextQueue = TextQueue::new();
 
-/// Writes a text to standard error. Without a reader it waits for a moment once, and later texts
-/// are queued, or dropped with a count.
+/// Writes to standard error. If nobody reads it, the first call waits for a moment; later texts are
+/// queued, or dropped and counted.
 pub fn write_stderr(text: &str) {
     if !text.is_empty() {
         STDERR.write(text, io::stderr);
@@ -31,11 +32,11 @@ struct TextQueue {
 
 struct QueueState {
     text: Vec<u8>,
-    /// Texts that found no room.
+    /// Number of dropped texts.
     dropped: usize,
-    /// The thread is writing what it took from the queue.
+    /// Whether the thread is writing.
     writing: bool,
-    /// The process that has the thread; 0: none.
+    /// The process that owns the thread, or 0.
     process: u32,
 }
 
@@ -52,10 +53,10 @@ impl TextQueue {
     }
 
     fn write<W: Write>(&'static self, text: &str, open: impl FnOnce() -> W + Send + 'static) {
-        // A forked child has no log rather than a program that stands still.
+        // A forked child loses its log rather than blocking.
         let Some(mut state) = self.state.lock_until(Instant::now() + MOMENT) else { return };
         if state.process != process::id() {
-            // After a fork, what waits belongs to the parent, and so does the thread.
+            // After a fork, the queued text and the thread belong to the parent.
             *state = QueueState { text: Vec::new(), dropped: 0, writing: false, process: process::id() };
             let started = thread::Builder::new().name("trunkline-stderr".into()).spawn(move || self.run(open()));
             if started.is_err() {
@@ -76,7 +77,7 @@ impl TextQueue {
         }
     }
 
-    /// Writes for ever.
+    /// Writes forever.
     fn run(&self, mut out: impl Write) {
         loop {
             let text = {
@@ -90,7 +91,7 @@ impl TextQueue {
                 }
                 text
             };
-            // There is no other place to report that standard error is closed.
+            // There is nowhere to report that standard error is closed.
             let _ = out.write_all(&text).and_then(|()| out.flush());
             self.state.lock().writing = false;
             self.changed.notify_all();
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
 
-    /// Takes bytes as long as its reader lets it.
+    /// Accepts bytes while its reader allows it.
     struct Pipe {
         allowed: mpsc::Receiver<()>,
         written: mpsc::Sender<String>,

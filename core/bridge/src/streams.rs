@@ -1,5 +1,5 @@
-//! Streams of the host: subscriptions and tasks. A stream is a request that stays, and whose ticket
-//! names it until it is cancelled.
+//! Streams: subscriptions and tasks. A stream is a request whose ticket stays valid until it is
+//! cancelled.
 
 use super::{
     entries::{HostRequest, OpenStream, RunningRequest, StreamSource},
@@ -22,7 +22,7 @@ use trunkline::{
     protocol::{RawJson, model::SubscriptionFilter},
 };
 
-/// Opens a stream; the reply is the part of the filter that the server honours, or the task.
+/// Opens a stream. The reply is the part of the filter that the server honours, or the task.
 pub(super) fn open(state: &Arc<PortState>, client: &Client, ticket: u64, given: &Request) -> Result<(), BridgeError> {
     let (process, timeout) = (state.process()?, given.options.timeout);
     if given.options.input_responses != InputResponses::default() {
@@ -87,7 +87,7 @@ fn opened(state: &PortState, ticket: u64, source: StreamSource, reply: Result<Ra
     let mut tables = state.tables.lock();
     let Some(request) = tables.requests.get_mut(ticket) else {
         drop(tables);
-        // Cancelled meanwhile: dropping it ends it.
+        // Cancelled in the meantime; dropping it ends it.
         return drop(source);
     };
     let HostRequest::Running { slot, handle, .. } = request else { return };
@@ -99,8 +99,8 @@ fn opened(state: &PortState, ticket: u64, source: StreamSource, reply: Result<Ra
     send_outcome(state, ticket, handle, slot, reply);
 }
 
-/// A request about a stream: for its next item, whose reply is `null` when it is over, and of a
-/// task for its result or its end.
+/// Handles a request about a stream: for its next item, whose reply is `null` at the end, or for
+/// the result or cancellation of a task.
 pub(super) fn request(state: &Arc<PortState>, stream: u64, given: &Request) -> Result<u64, BridgeError> {
     let process = state.process()?;
     let expected = result_schema(given)?;
@@ -154,7 +154,7 @@ pub(super) fn request(state: &Arc<PortState>, stream: u64, given: &Request) -> R
 
 async fn next(port: &PortState, ticket: u64, open: &OpenStream, timeout: Option<Duration>) {
     let next = async {
-        // One task at a time is woken by an item.
+        // An item wakes only one task.
         let _turn = open.turn.lock().await;
         poll_fn(|context| open.source.poll_next(context)).await
     };
@@ -165,7 +165,7 @@ async fn next(port: &PortState, ticket: u64, open: &OpenStream, timeout: Option<
         Ok(Some(item)) => Ok(item),
         Err(error) => Err(error),
     };
-    // The request was cancelled just now: the next one gets the item.
+    // The request has just been cancelled, so the next one gets the item.
     if !finish(port, ticket, json.map(RawJson::into_bytes))
         && is_item
         && let Ok(Some(item)) = outcome
@@ -183,7 +183,7 @@ fn responses(given: &Request) -> Result<Option<InputResponses>, BridgeError> {
 }
 
 impl StreamSource {
-    /// Refuses a method that the stream does not have.
+    /// Refuses methods that the stream does not have.
     fn check(&self, method: &str) -> Result<(), BridgeError> {
         match (self, method) {
             (_, NEXT) | (Self::Task(..), RESULT | CANCEL | RESPOND) => Ok(()),
@@ -203,7 +203,7 @@ impl StreamSource {
         }
     }
 
-    /// Gives an item back that could not be handed on: it is the next one again.
+    /// Puts back an item that could not be delivered.
     fn put_back(&self, item: &RawJson) {
         match self {
             Self::Subscription(subscription) => {
@@ -216,7 +216,7 @@ impl StreamSource {
     }
 }
 
-/// Closes a stream: a `next` in flight gives `null`, and a task goes on without the host.
+/// Closes a stream. A pending `next` gets `null`; a task continues on the server.
 pub(super) fn close(state: &PortState, ticket: u64) {
     let removed = state.tables.lock().requests.remove(ticket);
     if let Some(HostRequest::Stream { open, .. }) = removed {
@@ -227,7 +227,7 @@ pub(super) fn close(state: &PortState, ticket: u64) {
     }
 }
 
-/// Forgets the streams of a connection that the host has closed.
+/// Removes the streams of a connection that the host has closed.
 pub(super) fn forget(state: &PortState, connection: u64) {
     let of_connection = |request: &HostRequest| match request {
         HostRequest::Stream { open, .. } => open.connection == connection,

@@ -1,5 +1,5 @@
-//! Locks and flags of what several threads share. The feature `loom` exchanges them for those of a
-//! model checker, which tries every order of events (models.rs).
+//! Synchronization primitives. With the feature `loom`, they are those of the model checker, which
+//! tries all interleavings (models.rs).
 
 #[cfg(not(feature = "loom"))]
 pub(crate) use std::sync::atomic;
@@ -43,7 +43,7 @@ mod checked {
     }
 
     impl Condvar {
-        /// No time passes in a model: a wait without an end is an error.
+        /// Time does not pass in a model, so waiting forever is an error.
         pub(crate) fn wait_while_until<'a, T>(
             &self,
             mut guard: MutexGuard<'a, T>,

@@ -1,13 +1,12 @@
-//! Handles and tickets: integers that name things of a port and go stale, so that no number ever
-//! reaches the wrong thing.
+//! Handles and tickets: generational indices, so that a stale number never refers to a newer entry.
 
-/// Numbers stay below 2^53: the kind in the low bits, above it a slot, then its generation.
+/// Numbers stay below 2^53: the low bits are the kind, followed by the slot and its generation.
 const KIND_BITS: u32 = 4;
 const SLOT_BITS: u32 = 24;
 const GENERATION_SHIFT: u32 = KIND_BITS + SLOT_BITS;
 const GENERATIONS: u64 = 1 << (53 - GENERATION_SHIFT);
 
-/// The kind of thing that a number names.
+/// The kind of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum HandleKind {
@@ -24,7 +23,7 @@ pub(super) enum HandleKind {
 }
 
 impl HandleKind {
-    /// The kind that a number says it is. The thing itself may be gone.
+    /// The kind encoded in a number. The entry may no longer exist.
     pub(super) fn of(number: u64) -> Option<Self> {
         const ALL: [HandleKind; 10] = [
             HandleKind::Server,
@@ -42,7 +41,7 @@ impl HandleKind {
     }
 }
 
-/// Things of one kind by number. A freed slot is reused under the next generation.
+/// Entries of one kind by number. A freed slot is reused with the next generation.
 #[derive(Debug)]
 pub(super) struct HandleTable<T> {
     kind: HandleKind,
@@ -65,14 +64,15 @@ impl<T> HandleTable<T> {
         generation << GENERATION_SHIFT | (index as u64) << KIND_BITS | self.kind as u64
     }
 
-    /// The slot that a number of this kind would have, with its generation.
+    /// The slot and generation of a number, if it is of this kind.
     fn locate(&self, number: u64) -> Option<(usize, u64)> {
         let of_kind = number & ((1 << KIND_BITS) - 1) == self.kind as u64;
         let index = (number >> KIND_BITS) & ((1 << SLOT_BITS) - 1);
         of_kind.then_some((index as usize, number >> GENERATION_SHIFT))
     }
 
-    /// Keeps a thing and gives its number, never 0. `None`: the table is full.
+    /// Inserts an entry and returns its number, which is never 0. Returns `None` if the table is
+    /// full.
     pub(super) fn insert(&mut self, item: T) -> Option<u64> {
         let index = match self.free.pop() {
             Some(index) => index,
@@ -88,21 +88,21 @@ impl<T> HandleTable<T> {
         Some(self.number(index, generation))
     }
 
-    /// The thing of a number.
+    /// The entry of a number.
     pub(super) fn get(&self, number: u64) -> Option<&T> {
         let (index, generation) = self.locate(number)?;
         let slot = self.slots.get(index)?;
         slot.item.as_ref().filter(|_| slot.generation == generation)
     }
 
-    /// The thing of a number.
+    /// The entry of a number.
     pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut T> {
         let (index, generation) = self.locate(number)?;
         let slot = self.slots.get_mut(index)?;
         slot.item.as_mut().filter(|_| slot.generation == generation)
     }
 
-    /// Takes a thing out; its number goes stale.
+    /// Removes an entry. Its number becomes stale.
     pub(super) fn remove(&mut self, number: u64) -> Option<T> {
         let (index, generation) = self.locate(number)?;
         let slot = self.slots.get_mut(index)?;
@@ -111,14 +111,14 @@ impl<T> HandleTable<T> {
         }
         let item = slot.item.take()?;
         slot.generation += 1;
-        // A slot that has used up its generations is never used again.
+        // A slot that has used all of its generations is retired.
         if slot.generation < GENERATIONS {
             self.free.push(index);
         }
         Some(item)
     }
 
-    /// Every number with its thing.
+    /// All numbers and entries.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
         self.slots
             .iter()

@@ -1,4 +1,4 @@
-//! The progress of a task, for the requests that wait for its result.
+//! Progress of a task, for requests that wait for its result.
 
 use std::sync::Arc;
 use trunkline::{
@@ -12,12 +12,12 @@ pub(super) struct TaskProgress(Mutex<Reported>);
 
 #[derive(Default)]
 struct Reported {
-    /// The latest progress: that of before a request gets it at once.
+    /// The latest progress. A new request gets it immediately.
     latest: Option<RawJson>,
     receivers: Vec<Arc<dyn ReplyTo>>,
 }
 
-/// A request that gets the progress until it is dropped.
+/// A request that receives progress until it is dropped.
 pub(super) struct Receiving<'a> {
     progress: &'a TaskProgress,
     receiver: Arc<dyn ReplyTo>,

@@ -1,8 +1,8 @@
-//! Telemetry for the host, which makes spans and measurements of the records.
+//! Telemetry for the host, which turns the records into spans and measurements.
 //!
-//! The host begins the spans of its own requests before it sends them, and those of requests that
-//! it serves before its functions run. The core makes the names, the attributes and the times, and
-//! reports each end: of what is served by the event `Telemetry`, of what is sent when it is asked.
+//! The host starts the spans of its own requests before it sends them, and those of incoming
+//! requests before its functions run. The core supplies names, attributes and times, and reports
+//! each end: for incoming requests with the event `Telemetry`, for outgoing ones when asked.
 
 use super::{
     error::BridgeError,
@@ -159,18 +159,18 @@ fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// The operations of a port that have not ended, or whose ends wait to be asked for.
+/// The operations of a port that have not ended or have not been fetched.
 pub(super) struct HostTelemetry {
     queue: Weak<EventQueue>,
-    /// The host has OpenTelemetry.
+    /// Whether the host uses OpenTelemetry.
     is_on: AtomicBool,
     next: AtomicU64,
-    /// The served operations, by their numbers.
+    /// Incoming operations by number.
     served: Mutex<IndexMap<u64, Arc<OperationStart>>>,
-    /// The openings and notifications that the host has begun spans for and that have not begun
-    /// themselves, by their numbers.
+    /// Openings and notifications by number, whose spans have been started but that have not
+    /// started themselves.
     begun: Mutex<IndexMap<u64, OperationStart>>,
-    /// The operations that the host has sent, by their tickets.
+    /// Outgoing operations by ticket.
     sent: Mutex<IndexMap<u64, SentOperation>>,
     loads: ServerLoads,
 }
@@ -190,13 +190,13 @@ impl HostTelemetry {
         Arc::new(Self { queue, is_on, next, served, begun, sent, loads: ServerLoads::default() })
     }
 
-    /// The options of a server: it reports to the host if they say so.
+    /// Lets a server report to the host, if its options say so.
     pub(super) fn of_server(self: &Arc<Self>, options: ServerOptions) -> ServerOptions {
         let receiver = self.receiver(options.telemetry);
         options.with_telemetry_receiver(receiver)
     }
 
-    /// Reports these servers from now on, and those to come.
+    /// Starts reporting for these and all future servers.
     pub(super) fn begin(self: &Arc<Self>, servers: &[Server]) {
         self.is_on.store(true, Ordering::Relaxed);
         for server in servers {
@@ -206,7 +206,7 @@ impl HostTelemetry {
         }
     }
 
-    /// The options of a client, likewise.
+    /// Lets a client report to the host, if its options say so.
     pub(super) fn of_client(self: &Arc<Self>, options: ClientOptions) -> ClientOptions {
         let receiver = self.receiver(options.telemetry);
         options.with_telemetry_receiver(receiver)
@@ -217,7 +217,7 @@ impl HostTelemetry {
         is_on.then(|| Arc::new(Receiver(Arc::clone(self))) as Arc<dyn Telemetry>)
     }
 
-    /// The record of an opening or a notification that the host begins a span for.
+    /// The record of an opening or notification that the host starts a span for.
     pub(super) fn begin_of_host(&self, start: OperationStart) -> TelemetryRecord {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let record = TelemetryRecord::begun(number, &start);
@@ -225,8 +225,8 @@ impl HostTelemetry {
         record
     }
 
-    /// The operation that the host has begun a span for, and that begins now. `None`: it is too
-    /// long ago.
+    /// Starts an operation whose span the host has started. Returns `None` if that was too long
+    /// ago.
     pub(super) fn begun(self: &Arc<Self>, span: HostSpan) -> Result<Option<Arc<dyn OpenOperation>>, BridgeError> {
         let context = read_context(span.trace.unwrap_or_default())?;
         let (number, telemetry) = (span.number, Arc::clone(self));
@@ -236,7 +236,7 @@ impl HostTelemetry {
         }))
     }
 
-    /// Ends what the host has begun a span for and what was refused, unless it has begun.
+    /// Ends a refused operation whose span the host has started, unless the operation has started.
     pub(super) fn refuse(&self, number: u64, error: ClientError) {
         let start = self.begun.lock().shift_remove(&number);
         if let (Some(start), Some(queue)) = (start, self.queue.upgrade()) {
@@ -246,7 +246,7 @@ impl HostTelemetry {
         }
     }
 
-    /// Notes a request that the host has begun a span for. Gives the trace context for its
+    /// Records a request whose span the host has started. Returns the trace context for its
     /// messages.
     pub(super) fn sending(
         &self,
@@ -263,12 +263,12 @@ impl HostTelemetry {
         Ok(Some(trace))
     }
 
-    /// Notes the outcome of a request to a server.
+    /// Records the outcome of a request to a server.
     pub(super) fn answered(&self, ticket: u64, outcome: &Result<RawJson, ClientError>) {
         self.ended(ticket, |method, trace| end_of(method, outcome, trace));
     }
 
-    /// Notes the outcome of a request to the client of a call.
+    /// Records the outcome of a request to the client of a call.
     pub(super) fn client_answered(&self, ticket: u64, outcome: &Result<RawJson, ClientRequestError>) {
         self.ended(ticket, |_, _| outcome.as_ref().err().map(ClientRequestError::as_end).unwrap_or_default());
     }
@@ -280,7 +280,7 @@ impl HostTelemetry {
         }
     }
 
-    /// The record of a request that was sent, once. One without an outcome was given up.
+    /// Takes the record of an outgoing request. One without an outcome was abandoned.
     pub(super) fn take_sent(&self, ticket: u64) -> Option<TelemetryRecord> {
         let SentOperation { start, method, trace, end } = self.sent.lock().swap_remove(&ticket)?;
         let cancelled = || {
@@ -290,7 +290,7 @@ impl HostTelemetry {
         Some(TelemetryRecord::ended(0, &start, &end.unwrap_or_else(cancelled)))
     }
 
-    /// The load of the servers that report. `None`: none ever did.
+    /// The load of the reporting servers, or `None` if there have never been any.
     pub(super) fn measurements(&self) -> Option<TelemetryMeasurements> {
         let measured = |measurement: LoadMeasurement| {
             json!({
@@ -310,7 +310,7 @@ impl HostTelemetry {
     }
 }
 
-/// Notes something of the host in the place of the oldest, which it has never asked for again.
+/// Adds an entry. If there are too many, it replaces the oldest, which the host has never fetched.
 fn note<T>(noted: &mut IndexMap<u64, T>, number: u64, value: T) {
     if noted.len() >= MAX_NOTED {
         noted.shift_remove_index(0);
@@ -327,8 +327,8 @@ pub(super) fn since_1970() -> Duration {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }
 
-/// The receiver of what is served, and of openings that are made anew. The host itself begins the
-/// operations of what it sends.
+/// Receives incoming operations and reconnects. The host itself starts the operations that it
+/// sends.
 struct Receiver(Arc<HostTelemetry>);
 
 impl Telemetry for Receiver {
@@ -356,11 +356,11 @@ impl Telemetry for Receiver {
     }
 }
 
-/// An operation whose end is an event.
+/// An operation whose end is reported as an event.
 struct NumberedOperation {
     number: u64,
     start: Arc<OperationStart>,
-    /// That of the host's span, of an opening or a notification.
+    /// The context of the host's span, for an opening or a notification.
     context: TraceContext,
     telemetry: Arc<HostTelemetry>,
 }
@@ -371,7 +371,7 @@ impl OpenOperation for NumberedOperation {
     }
 
     fn end(&self, end: OperationEnd) {
-        // Before the event: a host that asks from now on finds that it is over.
+        // Before the event, so that a host that asks from now on finds it ended.
         self.telemetry.served.lock().swap_remove(&self.number);
         if let Some(queue) = self.telemetry.queue.upgrade() {
             queue.push_telemetry(TelemetryRecord::ended(self.number, &self.start, &end).into_value());

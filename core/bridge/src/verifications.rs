@@ -1,4 +1,4 @@
-//! Verifications: tokens that a verifier of the host judges.
+//! Access tokens that a host's verifier checks.
 
 use super::{
     calls::call_off,
@@ -50,7 +50,7 @@ type VerifierReply = Result<Identity, Refusal>;
 fn answer(state: &PortState, ticket: u64, answer: Result<VerifierReply, BridgeError>) -> Result<bool, BridgeError> {
     match answer {
         Ok(answer) => Ok(finish(state, ticket, answer)),
-        // The call can still be answered. One that is done takes anything.
+        // The verification can still be completed. If it is already completed, errors are ignored.
         Err(error) if state.tables.lock().verifications.get(ticket).is_some() => Err(error),
         Err(_) => Ok(false),
     }
@@ -71,7 +71,7 @@ fn identity(shape: Shape, body: &Bytes) -> Result<VerifierReply, BridgeError> {
 }
 
 fn finish(state: &PortState, ticket: u64, answer: VerifierReply) -> bool {
-    // The lock is given back before the verification is completed.
+    // The lock is released before the verification is completed.
     let verification = state.tables.lock().verifications.remove(ticket);
     verification.is_some_and(|verification| verification.complete(answer))
 }
@@ -148,10 +148,10 @@ impl TokenVerifier for HostVerifier {
             url: verification.url().to_owned(),
             resource: verification.resource().to_owned(),
         };
-        // An object of strings has a JSON form.
+        // Serializing an object of strings never fails.
         let body = serde_json::to_vec(&token).unwrap_or_default();
         let abandonment = verification.abandonment();
-        // A verifier that was taken away lets nobody in.
+        // A removed verifier refuses every token.
         let registered = state.tables.lock().verifiers.get(handle).is_some();
         if !registered {
             return;

@@ -1,4 +1,4 @@
-//! The same functions in a library without the cargo feature `skills`.
+//! Stubs for builds without the cargo feature `skills`.
 
 use crate::{
     error::BridgeError,
@@ -11,12 +11,12 @@ use trunkline::{
     server::{RegisterError, Server},
 };
 
-/// Fails: there are no skills.
+/// Fails, because skills are not available.
 pub(crate) fn addition(_: RegisterSkill) -> Result<fn(&Server) -> Result<u64, RegisterError>, BridgeError> {
     Err(missing())
 }
 
-/// Fails: there are no skills.
+/// Fails, because skills are not available.
 pub(crate) fn ask(_: &Arc<PortState>, _: &Client, _: u64, _: &Request) -> Result<(), BridgeError> {
     Err(missing())
 }

@@ -1,7 +1,7 @@
-//! Documentation comments as text for every language.
+//! Converts doc comments to text for every language.
 
-/// The text of documentation comments: lines joined to paragraphs, without examples, ids of
-/// requirements and links of Rust.
+/// The text of a doc comment: lines joined into paragraphs, without examples, requirement ids and
+/// Rust links.
 pub(super) fn text(lines: &[&str]) -> String {
     let paragraphs: Vec<String> = without_examples(lines)
         .split(|line| line.is_empty())
@@ -12,7 +12,7 @@ pub(super) fn text(lines: &[&str]) -> String {
     paragraphs.join("\n\n")
 }
 
-/// Trims the lines and removes fenced code, which is Rust, with the heading "Example" before it.
+/// Trims the lines and removes code blocks, which are Rust, together with the heading "Example".
 fn without_examples<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let (mut kept, mut in_code) = (Vec::new(), false);
     for line in lines.iter().map(|line| line.trim()) {
@@ -30,7 +30,7 @@ fn is_example_heading(line: &str) -> bool {
     matches!(line.trim_start_matches('#').trim(), "Example" | "Examples") && line.starts_with('#')
 }
 
-/// Removes parentheses that hold ids of requirements only, such as `(TOOL-09)`.
+/// Removes parentheses that contain only requirement ids, such as `(TOOL-09)`.
 fn without_ids(text: &str) -> String {
     let (mut kept, mut rest) = (String::new(), text);
     while let Some(start) = rest.find(" (") {
@@ -52,7 +52,7 @@ fn is_id(word: &str) -> bool {
     })
 }
 
-/// Makes plain code of links: a path becomes its last part.
+/// Turns links into plain code, keeping only the last segment of a path.
 fn without_links(text: &str) -> String {
     let (mut kept, mut rest) = (String::new(), text);
     while let Some(start) = rest.find("[`") {
