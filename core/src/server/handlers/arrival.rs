@@ -1,4 +1,4 @@
-//! The way by which a message came.
+//! How a message arrived.
 
 #[cfg(feature = "http-server")]
 use super::http_request::HttpRequest;
@@ -6,67 +6,66 @@ use crate::{cause::Cause, protocol::TraceContext, sync::Mutex, telemetry::Networ
 use std::{sync::Arc, time::Duration};
 use tracing::Span;
 
-/// The way by which a message came: the HTTP request that brought it, and its caller in this
-/// process.
+/// How a message arrived: its HTTP request, or its caller in this process.
 #[derive(Debug)]
 pub struct Arrival {
     /// The HTTP request.
     #[cfg(feature = "http-server")]
     pub(crate) http: Option<HttpRequest>,
-    /// The one whose shares it takes; see the transport.
+    /// The key that limits are charged to; see the transport.
     #[cfg(feature = "http-server")]
     rate_limit_key: Option<Arc<str>>,
-    /// The span within which the caller sent it.
+    /// The span in which the caller sent it.
     pub(crate) span: Span,
-    /// The caller in the host of a binding.
+    /// The caller, in a binding.
     pub(crate) cause: Option<Arc<dyn Cause>>,
-    /// The task that the message runs again.
+    /// The task that the message restarts.
     restarted: Mutex<Option<RestartedTask>>,
 }
 
-/// A task that was running in a process that has ended.
+/// A task whose process has died.
 #[derive(Debug)]
 pub(crate) struct RestartedTask {
     pub(crate) id: String,
-    /// Since 1970.
+    /// Since the Unix epoch.
     pub(crate) created: Duration,
     pub(crate) ttl: Duration,
     pub(crate) run: TaskRun,
 }
 
-/// One of the runs of a task that is run again whenever its process ends.
+/// A run of a task that restarts when its process dies.
 #[derive(Debug)]
 pub(crate) struct TaskRun {
-    /// From 1.
+    /// Starts at 1.
     pub(crate) number: u32,
-    /// The text of the task in the store, from the second run on.
+    /// The stored value of the task, from the second run on.
     pub(crate) written: Option<String>,
 }
 
 impl Arrival {
-    /// A message of a caller in this process.
+    /// A message from a caller in this process.
     pub(crate) fn within(span: Span, cause: Option<Arc<dyn Cause>>) -> Self {
         Self { span, cause, ..Self::default() }
     }
 
-    /// The request of a task that is run again.
+    /// The request of a restarted task.
     pub(crate) fn restarting(task: RestartedTask) -> Self {
         Self { restarted: Mutex::new(Some(task)), ..Self::default() }
     }
 
-    /// The task that the message runs again, for the first who asks.
+    /// Takes the task that the message restarts.
     pub(crate) fn take_restarted(&self) -> Option<RestartedTask> {
         self.restarted.lock().take()
     }
 
-    /// A message that an HTTP request brought, within the current span.
+    /// A message from an HTTP request, in the current span.
     #[cfg(feature = "http-server")]
     pub(crate) fn over_http(request: HttpRequest) -> Self {
         let cause = request.extensions().get::<Arc<dyn Cause>>().cloned();
         Self { http: Some(request), span: Span::current(), cause, ..Self::default() }
     }
 
-    /// The same, whose shares are of that name.
+    /// Sets the key that limits are charged to.
     #[cfg(feature = "http-server")]
     pub(crate) fn of(self, rate_limit_key: Option<Arc<str>>) -> Self {
         Self { rate_limit_key, ..self }
@@ -75,7 +74,7 @@ impl Arrival {
 
 #[cfg(feature = "http-server")]
 impl Arrival {
-    /// The name of the one whose shares it takes.
+    /// The key that limits are charged to.
     pub(crate) fn rate_limit_key(&self) -> Option<&Arc<str>> {
         self.rate_limit_key.as_ref()
     }
@@ -86,7 +85,7 @@ impl Arrival {
         TraceContext::of(|name| Some(request.headers().get(name)?.to_str().ok()?.to_owned()))
     }
 
-    /// The facts of the HTTP request for telemetry.
+    /// Facts about the HTTP request, for telemetry.
     pub(crate) fn transmission(&self, is_stateless: bool) -> NetworkFacts {
         let Some(request) = &self.http else { return NetworkFacts::default() };
         NetworkFacts {
@@ -100,17 +99,17 @@ impl Arrival {
 
 #[cfg(not(feature = "http-server"))]
 impl Arrival {
-    /// Without HTTP nobody is known by an address.
+    /// Without HTTP, there is no address.
     pub(crate) fn rate_limit_key(&self) -> Option<&Arc<str>> {
         None
     }
 
-    /// Without HTTP there are no headers.
+    /// Without HTTP, there are no headers.
     pub(crate) fn trace_context(&self) -> TraceContext {
         TraceContext::default()
     }
 
-    /// Without HTTP there are no facts.
+    /// Without HTTP, there are no such facts.
     pub(crate) fn transmission(&self, _: bool) -> NetworkFacts {
         NetworkFacts::default()
     }

@@ -1,4 +1,4 @@
-//! One call of a handler: its input, its answer, and the means to use while it runs.
+//! A call of a handler: its input, its outcome, and what the handler can use while it runs.
 
 use super::{
     arrival::Arrival,
@@ -19,23 +19,23 @@ use crate::{
 use serde_json::Value;
 use std::{any::Any, collections::BTreeMap, sync::Arc, time::Duration};
 
-/// A call to answer. Dropping it unanswered fails the call.
+/// A call to complete. Dropping it without completing it fails the call.
 #[must_use = "dropping it unanswered fails the call"]
 pub struct Call {
     info: CallInfo,
     input: RawJson,
 }
 
-/// A call while it runs: its description, and functions for its handler. Cheap to clone.
+/// A running call: information about it, and functions for its handler. Cheap to clone.
 #[derive(Clone)]
 pub struct CallInfo {
     backend: Arc<dyn CallBackend>,
 }
 
-/// Takes the result of the rest of a request, once.
+/// Called once with the result of the rest of a request.
 pub(in crate::server) type ResultCallback = Box<dyn FnOnce(Result<RawJson, RpcError>) + Send>;
 
-/// The request behind a call. Handlers and the registry know it by this trait only.
+/// The request behind a call. Handlers and the registry only know this trait.
 pub(in crate::server) trait CallBackend: Send + Sync + 'static {
     /// The sender of the request, and its revision.
     fn info(&self) -> &RequestInfo;
@@ -43,7 +43,7 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
     fn request_id(&self) -> &RequestId;
     /// See [`CallInfo::session_id`].
     fn session_id(&self) -> Option<&str>;
-    /// The way by which the request came.
+    /// How the request arrived.
     fn arrival(&self) -> Option<&Arrival>;
     /// See [`CallInfo::cause`].
     fn cause(&self) -> Option<&Arc<dyn Cause>>;
@@ -59,15 +59,15 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
     fn method(&self) -> &'static str;
     /// The name, URI or method that the handler serves.
     fn name(&self) -> &str;
-    /// The number of the conversation, where it lasts longer than the request.
+    /// The number of the conversation, if it outlives the request.
     fn conversation(&self) -> Option<u64>;
-    /// The least severe log messages that the client wants.
+    /// The client's log level.
     fn log_level(&self) -> Option<LoggingLevel>;
     /// The options of the server.
     fn options(&self) -> &ServerOptions;
     /// The runtime of the request's connection.
     fn runtime(&self) -> &Arc<dyn Runtime>;
-    /// Takes the outcome of the handler; only the first counts. `false`: nothing was sent.
+    /// Completes the call; only the first outcome counts. Returns `false` if nothing was sent.
     fn complete(self: Arc<Self>, input: &RawJson, outcome: Outcome) -> bool;
     /// See [`CallInfo::progress`].
     fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>);
@@ -124,18 +124,19 @@ impl Call {
         Self { info: CallInfo::new(backend), input }
     }
 
-    /// The input that the handler's registration describes: the arguments of a tool or prompt, say.
-    /// Valid already.
+    /// The input as described by the registration, such as the arguments of a tool or prompt.
+    /// Already validated.
     pub fn input(&self) -> &RawJson {
         &self.input
     }
 
-    /// Information and means of this call, to keep while it runs.
+    /// Information about the call, which can be kept while it runs.
     pub fn info(&self) -> &CallInfo {
         &self.info
     }
 
-    /// Answers the call. `false`: it was cancelled or its connection is gone, and nothing was sent.
+    /// Completes the call. Returns `false` if nothing was sent because it was cancelled or its
+    /// connection is closed.
     pub fn complete(mut self, outcome: Outcome) -> bool {
         self.finish(outcome)
     }
@@ -156,17 +157,17 @@ impl CallInfo {
         Self { backend }
     }
 
-    /// Where the call comes from.
+    /// The revision and client of the request, and where it came from.
     pub fn request_info(&self) -> &RequestInfo {
         self.backend.info()
     }
 
-    /// The JSON-RPC id of the request, unique among those of its session that are in flight.
+    /// The JSON-RPC id of the request, unique among the requests in flight in its session.
     pub fn request_id(&self) -> &RequestId {
         self.backend.request_id()
     }
 
-    /// The id of the session, over HTTP up to 2025-11-25; elsewhere there is none.
+    /// The id of the session; only over HTTP up to 2025-11-25.
     pub fn session_id(&self) -> Option<&str> {
         self.backend.session_id()
     }
@@ -177,18 +178,18 @@ impl CallInfo {
         self.backend.arrival()?.http.as_ref()
     }
 
-    /// The values that middleware, extractors and the handler of this request share.
+    /// Values shared by the middleware, extractors and handler of this request.
     pub fn vars(&self) -> &Vars {
         self.backend.vars()
     }
 
-    /// The value that the lifespan of the server has opened.
+    /// The value opened by the lifespan of the server.
     pub(in crate::server) fn lifespan(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         self.backend.lifespan()
     }
 
-    /// The caller in the host of a binding: the exchange or the request that brought the call, or
-    /// the middleware around it.
+    /// The cause of the call, in a binding: the exchange or request that led to it, or the
+    /// middleware around it.
     #[doc(hidden)]
     pub fn cause(&self) -> Option<&Arc<dyn Cause>> {
         self.backend.cause()
@@ -200,15 +201,15 @@ impl CallInfo {
         self.backend.operation()
     }
 
-    /// The begin of the operation of a request to the client. `None`: it is not observed, or not
-    /// sent by itself but with the result of the call (2026-07-28).
+    /// The start of a client request, for telemetry. `None` if it is not observed, or is sent with
+    /// the result of the call (2026-07-28).
     #[doc(hidden)]
     pub fn client_request(&self, method: &str, params: Option<&RawJson>) -> Option<OperationStart> {
         self.backend.client_request(method, params)
     }
 
-    /// The trace context that the request came with: in its `_meta`, or else in the headers of the
-    /// HTTP request that brought it.
+    /// The trace context of the request: from its `_meta`, or else from the headers of its HTTP
+    /// request.
     pub fn trace_context(&self) -> TraceContext {
         let context = self.request_info().meta.as_ref().map(TraceContext::of_meta).unwrap_or_default();
         match self.backend.arrival() {
@@ -227,18 +228,18 @@ impl CallInfo {
         self.backend.name()
     }
 
-    /// Reports progress, if the client asked for it. Values that do not rise are dropped.
+    /// Reports progress, if the client asked for it. Values that don't increase are dropped.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         self.backend.progress(progress, total, message);
     }
 
-    /// Sends a log message to the client of this call, if it wants messages of that level.
+    /// Sends a log message to the client of this call, if its log level includes it.
     pub fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &Value) {
         self.backend.log(level, logger, data);
     }
 
-    /// Sends a request to the client of this call; `on_response` takes the outcome, exactly once
-    /// unless this fails. The client has `timeout` to answer, and never more than `max`.
+    /// Sends a request to the client of this call. `on_response` is called exactly once, unless
+    /// this fails. The client has `timeout` to respond, extended by progress up to `max`.
     ///
     /// Elicitation, sampling and roots work in both eras. In the legacy era the client gets a
     /// request. On 2026-07-28 the answer comes at once if the client has given it; otherwise this
@@ -261,25 +262,23 @@ impl CallInfo {
         self.backend.ask(method, key, params, RequestTimeout { timeout, max }, Box::new(on_response))
     }
 
-    /// Time of the client to answer a request of that method: where a person decides, as
-    /// long as people take.
+    /// The default timeout of a client request: longer if a person decides.
     pub fn timeout_for(&self, method: &str) -> Duration {
         let options = self.backend.options();
         if InputKind::of(method).is_some() { options.input_timeout } else { options.limits.request_timeout }
     }
 
-    /// Cancels a request of [`Self::ask`] and notifies the client; its outcome is
+    /// Cancels a request made with [`Self::ask`] and notifies the client. Its outcome is
     /// [`ClientRequestError::Cancelled`].
     pub fn cancel_client_request(&self, request: &PendingClientRequest, reason: &str) {
         self.backend.cancel_client_request(request, reason);
     }
 
-    /// For middleware: runs the rest of the chain, with these parameters or with those that came to
-    /// it; `done` takes the result. If the parameters have a `_meta`, it takes the place of the one
-    /// that came.
+    /// For middleware: runs the rest of the chain with these parameters, or with the original ones,
+    /// and passes the result to `done`. A `_meta` in the parameters replaces the original one.
     ///
     /// # Errors
-    /// If the call is not one of middleware.
+    /// If this is not a call of middleware.
     pub fn proceed(
         &self,
         params: Option<RawJson>,
@@ -288,7 +287,7 @@ impl CallInfo {
         self.proceed_as(self.cause().cloned(), params, done)
     }
 
-    /// The same for middleware of the host of a binding.
+    /// The same for middleware in a binding.
     #[doc(hidden)]
     pub fn proceed_as(
         &self,
@@ -299,20 +298,19 @@ impl CallInfo {
         self.backend.proceed(cause, params, Box::new(done))
     }
 
-    /// The answers that came with this round of the request, for handlers that return
-    /// [`Outcome::InputRequired`]: those that match their requests.
+    /// The answers of this round that match their requests, for handlers that return
+    /// [`Outcome::InputRequired`].
     pub fn input_responses(&self) -> BTreeMap<String, Value> {
         self.backend.input_responses()
     }
 
-    /// The problems of this round's answers that do not match their requests: the handler
-    /// may ask again.
+    /// Why the other answers of this round don't match their requests. The handler may ask again.
     pub fn input_problems(&self) -> BTreeMap<String, String> {
         self.backend.input_problems()
     }
 
-    /// The verified state that the handler gave with [`Outcome::InputRequired`] in the round
-    /// before.
+    /// The verified state that the handler returned with [`Outcome::InputRequired`] in the previous
+    /// round.
     pub fn state(&self) -> Option<Value> {
         self.backend.user_state()
     }
@@ -327,21 +325,20 @@ impl CallInfo {
         self.backend.all_kept()
     }
 
-    /// Keeps a value for later runs of this handler, so that what has an effect happens once.
+    /// Keeps a value for later runs of this handler, so that a side effect happens only once.
     pub fn keep(&self, name: &str, value: Value) {
         self.backend.keep(name, value);
     }
 
-    /// Closes the HTTP connection that waits for this call, where the client can come back for the
-    /// answer: in sessions of 2025-11-25. The client is told when to ask again. Elsewhere
-    /// nothing happens.
+    /// Closes the HTTP connection that waits for this call, if the client can resume it: in
+    /// sessions of 2025-11-25. The client is told when to reconnect. Otherwise does nothing.
     pub fn close_stream(&self) {
         self.backend.close_stream();
     }
 
-    /// Makes a task of the call, if its tool defers tasks
-    /// ([`crate::server::ToolDefinition::defer_task`]) and the client can have one: the client gets
-    /// the task now, and its result later. Otherwise nothing happens.
+    /// Turns the call into a task, if its tool defers tasks
+    /// ([`crate::server::ToolDefinition::defer_task`]) and the client supports them: the client
+    /// gets the task now and the result later. Otherwise does nothing.
     pub fn start_task(&self) {
         self.backend.start_task();
     }
@@ -351,33 +348,32 @@ impl CallInfo {
         self.backend.is_task()
     }
 
-    /// Sets the status message of the call's task. On a call that is not a task, nothing happens.
+    /// Sets the status message of the call's task. Does nothing if the call is not a task.
     pub fn set_task_message(&self, message: &str) {
         self.backend.set_task_message(message);
     }
 
-    /// Returns whether the call is no longer wanted.
+    /// Returns whether the call is cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.backend.is_cancelled()
     }
 
-    /// Runs `hook` with the reason when the call is cancelled; at once if it is.
+    /// Calls `hook` with the reason when the call is cancelled, or immediately if it already is.
     pub fn on_cancel(&self, hook: impl FnOnce(&str) + Send + 'static) {
         self.backend.on_cancel(Box::new(hook));
     }
 
-    /// The number of the session or pipe that the call came by; `None` where each request stands
-    /// alone.
+    /// The number of the session or pipe of the call; `None` if each request stands alone.
     pub(crate) fn conversation(&self) -> Option<u64> {
         self.backend.conversation()
     }
 
-    /// The least severe log messages that the client wants; `None`: none.
+    /// The client's log level; `None` if it wants no log messages.
     pub(crate) fn log_level(&self) -> Option<LoggingLevel> {
         self.backend.log_level()
     }
 
-    /// The items of one page of a list.
+    /// Page size of lists.
     pub(in crate::server) fn page_size(&self) -> usize {
         self.backend.options().page_size.max(1)
     }

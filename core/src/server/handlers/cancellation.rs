@@ -9,7 +9,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// A flag that is raised once. Cheap to clone; clones are the same flag.
+/// A one-way cancellation flag. Cheap to clone; clones share the flag.
 #[derive(Clone, Default)]
 pub(crate) struct Cancellation {
     state: Arc<Mutex<CancellationState>>,
@@ -17,7 +17,7 @@ pub(crate) struct Cancellation {
 
 type Hook = Box<dyn FnOnce(&str) + Send>;
 
-/// A hook that waits.
+/// A registered hook.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HookId(u64);
 
@@ -30,7 +30,7 @@ struct CancellationState {
 }
 
 impl Cancellation {
-    /// Raises the flag; only the first reason counts. Hooks and wakers run outside the lock.
+    /// Sets the flag; only the first reason counts. Hooks and wakers run outside the lock.
     pub(crate) fn cancel(&self, reason: &str) {
         let (hooks, wakers) = {
             let mut state = self.state.lock();
@@ -44,13 +44,13 @@ impl Cancellation {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Returns whether the flag is raised.
+    /// Returns whether the flag is set.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.state.lock().reason.is_some()
     }
 
-    /// Runs `hook` with the reason when the flag is raised; at once if it is. Gives what
-    /// [`Self::forget`] takes it away by, if it waits.
+    /// Calls `hook` with the reason when the flag is set, or immediately if it already is.
+    /// Otherwise returns an id for [`Self::forget`].
     pub(crate) fn on_cancel(&self, hook: Hook) -> Option<HookId> {
         let reason = {
             let mut state = self.state.lock();
@@ -68,13 +68,13 @@ impl Cancellation {
         None
     }
 
-    /// Takes a hook away that is of no use any more.
+    /// Removes a hook.
     pub(crate) fn forget(&self, hook: Option<HookId>) {
-        // The hook is dropped with no lock held.
+        // The hook is dropped without holding the lock.
         let _hook = hook.and_then(|hook| self.state.lock().hooks.remove(&hook.0));
     }
 
-    /// Completes when the flag is raised.
+    /// Completes when the flag is set.
     pub(crate) fn cancelled(&self) -> Cancelled {
         Cancelled { cancellation: self.clone() }
     }

@@ -1,4 +1,4 @@
-//! Requests of handlers to the client of their call (RPC-31): their handles and their errors.
+//! Handles and errors of client requests (RPC-31).
 
 use crate::{
     protocol::{RawJson, RequestId, RpcError, envelope::NoResult},
@@ -6,14 +6,14 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Takes the outcome of a client request, once.
+/// Called once with the outcome of a client request.
 pub(crate) type ResponseCallback = Box<dyn FnOnce(Result<RawJson, ClientRequestError>) + Send>;
 
-/// A request to the client that waits for its response.
+/// A pending client request.
 #[derive(Clone)]
 pub struct PendingClientRequest(pub(in crate::server) RequestState);
 
-/// The source of the response.
+/// Where the response comes from.
 #[derive(Clone)]
 pub(in crate::server) enum RequestState {
     /// The response has arrived.
@@ -22,32 +22,32 @@ pub(in crate::server) enum RequestState {
     Sent(RequestId),
     /// The task of the call sends the request under this key.
     OfTask(String),
-    /// The client answers by a task, which this function cancels; it takes the reason.
+    /// The client answers with a task, which this function cancels, given the reason.
     ByTask(Arc<dyn Fn(&str) + Send + Sync>),
 }
 
-/// Why a client gave no answer.
+/// Why a client request failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientRequestError {
-    /// The client answered with an error, lacks the capability, or the revision has no such
+    /// The client responded with an error or lacks the capability, or the revision has no such
     /// request.
     #[error("{0}")]
     Refused(RpcError),
-    /// The client's answer does not fit the request.
+    /// The response does not match the request.
     #[error("The client's answer does not fit: {0}")]
     Invalid(String),
     /// 2026-07-28: the client has not been asked yet. The call ends here, and the handler runs
     /// again from the top with the answer.
     #[error("The handler waits for input of the client and will run again; this is not a failure")]
     Suspended,
-    /// Cancelled by the handler; the client was told.
+    /// Cancelled by the handler; the client was notified.
     #[error("The request was cancelled")]
     Cancelled,
-    /// No answer in time; the client was told to cancel.
+    /// No response in time; the client was told to cancel.
     #[error("The client did not answer in time")]
     Timeout,
-    /// The client cannot be asked here: answers are JSON only, or there is no session.
+    /// The client cannot be asked here, because responses are JSON only or there is no session.
     #[error(
         "The client of this call cannot be asked: HTTP without sessions, or without event streams, has no way back"
     )]
@@ -58,7 +58,7 @@ pub enum ClientRequestError {
 }
 
 impl ClientRequestError {
-    /// The end of a request that failed so, for telemetry.
+    /// The end of a request with this error, for telemetry.
     #[doc(hidden)]
     pub fn as_end(&self) -> OperationEnd {
         let kind = match self {
@@ -83,7 +83,7 @@ impl From<NoResult> for ClientRequestError {
 }
 
 impl ClientRequestError {
-    /// The error that the client of the call gets if the handler lets this one pass.
+    /// The error that the client of the call gets if the handler propagates this one.
     #[doc(hidden)]
     pub fn into_rpc(self) -> RpcError {
         match self {

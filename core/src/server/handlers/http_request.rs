@@ -8,8 +8,8 @@ const PROOF: &str = "dpop";
 
 /// The head of the HTTP request that brought a call ([`Context::http`](crate::Context::http)).
 ///
-/// In a web framework it is the request as the framework passes it on: axum, for example, cuts the
-/// prefix of a nested service off its URI, and its middleware leaves values in the extensions.
+/// In a web framework, it is the request as the framework passes it on: axum, for example, strips
+/// the prefix of a nested service from the URI, and its middleware puts values in the extensions.
 ///
 /// ```
 /// use trunkline::{Context, Server};
@@ -27,16 +27,16 @@ pub struct HttpRequest {
 }
 
 impl HttpRequest {
-    /// `remote_address`: of the peer, where the server has its own socket.
+    /// `remote_address` is that of the peer, if the server has its own socket.
     pub(crate) fn new(parts: Parts, remote_address: Option<IpAddr>) -> Self {
         let given = || parts.extensions.get().map(|RemoteAddress(address)| *address);
         Self { remote_address: remote_address.or_else(given), parts: Arc::new(parts) }
     }
 
-    /// The same without the access token, which was issued for this server and must not travel
-    /// further (AUS-09).
+    /// Removes the access token, which was issued for this server and must not be passed on
+    /// (AUS-09).
     pub(crate) fn without_token(mut self) -> Self {
-        // Verifiers that had it are done with it: nothing is copied.
+        // Verifiers have dropped their references, so nothing is copied.
         let headers = &mut Arc::make_mut(&mut self.parts).headers;
         headers.remove(header::AUTHORIZATION);
         headers.remove(PROOF);
@@ -53,24 +53,23 @@ impl HttpRequest {
         &self.parts.method
     }
 
-    /// The target of the request as it was received: over HTTP/1.1 a path and a query.
+    /// The target of the request as received. Over HTTP/1.1, this is the path and query.
     pub fn uri(&self) -> &Uri {
         &self.parts.uri
     }
 
-    /// The headers. Where the server asks for access tokens, those with the token and its proof are
-    /// left out.
+    /// The headers. With authorization, those with the token and its proof are omitted.
     pub fn headers(&self) -> &HeaderMap {
         &self.parts.headers
     }
 
-    /// The values that the middleware of a web framework left for its handlers.
+    /// Values that the middleware of a web framework has set for its handlers.
     pub fn extensions(&self) -> &Extensions {
         &self.parts.extensions
     }
 
-    /// The address of the peer, which may be a proxy. A Unix socket has none, and a web framework
-    /// gives it as [`RemoteAddress`].
+    /// The address of the peer, which may be a proxy. There is none on a Unix socket; a web
+    /// framework sets it with [`RemoteAddress`].
     pub fn remote_address(&self) -> Option<IpAddr> {
         self.remote_address
     }
@@ -86,7 +85,7 @@ impl HttpRequest {
         }
     }
 
-    /// The id of its session: in its header, or on HTTP+SSE in its query.
+    /// The id of its session: from its header, or for HTTP+SSE from its query.
     pub(crate) fn session_id(&self) -> Option<&str> {
         match self.parts.headers.get(headers::SESSION_ID) {
             Some(id) => id.to_str().ok(),
@@ -96,7 +95,7 @@ impl HttpRequest {
 }
 
 impl fmt::Debug for HttpRequest {
-    /// Without headers, which may hold secrets.
+    /// Omits headers, which may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpRequest")
             .field("method", &self.parts.method)
@@ -106,8 +105,8 @@ impl fmt::Debug for HttpRequest {
     }
 }
 
-/// An extension of requests that a web framework gives to an
-/// [`HttpService`](crate::transport::HttpService): the address of the peer.
+/// A request extension with the address of the peer, for requests that a web framework passes to an
+/// [`HttpService`](crate::transport::HttpService).
 ///
 /// ```
 /// use std::net::{IpAddr, Ipv4Addr};

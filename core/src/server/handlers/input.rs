@@ -1,4 +1,4 @@
-//! Client requests while a request is served: elicitation, sampling and roots.
+//! Requests for input: elicitation, sampling and roots.
 
 use super::client_request::ClientRequestError;
 use crate::{
@@ -22,12 +22,11 @@ pub struct InputRequest {
     pub(in crate::server) params: Value,
 }
 
-/// Input that a handler needs of its client first: returned as an error, by `?` or by `into()`. The
+/// Input that a handler needs from its client. Return it as an error, with `?` or `into()`. The
 /// handler is called again with [`crate::server::Context::input_responses`] and
 /// [`crate::server::Context::state`].
 ///
-/// Handlers that would rather write one line after the other use [`crate::server::Context::elicit`]
-/// and its like instead.
+/// For straight-line code, use [`crate::server::Context::elicit`] and similar functions instead.
 ///
 /// ```
 /// use trunkline::{
@@ -49,24 +48,24 @@ pub struct InputRequest {
 #[error("The handler needs input of its client; this is not a failure")]
 #[must_use = "a handler ends with it"]
 pub struct InputRequired {
-    /// In the order in which the handler made them, for clients that ask their user one by one.
+    /// In the order of the handler, for clients that ask their user one request at a time.
     pub(in crate::server) requests: IndexMap<String, InputRequest>,
     pub(in crate::server) state: Option<Value>,
 }
 
 impl InputRequired {
-    /// Nothing yet.
+    /// Creates an empty set of requests.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same with one more request, under a key of your choice.
+    /// Adds a request under a key of your choice.
     pub fn ask(mut self, key: impl Into<String>, request: InputRequest) -> Self {
         self.requests.insert(key.into(), request);
         self
     }
 
-    /// The same with something to know when the handler is called again. It travels sealed.
+    /// Sets a state for the next call of the handler. It travels sealed.
     pub fn with_state(mut self, state: impl Into<Value>) -> Self {
         self.state = Some(state.into());
         self
@@ -81,29 +80,30 @@ pub(in crate::server) enum InputKind {
     Roots,
 }
 
-/// The answer of a client to a request for input.
+/// The client's answer to a request for input.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::server) enum Answer {
     #[serde(rename = "g")]
     Given(Value),
-    /// It does not match its request; holds the place of the mismatch (ELI-11).
+    /// Does not match its request; contains where it differs (ELI-11).
     #[serde(rename = "u")]
     Unfit(String),
-    /// Only the legacy era has refusals; a modern client simply never comes back.
+    /// Refusals exist only in the legacy era; a modern client simply never sends the next round.
     #[serde(rename = "r")]
     Refused(RpcError),
 }
 
-/// A request that this client cannot be asked.
+/// A request that cannot be sent to this client.
 pub(in crate::server) struct Refused {
     pub(in crate::server) error: RpcError,
 }
 
 impl InputRequest {
-    /// A request of a method: `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    /// Creates a request of the method `elicitation/create`, `sampling/createMessage` or
+    /// `roots/list`.
     ///
     /// # Errors
-    /// For any other method, and for parameters that are not an object.
+    /// For any other method, or if the parameters are not an object.
     pub fn new(method: &str, params: Value) -> Result<Self, RpcError> {
         let kind = InputKind::of(method).ok_or_else(|| {
             RpcError::invalid_params(format!(
@@ -117,7 +117,7 @@ impl InputRequest {
         Ok(Self { kind, params })
     }
 
-    /// Asks the user, by a form or by a page to visit.
+    /// Asks the user, with a form or a page to visit.
     pub fn elicit(params: &ElicitParams) -> Self {
         Self { kind: InputKind::Elicitation, params: serde_json::to_value(params).unwrap_or_default() }
     }
@@ -143,13 +143,13 @@ impl InputRequest {
         }
     }
 
-    /// The part that is kept until the answer comes.
+    /// The part that is needed to check the answer.
     pub(in crate::server) fn sealed(&self) -> SealedInputRequest {
         SealedInputRequest { kind: self.kind, schema: self.params.get(SCHEMA).cloned() }
     }
 
-    /// Reads an answer. [`ClientRequestError::Suspended`]: it answers another request, so this one
-    /// is still open (MRTR-10).
+    /// Reads an answer. [`ClientRequestError::Suspended`] means that it belongs to another request,
+    /// so this one is still open (MRTR-10).
     pub(in crate::server) fn read(&self, answer: Answer) -> Result<Value, ClientRequestError> {
         match answer {
             Answer::Refused(error) => Err(ClientRequestError::Refused(error)),
@@ -162,17 +162,17 @@ impl InputRequest {
         }
     }
 
-    /// Returns whether a client's answer can be used: `Err` says why not.
+    /// Checks whether a client's answer is usable.
     pub(in crate::server) fn check_answer(&self, answer: &Value) -> Result<(), Unusable> {
         check_answer(self.kind, &self.params, answer)
     }
 }
 
-/// The parameter of an elicitation that its answer has to match.
+/// The parameter of an elicitation that the answer must match.
 const SCHEMA: &str = "requestedSchema";
 
-/// The request that an answer is checked against. It travels sealed, for the client may have
-/// forgotten or changed it.
+/// The request that an answer is checked against. It travels sealed, so that the client cannot
+/// change it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::server) struct SealedInputRequest {
     #[serde(rename = "k")]
@@ -182,7 +182,7 @@ pub(in crate::server) struct SealedInputRequest {
 }
 
 impl SealedInputRequest {
-    /// The answer of the client. `None`: it answers another request, so this one is still open
+    /// The client's answer. `None` if it belongs to another request, so this one is still open
     /// (MRTR-10).
     pub(in crate::server) fn answer(&self, response: Value) -> Option<Answer> {
         let params = self.schema.as_ref().map_or_else(|| json!({}), |schema| json!({SCHEMA: schema}));
@@ -201,9 +201,9 @@ fn check_answer(kind: InputKind, params: &Value, answer: &Value) -> Result<(), U
     })
 }
 
-/// The reason why an answer is of no use.
+/// Why an answer is unusable.
 pub(in crate::server) enum Unusable {
-    /// It answers something else.
+    /// It answers a different request.
     Shape,
     /// The content does not match the schema of the form (ELI-11).
     Content(String),
@@ -222,7 +222,7 @@ impl InputKind {
         }
     }
 
-    /// The client's capability, and the word in keys.
+    /// The name of the client's capability, which is also used in keys.
     pub(in crate::server) fn word(self) -> &'static str {
         match self {
             Self::Elicitation => "elicitation",
@@ -232,8 +232,8 @@ impl InputKind {
     }
 }
 
-/// The request in the words of the client's revision, if the client declared what it needs
-/// (MRTR-04, DISC-14).
+/// Projects the request to the client's revision, if the client declared the capability (MRTR-04,
+/// DISC-14).
 pub(in crate::server) fn check(mut request: InputRequest, info: &RequestInfo) -> Result<InputRequest, Refused> {
     let declared: Value = info.client_capabilities.parse().unwrap_or_default();
     let method = request.kind.method();
@@ -257,8 +257,8 @@ pub(in crate::server) fn check(mut request: InputRequest, info: &RequestInfo) ->
     }
 }
 
-/// Two refusals as one: whoever lacks capabilities hears of all that are missing (DISC-15).
-/// Anything else is said by itself.
+/// Combines two errors. Missing capabilities are reported together (DISC-15); any other error is
+/// reported alone.
 pub(in crate::server) fn both(earlier: Option<RpcError>, later: RpcError) -> RpcError {
     fn merge(into: &mut Value, from: &Value) {
         match (into.as_object_mut(), from.as_object()) {
@@ -276,7 +276,7 @@ pub(in crate::server) fn both(earlier: Option<RpcError>, later: RpcError) -> Rpc
     earlier
 }
 
-/// DISC-15; in the legacy era there is no code of its own for it.
+/// DISC-15; the legacy era has no dedicated error code.
 pub(in crate::server) fn lacking(info: &RequestInfo, needed: Value) -> RpcError {
     if info.revision.era() == Era::Modern {
         return RpcError::missing_client_capability(needed);
@@ -289,7 +289,7 @@ pub(in crate::server) fn lacking(info: &RequestInfo, needed: Value) -> RpcError 
     ))
 }
 
-/// The answer as a value, if it can be used.
+/// The answer as a value, if it is usable.
 pub(in crate::server) fn read_answer(
     request: &InputRequest,
     answer: Result<RawJson, ClientRequestError>,

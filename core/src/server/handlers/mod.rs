@@ -1,5 +1,5 @@
 //! The contract between a server and its handlers: the call that a handler gets, and the outcome
-//! that it gives.
+//! that it returns.
 
 mod arrival;
 mod call;

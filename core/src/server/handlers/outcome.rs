@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// A text: one text block of a tool, the contents of a resource, or one message of the user.
+    /// A string: one text block of a tool, the contents of a resource, or one user message.
     Text(String),
     /// Content, one part or an array: content blocks of a tool, ResourceContents of a resource,
     /// PromptMessages (or content blocks, as messages of the user) of a prompt.
@@ -23,25 +23,23 @@ pub enum Outcome {
     Value(RawJson),
     /// A full result.
     Result(RawJson),
-    /// Input of the client is needed first; then the handler is called again, with the answers and
-    /// with its state.
+    /// Input from the client is needed; then the handler is called again, with the answers and its
+    /// state.
     InputRequired(InputRequired),
-    /// There is no such feature. Resources and providers say so.
+    /// There is no such feature; for resources and providers.
     NotFound,
-    /// The tool failed, and says why to the model.
+    /// The tool failed; the message is for the model.
     ToolError(String),
-    /// The arguments pass the schema but not what the host checks beyond it; says what is wrong,
-    /// and where.
+    /// The arguments match the schema but fail a check of the host. Says what is wrong, and where.
     InvalidArguments(String),
     /// A JSON-RPC error.
     Protocol(RpcError),
-    /// Something broke; the detail is for the log.
+    /// An internal error; the message is only logged.
     Internal(String),
-    /// Something broke; the error is for the log and for those who watch for errors
-    /// ([`crate::ServerBuilder::on_error`]).
+    /// An internal error, for the log and for error hooks ([`crate::ServerBuilder::on_error`]).
     Failed(Arc<ToolError>),
-    /// Something broke, and the handler has logged it: the detail is for clients of a server with
-    /// [`debug`](crate::ServerOptions::debug).
+    /// An internal error that the handler has already logged. The details are for clients of a
+    /// server with [`debug`](crate::ServerOptions::debug).
     Reported(String),
 }
 
@@ -64,7 +62,7 @@ impl From<CallError> for Outcome {
 }
 
 impl Outcome {
-    /// Returns whether this is nothing: for a provider, that there is no such feature.
+    /// Returns whether this is `null`; from a provider, that there is no such feature.
     pub(in crate::server) fn is_null(&self) -> bool {
         match self {
             Self::NotFound => true,

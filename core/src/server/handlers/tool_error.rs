@@ -1,4 +1,4 @@
-//! Failures of handlers: which text the client sees, and which one only the log.
+//! Errors of handlers: what the client sees, and what is only logged.
 
 use super::{client_request::ClientRequestError, input::InputRequired};
 use crate::protocol::RpcError;
@@ -6,17 +6,16 @@ use std::{convert::Infallible, error::Error, fmt, iter};
 
 type AnyError = Box<dyn Error + Send + Sync>;
 
-/// A failure of a handler. The error type of a handler is `ToolError`, or anything that converts
-/// into it.
+/// An error of a handler. Handlers return `ToolError`, or any error that converts into it.
 ///
 /// The client sees
-/// - the text of [`ToolError::new`], in a result with `isError` that the model can read;
-/// - the JSON-RPC error that an [`RpcError`] or an [`ClientRequestError`] becomes;
-/// - nothing of [`ToolError::internal`] and of all errors that `?` turns into a [`CallError`]: the
-///   result has a generic text, and the log has the error with its causes.
+/// - the message of [`ToolError::new`], in a result with `isError` that the model can read;
+/// - the JSON-RPC error for an [`RpcError`] or a [`ClientRequestError`];
+/// - nothing of [`ToolError::internal`] and of errors that `?` converts to a [`CallError`]: the
+///   result has a generic message, and the log has the error with its causes.
 ///   [`crate::ServerOptions::debug`] shows them to clients too.
 ///
-/// Errors of a program of one's own say with `From` what a client sees of them:
+/// For your own error types, implement `From` to choose what clients see:
 ///
 /// ```
 /// use trunkline::ToolError;
@@ -51,8 +50,8 @@ pub(super) enum Reason {
     Internal(AnyError),
 }
 
-/// The part of a failure that clients see. It stands behind a [`ToolError`] in a chain of sources,
-/// so that it is found where the error around it is transparent.
+/// The part of an error that clients see. It is the source of a [`ToolError`], so that it is found
+/// even if the error around it is transparent.
 #[derive(Debug, Clone)]
 pub(super) enum VisibleError {
     Text(String),
@@ -70,23 +69,23 @@ impl fmt::Display for VisibleError {
 impl Error for VisibleError {}
 
 impl ToolError {
-    /// A failure whose text the client, and usually its model, sees.
+    /// Creates an error whose message is shown to the client, and usually to its model.
     pub fn new(message: impl Into<String>) -> Self {
         Self::answer(VisibleError::Text(message.into()))
     }
 
-    /// A failure that only the log shows, with its causes. The client gets a generic text.
+    /// Creates an error that is only logged, with its causes. The client gets a generic message.
     pub fn internal(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self(Reason::Internal(error.into()))
     }
 
-    /// Arguments that pass the schema but not a further check. Clients see the text as they see the
-    /// refusal of a schema: begin it with the path of the argument.
+    /// For arguments that match the schema but fail another check. Clients see the message like a
+    /// schema error, so begin it with the path of the argument.
     pub fn invalid_arguments(problem: impl Into<String>) -> Self {
         Self::answer(VisibleError::InvalidArguments(problem.into()))
     }
 
-    /// The text that the client sees; `None` for an internal failure.
+    /// The message that the client sees; `None` for an internal error.
     pub fn message(&self) -> Option<&str> {
         match &self.0 {
             Reason::Answer(VisibleError::Text(text) | VisibleError::InvalidArguments(text)) => Some(text),
@@ -103,7 +102,7 @@ impl ToolError {
         }
     }
 
-    /// Returns whether only the log shows it.
+    /// Returns whether it is only logged.
     pub fn is_internal(&self) -> bool {
         matches!(self.0, Reason::Internal(_))
     }
@@ -112,8 +111,7 @@ impl ToolError {
         Self(Reason::Answer(answer))
     }
 
-    /// The error behind an internal failure, such as one that a program looks for with
-    /// `downcast_ref`.
+    /// The cause of an internal error, which you can inspect with `downcast_ref`.
     pub fn internal_error(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
         match &self.0 {
             Reason::Internal(error) => Some(&**error),
@@ -121,7 +119,7 @@ impl ToolError {
         }
     }
 
-    /// The text for the log: an internal failure with its causes.
+    /// The message for the log; for an internal error, with its causes.
     pub(in crate::server) fn detail(&self) -> String {
         match &self.0 {
             Reason::Internal(error) => with_causes(&**error),
@@ -160,7 +158,7 @@ fn with_causes(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     for cause in chain(error).skip(1) {
         let cause = cause.to_string();
-        // Some errors repeat their cause in their own text.
+        // Some errors repeat their cause in their own message.
         if !text.ends_with(&cause) {
             text.push_str(": ");
             text.push_str(&cause);
@@ -169,7 +167,7 @@ fn with_causes(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// The answer for the client that stands in the chain of an error.
+/// The client-visible error in the chain of sources.
 fn answer_in(error: &(dyn Error + 'static)) -> Option<VisibleError> {
     chain(error).find_map(|error| {
         if let Some(answer) = error.downcast_ref::<VisibleError>() {
@@ -183,7 +181,7 @@ fn answer_in(error: &(dyn Error + 'static)) -> Option<VisibleError> {
 }
 
 impl From<AnyError> for ToolError {
-    /// An internal failure, unless there is a [`ToolError`] in its chain of sources.
+    /// Internal, unless there is a [`ToolError`] in the chain of sources.
     fn from(error: AnyError) -> Self {
         let error = match error.downcast::<ToolError>() {
             Ok(error) => return *error,
@@ -231,25 +229,24 @@ impl From<Infallible> for ToolError {
 }
 
 impl From<std::io::Error> for ToolError {
-    /// An internal failure, unless the error holds a [`ToolError`].
+    /// Internal, unless the error contains a [`ToolError`].
     fn from(error: std::io::Error) -> Self {
         CallError::from(error).0
     }
 }
 
 impl From<serde_json::Error> for ToolError {
-    /// An internal failure.
+    /// Always internal.
     fn from(error: serde_json::Error) -> Self {
         CallError::from(error).0
     }
 }
 
-/// Any error, for `?`: of [`std::error::Error`], of `anyhow`, a boxed one, a text.
+/// Any error, for use with `?`: a [`std::error::Error`], an `anyhow` or boxed error, or a string.
 ///
-/// A [`ToolError`] in its chain of sources decides what the client sees; without one it is an
-/// internal failure, which only the log shows. Rust lets a type take either every error or
-/// conversions that programs write for errors of their own: this one takes every error, and
-/// [`ToolError`] the conversions.
+/// A [`ToolError`] in its chain of sources decides what the client sees; without one, it is an
+/// internal error, which is only logged. In Rust, a type can either convert from every error or
+/// allow custom conversions: `CallError` does the former, [`ToolError`] the latter.
 ///
 /// ```
 /// use trunkline::{CallError, ToolError};
@@ -263,12 +260,12 @@ impl From<serde_json::Error> for ToolError {
 pub struct CallError(pub(super) ToolError);
 
 impl CallError {
-    /// An internal failure, for errors that `?` cannot take.
+    /// Creates an internal error, for error types that `?` cannot convert.
     pub fn internal(detail: impl fmt::Display) -> Self {
         Self(ToolError::internal(detail.to_string()))
     }
 
-    /// The failure as clients and the log see it.
+    /// The error as seen by clients and the log.
     pub fn as_tool_error(&self) -> &ToolError {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Values that the parts of one request share.
+//! Values shared within a request.
 
 use crate::sync::Mutex;
 use std::{
@@ -7,7 +7,7 @@ use std::{
     fmt,
 };
 
-/// Values of one request, one of each type, which middleware, extractors and the handler share
+/// Values of a request, one per type, shared by its middleware, extractors and handler
 /// ([`Context::vars`](crate::Context::vars)).
 ///
 /// ```
@@ -31,17 +31,17 @@ use std::{
 pub struct Vars(Mutex<BTreeMap<TypeId, Box<dyn Any + Send + Sync>>>);
 
 impl Vars {
-    /// Sets the value of its type, and returns the one that it takes the place of.
+    /// Sets the value of this type, and returns the previous one.
     pub fn insert<T: Any + Send + Sync>(&self, value: T) -> Option<T> {
         taken(self.0.lock().insert(TypeId::of::<T>(), Box::new(value)))
     }
 
-    /// A copy of the value of a type.
+    /// Returns a clone of the value of a type.
     pub fn get<T: Any + Send + Sync + Clone>(&self) -> Option<T> {
         self.0.lock().get(&TypeId::of::<T>())?.downcast_ref().cloned()
     }
 
-    /// Takes the value of a type out.
+    /// Removes and returns the value of a type.
     pub fn remove<T: Any + Send + Sync>(&self) -> Option<T> {
         taken(self.0.lock().remove(&TypeId::of::<T>()))
     }

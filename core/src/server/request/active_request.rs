@@ -1,4 +1,4 @@
-//! An active request: its client, its snapshot of the registry, and the messages that belong to it.
+//! An active request: its client, its registry snapshot, and the messages that belong to it.
 
 use super::{
     mapper::ResultMapper,
@@ -30,7 +30,7 @@ use std::{
 };
 use tracing::Span;
 
-/// A request that is being served. One request sees one snapshot of the registry.
+/// A request that is being served. It sees a single registry snapshot.
 pub(in crate::server) struct ActiveRequest {
     pub(in crate::server) connection: Arc<Connection>,
     pub(in crate::server) services: Arc<Services>,
@@ -38,11 +38,11 @@ pub(in crate::server) struct ActiveRequest {
     pub(super) id: RequestId,
     pub(in crate::server) method: &'static str,
     pub(super) route: Route,
-    /// `true` if its result may require input of the client (MRTR-01).
+    /// Whether its result may require input from the client (MRTR-01).
     pub(super) takes_input: bool,
-    /// `true` if its complete result has caching hints (CCH-01).
+    /// Whether its result has caching hints (CCH-01).
     pub(super) cacheable: bool,
-    /// The parameters as they came: they are bound to the state of later rounds.
+    /// The original parameters, which the state of later rounds is bound to.
     pub(super) params: Option<RawJson>,
     pub(in crate::server) info: RequestInfo,
     pub(in crate::server) snapshot: Arc<Snapshot>,
@@ -51,28 +51,28 @@ pub(in crate::server) struct ActiveRequest {
     pub(super) telemetry: RequestTelemetry,
     own_rounds: RequestRounds,
     own_vars: Vars,
-    /// The span of the request, within that of its caller.
+    /// The span of the request, a child of its caller's.
     pub(super) span: Span,
     record: RequestRecord,
-    /// `true` if the handler may make a task of it.
+    /// Whether the handler may turn it into a task.
     pub(super) may_become_task: AtomicBool,
     own_task: OnceLock<Arc<Task>>,
-    /// The request of the outer server, if this one is served by a server that is mounted there.
+    /// The request at the outer server, if this server is mounted there.
     pub(super) within: Option<Within>,
 }
 
-/// The place of a request in a mounted server.
+/// The outer request of a request in a mounted server.
 pub(super) struct Within {
     pub(super) outer: Arc<ActiveRequest>,
     pub(super) mount: Arc<RegisteredMount>,
 }
 
-/// The tasks and the state keys that all requests of a server share.
+/// The tasks and state keys, shared by all requests of a server.
 pub(in crate::server) struct Services {
     pub(in crate::server) tasks: Arc<Tasks>,
     pub(super) sealer: Sealer,
     pub(super) resumptions: Arc<Resumptions>,
-    /// Since the first task that is made or asked for, where the server has a store.
+    /// Opened when a task is first created or requested, if the server has a store.
     stored: OnceLock<Result<Arc<StoredTasks>, RpcError>>,
     looks_for_tasks: AtomicBool,
 }
@@ -108,40 +108,40 @@ impl Services {
 /// The function of a method.
 pub(in crate::server) type Route = fn(&ActiveRequest, Option<&RawJson>) -> Result<Routed, RpcError>;
 
-/// The next step of a request: a handler, or the result already.
+/// The next step of a request: a handler, or the result.
 pub(in crate::server) enum Routed {
     Run(Arc<dyn ResultMapper>, RawJson),
-    /// The same as a task, kept for so long if the client said so.
+    /// Like `Handler`, but as a task, with the time to live that the client requested.
     RunAsTask(Arc<dyn ResultMapper>, RawJson, Option<Duration>),
-    /// A server that is mounted, with the parameters as it knows them.
+    /// A mounted server, with the parameters under its own names.
     Mounted(Arc<RegisteredMount>, RawJson),
     Answer(RawJson),
-    /// Another request or a timer answers later.
+    /// Another request or a timer will respond later.
     Deferred(Deferred),
 }
 
-/// Answers a request at some time.
+/// Responds to a request later.
 pub(in crate::server) type Deferred = Box<dyn FnOnce(&Arc<ActiveRequest>, Responder) + Send>;
 
 /// The receiver of a result.
 pub(in crate::server) enum Responder {
     /// The client.
     Client,
-    /// A part of the server, such as middleware that wrapped the request.
+    /// A part of the server, such as middleware that wraps the request.
     Inside(CallScope, ResultCallback),
 }
 
 /// The context of a call within its request.
 #[derive(Clone, Default)]
 pub(in crate::server) struct CallScope {
-    /// In the host of a binding: the middleware around the call, or else the sender of the request.
+    /// In a binding: the middleware around the call, or else the sender of the request.
     pub(super) cause: Option<Arc<dyn Cause>>,
-    /// The information on the request with the `_meta` that middleware put in the place of its own.
+    /// The request info, if middleware has replaced its `_meta`.
     pub(super) info: Option<Arc<RequestInfo>>,
 }
 
 impl Responder {
-    /// The context of the call whose result it takes.
+    /// The scope of the call whose result it receives.
     pub(in crate::server) fn scope(&self, context: &ActiveRequest) -> CallScope {
         match self {
             Self::Client => CallScope { cause: context.cause(), info: None },
@@ -189,8 +189,8 @@ impl ActiveRequest {
         Arc::new(request)
     }
 
-    /// The same request in a server that is mounted in this one: with that server's features and
-    /// middleware. Everything else, options too, is that of the server which the client knows.
+    /// The same request in a mounted server: with the features and middleware of that server.
+    /// Everything else, including options, is that of the outer server.
     pub(super) fn within(self: &Arc<Self>, mount: &Arc<RegisteredMount>, snapshot: Arc<Snapshot>) -> Arc<Self> {
         Arc::new(Self {
             connection: Arc::clone(&self.connection),
@@ -225,19 +225,19 @@ impl ActiveRequest {
         self.server().results()
     }
 
-    /// The sender of the request in the host of a binding.
+    /// The sender of the request, in a binding.
     pub(super) fn cause(&self) -> Option<Arc<dyn Cause>> {
         self.reply.arrival()?.cause.clone()
     }
 
-    /// The id of the request's session, which only HTTP has, up to 2025-11-25.
+    /// The id of the session, which exists only over HTTP up to 2025-11-25.
     #[cfg(feature = "http-server")]
     pub(super) fn session_id(&self) -> Option<&str> {
         let in_session = self.info.revision.era() == Era::Legacy && !self.connection.is_stateless();
         self.reply.arrival()?.http.as_ref().filter(|_| in_session)?.session_id()
     }
 
-    /// Without HTTP there is no session with an id.
+    /// Without HTTP, sessions have no id.
     #[cfg(not(feature = "http-server"))]
     pub(super) fn session_id(&self) -> Option<&str> {
         None
@@ -248,39 +248,39 @@ impl ActiveRequest {
         self.services.stored_tasks(&self.connection)
     }
 
-    /// Begins to look for tasks of processes that have ended, at the first request.
+    /// On the first request, starts looking for tasks of dead processes.
     pub(super) fn look_for_tasks(&self) {
         let looks = &self.services.looks_for_tasks;
         if self.server().options().store.is_none() || looks.load(Ordering::Relaxed) || !self.snapshot.offers().tasks {
             return;
         }
         if !looks.swap(true, Ordering::Relaxed) {
-            // A failure is logged, and met again by the first task.
+            // An error is logged, and will recur with the first task.
             let _ = self.stored_tasks();
         }
     }
 
-    /// The task that this request has become, if it has.
+    /// The task that this request has become, if any.
     pub(in crate::server) fn task(&self) -> Option<&Arc<Task>> {
         self.outermost().own_task.get()
     }
 
-    /// From here on the request is this task.
+    /// Turns the request into this task.
     pub(super) fn set_task(&self, task: Arc<Task>) {
         let _ = self.outermost().own_task.set(task);
     }
 
-    /// The rounds of the request, which all servers share that it passes.
+    /// The rounds of the request, shared by all servers that it passes through.
     pub(super) fn rounds(&self) -> &RequestRounds {
         &self.outermost().own_rounds
     }
 
-    /// The values of the request, which all servers share that it passes.
+    /// The vars of the request, shared by all servers that it passes through.
     pub(super) fn vars(&self) -> &Vars {
         &self.outermost().own_vars
     }
 
-    /// The request as the client sent it.
+    /// The request at the outermost server.
     fn outermost(&self) -> &Self {
         let mut context = self;
         while let Some(within) = &context.within {
@@ -294,15 +294,15 @@ impl ActiveRequest {
         self.outermost().params.as_ref()
     }
 
-    /// The owner of the tasks that this request makes or asks for: the verified principal, or else
-    /// everyone of this session. The modern era has no sessions, whatever connection its requests
-    /// share with one.
+    /// The owner of the tasks that this request creates or asks for: the verified principal, or
+    /// else the session. The modern era has no sessions, even if its requests share a connection
+    /// with one.
     pub(in crate::server) fn owner(&self) -> TaskOwner {
         let session = Task::is_core(self.info.revision).then(|| self.connection.number());
         TaskOwner { principal: self.info.principal(), session }
     }
 
-    /// The holder of the shares that it takes.
+    /// Who its resource usage is charged to.
     pub(in crate::server) fn holder(&self) -> Holder {
         match self.info.principal() {
             principal if !principal.is_empty() => Holder::Principal(principal),
@@ -313,12 +313,12 @@ impl ActiveRequest {
         }
     }
 
-    /// The name of the client whose share it takes, if it has one.
+    /// The client that it is charged to, if there is a per-client limit.
     pub(in crate::server) fn client(&self) -> Option<Arc<str>> {
         client_of(&self.info, &self.reply)
     }
 
-    /// The values that seal the state of this request's rounds.
+    /// The values that the state of this request's rounds is bound to.
     pub(super) fn binding(&self) -> Binding<'_> {
         Binding {
             server: self.results().server_name(),
@@ -330,28 +330,28 @@ impl ActiveRequest {
         }
     }
 
-    /// The client's capabilities as a value.
+    /// The client's capabilities.
     pub(in crate::server) fn client_capabilities(&self) -> Value {
         self.info.client_capabilities.parse().unwrap_or_default()
     }
 
-    /// Returns whether there are tasks for this client.
+    /// Returns whether tasks are available to this client.
     pub(in crate::server) fn offers_tasks(&self) -> bool {
-        // Without sessions nobody could come back for one in the legacy era.
+        // In the legacy era, tasks cannot be retrieved without a session.
         self.snapshot.offers().tasks && !self.connection.is_stateless()
     }
 
-    /// Refuses to set something for later where nothing lives on: a server without sessions, up to
-    /// 2025-11-25.
+    /// Fails if there is no session that a setting could apply to: up to 2025-11-25, on a server
+    /// without sessions.
     pub(in crate::server) fn check_session(&self) -> Result<(), RpcError> {
         if self.connection.is_stateless() { Err(RpcError::method_not_found(self.method)) } else { Ok(()) }
     }
 
-    /// Reports progress, if the client asked for it and the value rises (PRG-02).
+    /// Reports progress, if the client asked for it and the value increased (PRG-02).
     pub(super) fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         match (self.task(), &self.info.progress_token) {
             (Some(task), Some(token)) => {
-                // PRG-07: the token of the request stays in use until its task is over.
+                // PRG-07: the progress token remains valid until the task is over.
                 if Task::is_core(self.info.revision) && task.advance(progress) {
                     let mut params = json!({"progressToken": token, "progress": progress});
                     if let Some(total) = total.filter(|total| total.is_finite()) {
@@ -374,16 +374,16 @@ impl ActiveRequest {
         }
     }
 
-    /// Sends a log message on this request's own stream (LOG-05), unless the client wants less or
-    /// reads too slowly (LOG-08).
+    /// Sends a log message on this request's own stream (LOG-05), unless it is below the client's
+    /// level or the client reads too slowly (LOG-08).
     pub(super) fn log(&self, level: LoggingLevel, logger: Option<&str>, data: &Value) {
         let wanted = if self.info.revision.supports(RevisionFeature::LogLevelPerRequest) {
-            // LOG-04: only clients that ask get any.
+            // LOG-04: only clients that ask for log messages get them.
             self.info.log_level.is_some_and(|least| level >= least)
         } else {
             self.connection.session().log_level.wants(level)
         };
-        // LOG-01: without a session it is not declared.
+        // LOG-01: logging is not declared without a session.
         let wanted = wanted && !self.connection.is_stateless();
         if !wanted || self.reply.is_congested() || !self.is_wanted() {
             return;
@@ -395,8 +395,7 @@ impl ActiveRequest {
         self.notify(method::LOG_MESSAGE, params);
     }
 
-    /// Sends a notification that belongs to this request: on its stream, or as one of the task that
-    /// it has become.
+    /// Sends a notification that belongs to this request: on its stream, or for its task.
     fn notify(&self, method: &str, mut params: Value) {
         let reply = match self.task() {
             None => &self.reply,
@@ -404,7 +403,7 @@ impl ActiveRequest {
                 task.relate(&mut params);
                 self.connection.unrelated()
             }
-            // TKX-22: the extension has no place for it.
+            // TKX-22: the extension has no such notification.
             Some(_) => return,
         };
         let params = serde_json::to_vec(&params).unwrap_or_default();
@@ -417,8 +416,8 @@ impl ActiveRequest {
         self.connection.send(&*self.reply, outgoing, (&self.info).into(), method);
     }
 
-    /// Returns whether the result of a part of the chain can still be of use: middleware around a
-    /// task answers the request with it, though the task may be over by then.
+    /// Returns whether a result in the middleware chain is still needed. Middleware around a task
+    /// responds to the request with it, even if the task is already over.
     pub(super) fn has_receiver(&self) -> bool {
         self.is_wanted() || self.connection.conversation().is_open(self.key)
     }
@@ -431,11 +430,11 @@ impl ActiveRequest {
         }
     }
 
-    /// Gives the result to its receiver. `false`: it is not wanted any more.
+    /// Passes the result to its receiver. Returns `false` if it is no longer needed.
     pub(in crate::server) fn deliver(&self, responder: Responder, result: Result<RawJson, RpcError>) -> bool {
         match responder {
             Responder::Client => {
-                // Before the client reads the result and goes on with the same state.
+                // Before the client sees the result and continues with the same state.
                 self.rounds().end();
                 let runtime = &**self.connection.runtime();
                 self.span.in_scope(|| self.outermost().record.end(runtime, self.method, &self.id, &result));

@@ -1,4 +1,4 @@
-//! Client requests on the stream of the request that they belong to (RPC-31, HTTP-17).
+//! Sends client requests on the stream of the request that they belong to (RPC-31, HTTP-17).
 
 use super::active_request::ActiveRequest;
 use crate::{
@@ -13,25 +13,25 @@ use crate::{
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
-/// Takes the checked answer to a request for input, once.
+/// Called once with the validated answer to a request for input.
 pub(super) type InputCallback = Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>;
 
-/// A client request that is to be sent.
+/// A client request to send.
 pub(super) struct Transmission<'a> {
     pub(super) timeout: RequestTimeout,
     pub(super) method: &'a str,
     pub(super) params: Option<&'a RawJson>,
-    /// It ends with its call, and the client is notified when it is no longer wanted.
+    /// Whether it ends with its call; the client is then notified that it is cancelled.
     pub(super) cancellable: bool,
 }
 
-/// An answer as JSON text.
+/// An answer as raw JSON.
 pub(super) fn raw(answer: &Value) -> Result<RawJson, ClientRequestError> {
     RawJson::from_value(answer).map_err(|error| ClientRequestError::Invalid(error.to_string()))
 }
 
 impl ActiveRequest {
-    /// Sends a request for input, and checks its answer.
+    /// Sends a request for input and validates its answer.
     pub(super) fn send_input_request(
         self: &Arc<Self>,
         timeout: RequestTimeout,
@@ -51,7 +51,7 @@ impl ActiveRequest {
         self.send_request(timeout, request.kind.method(), params.as_ref(), on_response).map(RequestState::Sent)
     }
 
-    /// Sends a client request. The outcome comes exactly once, unless this fails.
+    /// Sends a client request. The callback is called exactly once, unless this fails.
     pub(super) fn send_request(
         &self,
         timeout: RequestTimeout,
@@ -77,7 +77,7 @@ impl ActiveRequest {
         self.transmit(transmission, on_response, &sent).inspect_err(|_| self.cancellation.forget(hook))
     }
 
-    /// The begin of the operation of a client request.
+    /// The start of a client request, for telemetry.
     pub(super) fn client_request_start(&self, method: &str, params: Option<&RawJson>) -> OperationStart {
         let facts = NetworkFacts {
             transport: Some(self.connection.transport()),
@@ -89,7 +89,7 @@ impl ActiveRequest {
         OperationStart::new(OperationKind::Client, method.to_owned(), params, None, facts, now)
     }
 
-    /// Sends a client request, and notes its id before another thread can see its response.
+    /// Sends a client request and records its id before another thread can see its response.
     pub(super) fn transmit(
         &self,
         Transmission { timeout, method, params, cancellable }: Transmission<'_>,
@@ -120,8 +120,8 @@ impl ActiveRequest {
         Ok(id)
     }
 
-    /// Cancels the client request when its call is cancelled: the client is notified while the
-    /// stream of the call is still there.
+    /// Cancels the client request when its call is cancelled. The client is notified while the
+    /// stream of the call still exists.
     fn cancel_with_call(&self, sent: &Arc<OnceLock<RequestId>>) -> Option<HookId> {
         let connection = Arc::downgrade(&self.connection);
         let reply = Arc::downgrade(&self.reply);
@@ -130,7 +130,7 @@ impl ActiveRequest {
             if let (Some(connection), Some(reply)) = (connection.upgrade(), reply.upgrade())
                 && !connection.is_closed()
             {
-                // A request that is just being sent has its id afterwards.
+                // A request that is just being sent gets its id afterwards.
                 let id = {
                     let _in_order = connection.client_requests().in_order();
                     sent.get().cloned()
@@ -143,14 +143,14 @@ impl ActiveRequest {
     }
 }
 
-/// The parameters with the context of the operation, and the receiver of the answer, which ends it.
+/// Adds the trace context to the parameters, and ends the operation with the response.
 fn traced(
     operation: RunningOperation,
     params: Option<&RawJson>,
     on_response: ResponseCallback,
 ) -> (Option<RawJson>, ResponseCallback) {
     let context = operation.context();
-    // Parameters that are not an object are refused where they are sent.
+    // Parameters that are not an object are refused when they are sent.
     let params = (!context.is_empty()).then(|| context.put_into(params).ok()).flatten();
     let on_response = move |answer: Result<RawJson, ClientRequestError>| {
         operation.end(match &answer {

@@ -1,4 +1,4 @@
-//! Handlers that need input of the client first: the request for it, in the way of its era.
+//! Handlers that return `InputRequired`: requests the input as the client's era does.
 
 use super::{
     active_request::{ActiveRequest, Responder},
@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 
 impl ActiveRequest {
-    /// The handler needs input: asks the client in the way of its era.
+    /// Requests the input of a handler as the client's era does.
     pub(super) fn require(
         self: &Arc<Self>,
         mapper: &Arc<dyn ResultMapper>,
@@ -86,8 +86,8 @@ impl ActiveRequest {
         sealer.seal(contents, &self.binding(), options.state_lifetime)
     }
 
-    /// In the legacy era: real requests on the call's stream, all at once, and the handler again
-    /// when all are answered.
+    /// In the legacy era: sends real requests on the call's stream, all at once, and calls the
+    /// handler again when all are answered.
     fn ask_all(
         self: &Arc<Self>,
         mapper: &Arc<dyn ResultMapper>,
@@ -143,13 +143,13 @@ struct Gathering {
 }
 
 struct Gathered {
-    /// Number of missing answers, and one more until all requests are sent.
+    /// Number of missing answers, plus one until all requests have been sent.
     missing: usize,
     answers: BTreeMap<String, Answer>,
     waiting: Option<NextInput>,
 }
 
-/// The input of the next run of the handler.
+/// What the next run of the handler needs.
 struct NextInput {
     input: RawJson,
     responder: Responder,
@@ -177,7 +177,7 @@ impl Gathering {
             state.waiting.take().map(|waiting| (std::mem::take(&mut state.answers), waiting))
         };
         let Some((answers, NextInput { input, responder, user })) = complete else { return };
-        // A refusal that nobody may look at would be asked for again and again.
+        // If the handler ignores a refusal, it would be asked for again and again.
         let refused = answers.values().find_map(|answer| match answer {
             Answer::Refused(error) => Some(error.clone()),
             Answer::Given(_) | Answer::Unfit(_) => None,
@@ -189,7 +189,8 @@ impl Gathering {
         self.context.rounds().answered(answers, user);
         let context = Arc::clone(&self.context);
         let mapper = Arc::clone(&self.mapper);
-        // A handler that asks again at once would otherwise run on the stack of its own answer.
+        // In a task, because a handler that asks again immediately would otherwise run on the stack
+        // of its own answer.
         let task = async move { context.run(mapper, input, responder) };
         self.context.connection.runtime().spawn(Box::pin(task));
     }

@@ -1,4 +1,4 @@
-//! Requests for input that the client answers by a task (2025-11-25).
+//! Requests for input that the client answers with a task (2025-11-25).
 
 use super::{
     active_request::ActiveRequest,
@@ -20,31 +20,31 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The pause between two polls where the client names none, and its bounds (TSK-25).
+/// Default polling interval, and its bounds (TSK-25).
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(20);
 const LONGEST_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// A request for input, from its message to the result of its task.
+/// A request for input, from sending it to the result of its task.
 struct InputTask {
     context: Arc<ActiveRequest>,
     request: InputRequest,
-    /// The end of the time that the client has for its answer.
+    /// The client's deadline.
     deadline: Instant,
     hook: OnceLock<Option<HookId>>,
     state: Mutex<InputTaskState>,
-    /// Kept when nobody waits for the answer any more.
+    /// Completes when nobody waits for the answer any more.
     stop: Promise<()>,
 }
 
 struct InputTaskState {
-    /// The id of the task, once the client has made it.
+    /// The id of the task, once the client has created it.
     id: Option<String>,
-    /// `None`: the request is over.
+    /// `None` once the request is over.
     on_response: Option<InputCallback>,
 }
 
-/// The parts of a task that matter to those who wait for it.
+/// The members of a task that polling needs.
 #[derive(Deserialize)]
 struct PolledTask {
     #[serde(rename = "taskId")]
@@ -55,8 +55,8 @@ struct PolledTask {
 }
 
 impl ActiveRequest {
-    /// Returns whether the client is asked for a task: the server wants it, and the client has
-    /// declared tasks for these requests (TSK-02).
+    /// Returns whether to request a task: the server wants it, and the client has declared tasks
+    /// for these requests (TSK-02).
     pub(super) fn asks_by_task(&self, kind: InputKind) -> bool {
         self.server().options().client_request_tasks && Task::is_core(self.info.revision) && {
             let path = format!("/tasks/requests/{}", kind.method());
@@ -64,7 +64,7 @@ impl ActiveRequest {
         }
     }
 
-    /// Sends a request for input that the client may answer by a task.
+    /// Sends a request for input that the client may answer with a task.
     pub(super) fn send_as_task(
         self: &Arc<Self>,
         timeout: RequestTimeout,
@@ -86,7 +86,7 @@ impl ActiveRequest {
         let created = Arc::clone(&input);
         let on_created = Box::new(move |answer| created.answered(answer));
         let method = request.kind.method();
-        // CAN-04: no notification cancels it.
+        // CAN-04: it is not cancelled by a notification.
         let transmission = Transmission { timeout, method, params: Some(&params), cancellable: false };
         if self.cancellation.is_cancelled() {
             return Err(ClientRequestError::Cancelled);
@@ -104,7 +104,7 @@ impl ActiveRequest {
 }
 
 impl InputTask {
-    /// The request is answered: by a task, or by its result (TSK-08).
+    /// Handles the response: a task or the result (TSK-08).
     fn answered(self: &Arc<Self>, answer: Result<RawJson, ClientRequestError>) {
         #[derive(Deserialize)]
         struct Created {
@@ -137,10 +137,10 @@ impl InputTask {
         }));
     }
 
-    /// The answer, once the task has it.
+    /// Polls until the task has a result.
     async fn follow(&self, mut task: PolledTask, change: &Promise<()>) -> Result<Value, ClientRequestError> {
         let runtime = self.context.connection.runtime();
-        // A task that waits for something is asked for its result early (TSK-19).
+        // If the task waits for something, request its result early (TSK-19).
         while task.status == TaskStatus::Working {
             let named = task.poll_interval.map_or(POLL_INTERVAL, Duration::from_millis);
             let due = later(runtime.now(), named.clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL)).min(self.deadline);
@@ -156,7 +156,7 @@ impl InputTask {
         read_answer(&self.request, self.ask(method::TASKS_RESULT, &task.id).await)
     }
 
-    /// Sends a request about the task, within the time that is left.
+    /// Sends a request about the task, within the remaining time.
     async fn ask(&self, method: &str, id: &str) -> Result<RawJson, ClientRequestError> {
         let left = self.deadline.saturating_duration_since(self.context.connection.runtime().now());
         if left.is_zero() {
@@ -170,7 +170,7 @@ impl InputTask {
         answer.kept().await
     }
 
-    /// Ends the request, and the task with it.
+    /// Ends the request, and cancels the task.
     fn give_up(&self, error: ClientRequestError) {
         let id = self.state.lock().id.clone();
         if self.finish(Err(error)) {
@@ -185,7 +185,7 @@ impl InputTask {
         self.finish(outcome);
     }
 
-    /// Gives the outcome to the one who waits for it, once.
+    /// Delivers the outcome, once.
     fn finish(&self, outcome: Result<Value, ClientRequestError>) -> bool {
         let on_response = self.state.lock().on_response.take();
         let Some(on_response) = on_response else { return false };
@@ -194,8 +194,8 @@ impl InputTask {
         true
     }
 
-    /// Cancels the task (CAN-04): also when its call is over, of whose stream this is the last
-    /// message.
+    /// Cancels the task (CAN-04), even if its call is over; this is then the last message on its
+    /// stream.
     fn cancel(&self, id: &str) {
         let limit = self.context.server().options().limits.request_timeout;
         let timeout = RequestTimeout { timeout: limit, max: limit };

@@ -11,7 +11,7 @@ use crate::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// A step that another one has decided on.
+/// A follow-up step.
 pub(in crate::server) type NextStep = Result<Routed, RpcError>;
 
 /// Maps the outcome of one handler to a result.
@@ -20,38 +20,38 @@ pub(in crate::server) trait ResultMapper: Send + Sync + 'static {
     fn name(&self) -> &str;
     /// The handler.
     fn handler(&self) -> &Arc<dyn Handler>;
-    /// Turns an outcome into a result of the request's revision.
+    /// Converts an outcome to a result of the request's revision.
     fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError>;
-    /// Returns whether that may take so long that others should not wait for it.
+    /// Returns whether rendering may take long enough to delay other requests.
     fn is_costly(&self, _outcome: &Outcome) -> bool {
         false
     }
-    /// The step that follows this outcome, with the same input, if it is not the result: the next
+    /// The step that follows this outcome with the same input, if it is not the result: the next
     /// provider, or the tool whose arguments were accepted.
     fn next(&self, _context: &ActiveRequest, _input: &RawJson, _outcome: &Outcome) -> Option<NextStep> {
         None
     }
-    /// The longest time of one run of the handler.
+    /// Maximum time of one run of the handler.
     fn timeout(&self) -> Option<Duration> {
         None
     }
-    /// Returns whether a task is run again whose process has ended.
+    /// Returns whether its task restarts when its process dies.
     fn restarts_task(&self) -> bool {
         false
     }
-    /// Returns whether the handler may ask its client for input.
+    /// Returns whether the handler may send client requests.
     fn may_ask(&self) -> bool {
         true
     }
-    /// The place in the chain of middleware, if the handler is one.
+    /// The position in the middleware chain, if the handler is middleware.
     fn link(&self) -> Option<&MiddlewareLink> {
         None
     }
 }
 
-/// The place of one middleware in the chain of one request.
+/// The position of a middleware in the chain of one request.
 pub(in crate::server) struct MiddlewareLink {
     pub(super) position: usize,
-    /// The parameters that the middleware before it passed on.
+    /// The parameters that the previous middleware passed on.
     pub(super) params: Option<RawJson>,
 }

@@ -1,5 +1,5 @@
-//! Parameters that HTTP headers repeat: what routes by the header must see what the tool gets
-//! (H26-36, H26-37).
+//! Parameters mirrored in HTTP headers. Intermediaries that route by a header must see what the
+//! tool gets (H26-36, H26-37).
 
 use super::active_request::ActiveRequest;
 use crate::{
@@ -23,14 +23,14 @@ pub(in crate::server) struct CallParams<'a> {
     pub(in crate::server) arguments: Option<&'a RawValue>,
 }
 
-/// Compares the headers of a request with its body, whatever middleware makes of it later. Where
-/// headers repeat nothing, there is nothing to compare.
+/// Compares the headers of a request with its original body, before middleware can change it. Does
+/// nothing if no headers are mirrored.
 pub(in crate::server) fn check(context: &ActiveRequest) -> Result<(), RpcError> {
     let Some(headers) = &context.info.mirrored else { return Ok(()) };
     if context.method != method::TOOLS_CALL {
         return Ok(());
     }
-    // Invalid parameters are refused where they would be served.
+    // Invalid parameters are refused later, by the method.
     let Some(Ok(called)) = context.params.as_ref().map(RawJson::parse::<CallParams<'_>>) else { return Ok(()) };
     match context.snapshot.tool(&called.name).filter(|tool| !tool.mirrored.is_empty()) {
         Some(tool) => match called.arguments.map(|text| (text.get().len(), serde_json::from_str(text.get()))) {
@@ -52,8 +52,8 @@ fn compare(
     for parameter in &tool.mirrored {
         let argument = match parameter.text(arguments) {
             Ok(argument) => argument,
-            // The schema reports what it refuses. It may accept values that no header can carry, a
-            // huge integer say (H26-28).
+            // The schema reports invalid values. It may accept values that no header can carry,
+            // such as a huge integer (H26-28).
             Err(_) if !tool.input.is_costly(text_len) && tool.input.validate(arguments).is_err() => continue,
             Err(problem) => return Err(RpcError::header_mismatch(format!("The argument {problem}"))),
         };

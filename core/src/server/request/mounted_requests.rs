@@ -1,4 +1,4 @@
-//! The way of a request into a server that is mounted, and the way of its result back.
+//! Passes requests to mounted servers, and their results back.
 
 use super::{
     active_request::{ActiveRequest, Responder, Routed},
@@ -19,7 +19,7 @@ use crate::{
 use std::sync::Arc;
 
 impl ActiveRequest {
-    /// Serves the request by a mounted server. The parameters are as that server knows them.
+    /// Serves a request with a mounted server. The parameters use that server's own names.
     pub(in crate::server) fn enter(
         self: &Arc<Self>,
         mount: &Arc<RegisteredMount>,
@@ -53,7 +53,7 @@ impl ActiveRequest {
         }
     }
 
-    /// Returns whether the client may take a task for this call.
+    /// Returns whether this call may become a task.
     fn may_be_task(&self, params: &RawJson) -> bool {
         if self.method != method::TOOLS_CALL {
             return false;
@@ -65,8 +65,8 @@ impl ActiveRequest {
         revision.supports(RevisionFeature::TasksExtension) && extension::TASKS.is_in(&self.client_capabilities())
     }
 
-    /// Sends a call on, as a task of this server where the tool has tasks. They may have to be
-    /// asked for.
+    /// Forwards a call, as a task of this server if the tool supports tasks, which may have to be
+    /// looked up first.
     fn send_on_in_mode(
         self: &Arc<Self>,
         server: &Arc<dyn RemoteServer>,
@@ -88,7 +88,7 @@ impl ActiveRequest {
         }));
     }
 
-    /// Gives results of this mounted server to a receiver of the outer one, under its names.
+    /// Passes results of this mounted server to a receiver of the outer one, under its names.
     fn back(self: &Arc<Self>, responder: Responder) -> Responder {
         let Some(within) = &self.within else { return responder };
         let scope = responder.scope(&within.outer);
@@ -100,7 +100,7 @@ impl ActiveRequest {
         Responder::Inside(scope, Box::new(take))
     }
 
-    /// Gives results of this server to a receiver that knows the names which the client knows.
+    /// Passes results of this server to a receiver that uses the client's names.
     pub(in crate::server) fn renaming(self: &Arc<Self>, responder: Responder) -> Responder {
         match &self.within {
             None => responder,
@@ -108,7 +108,7 @@ impl ActiveRequest {
         }
     }
 
-    /// The number of the middleware of the servers around this one.
+    /// Number of middleware functions in the outer servers.
     pub(super) fn middleware_around(&self) -> usize {
         let mut number = 0;
         let mut context = self;
@@ -120,7 +120,7 @@ impl ActiveRequest {
     }
 }
 
-/// Lists get their names where their pages are put together.
+/// Lists are renamed when their pages are merged.
 fn renamed(method: &str, prefix: &str, result: RawJson) -> RawJson {
     if prefix.is_empty() { result } else { rewriting::result(method, prefix, result) }
 }
@@ -129,7 +129,7 @@ fn renamed_error(prefix: &str, error: RpcError) -> RpcError {
     if prefix.is_empty() { error } else { rewriting::error(prefix, error) }
 }
 
-/// A request that is sent on to a remote server.
+/// A request that is forwarded to a remote server.
 struct SendingOn {
     handler: Arc<dyn Handler>,
     prefix: String,

@@ -1,5 +1,4 @@
-//! The server's side of one call: its answer goes to the request, and its client requests go out
-//! for the request.
+//! The backend of a call: passes its outcome and its client requests to the request.
 
 use super::{
     active_request::{ActiveRequest, CallScope, Responder},
@@ -36,20 +35,20 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-/// The error of a call that gets no turn.
+/// The error of a call that cannot get a turn.
 pub(super) fn busy(crowded: Crowded) -> RpcError {
     RpcError::busy(&crowded.to_string())
 }
 
-/// A call whose handler runs.
+/// A call whose handler is running.
 pub(super) struct PendingCall {
     context: Arc<ActiveRequest>,
     mapper: Arc<dyn ResultMapper>,
     scope: CallScope,
-    /// The receiver of the result; taken by the first result.
+    /// Receives the result; taken by the first one.
     responder: Mutex<Option<Responder>>,
     keys: RequestKeys,
-    /// `None`: the handler may take as long as its request.
+    /// `None` if only the request limits the time.
     limit: Option<TimeLimit>,
 }
 
@@ -67,7 +66,7 @@ impl PendingCall {
         call
     }
 
-    /// Fails the call and cancels its handler: its time is over.
+    /// Called on timeout: fails the call and cancels its handler.
     fn expire(&self) {
         let (Some(limit), Some(responder)) = (&self.limit, self.responder.lock().take()) else { return };
         let text = format!("{} timed out after {:?}", self.mapper.name(), limit.timeout);
@@ -76,8 +75,8 @@ impl PendingCall {
         limit.cancellation.cancel("its time is over");
     }
 
-    /// Shows a failure of which the client is told nothing to those who watch for errors, and makes
-    /// it a text.
+    /// Reports an internal failure, whose details the client does not get, to error hooks, and
+    /// converts it to a message.
     fn watch_errors(self: &Arc<Self>, input: &RawJson, outcome: Outcome) -> Outcome {
         let hooks = self.context.snapshot.hooks.on_error();
         let observers = self.context.connection.observers();
@@ -106,12 +105,13 @@ impl PendingCall {
         self.limit.as_ref().map_or(&self.context.cancellation, |limit| &limit.cancellation)
     }
 
-    /// The number of the middleware among all that the request passes, in mounted servers too.
+    /// The position of the middleware among all that the request passes through, including mounted
+    /// servers.
     fn middleware_position(&self) -> Option<usize> {
         self.mapper.link().map(|link| self.context.middleware_around() + link.position)
     }
 
-    /// The information on the request with the `_meta` of other parameters, if they have one.
+    /// The request info with the `_meta` of these parameters, if they have one.
     fn with_meta_of(&self, params: &RawJson) -> Option<Arc<RequestInfo>> {
         #[derive(Deserialize)]
         struct WithMeta {
@@ -122,8 +122,8 @@ impl PendingCall {
         Some(Arc::new(RequestInfo { meta: Some(meta), ..self.info().clone() }))
     }
 
-    /// Requests input as the rounds of 2026-07-28 do: from the answers that came already, or by
-    /// ending the call.
+    /// Requests input as on 2026-07-28: from the answers that already arrived, or by ending the
+    /// call.
     fn ask_by_rounds(
         &self,
         key: Option<&str>,
@@ -135,7 +135,7 @@ impl PendingCall {
         let key = self.keys.own_key(key, checked.kind, self.middleware_position())?;
         match rounds.answer(&key).map(|answer| checked.read(answer)) {
             None | Some(Err(ClientRequestError::Suspended)) => {
-                // The call could not go on with the answer.
+                // The call could not continue with the answer.
                 if cfg!(not(feature = "request-state")) {
                     let text = "the client of 2026-07-28 cannot be asked: the cargo feature `request-state` is off";
                     return Err(ClientRequestError::Refused(RpcError::invalid_request(text)));
@@ -229,13 +229,13 @@ impl CallBackend for PendingCall {
         let outcome = self.watch_errors(input, outcome);
         let (request, mapper) = (&self.context, &self.mapper);
         if !request.has_receiver() {
-            // A receiver inside, such as middleware, must not wait for ever.
+            // An internal receiver, such as middleware, must not wait forever.
             if let Responder::Inside(_, take) = responder {
                 take(Err(RpcError::invalid_request("The request was cancelled")));
             }
             return false;
         }
-        // Client requests without an answer decide, whatever the handler returned.
+        // Unanswered client requests decide, whatever the handler returned.
         let outcome = match Some(()).filter(|()| mapper.may_ask()).and_then(|()| request.rounds().take_noted()) {
             Some(requests) => Outcome::InputRequired(InputRequired { requests, state: None }),
             None => project_errors(outcome, request.info.revision, request.takes_input),
@@ -402,7 +402,7 @@ impl CallBackend for PendingCall {
                 None => None,
             }
         };
-        // Delivered with no lock held: the receiver may be a handler.
+        // Delivered without the lock, because the receiver may be a handler.
         if let Some((responder, created)) = waiting {
             self.context.hand_out(responder, created, |_| {});
         }

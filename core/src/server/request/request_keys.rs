@@ -1,4 +1,4 @@
-//! The keys of client requests: they match answers to requests when a handler runs again.
+//! Keys of client requests, which match answers to requests when a handler runs again.
 
 use crate::{
     protocol::{RpcError, error::code},
@@ -7,8 +7,7 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most client requests in one run of a handler. One that asks on and on must not fill the
-/// memory.
+/// Maximum client requests in one run of a handler, so that an endless loop cannot exhaust memory.
 const MAX_REQUESTS: usize = 1000;
 
 /// The keys of one run of a handler.
@@ -17,16 +16,16 @@ pub(super) struct RequestKeys(Mutex<UsedKeys>);
 
 #[derive(Default)]
 struct UsedKeys {
-    /// Number of requests of each kind of input without a key.
+    /// Number of requests without a key, by kind of input.
     unnamed: BTreeMap<&'static str, u32>,
-    /// The keys of this run.
+    /// The keys used in this run.
     keys: BTreeSet<String>,
 }
 
 impl RequestKeys {
-    /// The key of a client request. Without one of the handler's, it is the same at each run of a
-    /// handler that asks in the same order. `middleware`: the position of the handler, if it is
-    /// middleware.
+    /// The key of a client request. Without an explicit key, it is the same in each run if the
+    /// handler makes its requests in the same order. `middleware` is the position of the handler,
+    /// if it is middleware.
     pub(super) fn key(&self, key: Option<&str>, kind: InputKind, middleware: Option<usize>) -> String {
         if let Some(key) = key {
             return key.to_owned();
@@ -40,8 +39,8 @@ impl RequestKeys {
         }
     }
 
-    /// The same, made different from the keys that this run has used: a second request under one
-    /// key wants another answer.
+    /// Like [`Self::key`], but distinct from all keys used in this run, because a second request
+    /// with the same key needs its own answer.
     pub(super) fn own_key(
         &self,
         key: Option<&str>,
@@ -58,7 +57,7 @@ impl RequestKeys {
     }
 }
 
-/// The key, or one like it that was not used yet.
+/// The key, or a variant that has not been used yet.
 pub(super) fn unused_key(used: &mut BTreeSet<String>, key: &str) -> String {
     let mut candidate = key.to_owned();
     let mut count = 1;

@@ -1,4 +1,4 @@
-//! The log of a server's requests: a debug record of each with its outcome.
+//! Request logging: a debug record of each request with its outcome.
 
 use crate::{
     protocol::{RawJson, RequestId, RpcError},
@@ -6,7 +6,7 @@ use crate::{
 };
 use std::time::Instant;
 
-/// The begin of a request, if requests are logged.
+/// The start of a request, if requests are logged.
 pub(super) struct RequestRecord(Option<Instant>);
 
 impl RequestRecord {
@@ -15,12 +15,12 @@ impl RequestRecord {
         Self(is_logged.then(|| runtime.now()))
     }
 
-    /// For a part of a request: only the whole is logged.
+    /// For parts of a request, which are not logged separately.
     pub(super) fn none() -> Self {
         Self(None)
     }
 
-    /// The request has its outcome. Its name is in the span around it.
+    /// Request finished; the span carries its name.
     pub(super) fn end(&self, runtime: &dyn Runtime, method: &str, id: &RequestId, outcome: &Result<RawJson, RpcError>) {
         let Some(began) = self.0 else { return };
         let milliseconds = runtime.now().saturating_duration_since(began).as_secs_f64() * 1e3;

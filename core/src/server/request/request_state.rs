@@ -1,5 +1,5 @@
-//! `requestState`: what one round leaves for the next, sealed so that the client can carry it and
-//! nothing else (MRTR-06, MRTR-07).
+//! `requestState`: the state of one round for the next, sealed so that the client can only pass it
+//! back (MRTR-06, MRTR-07).
 
 mod canonical;
 mod cipher;
@@ -20,8 +20,8 @@ use std::{
     time::Duration,
 };
 
-/// A secret that seals `requestState`: 32 bytes from a good source of randomness. Servers that
-/// share their keys can take up each other's rounds.
+/// A secret that seals `requestState`: 32 cryptographically random bytes. Servers that share their
+/// keys can continue each other's rounds.
 ///
 /// ```
 /// use trunkline::{ServerOptions, server::StateKey};
@@ -33,7 +33,7 @@ use std::{
 pub struct StateKey([u8; 32]);
 
 impl StateKey {
-    /// A key of these bytes.
+    /// Creates a key from these bytes.
     pub fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
@@ -49,12 +49,12 @@ impl fmt::Debug for StateKey {
     }
 }
 
-/// The state that travels from one round to the next.
+/// The state passed from one round to the next.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct StateContents {
     #[serde(rename = "r")]
     pub(super) round: u32,
-    /// The requests of this round: only these can be answered in the next.
+    /// The requests of this round. Only these can be answered in the next.
     #[serde(rename = "q", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) requested: BTreeMap<String, SealedInputRequest>,
     #[serde(rename = "a", default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -65,18 +65,18 @@ pub(super) struct StateContents {
     pub(super) user: Option<Value>,
 }
 
-/// The contents with the request that they are bound to.
+/// The contents, with the request that they are bound to.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct SealedState {
-    /// Names this state among all.
+    /// Unique id of the state.
     #[serde(rename = "n")]
     id: String,
     #[serde(rename = "p")]
     principal: String,
-    /// Of the method and its parameters.
+    /// Digest of the method and its parameters.
     #[serde(rename = "d")]
     digest: String,
-    /// Milliseconds since 1970.
+    /// Milliseconds since the Unix epoch.
     #[serde(rename = "i")]
     issued: u64,
     #[serde(rename = "e")]
@@ -85,44 +85,44 @@ struct SealedState {
     contents: StateContents,
 }
 
-/// A state that belongs to the request that it came with.
+/// A verified state, which belongs to the request that carries it.
 pub(super) struct OpenedState {
     pub(super) id: String,
-    /// Since 1970.
+    /// Since the Unix epoch.
     pub(super) expires: Duration,
     pub(super) contents: StateContents,
 }
 
-/// The request that a state is bound to, and the time.
+/// What a state is bound to, and the current time.
 pub(super) struct Binding<'a> {
     /// The name of the server.
     pub(super) server: &'a str,
-    /// The resource that the access token is for, where there is one: staging and production may be
-    /// one program, with one name and one set of keys.
+    /// The resource of the access token, if there is one: staging and production may be the same
+    /// program, with the same name and keys.
     pub(super) resource: Option<&'a str>,
     pub(super) principal: String,
     pub(super) method: &'static str,
     pub(super) params: Option<&'a RawJson>,
-    /// Since 1970.
+    /// Since the Unix epoch.
     pub(super) now: Duration,
 }
 
-/// The format's version; the first byte of every state.
+/// The version of the format, the first byte of every state.
 const VERSION: u8 = 1;
 const KEY_ID: usize = 8;
-/// More than this does not belong into a message that goes back and forth.
+/// Maximum size, because the state is sent back and forth.
 const MAX_SEALED: usize = 256 * 1024;
 
-/// Seals and opens.
+/// Seals and opens states.
 pub(super) struct Sealer {
     keys: Vec<(Cipher, [u8; KEY_ID])>,
-    /// The key lives and dies with this process, and nobody has been told yet.
+    /// Whether the key is random and the warning about it has not been logged.
     warn: AtomicBool,
 }
 
 impl Sealer {
-    /// The first key seals, all open. Without keys, a random one; where the system has no random
-    /// bytes, nothing can be sealed, and calls that need it fail.
+    /// The first key seals; any key opens. Without keys, uses a random one. If the system cannot
+    /// generate it, calls that need to seal a state fail.
     pub(super) fn new(keys: &[StateKey]) -> Self {
         let random: Vec<_> = if keys.is_empty() { StateKey::random().into_iter().collect() } else { Vec::new() };
         let warn = AtomicBool::new(keys.is_empty());
@@ -135,7 +135,7 @@ impl Sealer {
         Self { keys: keys.iter().filter_map(prepared).collect(), warn }
     }
 
-    /// Warns once if the key is random: only this process can open what it seals.
+    /// Warns once if the key is random, because only this process can open what it seals.
     pub(super) fn warn_of_random_key(&self) {
         if self.warn.swap(false, Ordering::Relaxed) {
             tracing::warn!(target: "trunkline::server::request_state", "requestState is sealed with a random key of this process: another instance, or this one after a restart, cannot take it up. Give the server its state keys");
@@ -179,7 +179,7 @@ impl Sealer {
         Some(URL_SAFE_NO_PAD.encode([head, sealed].concat()))
     }
 
-    /// Opens what an earlier round sealed, if it belongs to this request.
+    /// Opens a state from an earlier round, if it belongs to this request.
     pub(super) fn open(&self, text: &str, binding: &Binding<'_>) -> Result<OpenedState, RpcError> {
         let refused = |why: &str| RpcError::invalid_params(format!("{}: requestState {why}", binding.method));
         let sealed = self.open_text(text).ok_or_else(|| refused("was not made by this server, or was changed"))?;
@@ -187,7 +187,7 @@ impl Sealer {
         if now >= sealed.expires {
             return Err(refused("has expired; call again without it"));
         }
-        // Which of them differs is nobody's business.
+        // Don't reveal which of them differs.
         if sealed.principal != binding.principal || sealed.digest != digest_of(binding) {
             return Err(refused("belongs to another request"));
         }
@@ -195,7 +195,7 @@ impl Sealer {
     }
 
     fn open_text(&self, text: &str) -> Option<SealedState> {
-        // Base64 needs four letters for three bytes.
+        // Base64 encodes three bytes as four characters.
         if text.len() > (MAX_SEALED + 64) / 3 * 4 {
             return None;
         }
@@ -213,10 +213,10 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The server, the resource, the method, and the parameters without what differs from round to
-/// round.
+/// Digest of the server, the resource, the method, and the parameters except those that differ
+/// between rounds.
 fn digest_of(binding: &Binding<'_>) -> String {
-    // Written as JSON, so that no name can look like another with a method behind it.
+    // Written as JSON, so that no name can look like another name followed by a method.
     let mut text = Value::from(binding.server).to_string().into_bytes();
     if let Some(resource) = binding.resource {
         text.extend_from_slice(Value::from(resource).to_string().as_bytes());

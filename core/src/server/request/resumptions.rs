@@ -1,11 +1,10 @@
-//! Resumed rounds: a sealed state is served by one request at a time, and the values that its
-//! handler kept are found when the state is sent again, so that an effect does not happen twice
-//! (MRTR-08).
+//! Resumed rounds: only one request at a time may use a sealed state, and values that its handler
+//! kept are found when the state is sent again, so that side effects don't happen twice (MRTR-08).
 //!
-//! A client whose connection broke before the result sends the same retry again. The sealed state
-//! in it knows only what was kept before that round; the record here knows the rest. Records are in
-//! the store of the server, for all its workers, or else in memory within a budget: beyond it, the
-//! principal with the most loses its oldest.
+//! A client whose connection broke before the result arrived sends the same retry again. The sealed
+//! state only contains what was kept before that round; the record here has the rest. Records are
+//! in the server's store, for all of its workers, or else in memory. When the memory budget is
+//! exhausted, the oldest record of the principal with the most is evicted.
 
 use super::tasks::{StoredTasks, principal_key};
 use crate::{
@@ -29,21 +28,21 @@ use std::{
 
 /// Budget of the records in memory. Kept values are small, such as the number of a payment.
 const MAX_BYTES: usize = 16 << 20;
-/// Attempts to take a state that another request holds, and the pause between them: that request
-/// may be about to end.
+/// How often to retry a state that another request holds, and at what interval, because that
+/// request may be about to end.
 const ATTEMPTS: usize = 20;
 const INTERVAL: Duration = Duration::from_millis(100);
-/// Pause after a failure of the store.
+/// Delay after a store error.
 const PAUSE: Duration = Duration::from_millis(500);
 /// Lifetime of a record without values.
 const EMPTY: Duration = Duration::from_secs(1);
-/// The refusal of a state that another request holds.
+/// The error if another request holds the state.
 const IN_USE: &str = "another request with this requestState is being served; send it again after that";
 
 /// The resumed states of a server.
 #[derive(Default)]
 pub(super) struct Resumptions {
-    /// The keys of the states that are served by this process.
+    /// The keys of states held by this process.
     held: Mutex<HashSet<String>>,
     memory: OnceLock<ProcessStore>,
 }
@@ -60,14 +59,14 @@ pub(super) struct ResumedState {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ResumptionRecord {
-    /// The worker that serves a request with it.
+    /// The worker that holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     worker: Option<String>,
     #[serde(default)]
     kept: BTreeMap<String, Value>,
 }
 
-/// A state that is held by a request, until it is dropped.
+/// A state held by a request, until it is dropped.
 pub(super) struct Resumption(Arc<HeldRecord>);
 
 /// The record of a held state. One task at a time writes it to the store.
@@ -80,16 +79,16 @@ struct HeldRecord {
 
 struct LatestRecord {
     record: ResumptionRecord,
-    /// What the store has, as far as is known.
+    /// The last value known to be in the store.
     written: String,
     is_writing: bool,
 }
 
-/// Where records are.
+/// Where records are stored.
 #[derive(Clone)]
 struct Backend {
     store: Arc<dyn Store>,
-    /// `None` in memory, which other workers do not share.
+    /// `None` in memory, which is not shared with other workers.
     workers: Option<Arc<StoredTasks>>,
     runtime: Arc<dyn Runtime>,
 }
@@ -110,7 +109,7 @@ impl Resumptions {
     /// Holds a state for a request. Returns the values that were kept since the state was sealed.
     ///
     /// # Errors
-    /// If another request holds the state, or the store is unavailable: nobody can know.
+    /// If another request holds the state, or may hold it because the store is unavailable.
     pub(super) async fn hold(
         self: &Arc<Self>,
         stored: Option<&Arc<StoredTasks>>,
@@ -150,7 +149,7 @@ impl Resumptions {
         }
     }
 
-    /// `None`: another request holds the state.
+    /// Returns `None` if another request holds the state.
     async fn try_hold(
         self: &Arc<Self>,
         backend: &Backend,
@@ -192,7 +191,8 @@ impl Backend {
         self.workers.as_ref().map_or("memory:", |workers| workers.store().name())
     }
 
-    /// Returns whether another worker, which lives, holds the state; otherwise this one must live.
+    /// Returns whether another live worker holds the state. If not, this worker itself must be
+    /// alive.
     async fn is_held_elsewhere(&self, worker: Option<&str>) -> Result<bool, StoreError> {
         let Some(workers) = &self.workers else { return Ok(false) };
         if let Some(worker) = worker.filter(|worker| *worker != workers.worker())
@@ -203,7 +203,7 @@ impl Backend {
         workers.renew().await.map(|()| false)
     }
 
-    /// Time for which the store keeps a record.
+    /// How long the store keeps a record.
     fn lifetime(&self, record: &ResumptionRecord, expires: Duration) -> Duration {
         let left = expires.saturating_sub(self.runtime.unix_time());
         if *record == ResumptionRecord::default() { EMPTY.min(left) } else { left }
@@ -211,7 +211,7 @@ impl Backend {
 }
 
 impl Resumption {
-    /// Keeps a value for another request with the state, at any worker.
+    /// Keeps a value for later requests with this state, on any worker.
     pub(super) fn keep(&self, name: &str, value: &Value) {
         self.0.change(|record| drop(record.kept.insert(name.to_owned(), value.clone())));
     }
@@ -237,7 +237,7 @@ impl HeldRecord {
         if self.backend.workers.is_some() {
             return self.backend.runtime.spawn(Box::pin(writing));
         }
-        // Memory answers at once: the next request finds the record as it is now.
+        // In memory, this completes immediately, so the next request finds the current record.
         let _ = pin!(writing).poll(&mut Context::from_waker(Waker::noop()));
     }
 
@@ -249,14 +249,14 @@ impl HeldRecord {
                 Err(error) if error.kind == StoreErrorKind::Unavailable && runtime.unix_time() < self.expires => {
                     runtime.sleep_until(later(runtime.now(), PAUSE)).await;
                 }
-                // Another worker presumed this one dead, and took the state over.
+                // Another worker presumed this one dead and took over the state.
                 Ok(false) | Err(_) => return,
             }
         }
     }
 
-    /// What the store has, what it should have, and for how long. `None`: it is up to date, and
-    /// nobody writes any more.
+    /// The value in the store, the new value, and its lifetime. Returns `None` if the store is up
+    /// to date; then the writer stops.
     fn next_write(&self) -> Option<(String, String, Duration)> {
         let mut latest = self.latest.lock();
         let text = latest.record.text();
@@ -274,7 +274,7 @@ impl HeldRecord {
             return Ok(true);
         }
         match store.get(key).await? {
-            // Evicted from memory, or without values until now.
+            // It was evicted from memory, or has had no values until now.
             None => store.put_if(key, None, text, keep_for).await,
             // A write whose response was lost may have taken effect.
             Some(found) => Ok(found == text),
@@ -347,7 +347,7 @@ mod tests {
         Peer::with(server, Transport::Http, Some("alice"))
     }
 
-    /// The parameters of the second round.
+    /// Runs the first round and returns the parameters of the second.
     async fn retry(peer: &Peer) -> Value {
         let params = |more: Value| {
             let mut params = json!({"name": "pay", "arguments": {}});
@@ -360,7 +360,7 @@ mod tests {
         params(json!({"requestState": state, "inputResponses": {"name": accept(json!({"name": "Ada"}))}}))
     }
 
-    /// The key and the record of the only state that was resumed.
+    /// The key and record of the only resumed state.
     async fn only_record(store: &Shared, state: &Value) -> (String, Value) {
         let keys = store.kept.keys();
         let mut resumed = keys.into_iter().filter(|key| key.starts_with("resumed/"));
@@ -379,7 +379,7 @@ mod tests {
         payments.reach(1).await;
         let refused = elsewhere.ask("tools/call", retry.clone()).await;
         assert_eq!(refused["error"], json!(RpcError::busy(IN_USE)), "{refused}");
-        // Its connection breaks: the client sends the same again, to the other worker.
+        // The connection breaks, and the client sends the same request to the other worker.
         alice.connection.close();
         gate.add_permits(1);
         assert_eq!(text_of(&elsewhere.ask("tools/call", retry.clone()).await), "payment 1");
@@ -425,7 +425,7 @@ mod tests {
         let retry = retry(&alice).await;
         alice.request("tools/call", retry.clone());
         payments.reach(1).await;
-        // As a worker leaves it that was killed.
+        // As left by a killed worker.
         tokio::time::sleep(INTERVAL).await;
         let (key, mut record) = only_record(&store, &retry["requestState"]).await;
         record["worker"] = "killed".into();
@@ -466,7 +466,7 @@ mod tests {
         resumptions.hold(None, &runtime, &state, &Cancellation::default()).await
     }
 
-    /// A request that keeps so many bytes and ends.
+    /// A request that keeps a value of this size and ends.
     async fn resume(resumptions: &Arc<Resumptions>, principal: &str, id: &str, bytes: usize) {
         let (resumption, _) = hold(resumptions, principal, id).await.unwrap();
         resumption.keep("value", &"x".repeat(bytes).into());
@@ -504,7 +504,8 @@ mod tests {
         }
     }
 
-    // Not paused: records are evicted by their ends, which also follow the clock of the system.
+    // With the clock running, because records are evicted by their expiry, which also depends on
+    // the system clock.
     #[tokio::test]
     async fn mrtr_08_a_caller_with_many_records_loses_its_own_oldest_and_no_other_its_own() {
         let resumptions = Arc::<Resumptions>::default();

@@ -1,9 +1,8 @@
-//! Multi round-trip requests: the answers so far, the values that handlers kept, and the requests
-//! for input of the next round.
+//! Multi round-trip requests: answers so far, values that handlers kept, and the requests of the
+//! next round.
 //!
-//! On 2026-07-28 each round is a request of its own, and everything between the rounds travels in
-//! the sealed `requestState`. In the legacy era the client's request stays open, and the same is
-//! kept here.
+//! On 2026-07-28, each round is a separate request, and everything in between is in the sealed
+//! `requestState`. In the legacy era, the client's request stays open, and the state is kept here.
 
 use super::{
     request_state::{Binding, Sealer, StateContents},
@@ -30,12 +29,12 @@ pub(super) struct RequestRounds {
 struct RoundsState {
     /// Number of rounds of input.
     round: u32,
-    /// The answers of this round, to what the one before asked for.
+    /// Answers of this round, to the requests of the previous one.
     fresh: BTreeMap<String, Answer>,
     /// Input responses sent without a prior request. Validated when first used; never sealed into
     /// the state.
     unasked: BTreeMap<String, Value>,
-    /// Answers that the handler has asked for; they are carried to later rounds.
+    /// Answers that the handler has used; they are carried over to later rounds.
     used: BTreeMap<String, Answer>,
     kept: BTreeMap<String, Value>,
     user: Option<Value>,
@@ -45,8 +44,8 @@ struct RoundsState {
 }
 
 impl RequestRounds {
-    /// Takes up what an earlier round left: the answers and the sealed state in the parameters
-    /// (MRTR-05). Returns the state that is to be held, if there is one.
+    /// Resumes an earlier round from the answers and the sealed state in the parameters (MRTR-05).
+    /// Returns the state to hold, if there is one.
     pub(super) fn resume<'a>(
         &self,
         params: &RawJson,
@@ -83,8 +82,7 @@ impl RequestRounds {
             Some(_) => return Err(wrong("requestState must be a string")),
         }
         if let Some(responses) = retry.responses {
-            // MRTR-12: what is malformed is an error; what nobody asked for does not matter
-            // (MRTR-11).
+            // MRTR-12: malformed responses are an error; unsolicited ones are ignored (MRTR-11).
             let responses: BTreeMap<String, Value> =
                 serde_json::from_str(responses.get()).map_err(|_| wrong("inputResponses must be an object"))?;
             if let Some((key, _)) = responses.iter().find(|(_, response)| !response.is_object()) {
@@ -101,20 +99,20 @@ impl RequestRounds {
         Ok(resumed)
     }
 
-    /// Holds the state, and takes over the values that were kept since it was sealed.
+    /// Holds the state, and restores the values that were kept since it was sealed.
     pub(super) fn hold(&self, resumption: Resumption, kept: BTreeMap<String, Value>) {
         let mut state = self.state.lock();
         state.kept.extend(kept);
         state.resumption = Some(resumption);
     }
 
-    /// Lets go of the state that the request resumes: another request may send it.
+    /// Releases the resumed state, so that another request may use it.
     pub(super) fn end(&self) {
         let resumption = self.state.lock().resumption.take();
         drop(resumption);
     }
 
-    /// The answer to a request. A used answer is sealed into later rounds, where no client can
+    /// The answer to a request. A used answer is sealed into the state, where the client cannot
     /// change it (MRTR-05).
     pub(super) fn answer(&self, key: &str) -> Option<Answer> {
         let mut state = self.state.lock();
@@ -127,7 +125,7 @@ impl RequestRounds {
         state.used.get(key).cloned()
     }
 
-    /// Forgets an answer that is of no use: its request is sent again.
+    /// Drops an unusable answer, so that its request is sent again.
     pub(super) fn forget(&self, key: &str) {
         let mut state = self.state.lock();
         state.fresh.remove(key);
@@ -144,7 +142,7 @@ impl RequestRounds {
         (!state.noted.is_empty()).then(|| std::mem::take(&mut state.noted))
     }
 
-    /// The answers of this round that can be used.
+    /// The usable answers of this round.
     pub(super) fn responses(&self) -> BTreeMap<String, Value> {
         self.of_fresh(|answer| match answer {
             Answer::Given(value) => Some(value.clone()),
@@ -152,7 +150,7 @@ impl RequestRounds {
         })
     }
 
-    /// The problems of the other answers of this round.
+    /// Why the other answers of this round are unusable.
     pub(super) fn problems(&self) -> BTreeMap<String, String> {
         self.of_fresh(|answer| match answer {
             Answer::Unfit(problem) => Some(problem.clone()),
@@ -184,7 +182,7 @@ impl RequestRounds {
         state.kept.insert(name.to_owned(), value);
     }
 
-    /// Begins another round, unless there were too many.
+    /// Starts another round, unless there have been too many.
     pub(super) fn begin(&self, limit: u32) -> Result<(), RpcError> {
         let mut state = self.state.lock();
         if state.round >= limit {
@@ -204,7 +202,7 @@ impl RequestRounds {
         StateContents { round: state.round, requested, answers: state.used.clone(), kept: state.kept.clone(), user }
     }
 
-    /// In the legacy era: the answers of a round came.
+    /// In the legacy era: records the answers of a round.
     pub(super) fn answered(&self, answers: BTreeMap<String, Answer>, user: Option<Value>) {
         let mut state = self.state.lock();
         state.fresh = answers;
@@ -212,7 +210,7 @@ impl RequestRounds {
     }
 }
 
-/// Most requests are first rounds; they are not parsed once more for it.
+/// Most requests are first rounds; this avoids parsing them again.
 fn mentions_rounds(params: &RawJson) -> bool {
     let text = params.as_bytes();
     memmem::find(text, b"\"inputResponses\"").is_some() || memmem::find(text, b"\"requestState\"").is_some()

@@ -1,5 +1,4 @@
-//! The way of a request: through the middleware, to the function of its method, to a handler, and
-//! back.
+//! The path of a request: through middleware and the function of its method to a handler, and back.
 
 use super::{
     active_request::{ActiveRequest, Responder, Routed},
@@ -108,7 +107,7 @@ impl ActiveRequest {
         )
     }
 
-    /// Takes up the rounds that an earlier request left (MRTR-05).
+    /// Resumes the rounds of an earlier request (MRTR-05).
     fn resume_rounds(&self) -> Result<Option<ResumedState>, RpcError> {
         match &self.params {
             Some(params) if self.takes_input && self.info.revision.supports(RevisionFeature::InputRequired) => {
@@ -118,8 +117,8 @@ impl ActiveRequest {
         }
     }
 
-    /// Runs the chain from a link on: the next middleware that wants the method, or else the
-    /// function of the method.
+    /// Runs the chain from a position: the next middleware for this method, or else the function of
+    /// the method.
     pub(super) fn step(self: &Arc<Self>, from: usize, params: Option<RawJson>, responder: Responder) {
         let wraps = |(_, middleware): &(usize, &Arc<RegisteredMiddleware>)| middleware.wraps(self.method);
         let found = self.snapshot.middlewares.iter().enumerate().skip(from).find(wraps);
@@ -137,8 +136,8 @@ impl ActiveRequest {
         self.follow(|| (self.route)(self, params.as_ref()), responder);
     }
 
-    /// Takes the next step of the request where a schema is checked: at once, or for a costly one
-    /// in its turn.
+    /// Takes the next step of a request whose schema has to be checked: immediately, or in a queue
+    /// if the schema is costly.
     pub(in crate::server) fn when_checked(
         &self,
         is_costly: bool,
@@ -187,7 +186,7 @@ impl ActiveRequest {
         }
     }
 
-    /// Hands the request to a handler.
+    /// Passes the request to a handler.
     pub(in crate::server) fn run(
         self: &Arc<Self>,
         mapper: Arc<dyn ResultMapper>,
@@ -199,7 +198,7 @@ impl ActiveRequest {
         }
         let handler = Arc::clone(mapper.handler());
         let call = PendingCall::begin(Arc::clone(self), mapper, responder);
-        // A handler that panics drops its call, which fails it.
+        // If the handler panics, its call is dropped, which fails it.
         let called = catch_unwind(AssertUnwindSafe(|| handler.call(Call::new(call, input))));
         if called.is_err() {
             tracing::error!(target: "trunkline::server::request", method = self.method, "a handler panicked");
@@ -212,7 +211,7 @@ struct Wrapping {
     link: MiddlewareLink,
     middleware: Arc<RegisteredMiddleware>,
     method: &'static str,
-    /// Made when a middleware asks for it.
+    /// Created on demand.
     name: OnceLock<String>,
     cacheable: bool,
 }
@@ -235,8 +234,8 @@ impl ResultMapper for Wrapping {
         &self.middleware.handler
     }
 
-    /// A result may be the middleware's own, so it is projected to the revision; the middleware's
-    /// own tool error becomes one of the tool.
+    /// The result may come from the middleware itself, so it is projected to the revision. A tool
+    /// error of the middleware becomes one of the tool.
     fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
         match outcome {
             Outcome::Result(result) => {

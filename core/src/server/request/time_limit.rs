@@ -7,10 +7,11 @@ use crate::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// The time that a handler has. Its end cancels the handler alone, not what surrounds it.
+/// A handler's time limit. When it is exceeded, only the handler is cancelled, not the request
+/// around it.
 pub(super) struct TimeLimit {
     pub(super) timeout: Duration,
-    /// Raised with that of the request, or when the time is over.
+    /// Cancelled with the request or on timeout.
     pub(super) cancellation: Cancellation,
     ended: Arc<Promise<()>>,
 }
@@ -20,7 +21,7 @@ impl TimeLimit {
         Self { timeout, cancellation: Cancellation::default(), ended: Arc::default() }
     }
 
-    /// Runs `expire` when the time is over, unless the handler has ended before.
+    /// Calls `expire` on timeout, unless the handler has ended.
     pub(super) fn start(
         &self,
         request: &Cancellation,
@@ -30,7 +31,7 @@ impl TimeLimit {
         let cancellation = self.cancellation.clone();
         request.on_cancel(Box::new(move |reason| cancellation.cancel(reason)));
         let (ended, end) = (Arc::clone(&self.ended), runtime.now().checked_add(self.timeout));
-        // There is no end beyond all times.
+        // The time limit is too large to ever be reached.
         let Some(end) = end else { return };
         let sleep = runtime.sleep_until(end);
         runtime.spawn(Box::pin(async move {
@@ -40,7 +41,7 @@ impl TimeLimit {
         }));
     }
 
-    /// Ends the wait: the handler is done.
+    /// Called when the handler is done.
     pub(super) fn end(&self) {
         self.ended.keep(());
     }

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 /// More values than this are not sent (CMP-02).
 const MAX_VALUES: usize = 100;
 
-/// Turns the outcome of a completion into a result for a revision: an array of texts, or an object
-/// with `values`.
+/// Converts the outcome of a completion (an array of strings, or an object with `values`) to a
+/// result.
 pub(in crate::server) fn render_completion(
     results: &ResultWriter,
     revision: Revision,

@@ -1,4 +1,4 @@
-//! Error projection: two codes of handlers' errors exist in some revisions only (RPC-27, ELI-30).
+//! Error projection: two error codes exist only in some revisions (RPC-27, ELI-30).
 
 use crate::{
     protocol::{Revision, RevisionFeature, RpcError, error::code, method},
@@ -6,7 +6,7 @@ use crate::{
 };
 use serde_json::Value;
 
-/// The outcome as this revision can say it.
+/// Projects the outcome to a revision.
 pub(in crate::server) fn project_errors(outcome: Outcome, revision: Revision, takes_input: bool) -> Outcome {
     let Outcome::Protocol(error) = outcome else { return outcome };
     match error.code {
@@ -23,7 +23,7 @@ pub(in crate::server) fn project_errors(outcome: Outcome, revision: Revision, ta
     }
 }
 
-/// The pages that -32042 sends the user to, as requests for input: the same without its ids.
+/// The pages of error -32042 as requests for input, which have no ids.
 fn required_pages(error: &RpcError) -> Option<InputRequired> {
     let pages = error.data.as_ref()?.get("elicitations")?.as_array()?;
     let mut required = InputRequired::new();

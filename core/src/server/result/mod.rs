@@ -1,4 +1,4 @@
-//! From the outcome of a handler to the result of a revision: one mapping for every language.
+//! Converts outcomes of handlers to results of a revision, the same for every language.
 
 mod cache_hints;
 mod completion;

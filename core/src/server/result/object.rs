@@ -1,4 +1,4 @@
-//! Results of requests beyond the protocol.
+//! Results of custom requests.
 
 use super::{rpc_error::error_of, writer::ResultWriter};
 use crate::{
@@ -9,8 +9,8 @@ use indexmap::IndexMap;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// Turns the outcome of a handler into a result for a revision: the object that it gave, or an
-/// empty one for nothing. Values keep the text in which they were given.
+/// Converts the outcome of a handler to a result: the object that it returned, or an empty one for
+/// `null`. Values are passed on exactly as written.
 pub(in crate::server) fn render_object(
     results: &ResultWriter,
     what: &str,

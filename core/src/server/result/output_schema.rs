@@ -3,10 +3,10 @@
 use crate::protocol::schema::Schema;
 use serde_json::Value;
 
-/// An output schema, ready to validate.
+/// A compiled output schema.
 pub(in crate::server) struct CompiledOutputSchema {
     pub(in crate::server) schema: Schema,
-    /// The schema describes `{"result": value}`, not the value.
+    /// Whether the schema describes `{"result": value}` rather than the value.
     pub(in crate::server) wrap: bool,
     pub(in crate::server) takes_objects: bool,
 }

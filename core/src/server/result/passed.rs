@@ -1,4 +1,4 @@
-//! Results that something else has made: middleware, or a remote server.
+//! Results made by middleware or a remote server.
 
 use super::{
     cache_hints::CacheHints,
@@ -11,11 +11,10 @@ use crate::{
 };
 use serde_json::Value;
 
-/// A whole result of a method as a revision has it, with the name of this server. Members that
-/// nobody knows stay.
+/// Projects a full result to a revision and adds the name of this server. Unknown members are kept.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If it cannot be parsed.
 pub(in crate::server) fn pass_result(
     results: &ResultWriter,
     method: &str,
@@ -31,8 +30,8 @@ pub(in crate::server) fn pass_result(
     Ok(results.seal_object(result, revision))
 }
 
-/// The result of a remote server for a client of this one. Structured content stays as it was
-/// written.
+/// Converts the result of a remote server for a client of this one. Structured content is passed on
+/// exactly as written.
 pub(in crate::server) fn render_remote(
     results: &ResultWriter,
     method: &str,
@@ -41,7 +40,7 @@ pub(in crate::server) fn render_remote(
     result: RawJson,
 ) -> Result<RawJson, RpcError> {
     if method == method::TOOLS_CALL {
-        // Its output schema is the remote server's to keep.
+        // The remote server is responsible for its output schema.
         return render_tool(results, &ToolOf { name: "", output: None }, revision, Outcome::Result(result));
     }
     pass_result(results, method, cacheable, revision, &result).map_err(|error| {
@@ -50,7 +49,7 @@ pub(in crate::server) fn render_remote(
     })
 }
 
-/// CCH-01, CCH-14: complete results of these methods have caching hints, whatever made them.
+/// CCH-01, CCH-14: complete results of these methods have caching hints, wherever they come from.
 fn complete_hints(result: &mut Value, hints: &CacheHints) {
     let Some(members) = result.as_object_mut() else { return };
     if members.get("resultType").is_none_or(|kind| kind == "complete") {

@@ -10,7 +10,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-/// Turns the outcome of a prompt into a result for a revision.
+/// Converts the outcome of a prompt to a result.
 pub(in crate::server) fn render_prompt(
     results: &ResultWriter,
     name: &str,
@@ -46,7 +46,7 @@ pub(in crate::server) fn render_prompt(
     Ok(results.seal_object(result, revision))
 }
 
-/// A content block alone, or a text, is what the user says.
+/// A bare content block or string is a user message.
 fn message(value: Value) -> Value {
     if value.get("role").is_some() {
         return value;

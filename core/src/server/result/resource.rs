@@ -18,7 +18,7 @@ pub(in crate::server) struct ReadOf<'a> {
     pub(in crate::server) cache: &'a CacheHints,
 }
 
-/// Turns the outcome of reading into a result for a revision.
+/// Converts the outcome of a read to a result.
 pub(in crate::server) fn render_read(
     results: &ResultWriter,
     of: &ReadOf<'_>,
@@ -29,7 +29,7 @@ pub(in crate::server) fn render_read(
     let unread = |error| error_of(results, &format!("the resource {}", of.uri), unreadable(error));
     let mut result = match outcome {
         Outcome::Text(content) => text(content, "text/plain"),
-        // As of a provider: a handler without contents for this URI gives nothing.
+        // As for a provider: a handler without contents for this URI returns `null`.
         Outcome::Value(raw) if raw.as_bytes() == b"null" => {
             return Err(RpcError::resource_not_found(of.uri, revision));
         }
@@ -51,7 +51,7 @@ pub(in crate::server) fn render_read(
     let Some(contents) = result.get_mut("contents").and_then(Value::as_array_mut) else {
         return Err(fault("its result has no array contents"));
     };
-    // RES-08: what is not there is an error, and nothing else is empty.
+    // RES-08: a missing resource is an error, and contents are never empty otherwise.
     if contents.is_empty() {
         return Err(fault("it gave no contents"));
     }
@@ -71,9 +71,9 @@ pub(in crate::server) fn render_read(
     Ok(results.seal_object(result, revision))
 }
 
-/// Fills in the members that a handler need not repeat.
+/// Fills in the members that a handler may omit.
 fn complete(content: &mut Map<String, Value>, of: &ReadOf<'_>) {
-    // No resource has the empty URI: a handler that leaves it empty leaves it out.
+    // An empty URI is treated as missing, because no resource has it.
     if content.get("uri").is_none_or(|uri| uri == "") {
         content.insert("uri".into(), of.uri.into());
     }

@@ -1,4 +1,4 @@
-//! Failures of handlers where a result cannot tell them.
+//! Errors of handlers for methods whose results cannot carry errors.
 
 use super::writer::ResultWriter;
 use crate::{
@@ -7,8 +7,8 @@ use crate::{
 };
 use std::fmt;
 
-/// The JSON-RPC error of a failed outcome, for every method but `tools/call`, whose results can say
-/// it themselves. A successful outcome here has a shape that the method does not support.
+/// The JSON-RPC error of a failed outcome, for every method but `tools/call`, whose results can
+/// carry errors. A successful outcome here has a shape that the method does not support.
 pub(in crate::server) fn error_of(results: &ResultWriter, what: &str, outcome: Outcome) -> RpcError {
     let detail = match outcome {
         Outcome::Protocol(error) => return error,
@@ -32,7 +32,7 @@ fn internal(results: &ResultWriter, detail: &str) -> RpcError {
     }
 }
 
-/// The failure of a handler whose answer cannot be read: invalid JSON, or nested too deep.
+/// The error of a handler whose result cannot be parsed: invalid JSON, or nested too deeply.
 pub(super) fn unreadable(error: impl fmt::Display) -> Outcome {
     let error = error.to_string();
     Outcome::Internal(format!("what it returned cannot be read: {}", too_deep(&error).unwrap_or(&error)))

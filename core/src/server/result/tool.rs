@@ -15,7 +15,7 @@ use std::fmt;
 
 const GENERIC_FAILURE: &str = "The tool failed because of an internal error.";
 
-/// The definition that a tool's result has to fit.
+/// The definition that a tool's result must match.
 pub(in crate::server) struct ToolOf<'a> {
     pub(in crate::server) name: &'a str,
     pub(in crate::server) output: Option<&'a CompiledOutputSchema>,
@@ -28,7 +28,7 @@ impl ToolOf<'_> {
     }
 }
 
-/// Turns the outcome of a tool into a result for a revision.
+/// Converts the outcome of a tool to a result.
 pub(in crate::server) fn render_tool(
     results: &ResultWriter,
     tool: &ToolOf<'_>,
@@ -85,7 +85,7 @@ pub(in crate::server) fn invalid_arguments(name: &str, problem: &dyn fmt::Displa
     format!("Invalid arguments for tool {name}: {problem}")
 }
 
-/// `[{"type":"text","text":…}]`: what most calls answer, so it is written straight.
+/// `[{"type":"text","text":…}]`, written directly because most calls return it.
 fn text_block(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + 32);
     out.extend_from_slice(br#"[{"type":"text","text":"#);
@@ -96,8 +96,7 @@ fn text_block(text: &str) -> Vec<u8> {
     out
 }
 
-/// Structured content: as it is checked, and as it was written. Numbers beyond those of the machine
-/// are told exactly.
+/// Structured content, both parsed and as written, so that numbers are passed on exactly.
 struct Structured {
     value: Value,
     text: Vec<u8>,
@@ -110,8 +109,8 @@ impl Structured {
 
     fn read(text: &[u8]) -> serde_json::Result<Self> {
         let value = serde_json::from_slice(text)?;
-        // Between tokens, where alone JSON has line breaks, any space will do; on a pipe a line is
-        // a message.
+        // JSON has line breaks only between tokens, where any whitespace will do. On a pipe, a line
+        // is a message.
         let text = text.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect();
         Ok(Self { value, text })
     }
@@ -121,7 +120,7 @@ impl Structured {
     }
 }
 
-/// Fails a call whose handler returned an invalid value: a fault of the tool.
+/// Fails a call whose handler returned an invalid value, which is a bug in the tool.
 fn unreadable(
     results: &ResultWriter,
     tool: &ToolOf<'_>,
@@ -131,7 +130,7 @@ fn unreadable(
     render_tool(results, tool, revision, rpc_error::unreadable(error))
 }
 
-/// The text of a value and, if there is a schema of it, the value.
+/// The value as text and, if there is a schema, as structured content.
 fn value(
     results: &ResultWriter,
     tool: &ToolOf<'_>,
@@ -178,7 +177,7 @@ fn may_carry(revision: Revision, structured: &Value) -> bool {
         || (structured.is_object() && revision.supports(RevisionFeature::StructuredContent))
 }
 
-/// TOOL-13: what does not conform to the output schema is not sent.
+/// TOOL-13: structured content that does not match the output schema is not sent.
 fn output_failed(
     results: &ResultWriter,
     tool: &ToolOf<'_>,
@@ -209,7 +208,7 @@ fn full_result(
         #[serde(borrow, default, rename = "structuredContent", deserialize_with = "present")]
         structured: Option<&'a RawValue>,
     }
-    // `null` is a value as others are.
+    // `null` is a regular value.
     fn present<'de, D: Deserializer<'de>>(text: D) -> Result<Option<&'de RawValue>, D::Error> {
         Deserialize::deserialize(text).map(Some)
     }
@@ -219,7 +218,7 @@ fn full_result(
     };
     match read() {
         Ok((result, structured)) => {
-            // Members of a remote server's results are its own affair.
+            // Members of a remote server's results are not checked.
             if !tool.name.is_empty() {
                 results.unknown.note::<CallToolResult>(tool.name, &result);
             }
@@ -240,7 +239,7 @@ fn complete(
         return unreadable(results, tool, revision, &"a result is an object");
     };
     if !members.contains_key("content") {
-        // TOOL-15: structured content is also told as text.
+        // TOOL-15: structured content is repeated as text.
         let block = |given: &Structured| json!([{"type": "text", "text": String::from_utf8_lossy(&given.text)}]);
         members.insert("content".into(), structured.as_ref().map_or_else(|| json!([]), block));
     }
@@ -261,13 +260,13 @@ fn complete(
     })
 }
 
-/// The same with structured content as it was written; a result has other members always.
+/// Adds structured content as written. A result always has other members.
 fn with_structured(sealed: &RawJson, structured: &Structured) -> RawJson {
     let members = sealed.as_bytes().strip_suffix(b"}").unwrap_or_default();
     RawJson::trusted([members, br#","structuredContent":"#, &structured.text, b"}"].concat().into())
 }
 
-/// A result that says to the model why the tool failed.
+/// A result that tells the model why the tool failed.
 pub(in crate::server) fn tool_error(results: &ResultWriter, revision: Revision, message: &str) -> RawJson {
     let mut members = br#""content":"#.to_vec();
     members.extend_from_slice(&text_block(message));

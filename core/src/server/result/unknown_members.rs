@@ -1,4 +1,4 @@
-//! Members of results that no revision knows: most often known ones misspelt.
+//! Members of results that no revision defines, usually typos.
 
 use crate::{
     protocol::{
@@ -10,19 +10,19 @@ use crate::{
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The members that are warned of at most: names are the handlers' own, and could be any.
+/// Maximum warnings, because names come from handlers and could be anything.
 const MAX_WARNINGS: usize = 64;
 
 /// Members of every result, whatever its type.
 const COMMON: [&str; 4] = ["resultType", "ttlMs", "cacheScope", "_meta"];
 
-/// The members that were warned of: each once.
+/// The members that have been warned about.
 #[derive(Default)]
 pub(super) struct UnknownMembers(Mutex<BTreeSet<(String, String)>>);
 
 impl UnknownMembers {
-    /// Looks at a result that a handler gave as a whole. It is sent as it is: a newer revision or
-    /// an extension may have the member.
+    /// Checks a full result from a handler. It is sent unchanged, because a newer revision or an
+    /// extension may define the member.
     pub(super) fn note<T: Described>(&self, name: &str, result: &Value) {
         let (Type::Model(model), Some(members)) = (T::TYPE, result.as_object()) else { return };
         let known = || model.fields.iter().map(|field| field.json);

@@ -1,10 +1,10 @@
-//! The end of every result: its type, and the server that gives it.
+//! The last members of every result: its type and its server.
 
 use super::{cache_hints::CacheHints, unknown_members::UnknownMembers};
 use crate::protocol::{RawJson, Revision, RevisionFeature, meta, project};
 use serde_json::{Value, json};
 
-/// Finishes results, as the options of one server say.
+/// Finishes results according to the options of a server.
 pub(in crate::server) struct ResultWriter {
     /// The server's Implementation object.
     info: Value,
@@ -23,7 +23,7 @@ impl ResultWriter {
         Self { info, tail, cache, debug, unknown: UnknownMembers::default() }
     }
 
-    /// The server's Implementation object as a revision knows it.
+    /// The server's Implementation object, projected to a revision.
     pub(in crate::server) fn implementation(&self, revision: Revision) -> Value {
         let mut info = self.info.clone();
         project::project_implementation(&mut info, revision);
@@ -40,7 +40,7 @@ impl ResultWriter {
         &self.cache
     }
 
-    /// Returns whether clients see the detail of internal failures.
+    /// Returns whether clients see the details of internal errors.
     pub(in crate::server) fn debug(&self) -> bool {
         self.debug
     }
@@ -60,7 +60,7 @@ impl ResultWriter {
         RawJson::trusted(text.into())
     }
 
-    /// The same for an object that may have a `_meta` of its own, which stays.
+    /// Like [`Self::seal`], for an object that may have its own `_meta`, which is kept.
     pub(in crate::server) fn seal_object(&self, mut result: Value, revision: Revision) -> RawJson {
         if revision.supports(RevisionFeature::ResultType)
             && let Some(members) = result.as_object_mut()

@@ -1,4 +1,4 @@
-//! Changes of a server, told to the other processes that serve the same, and by them.
+//! Announces changes of a server to the other processes that run it, and receives theirs.
 
 use super::{
     listeners::{ChangeListener, TaskChange},
@@ -12,30 +12,30 @@ use std::{
     sync::{Arc, Weak},
 };
 
-/// A change that clients of every process are notified of, as far as they asked for it.
+/// A change that subscribed clients of all processes are notified of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Announcement {
-    /// Of one list, or of one resource.
+    /// Changes of lists or resources.
     Changed(PendingNotifications),
-    /// An elicitation by URL is complete.
+    /// A URL elicitation is complete.
     ElicitationComplete(String),
     /// The status of a task changed.
     TaskChanged {
         /// Its id.
         id: String,
-        /// The task, for the newest revision.
+        /// The task, projected to the newest revision.
         task: RawJson,
     },
 }
 
-/// Tells the other processes of changes. Never blocks.
+/// Announces changes to the other processes. Never blocks.
 pub(crate) trait Announce: Send + Sync + 'static {
-    /// Tells the others.
+    /// Announces a change.
     fn announce(&self, announcement: Announcement);
 }
 
-/// A server's changes on their way to the other processes, until this is dropped.
+/// Passes a server's changes to the other processes, until it is dropped.
 pub(crate) struct Announcer {
     server: Weak<ServerState>,
     number: u64,
@@ -52,8 +52,8 @@ impl Announcer {
         announcer
     }
 
-    /// Notifies the clients of this process of what another worker announced, unless that is
-    /// another endpoint of the same server: they know.
+    /// Notifies the clients of this process of another worker's announcement, unless that worker is
+    /// another endpoint of the same server, whose changes they already know.
     pub(crate) fn deliver(&self, worker: u64, announcement: &Announcement) {
         let Some(server) = self.server.upgrade() else { return };
         if server.listeners().workers().contains(&worker) {
@@ -75,7 +75,7 @@ impl Announcer {
         }
     }
 
-    /// Of the endpoints of a server, one announces.
+    /// Only one endpoint of a server announces.
     fn announce(&self, announcement: Announcement) {
         let first = self.server.upgrade().and_then(|server| server.listeners().workers().first().copied());
         if first == Some(self.worker)
@@ -87,7 +87,7 @@ impl Announcer {
 }
 
 impl ChangeListener for Announcer {
-    /// Each change alone, for each is an event with an id.
+    /// One change at a time, because each is an event with an id.
     fn notify(self: Arc<Self>, changes: &PendingNotifications) {
         let lists =
             ListSet::ALL.into_iter().filter(|list| changes.lists.has(*list)).map(PendingNotifications::of_lists);

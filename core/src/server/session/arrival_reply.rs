@@ -1,4 +1,4 @@
-//! Reply channels that know how their message arrived.
+//! A reply channel that knows how its message arrived.
 
 use super::outbound::{Outbound, OutgoingMessage};
 use crate::{protocol::RawJson, server::handlers::Arrival};

@@ -1,11 +1,11 @@
-//! Answers to a batch (2025-03-26): one array when every request of it is done.
+//! Batch responses (2025-03-26): one array when all requests are done.
 
 use super::outbound::{Outbound, OutgoingMessage};
 use crate::{protocol::RawJson, server::handlers::Arrival, sync::Mutex};
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// Collects the responses of a batch; everything else passes.
+/// Collects the responses of a batch; passes everything else through.
 pub(super) struct BatchReply {
     reply: Arc<dyn Outbound>,
     state: Mutex<BatchState>,

@@ -9,8 +9,8 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-/// The capabilities that are declared now to a client of this revision: only those that answer.
-/// `comes_back`: the client has a session.
+/// The capabilities to declare to a client of this revision: only those that currently have
+/// anything behind them. `comes_back` tells whether the client has a session.
 pub(super) fn capabilities(
     options: &ServerOptions,
     snapshot: &Snapshot,
@@ -19,8 +19,8 @@ pub(super) fn capabilities(
 ) -> Value {
     let (offered, offers) = (snapshot.offered(), snapshot.offers());
     let mut declared = json!({});
-    // Without a session nothing that a client sets, a log level say, lives on, and there is nowhere
-    // to tell it of changes.
+    // Without a session, nothing that a client sets (such as a log level) persists, and there is no
+    // channel for change notifications.
     let notifies = comes_back || revision.era() == Era::Modern;
     if notifies {
         declared["logging"] = json!({});
@@ -42,11 +42,11 @@ pub(super) fn capabilities(
         declared["completions"] = json!({});
     }
     if offers.tasks {
-        // EXT-05: whoever registers a tool that may run as a task opts in, in the form of the
-        // revision (TKX-48).
+        // EXT-05: registering a tool that may run as a task opts in, in the form of the revision
+        // (TKX-48).
         if comes_back {
-            // TSK-34: without a session nobody could come back for a task, or be told apart from
-            // others.
+            // TSK-34: without a session, a client could neither retrieve a task nor be told apart
+            // from others.
             declared["tasks"] = json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}});
         }
         if revision.supports(RevisionFeature::TasksExtension) {

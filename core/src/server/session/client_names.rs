@@ -1,22 +1,21 @@
-//! Names that a client gave and that are kept for it: URIs it subscribed to, tasks and elicitations
-//! it wants to hear of.
+//! Names stored on behalf of a client: subscribed URIs, tasks and elicitations.
 
 use super::name_budget::NameBudget;
 use crate::protocol::RpcError;
 use std::{collections::BTreeSet, sync::Arc};
 
-/// Most names that are kept for one session or stream, and their most bytes together.
+/// Maximum number of names per session or stream, and their maximum total size.
 const MAX: usize = 10_000;
 const MAX_BYTES: usize = 4 << 20;
-/// Bytes that a name costs beside its text.
+/// Overhead per name.
 const ENTRY: usize = 128;
 
-/// A set of names within bounds: its own, and those of all sets of the server.
+/// A bounded set of names. It also counts towards the budget of the server.
 pub(super) struct Names {
     set: BTreeSet<String>,
     bytes: usize,
     budget: Arc<NameBudget>,
-    /// The one whose share they take.
+    /// The client whose share they count towards.
     client: Option<Arc<str>>,
 }
 
@@ -25,7 +24,7 @@ impl Names {
         Self { set: BTreeSet::new(), bytes: 0, budget: Arc::clone(budget), client: None }
     }
 
-    /// Its names take the share of a client; those that there are, of whom they took it.
+    /// Charges names to a client from now on. Existing names remain charged to whom they are.
     pub(super) fn of(&mut self, client: Option<Arc<str>>) -> &mut Self {
         if self.set.is_empty() {
             self.client = client;
@@ -33,10 +32,10 @@ impl Names {
         self
     }
 
-    /// Keeps a name.
+    /// Adds a name.
     ///
     /// # Errors
-    /// If there is no room for it.
+    /// If the budget is exhausted.
     pub(super) fn insert(&mut self, name: &str) -> Result<(), RpcError> {
         if self.set.contains(name) {
             return Ok(());
@@ -52,7 +51,7 @@ impl Names {
         Ok(())
     }
 
-    /// Keeps a name that another process has found room for.
+    /// Adds a name that another process has already admitted.
     pub(super) fn adopt(&mut self, name: &str) {
         if self.set.insert(name.to_owned()) {
             self.bytes += name.len();
@@ -60,7 +59,7 @@ impl Names {
         }
     }
 
-    /// Forgets a name. `false`: it was not kept.
+    /// Removes a name. Returns `false` if it was not in the set.
     pub(super) fn remove(&mut self, name: &str) -> bool {
         let removed = self.set.remove(name);
         if removed {
@@ -70,7 +69,7 @@ impl Names {
         removed
     }
 
-    /// Forgets all names but these.
+    /// Removes all other names.
     pub(super) fn retain(&mut self, kept: &BTreeSet<String>) {
         let over: Vec<_> = self.set.difference(kept).cloned().collect();
         for name in over {

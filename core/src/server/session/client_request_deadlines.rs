@@ -1,4 +1,4 @@
-//! The end of client requests that are not wanted any more, or whose time is over.
+//! Cancels client requests that have timed out or are no longer needed.
 
 use super::{
     connection::Connection,
@@ -12,9 +12,8 @@ use std::{
 };
 
 impl Connection {
-    /// Ends the request when its time is over. Progress may have moved the deadline meanwhile. The
-    /// stream is not kept for it: when the call is over, it may go. Without a stream, the client is
-    /// not notified.
+    /// Cancels the request at its deadline, which progress may have extended. Doesn't keep the
+    /// stream alive: it may close when the call is over, and then the client is not notified.
     pub(in crate::server) fn watch_deadline(
         self: &Arc<Self>,
         id: RequestId,
@@ -46,7 +45,7 @@ impl Connection {
         runtime.spawn(Box::pin(task));
     }
 
-    /// Ends a client request that is no longer wanted, and notifies the client.
+    /// Cancels a client request that is no longer needed, and notifies the client.
     pub(in crate::server) fn cancel_client_request(
         &self,
         id: &RequestId,

@@ -1,5 +1,5 @@
-//! The requests to the client of one conversation: their order, and the client's tasks they wait
-//! for.
+//! State of the client requests of a conversation: their order, and the client's tasks that they
+//! wait for.
 
 use crate::{runtime::Promise, sync::Mutex};
 use std::{
@@ -7,28 +7,28 @@ use std::{
     sync::{Arc, MutexGuard},
 };
 
-/// The requests to the client of one conversation.
+/// State of the client requests of a conversation.
 #[derive(Default)]
 pub(in crate::server) struct ClientRequestState {
-    /// Held while a request, or the notification that cancels it, is sent: the request leaves
-    /// first, and both leave before the call that they belong to ends.
+    /// Held while a request or its cancellation is sent, so that the request is sent first, and
+    /// both before the end of their call.
     order: Mutex<()>,
-    /// The client's tasks that requests wait for. Each promise is kept when its task changes.
+    /// The client's tasks that requests wait for. A promise completes when its task changes.
     tasks: Mutex<HashMap<String, Arc<Promise<()>>>>,
 }
 
 impl ClientRequestState {
-    /// Sends of requests and of their cancellations take turns.
+    /// Serializes sending of requests and cancellations.
     pub(in crate::server) fn in_order(&self) -> MutexGuard<'_, ()> {
         self.order.lock()
     }
 
-    /// Watches a task of the client. The promise is kept when the client reports a change.
+    /// Watches a task of the client. The promise completes when the client reports a change.
     pub(in crate::server) fn watch_task(&self, id: &str) -> Arc<Promise<()>> {
         Arc::clone(self.tasks.lock().entry(id.to_owned()).or_default())
     }
 
-    /// Ends what [`Self::watch_task`] began.
+    /// Stops watching a task.
     pub(in crate::server) fn unwatch_task(&self, id: &str) {
         self.tasks.lock().remove(id);
     }

@@ -41,46 +41,46 @@ use std::{
     },
 };
 
-/// Beginning of a conversation.
+/// How a conversation starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConversationStart {
-    /// With `initialize`, or with modern requests that need no opening.
+    /// With `initialize`, or with modern requests, which need no handshake.
     Session,
-    /// With any request: the transport knows the revision, and there is no session.
+    /// With any request. The transport knows the revision, and there is no session.
     Stateless(Revision),
 }
 
-/// The end of tasks that are made in a conversation.
+/// What the tasks of a conversation end with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// With the server: whoever knows their ids may come back for them in another conversation.
+    /// The server. Anyone who knows their ids can retrieve them in another conversation.
     Server,
-    /// With the listener of that number ([`Server::end_tasks_of`]), for the same reason.
+    /// The listener with this number ([`Server::end_tasks_of`]), for the same reason.
     Listener(u64),
-    /// With the conversation, for nobody could come back.
+    /// The conversation, because nobody could retrieve them later.
     Conversation,
 }
 
 /// Serves the requests of conversations.
 pub(in crate::server) trait Dispatch: Send + Sync + 'static {
-    /// Makes a request active.
+    /// Turns a call into an active request.
     fn activate(&self, connection: &Arc<Connection>, call: IncomingCall, reply: Reply) -> Arc<dyn ServedRequest>;
 
-    /// The tasks of `ids` whose status this client may see (TKX-21); `None` where there are no
+    /// The tasks among `ids` whose status this client may see (TKX-21); `None` if the server has no
     /// tasks.
     ///
     /// # Errors
     /// If the client did not declare tasks.
     fn visible_tasks(&self, info: &RequestInfo, ids: BTreeSet<String>) -> Result<Option<BTreeSet<String>>, RpcError>;
 
-    /// Completes when the tasks are over that end with a conversation, and the store has that.
+    /// Completes when the tasks that end with a conversation are over and stored.
     fn drain_tasks_of(&self, number: u64) -> BoxedTask<()>;
 
     /// A conversation has ended; its tasks end with it if `ends_tasks` is set.
     fn connection_closed(&self, number: u64, ends_tasks: bool);
 }
 
-/// A conversation. Transports give it frames; it sends answers where the frame came from.
+/// A conversation. Transports pass frames to it; it sends responses to where the frame came from.
 pub(crate) struct Connection {
     server: Arc<ServerState>,
     dispatch: Arc<dyn Dispatch>,
@@ -147,17 +147,17 @@ impl Connection {
         self.transport
     }
 
-    /// Returns whether this is one exchange of the legacy era without its session.
+    /// Returns whether this is a single legacy exchange without a session.
     pub(in crate::server) fn is_stateless(&self) -> bool {
         self.stateless
     }
 
-    /// Returns whether a handshake has opened a session here.
+    /// Returns whether a handshake has opened a session.
     pub(in crate::server) fn has_session(&self) -> bool {
         !self.stateless && self.revision().is_some()
     }
 
-    /// The listener, or conversation, with which tasks that are made here end.
+    /// The number of the listener or conversation that tasks created here end with.
     pub(in crate::server) fn tasks_end_with(&self) -> Option<u64> {
         match self.origin {
             Origin::Server => None,
@@ -170,7 +170,7 @@ impl Connection {
         &self.dispatch
     }
 
-    /// Where messages go that belong to no request.
+    /// The channel for messages that belong to no request.
     pub(in crate::server) fn unrelated(&self) -> &Reply {
         &self.unrelated
     }
@@ -191,7 +191,7 @@ impl Connection {
         self.session.initialized.load(Ordering::Acquire)
     }
 
-    /// The lists that `initialize` declared to this session.
+    /// The lists declared by `initialize`.
     pub(in crate::server) fn declared(&self) -> ListSet {
         self.session.declared.get().copied().unwrap_or_default()
     }
@@ -205,22 +205,22 @@ impl Connection {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// The revision that the handshake fixed.
+    /// The revision negotiated by the handshake.
     pub(crate) fn revision(&self) -> Option<Revision> {
         self.conversation.lock().revision()
     }
 
-    /// Returns whether no call runs or waits, and all responses are sent.
+    /// Returns whether no call is running or queued, and all responses have been sent.
     pub(crate) fn is_idle(&self) -> bool {
-        // In this order: a call is counted before the conversation lets go of it.
+        // The order matters: a call is counted before the conversation removes it.
         self.conversation.lock().is_idle() && self.requests.answering.load(Ordering::Acquire) == 0
     }
 
-    /// Takes a frame in; answers go to `reply`. Gives how many responses (or
-    /// [`OutgoingMessage::Abandoned`]) `reply` gets in all; a batch counts as one.
+    /// Processes a frame; responses go to `reply`. Returns how many responses (or
+    /// [`OutgoingMessage::Abandoned`]) `reply` will get; a batch counts as one.
     ///
     /// # Errors
-    /// If the frame as a whole is refused; the refusal is not sent yet.
+    /// If the frame as a whole is refused. The caller has to send the error.
     pub(crate) fn receive(
         self: &Arc<Self>,
         frame: Frame,
@@ -322,10 +322,10 @@ impl Connection {
         }
     }
 
-    /// Gives a message to the engine, unless its sender reads too slowly.
+    /// Passes a message to the engine, unless its sender reads too slowly.
     fn admit(&self, message: Message, mirror: Option<&Mirror>, reply: &Reply) -> Received<Queued, ResponseCallback> {
         match message {
-            // Unread responses count as waiting calls; pings and cancellations pass.
+            // Unread responses count as queued calls; pings and cancellations are always admitted.
             Message::Request(request) if reply.is_congested() && &*request.method != method::PING => {
                 let error = RpcError::busy("too many answers wait to be read");
                 Received::Refuse(RefusedRequest { id: Some(request.id), error })
@@ -342,7 +342,7 @@ impl Connection {
         }
     }
 
-    /// Opens the session, and makes the result of `initialize`.
+    /// Opens the session and returns the result of `initialize`.
     fn initialize(self: &Arc<Self>, revision: Revision) -> Result<RawJson, RpcError> {
         let snapshot = self.server.snapshot();
         let _ = self.session.declared.set(snapshot.offered());
@@ -352,7 +352,7 @@ impl Connection {
         RawJson::from_value(&result).map_err(|_| RpcError::internal())
     }
 
-    /// Answers a request that is not a call.
+    /// Responds to a request that is not a call.
     fn answer_itself(
         &self,
         observed: Option<ObservedMessage>,
@@ -377,8 +377,7 @@ impl Connection {
         let request = self.dispatch.activate(self, call, reply);
         self.requests.running.lock().insert(key, (Arc::clone(&request), self.server.load().running_call()));
         drop(waits);
-        // A call that has waited may have been cancelled on its way here, where no one could see
-        // it.
+        // A queued call may have been cancelled just before it became visible here.
         if self.closed.load(Ordering::Acquire) || !self.conversation.lock().is_open(key) {
             if self.requests.running.lock().remove(&key).is_some() {
                 request.cancel("");
@@ -388,7 +387,7 @@ impl Connection {
         request.serve();
     }
 
-    /// Counts the session, if there is one.
+    /// Adds the session to the load, if there is one.
     pub(super) fn count_session(&self) {
         if !self.stateless && !self.is_closed() {
             *self.session.counted.lock() = Some(self.server.load().session());
@@ -413,7 +412,7 @@ impl Connection {
             names
         };
         let opened = {
-            // Acknowledged and entered in one step: no change falls between, and none comes before
+            // Acknowledge and register it under one lock, so that no change is missed or sent first
             // (SUB-02).
             let mut subscriptions = self.requests.subscriptions.lock();
             let visible_tasks = |ids| self.dispatch.visible_tasks(&info, ids);
@@ -424,7 +423,7 @@ impl Connection {
             })
         };
         match opened {
-            // It may have been cancelled meanwhile.
+            // It may have been cancelled in the meantime.
             Ok(_) if self.is_closed() || !self.conversation.lock().is_open(key) => self.cancel(key, ""),
             Ok(resources) => self.watch_resources(&resources),
             Err(error) => {
@@ -438,8 +437,8 @@ impl Connection {
         }
     }
 
-    /// Watches the resources of remote servers among those of a stream, which is acknowledged
-    /// already.
+    /// Watches the resources of a stream that belong to remote servers. The stream is already
+    /// acknowledged.
     fn watch_resources(&self, uris: &BTreeSet<String>) {
         let snapshot = self.server.snapshot();
         for (uri, watching) in uris.iter().filter_map(|uri| Some((uri.clone(), snapshot.watch(uri)?))) {
@@ -451,7 +450,7 @@ impl Connection {
         }
     }
 
-    /// Ends a call with its result. `false`: it is not wanted any more.
+    /// Ends a call with its result. Returns `false` if the result is no longer needed.
     pub(in crate::server) fn answer(self: &Arc<Self>, key: CallKey, result: Result<RawJson, RpcError>) -> bool {
         let Some((request, counted)) = self.requests.running.lock().remove(&key) else { return false };
         drop(counted);
@@ -469,8 +468,8 @@ impl Connection {
 
     fn start_next(self: &Arc<Self>, next: Option<(IncomingCall, Queued)>) {
         if let Some((call, queued)) = next {
-            // A handler that answers at once would otherwise start its successor on the same stack,
-            // and so on.
+            // In a task, because a handler that completes immediately would otherwise start the
+            // next one on the same stack, and so on.
             let connection = Arc::clone(self);
             self.runtime.spawn(Box::pin(async move { connection.start(call, queued) }));
         }
@@ -507,19 +506,19 @@ impl Connection {
         }
     }
 
-    /// Runs `act` on each stream of change notifications.
+    /// Calls `act` with each stream of change notifications.
     pub(super) fn for_subscriptions(&self, mut act: impl FnMut(&mut OpenSubscription)) {
         self.requests.subscriptions.lock().values_mut().for_each(|(subscription, _)| act(subscription));
     }
 
-    /// Ends the conversation: subscriptions get their final result, calls are cancelled, later
-    /// messages are dropped. Idempotent.
+    /// Ends the conversation: sends the final results of subscriptions, cancels calls, and drops
+    /// later messages. Idempotent.
     pub(crate) fn close(self: &Arc<Self>) {
         self.end(None);
     }
 
-    /// Ends the conversation as [`Self::close`] does, but calls that run or wait are answered with
-    /// a failure: for the end of the server, whose client still reads.
+    /// Ends the conversation like [`Self::close`], but running and queued calls get an error
+    /// response. Used when the server stops while its client is still reading.
     pub(crate) fn interrupt(self: &Arc<Self>) {
         self.end(Some(&RpcError::interrupted()));
     }
@@ -556,8 +555,8 @@ impl Connection {
         self.wake_if_idle();
     }
 
-    /// Tells the streams of change notifications that they end (SUB-06); for an orderly shutdown
-    /// before [`Self::close`].
+    /// Ends the streams of change notifications (SUB-06), for a graceful shutdown before
+    /// [`Self::close`].
     pub(crate) fn end_subscriptions(self: &Arc<Self>) {
         let subscriptions: Vec<_> = self.requests.subscriptions.lock().drain().collect();
         for (key, (subscription, telemetry)) in subscriptions {
@@ -567,7 +566,7 @@ impl Connection {
             if let Some(id) = id {
                 let listen = method::SUBSCRIPTIONS_LISTEN;
                 self.respond(subscription.reply(), &id, Ok(result), Revision::LATEST.into(), listen);
-                // CAN-11: where no stream of its own is closed, the end is said in so many words.
+                // CAN-11: without a stream to close, the end is announced explicitly.
                 if self.transport != Transport::Http {
                     subscription.cancelled();
                 }
@@ -575,7 +574,8 @@ impl Connection {
         }
     }
 
-    /// Completes when no call runs or waits, and no task that ends with this conversation.
+    /// Completes when no call is running or queued, and no task that ends with this conversation is
+    /// running.
     pub(crate) async fn drain(&self) {
         self.requests.until(|| self.is_idle()).await;
         if self.origin == Origin::Conversation {

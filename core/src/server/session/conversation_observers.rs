@@ -103,7 +103,7 @@ impl Connection {
         self.server().options().rerun_handlers || self.observer_state().test_session.get().is_some()
     }
 
-    /// Begins the telemetry of a call.
+    /// Starts the telemetry of a call.
     pub(in crate::server) fn begin_telemetry(&self, call: &IncomingCall, reply: &Reply) -> RequestTelemetry {
         RequestTelemetry(self.observers().and_then(|observers| observers.begin(call, reply)))
     }
@@ -175,7 +175,7 @@ impl<'a> ConversationObservers<'a> {
         }
     }
 
-    /// A call begins.
+    /// A call starts.
     fn begin(self, call: &IncomingCall, reply: &Reply) -> Option<Arc<RunningOperation>> {
         let (telemetry, runtime) = (self.0.server().telemetry()?, self.0.runtime());
         let facts = self.facts(Some(call.info.revision), reply);
@@ -186,12 +186,12 @@ impl<'a> ConversationObservers<'a> {
         RunningOperation::begin(telemetry, runtime, start).map(Arc::new)
     }
 
-    /// A request to the client begins.
+    /// A client request starts.
     pub(in crate::server) fn asking(self, start: impl FnOnce() -> OperationStart) -> Option<RunningOperation> {
         RunningOperation::begin(self.0.server().telemetry()?, self.0.runtime(), start())
     }
 
-    /// A handler has failed without a text for its client.
+    /// A handler has failed without a message for its client.
     pub(in crate::server) fn failed(self, name: &str, error: &Arc<ToolError>) {
         if let Some(test_session) = self.0.observer_state().test_session.get() {
             test_session.note(name, error);
@@ -231,8 +231,7 @@ impl<'a> ConversationObservers<'a> {
     }
 }
 
-/// The trace context of a request: that of its `_meta`, or else of the headers of the HTTP request
-/// that brought it.
+/// The trace context of a request: from its `_meta`, or else from the headers of its HTTP request.
 fn parent(meta: Option<&RawJson>, reply: &Reply) -> TraceContext {
     let context = meta.map(TraceContext::of_meta).unwrap_or_default();
     if context.traceparent.is_some() {
@@ -242,7 +241,7 @@ fn parent(meta: Option<&RawJson>, reply: &Reply) -> TraceContext {
     }
 }
 
-/// The stream of a subscription, whose notifications are observed.
+/// A subscription stream whose notifications are observed.
 pub(super) struct ObservedStream {
     pub(super) connection: Weak<Connection>,
     pub(super) client_capabilities: RawJson,

@@ -1,4 +1,4 @@
-//! The conversations of a server that want to be notified of changes.
+//! The conversations that are notified of changes of a server.
 
 use super::pending::PendingNotifications;
 use crate::{
@@ -11,18 +11,18 @@ use std::{
     sync::{Arc, Weak},
 };
 
-/// A conversation that wants to be notified of changes.
+/// A conversation that is notified of changes.
 pub(in crate::server) trait ChangeListener: Send + Sync {
-    /// Takes changes in; they are sent soon, as far as the client asked for them.
+    /// Queues changes; those that the client subscribed to are sent soon.
     fn notify(self: Arc<Self>, changes: &PendingNotifications);
-    /// An elicitation by URL is complete. `false`: this client was not sent it.
+    /// Reports a completed URL elicitation. Returns `false` if it was not sent to this client.
     fn elicitation_complete(&self, id: &str) -> bool;
-    /// Returns whether it wants to know of changes of a resource.
+    /// Returns whether it is subscribed to a resource.
     fn wants(&self, uri: &str) -> bool;
-    /// The status of a task changed.
+    /// Reports a changed task.
     fn task_changed(&self, change: &TaskChange<'_>);
-    /// The number of the worker by which it tells other processes. `None`: it tells a client of
-    /// this process.
+    /// The number of the worker through which it notifies other processes, or `None` if it notifies
+    /// a client of this process.
     fn worker(&self) -> Option<u64> {
         None
     }
@@ -31,11 +31,11 @@ pub(in crate::server) trait ChangeListener: Send + Sync {
 /// A changed task.
 pub(in crate::server) struct TaskChange<'a> {
     pub(in crate::server) id: &'a str,
-    /// The session that made it, in the legacy era.
+    /// The legacy session that created it.
     pub(in crate::server) session: Option<u64>,
     /// Renders the task for a revision.
     pub(in crate::server) render: &'a dyn Fn(Revision) -> RawJson,
-    /// The task for the newest revision, rendered when a stream wants it, and once.
+    /// The task for the newest revision, rendered lazily.
     pub(in crate::server) latest: OnceCell<RawJson>,
 }
 
@@ -45,7 +45,7 @@ impl TaskChange<'_> {
     }
 }
 
-/// The listeners, by the numbers of their conversations.
+/// The listeners by the numbers of their conversations.
 #[derive(Default)]
 pub(in crate::server) struct Listeners(Mutex<HashMap<u64, Weak<dyn ChangeListener>>>);
 
@@ -58,7 +58,7 @@ impl Listeners {
         self.0.lock().remove(&number);
     }
 
-    /// The listeners that are there, for use with no lock held.
+    /// All listeners, for use without the lock.
     fn all(&self) -> Vec<Arc<dyn ChangeListener>> {
         self.0.lock().values().filter_map(Weak::upgrade).collect()
     }
@@ -68,7 +68,7 @@ impl Listeners {
         self.all().into_iter().filter(|listener| listener.worker().is_none()).collect()
     }
 
-    /// The workers by which this server tells other processes: each of its endpoints is one.
+    /// The workers through which this server notifies other processes, one per endpoint.
     pub(super) fn workers(&self) -> BTreeSet<u64> {
         self.all().iter().filter_map(|listener| listener.worker()).collect()
     }
@@ -82,14 +82,13 @@ impl Listeners {
         }
     }
 
-    /// Returns whether anyone wants to know of changes of a resource.
+    /// Returns whether any listener is subscribed to a resource.
     pub(in crate::server) fn want(&self, uri: &str) -> bool {
         self.all().iter().any(|listener| listener.wants(uri))
     }
 
     pub(in crate::server) fn elicitation_complete(&self, id: &str) -> bool {
-        // Each client that was sent it, and no other: an id that a host gave to several is told to
-        // them all.
+        // Notifies each client that was sent this id, and no other.
         self.all().iter().fold(false, |any, listener| listener.elicitation_complete(id) | any)
     }
 

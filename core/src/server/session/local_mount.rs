@@ -1,4 +1,4 @@
-//! A server of this process that is mounted in another one.
+//! Mounts of a server in another server of the same process.
 
 use super::{
     listeners::{ChangeListener, TaskChange},
@@ -15,11 +15,11 @@ use std::{
     sync::{Arc, Weak},
 };
 
-/// The most servers of which each is mounted in the next.
+/// Maximum depth of nested mounts.
 const MAX_DEPTH: usize = 16;
 
-/// The servers of the process that have mounts, each with one that is mounted in it. Held while
-/// one is mounted, so that two threads cannot make a circle together.
+/// All pairs of an outer and an inner server. Locked while mounting, so that two threads cannot
+/// create a cycle together.
 static MOUNTED: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
 
 /// The inner server of a mount. Its changes are reported to the clients of the outer one.
@@ -28,13 +28,13 @@ pub(in crate::server) struct LocalMount {
     outer: usize,
     number: u64,
     _relay: Arc<Relay>,
-    /// A value of the outer server that is dropped with the mount, such as a proxied group.
+    /// A value that is dropped with the mount, such as a proxied group.
     _guard: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl LocalMount {
     /// # Errors
-    /// If the outer server has the inner one already, or would hold itself.
+    /// If the inner server is already mounted there, or if this would create a cycle.
     pub(in crate::server) fn new(
         outer: &Arc<ServerState>,
         inner: &Arc<ServerState>,
@@ -48,7 +48,7 @@ impl LocalMount {
         Ok(Self { inner: Arc::clone(inner), outer: identity(outer), number, _relay: relay, _guard: None })
     }
 
-    /// Keeps something for as long as the server is mounted.
+    /// Keeps a value alive while the server is mounted.
     pub(in crate::server) fn with_guard(mut self, guard: Box<dyn Any + Send + Sync>) -> Self {
         self._guard = Some(guard);
         self
@@ -72,7 +72,7 @@ impl Drop for LocalMount {
     }
 }
 
-/// A number that no other server has while this one is there.
+/// A number that is unique among the servers that exist.
 fn identity(server: &Arc<ServerState>) -> usize {
     Arc::as_ptr(server).addr()
 }
@@ -104,7 +104,7 @@ fn enter(outer: usize, inner: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// The servers that are one step away, two, and so on, the first alone. The steps form no circle.
+/// The first server, then those one step away, two steps, and so on. There are no cycles.
 fn levels(first: usize, next: impl Fn(usize) -> Vec<usize>) -> Vec<Vec<usize>> {
     let mut levels = vec![vec![first]];
     while let Some(last) = levels.last() {
@@ -119,14 +119,14 @@ fn levels(first: usize, next: impl Fn(usize) -> Vec<usize>) -> Vec<Vec<usize>> {
     levels
 }
 
-/// Takes the changes of the inner server to the clients of the outer one.
+/// Passes changes of the inner server to the clients of the outer one.
 struct Relay {
     outer: Weak<ServerState>,
     prefix: String,
 }
 
 impl Relay {
-    /// The URI of a resource as clients of the outer server know it.
+    /// The URI of a resource as seen by clients of the outer server.
     fn public_uri(&self, uri: &str) -> String {
         match &*self.prefix {
             "" => uri.to_owned(),
@@ -150,6 +150,6 @@ impl ChangeListener for Relay {
         self.outer.upgrade().is_some_and(|outer| outer.listeners().want(&self.public_uri(uri)))
     }
 
-    /// Tasks of a mounted tool are those of the server that was called.
+    /// Tasks of a mounted tool belong to the server that was called.
     fn task_changed(&self, _: &TaskChange<'_>) {}
 }

@@ -3,11 +3,11 @@
 use crate::protocol::model::LoggingLevel;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// The least severe level that a session wants (LOG-02).
+/// The minimum level of a session (LOG-02).
 pub(in crate::server) struct SessionLevel(AtomicU8);
 
 impl Default for SessionLevel {
-    /// A client that has set no level gets what it would see on a terminal.
+    /// Without a level set by the client, it gets what a terminal would show.
     fn default() -> Self {
         Self(AtomicU8::new(LoggingLevel::Info as u8))
     }

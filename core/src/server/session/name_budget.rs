@@ -4,7 +4,7 @@ use super::outbound::Outbound;
 use crate::{engine::RequestInfo, protocol::RpcError, server::handlers::Arrival, sync::Mutex};
 use std::{collections::HashMap, sync::Arc};
 
-/// The bytes of the names that are kept, in all and for each client.
+/// Memory used by names, in total and per client.
 pub(super) struct NameBudget {
     max: usize,
     kept: Mutex<KeptNames>,
@@ -21,10 +21,10 @@ impl NameBudget {
         Arc::new(Self { max, kept: Mutex::default() })
     }
 
-    /// Takes so many bytes for a client; `None` has no share.
+    /// Reserves memory for a client. `None` has no per-client limit.
     ///
     /// # Errors
-    /// There is no room for them, in all or in the share of the client, a quarter.
+    /// If the budget, or the client's share of a quarter, is exhausted.
     pub(super) fn take(&self, client: Option<&Arc<str>>, bytes: usize) -> Result<(), RpcError> {
         let mut kept = self.kept.lock();
         let of_client = client.and_then(|client| kept.of.get(client)).copied().unwrap_or_default();
@@ -38,7 +38,7 @@ impl NameBudget {
         Ok(())
     }
 
-    /// Counts so many bytes that another process has found room for.
+    /// Adds memory that another process has already admitted.
     pub(super) fn add(&self, client: Option<&Arc<str>>, bytes: usize) {
         self.kept.lock().add(client, bytes);
     }
@@ -56,7 +56,7 @@ impl NameBudget {
         }
     }
 
-    /// The bytes that are kept now.
+    /// The memory currently in use.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         self.kept.lock().bytes
@@ -72,8 +72,8 @@ impl KeptNames {
     }
 }
 
-/// The name of the one whose share a request takes: its principal, or its address behind trusted
-/// proxies. `None`: it has no share.
+/// The client that a request is charged to: its principal, or its address behind trusted proxies.
+/// `None` if it has no per-client limit.
 pub(in crate::server) fn client_of(info: &RequestInfo, reply: &Arc<dyn Outbound>) -> Option<Arc<str>> {
     let principal = || Some(info.principal()).filter(|principal| !principal.is_empty()).map(Arc::from);
     reply.arrival().and_then(Arrival::rate_limit_key).cloned().or_else(principal)

@@ -1,4 +1,4 @@
-//! Notifications that belong to no request: changed lists, updated resources, complete
+//! Notifications that belong to no request: changed lists, updated resources, completed
 //! elicitations, tasks.
 
 use super::{
@@ -19,13 +19,12 @@ use std::{
     time::Duration,
 };
 
-/// Changes made within this time are sent once.
+/// Changes within this time are coalesced.
 const COALESCE: Duration = Duration::from_millis(5);
 
 impl ChangeListener for Connection {
     fn notify(self: Arc<Self>, changes: &PendingNotifications) {
-        // LIFE-05: a session is sent nothing before it is initialized; then it is sent what it
-        // missed.
+        // LIFE-05: a session gets nothing until it is initialized; then it gets what it missed.
         let for_session = self.add_for_session(changes) && self.is_initialized();
         if self.add_for_subscriptions(changes) || for_session {
             self.send_soon();
@@ -63,7 +62,7 @@ impl ChangeListener for Connection {
 }
 
 impl Connection {
-    /// Subscribes the session of a client to a resource.
+    /// Subscribes a session to a resource.
     pub(in crate::server) fn subscribe_to_resource(&self, uri: &str, client: Option<Arc<str>>) -> Result<(), RpcError> {
         self.session().resources.lock().of(client).insert(uri)?;
         self.note_change(|| SessionChange::Subscribed(uri.to_owned()));
@@ -76,7 +75,7 @@ impl Connection {
         self.note_change(|| SessionChange::Unsubscribed(uri.to_owned()));
     }
 
-    /// Remembers an elicitation by URL that goes to this client: its completion is announced by id.
+    /// Remembers a URL elicitation sent to this client, whose completion is announced by id.
     pub(in crate::server) fn remember_elicitation(self: &Arc<Self>, params: &Value, client: Option<Arc<str>>) {
         if let Some(id) = params.get("elicitationId").and_then(Value::as_str) {
             self.listen();
@@ -87,7 +86,7 @@ impl Connection {
     }
 
     fn add_for_session(&self, changes: &PendingNotifications) -> bool {
-        // The stream of a shared session is read from its log, by whichever process has it.
+        // The stream of a shared session is fed from its log by the process that has the stream.
         if self.is_shared() || self.revision().is_none_or(|revision| revision.supports(RevisionFeature::ResultType)) {
             return false;
         }
@@ -96,7 +95,7 @@ impl Connection {
         notifications.pending.lock().add_wanted(changes, self.declared(), resources.set())
     }
 
-    /// Adds the changes for each stream that asked for them. Gives whether any did.
+    /// Adds the changes to each stream that is subscribed to them. Returns whether there was any.
     fn add_for_subscriptions(&self, changes: &PendingNotifications) -> bool {
         let mut any = false;
         self.for_subscriptions(|subscription| any |= subscription.add(changes));
@@ -127,7 +126,7 @@ impl Connection {
     }
 
     fn send_now(self: &Arc<Self>) {
-        // LIFE-05: whatever streams of the other era are open.
+        // LIFE-05: even if streams of the other era are open.
         if self.is_initialized() {
             self.send_to_session();
         }

@@ -1,4 +1,4 @@
-//! The requests of one conversation that are being served.
+//! The requests of a conversation that are being served.
 
 use super::{outbound::Outbound, subscriptions::OpenSubscription};
 use crate::{
@@ -65,7 +65,7 @@ impl RequestTelemetry {
 /// Calls, each with its count as a running call.
 type RunningCalls = HashMap<CallKey, (Arc<dyn ServedRequest>, LoadShare)>;
 
-/// The requests of one conversation that are being served.
+/// The requests of a conversation that are being served.
 #[derive(Default)]
 pub(super) struct OpenRequests {
     pub(super) running: Mutex<RunningCalls>,

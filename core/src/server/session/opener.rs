@@ -1,4 +1,4 @@
-//! Conversations that a server begins with itself.
+//! Conversations that a server opens with itself.
 
 use super::{
     connection::{Connection, ConversationStart, Dispatch, Origin},
@@ -8,7 +8,7 @@ use super::{
 use crate::{runtime::Runtime, wire_log::Transport};
 use std::sync::{Arc, Weak};
 
-/// Begins conversations with a server from within, for as long as there is one.
+/// Opens conversations with a server from within, while the server exists.
 pub(in crate::server) struct ConversationOpener {
     server: Weak<ServerState>,
     dispatch: Weak<dyn Dispatch>,
@@ -17,7 +17,8 @@ pub(in crate::server) struct ConversationOpener {
 }
 
 impl ConversationOpener {
-    /// Opens conversations of the server of this one, whose tasks end with those of this one.
+    /// Opens conversations with the same server, whose tasks end with the same listener or
+    /// conversation.
     pub(in crate::server) fn of(connection: &Connection) -> Self {
         Self {
             server: Arc::downgrade(connection.server()),
@@ -27,7 +28,7 @@ impl ConversationOpener {
         }
     }
 
-    /// Begins a conversation. `None`: the server is gone.
+    /// Opens a conversation. Returns `None` if the server no longer exists.
     pub(in crate::server) fn open(&self, unrelated: &Arc<dyn Outbound>) -> Option<Arc<Connection>> {
         let (server, dispatch) = (self.server.upgrade()?, self.dispatch.upgrade()?);
         let (runtime, unrelated) = (Arc::clone(&self.runtime), Arc::clone(unrelated));

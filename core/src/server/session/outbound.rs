@@ -1,4 +1,4 @@
-//! Where a server's messages go: the pipe, or the HTTP exchange that a message belongs to.
+//! The channel for a server's messages: a pipe, or the HTTP exchange that a message belongs to.
 
 use crate::{
     protocol::{RawJson, RequestId, RpcError, envelope},
@@ -6,22 +6,22 @@ use crate::{
 };
 use bytes::Bytes;
 
-/// A message on its way to the client.
+/// A message to the client.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum OutgoingMessage {
-    /// The answer to a request; ends its exchange.
+    /// The response to a request; ends its exchange.
     Response {
         /// The message.
         message: Bytes,
-        /// Why the request failed, if it did.
+        /// The error, if the request failed.
         failure: Option<ErrorInfo>,
     },
     /// A notification.
     Notification(Bytes),
-    /// A request of the server's own (legacy only).
+    /// A request from the server (legacy only).
     Request(Bytes),
-    /// The request of this exchange was cancelled: nothing will answer it.
+    /// The request of this exchange was cancelled; there will be no response.
     Abandoned,
 }
 
@@ -31,15 +31,15 @@ pub enum OutgoingMessage {
 pub struct ErrorInfo {
     /// The JSON-RPC code.
     pub code: i64,
-    /// The request was refused before it was served: an envelope, header, version or admission
-    /// problem.
+    /// Whether the request was refused before it was served, because of its envelope, headers,
+    /// version or admission.
     pub refused: bool,
-    /// A limit was reached; trying again later may succeed.
+    /// Whether a limit was reached, so that a retry may succeed.
     pub busy: bool,
 }
 
 impl OutgoingMessage {
-    /// An error response.
+    /// Creates an error response.
     pub(crate) fn error(id: Option<&RequestId>, error: &RpcError, refused: bool) -> Self {
         let failure = Some(ErrorInfo { code: error.code, refused, busy: error.is_busy() });
         Self::Response { message: envelope::encode_error(id, error), failure }
@@ -53,7 +53,7 @@ impl OutgoingMessage {
         }
     }
 
-    /// The response to a request.
+    /// Creates the response to a request.
     pub(crate) fn response(id: &RequestId, result: Result<RawJson, RpcError>) -> Self {
         match result {
             Ok(result) => Self::result(envelope::encode_result(id, result.as_bytes())),
@@ -61,58 +61,52 @@ impl OutgoingMessage {
         }
     }
 
-    /// A response with a result.
+    /// Creates a response with a result.
     pub(crate) fn result(message: Bytes) -> Self {
         Self::Response { message, failure: None }
     }
 }
 
-/// Takes messages to the client. Never blocks and never calls back into the server.
+/// Sends messages to the client. Must never block or call back into the server.
 pub trait Outbound: Send + Sync + 'static {
-    /// Sends a message; one that cannot be delivered any more is dropped.
+    /// Sends a message, or drops it if it can no longer be delivered.
     fn send(&self, outgoing: OutgoingMessage);
 
-    /// Returns whether so much waits to be read by the client that further calls are refused as
-    /// busy.
+    /// Returns whether the client has so much unread data that new calls are refused as busy.
     fn is_congested(&self) -> bool {
         false
     }
 
-    /// Returns whether a request can be sent this way, and its answer can come back.
+    /// Returns whether client requests can be sent here and get a response.
     fn can_ask(&self) -> bool {
         true
     }
 
-    /// Closes the connection that carries this way, where its client can come back for the rest;
-    /// elsewhere nothing happens.
+    /// Closes the underlying connection if the client can resume it later; otherwise does nothing.
     fn close_stream(&self) {}
 
-    /// Gives back the place that the request has among those being served: it has become a task,
-    /// which is bounded otherwise.
+    /// Releases the slot of a request that has become a task, because tasks have their own limits.
     fn release_slot(&self) {}
 
-    /// The verified identity of the sender of the requests that are answered here; it becomes
-    /// [`RequestInfo::auth`].
+    /// The verified identity of the requests' sender, which becomes [`RequestInfo::auth`].
     ///
     /// [`RequestInfo::auth`]: crate::engine::RequestInfo::auth
     fn auth(&self) -> Option<&RawJson> {
         None
     }
 
-    /// The resource (RFC 8707) that the access token of the sender is for; `None` where nobody is
-    /// asked for a token.
+    /// The resource (RFC 8707) of the sender's access token; `None` without authorization.
     fn resource(&self) -> Option<&str> {
         None
     }
 
-    /// The way by which the message came that is answered here; `None` on pipes.
+    /// How the message arrived; `None` on pipes.
     #[doc(hidden)]
     fn arrival(&self) -> Option<&Arrival> {
         None
     }
 
-    /// Returns whether the same may do what needs these scopes. Where nobody is asked who he is,
-    /// nothing is needed.
+    /// Returns whether the sender has these scopes. Without authorization, none are needed.
     fn grants(&self, scopes: &[String]) -> bool {
         let _ = scopes;
         true

@@ -1,4 +1,4 @@
-//! Notifications that belong to no request, until they are sent.
+//! Pending notifications that belong to no request.
 
 use crate::{
     protocol::method,
@@ -7,7 +7,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Changes whose notifications were not sent yet.
+/// Changes whose notifications have not been sent yet.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PendingNotifications {
     pub(super) lists: ListSet,
@@ -31,8 +31,7 @@ impl PendingNotifications {
         self.lists == ListSet::NONE && self.resources.is_empty()
     }
 
-    /// Adds what a client asked for of `other`, so this stays as small as the client's wishes.
-    /// Gives whether there was anything.
+    /// Adds the changes in `other` that a client is subscribed to. Returns whether there were any.
     pub(super) fn add_wanted(&mut self, other: &Self, lists: ListSet, resources: &BTreeSet<String>) -> bool {
         let wanted = Self {
             lists: other.lists.and(lists),
@@ -45,7 +44,7 @@ impl PendingNotifications {
     }
 }
 
-/// The notification of a changed list.
+/// The notification for a changed list.
 pub(super) fn changed_method(list: ListSet) -> &'static str {
     match list {
         ListSet::TOOLS => method::TOOLS_LIST_CHANGED,

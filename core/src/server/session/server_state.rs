@@ -1,4 +1,4 @@
-//! The state of a server, as its conversations and their requests share it.
+//! The state of a server, shared by its conversations and requests.
 
 use super::{capabilities::capabilities, listeners::Listeners, name_budget::NameBudget, pending::PendingNotifications};
 use crate::{
@@ -27,16 +27,16 @@ pub(in crate::server) struct ServerState {
     options: ServerOptions,
     results: ResultWriter,
     registry: ArcSwap<Snapshot>,
-    /// Held while the registry is changed; readers never wait for it.
+    /// Held while the registry is modified; readers never wait for it.
     edit: Mutex<()>,
     listeners: Listeners,
     names: Arc<NameBudget>,
     next_number: AtomicU64,
     telemetry: OnceLock<Arc<dyn Telemetry>>,
     load: Arc<ServerLoad>,
-    /// Since something was to be kept in it.
+    /// Opened on first use.
     store: OnceLock<Result<StoreGuard, StoreError>>,
-    /// `true` if the author was warned of user interfaces that are not registered.
+    /// Whether the warning about unregistered user interfaces has been logged.
     warned: AtomicBool,
 }
 
@@ -72,8 +72,8 @@ impl ServerState {
         &self.options
     }
 
-    /// The store that the options name, if they do. Its users share one opening, so that they share
-    /// connections, and learn together that it is away.
+    /// The store from the options, if any. It is opened only once, so that all users share its
+    /// connections and its availability.
     pub(in crate::server) fn store(&self, runtime: &Arc<dyn Runtime>) -> Result<Option<&StoreGuard>, StoreError> {
         let Some(choice) = &self.options.store else { return Ok(None) };
         let open = || choice.open(runtime, self.options.store_deadline);
@@ -81,19 +81,19 @@ impl ServerState {
         opened.as_ref().map(Some).map_err(Clone::clone)
     }
 
-    /// The receiver of spans and measurements, if there is one.
+    /// The telemetry receiver, if there is one.
     pub(in crate::server) fn telemetry(&self) -> Option<&dyn Telemetry> {
         self.telemetry.get().map(|telemetry| &**telemetry)
     }
 
-    /// Sets the receiver of spans and measurements, unless there is one.
+    /// Sets the telemetry receiver, unless there is one.
     pub(in crate::server) fn set_telemetry(&self, receiver: Arc<dyn Telemetry>) {
         if self.telemetry.set(Arc::clone(&receiver)).is_ok() {
             receiver.server_began(Arc::clone(&self.load));
         }
     }
 
-    /// The load at each moment.
+    /// The current load.
     pub(in crate::server) fn load(&self) -> &Arc<ServerLoad> {
         &self.load
     }
@@ -106,7 +106,7 @@ impl ServerState {
         &self.listeners
     }
 
-    /// The room for the names that clients subscribe to.
+    /// The memory budget for names that clients subscribe to.
     pub(super) fn name_budget(&self) -> &Arc<NameBudget> {
         &self.names
     }
@@ -115,36 +115,36 @@ impl ServerState {
         self.registry.load_full()
     }
 
-    /// The row of a request that this server serves beyond the protocol.
+    /// The row of a custom request of this server.
     pub(super) fn served(&self, method: &str) -> Option<&'static Method> {
         self.registry.load().request_handler(method).map(|handler| handler.method)
     }
 
-    /// The keys of a category's features, in the order of the list.
+    /// The keys of a category's features, in list order.
     pub(in crate::server) fn names(&self, category: Category) -> Vec<String> {
         self.registry.load().names(category)
     }
 
-    /// A number that nothing else of this server has.
+    /// A number that is unique within this server.
     pub(in crate::server) fn next_number(&self) -> u64 {
         self.next_number.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Registers a feature, and notifies clients of lists that change by it. Gives its id.
+    /// Registers a feature and notifies clients of changed lists. Returns its id.
     pub(in crate::server) fn add(&self, addition: Addition) -> Result<u64, RegisterError> {
         let id = self.next_number();
         self.add_as(id, addition).map(|()| id)
     }
 
-    /// The same under an id of [`Self::next_number`].
+    /// Registers a feature with an id from [`Self::next_number`].
     pub(in crate::server) fn add_as(&self, id: u64, addition: Addition) -> Result<(), RegisterError> {
         self.edit(|registry| registry.with(id, addition, self.options.on_duplicate))
     }
 
-    /// Changes the registry, and notifies clients of lists that change by it.
+    /// Modifies the registry and notifies clients of changed lists.
     pub(in crate::server) fn edit<E>(&self, change: impl FnOnce(&Snapshot) -> Result<Edited, E>) -> Result<(), E> {
-        // Handlers in the old snapshot may notify their owner when they are dropped: not under the
-        // lock.
+        // Drop the old snapshot without the lock, because its handlers may notify their owner when
+        // dropped.
         let (changed, _old) = {
             let _edit = self.edit.lock();
             let (next, changed) = change(&self.registry.load())?;
@@ -154,7 +154,7 @@ impl ServerState {
         Ok(())
     }
 
-    /// Warns the author once of tools whose user interface is not registered.
+    /// Logs a warning, once, about tools whose user interface is not registered.
     fn warn_of_missing_interfaces(&self, snapshot: &Snapshot) {
         let missing = snapshot.missing_interfaces();
         if !missing.is_empty() && !self.warned.swap(true, Ordering::Relaxed) {

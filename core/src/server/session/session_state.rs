@@ -1,4 +1,4 @@
-//! The state of a session of the legacy era.
+//! The state of a legacy session.
 
 use super::{
     client_names::Names, log_level::SessionLevel, name_budget::NameBudget, pending::PendingNotifications,
@@ -7,20 +7,20 @@ use super::{
 use crate::{server::registry::ListSet, sync::Mutex, telemetry::LoadShare};
 use std::sync::{Arc, OnceLock, atomic::AtomicBool};
 
-/// The state of a session of the legacy era, and its notifications that are not sent yet.
+/// The state of a legacy session, and its pending notifications.
 pub(in crate::server) struct SessionState {
     pub(super) initialized: AtomicBool,
     /// The lists that `initialize` declared.
     pub(super) declared: OnceLock<ListSet>,
     pub(in crate::server) log_level: SessionLevel,
-    /// Resources that the session subscribed to.
+    /// Resources that the session is subscribed to.
     pub(super) resources: Mutex<Names>,
-    /// Elicitations by URL that this client was sent (ELI-28).
+    /// URL elicitations sent to this client (ELI-28).
     pub(super) elicitations: Mutex<Names>,
     pub(super) pending: Mutex<PendingNotifications>,
-    /// Pending notifications will be sent soon.
+    /// Whether pending notifications are scheduled to be sent.
     pub(super) scheduled: AtomicBool,
-    /// The conversation is among the listeners of its server.
+    /// Whether the conversation is a listener of its server.
     pub(super) listening: AtomicBool,
     /// Set if other processes serve the session too.
     pub(super) own_changes: OnceLock<OwnChanges>,

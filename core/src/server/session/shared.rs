@@ -1,4 +1,4 @@
-//! Conversations of sessions that several processes serve.
+//! Conversations of sessions that are shared by several processes.
 
 use super::{
     connection::Connection,
@@ -14,14 +14,14 @@ use serde_json::json;
 use std::sync::{Arc, atomic::Ordering};
 
 impl Connection {
-    /// From now on others serve this session too. Ids of requests of ours begin with a text that
-    /// tells the processes apart.
+    /// Marks the session as shared with other processes. The prefix makes the ids of client
+    /// requests unique among them.
     pub(crate) fn share(&self, prefix: &str) {
         self.conversation().begin_ids_with(prefix);
         let _ = self.session().own_changes.set(OwnChanges::default());
     }
 
-    /// Returns whether other processes serve this session too.
+    /// Returns whether the session is shared with other processes.
     pub(super) fn is_shared(&self) -> bool {
         self.session().own_changes.get().is_some()
     }
@@ -39,7 +39,7 @@ impl Connection {
         })
     }
 
-    /// Goes on with a session that was opened elsewhere, or takes over what has changed there.
+    /// Restores a session that another process opened, or applies its latest state.
     pub(crate) fn restore(self: &Arc<Self>, state: &SharedState) {
         self.conversation().restore(state.terms.clone());
         let _ = self.session().declared.set(state.declared);
@@ -51,11 +51,11 @@ impl Connection {
         self.apply(&SessionChange::LogLevel(state.log_level));
         let mut resources = self.session().resources.lock();
         resources.retain(&state.resources);
-        // Within the bounds: they were when they were kept.
+        // The process that added them has already checked the limits.
         state.resources.iter().for_each(|uri| resources.adopt(uri));
     }
 
-    /// Takes over a change that another process made.
+    /// Applies a change made by another process.
     pub(crate) fn apply(&self, change: &SessionChange) {
         match change {
             SessionChange::Initialized => self.session().initialized.store(true, Ordering::Release),
@@ -67,25 +67,25 @@ impl Connection {
         }
     }
 
-    /// Sets the least severe level that the client wants.
+    /// Sets the client's log level.
     pub(in crate::server) fn set_log_level(&self, level: LoggingLevel) {
         self.session().log_level.set(level);
         self.note_change(|| SessionChange::LogLevel(level));
     }
 
-    /// Notes a change for the other processes, if there may be any.
+    /// Records a change for the other processes, if the session is shared.
     pub(super) fn note_change(&self, change: impl FnOnce() -> SessionChange) {
         if let Some(changes) = self.session().own_changes.get() {
             changes.lock().push(change());
         }
     }
 
-    /// The changes that the other processes do not know yet.
+    /// Takes the changes that have not been published yet.
     pub(crate) fn take_changes(&self) -> Vec<SessionChange> {
         self.session().own_changes.get().map(|changes| std::mem::take(&mut *changes.lock())).unwrap_or_default()
     }
 
-    /// Puts changes back that could not be told.
+    /// Puts back changes that could not be published.
     pub(crate) fn return_changes(&self, mut untold: Vec<SessionChange>) {
         if let Some(changes) = self.session().own_changes.get() {
             let mut changes = changes.lock();
@@ -94,8 +94,8 @@ impl Connection {
         }
     }
 
-    /// The notifications of changes that the client of this session asked for, as messages. The
-    /// stream of a shared session is read from its log, so they are not queued here.
+    /// The notifications of changes that the client is subscribed to, as messages. They are not
+    /// queued here, because the stream of a shared session is fed from its log.
     pub(crate) fn notifications_of(&self, changes: &PendingNotifications) -> Vec<Bytes> {
         let mut wanted = PendingNotifications::default();
         wanted.add_wanted(changes, self.declared(), self.session().resources.lock().set());
@@ -108,13 +108,13 @@ impl Connection {
         of_lists.chain(of_resources).collect()
     }
 
-    /// Returns whether the client of this session asked for any of the changes.
+    /// Returns whether the client is subscribed to any of the changes.
     pub(crate) fn is_subscribed_to(&self, changes: &PendingNotifications) -> bool {
         let mut wanted = PendingNotifications::default();
         wanted.add_wanted(changes, self.declared(), self.session().resources.lock().set())
     }
 
-    /// The notifications of everything that the client of this session asked for, as messages.
+    /// Notifications for everything that the client is subscribed to, as messages.
     pub(crate) fn all_notifications(&self) -> Vec<Bytes> {
         let resources = self.session().resources.lock().set().clone();
         self.notifications_of(&PendingNotifications { lists: self.declared(), resources })

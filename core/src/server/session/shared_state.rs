@@ -1,10 +1,10 @@
-//! The state of sessions that several processes serve, and its changes.
+//! The state of shared sessions, and its changes.
 
 use crate::{engine::LegacyTerms, protocol::model::LoggingLevel, server::registry::ListSet, sync::Mutex};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// The state of a session of the legacy era, for any process that serves it.
+/// The state of a legacy session, for any process that serves it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SharedState {
@@ -13,7 +13,7 @@ pub(crate) struct SharedState {
     pub(super) declared: ListSet,
     pub(super) initialized: bool,
     pub(super) log_level: LoggingLevel,
-    /// Resources that the session subscribed to.
+    /// Resources that the session is subscribed to.
     pub(super) resources: BTreeSet<String>,
 }
 
@@ -42,7 +42,7 @@ impl SharedState {
     }
 }
 
-/// The changes that this process made and the others do not know yet.
+/// Changes of this process that have not been published yet.
 pub(super) type OwnChanges = Mutex<Vec<SessionChange>>;
 
 #[cfg(test)]

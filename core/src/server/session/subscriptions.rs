@@ -1,4 +1,4 @@
-//! `subscriptions/listen` (2026-07-28): streams of change notifications that clients opt in to.
+//! `subscriptions/listen` (2026-07-28): opt-in streams of change notifications.
 
 use super::{
     client_names::Names,
@@ -19,12 +19,12 @@ pub(super) struct OpenSubscription {
     lists: ListSet,
     resources: Names,
     tasks: Names,
-    /// The changes since the stream was opened that were not sent yet.
+    /// Changes that have not been sent yet.
     pending: PendingNotifications,
     reply: Arc<dyn Outbound>,
 }
 
-/// The lists that a filter can name.
+/// The members of a filter that name lists.
 const FILTERS: [(&str, ListSet); 3] = [
     ("toolsListChanged", ListSet::TOOLS),
     ("resourcesListChanged", ListSet::RESOURCES),
@@ -32,8 +32,8 @@ const FILTERS: [(&str, ListSet); 3] = [
 ];
 
 impl OpenSubscription {
-    /// Opens a stream and acknowledges it: its first message (SUB-02), naming what of the filter is
-    /// honoured. `names`: an empty set of the client's.
+    /// Opens a stream and acknowledges it: the first message (SUB-02) tells which part of the
+    /// filter is honoured. `names` is an empty set charged to the client.
     pub(super) fn open(
         id: RequestId,
         params: Option<&RawJson>,
@@ -44,7 +44,7 @@ impl OpenSubscription {
     ) -> Result<Self, RpcError> {
         #[derive(Deserialize)]
         struct ListenParams {
-            // As a map, because a struct would be read from an array too.
+            // A map, because a struct could also be deserialized from an array.
             notifications: Map<String, Value>,
         }
         let wrong =
@@ -95,12 +95,12 @@ impl OpenSubscription {
         Ok(subscription)
     }
 
-    /// Adds the changes that the stream asked for (SUB-01). Gives whether there were any.
+    /// Adds the changes that the stream is subscribed to (SUB-01). Returns whether there were any.
     pub(super) fn add(&mut self, changes: &PendingNotifications) -> bool {
         self.pending.add_wanted(changes, self.lists, self.resources.set())
     }
 
-    /// Sends the notifications that are still to be sent.
+    /// Sends pending notifications.
     pub(super) fn send_pending(&mut self) {
         let notifications = std::mem::take(&mut self.pending);
         for list in ListSet::ALL {
@@ -113,7 +113,7 @@ impl OpenSubscription {
         }
     }
 
-    /// Returns whether the stream asked for a task (TKX-42, TKX-43).
+    /// Returns whether the stream is subscribed to a task (TKX-42, TKX-43).
     pub(super) fn names_task(&self, id: &str) -> bool {
         self.tasks.set().contains(id)
     }
@@ -124,17 +124,17 @@ impl OpenSubscription {
         self.send_text(method::TASKS_CHANGED, &format!(r#"{members},"_meta":{}}}"#, self.tag()));
     }
 
-    /// The resources that the stream asked for.
+    /// The resources that the stream is subscribed to.
     pub(super) fn resources(&self) -> &BTreeSet<String> {
         self.resources.set()
     }
 
-    /// Where the stream's messages go.
+    /// The channel for the stream's messages.
     pub(super) fn reply(&self) -> &Arc<dyn Outbound> {
         &self.reply
     }
 
-    /// The members of the result that ends the stream from this side (SUB-06).
+    /// The members of the result when the server ends the stream (SUB-06).
     pub(super) fn ended(&self) -> Value {
         json!({"_meta": self.tag()})
     }
@@ -144,7 +144,7 @@ impl OpenSubscription {
         self.send(method::CANCELLED, json!({"requestId": self.id}));
     }
 
-    /// Every message of the stream names it (SUB-03).
+    /// Each message of the stream includes its id (SUB-03).
     fn send(&self, method: &str, mut params: Value) {
         params["_meta"] = self.tag();
         self.send_text(method, &params.to_string());

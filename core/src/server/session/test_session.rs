@@ -3,10 +3,10 @@
 use crate::{server::handlers::ToolError, sync::Mutex};
 use std::sync::Arc;
 
-/// Most failures that are recorded; later ones are in the log only.
+/// Maximum recorded failures; later ones are only logged.
 const MAX_FAILURES: usize = 1_000;
 
-/// A handler that failed without a text for its client: an internal error or a panic.
+/// A handler that failed without a message for its client: an internal error or a panic.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HandlerFailure {
