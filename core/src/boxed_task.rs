@@ -1,4 +1,4 @@
-//! The futures that traits return.
+//! Boxed futures, as returned by traits.
 
 use std::{future::Future, pin::Pin};
 

@@ -1,15 +1,16 @@
-//! The origin of a call in a program of another language.
+//! The origin of a call, in a binding.
 
 use std::fmt::Debug;
 
-/// Something of the host of a binding that calls come of: an exchange of its web framework, a
-/// request to a server of its own process, or `next` of its middleware.
+/// Something of a binding's host that causes calls: an exchange of its web framework, a request to
+/// a server in the same process, or `next` of its middleware.
 ///
-/// All that comes of it shares it, until the last handler is done: also calls that begin after the
-/// response, such as those of tasks. Its drop tells the host that nothing comes of it any more.
+/// All calls that it causes share it until the last handler is done, including calls that start
+/// after the response, such as those of tasks. Dropping it tells the host that no more calls
+/// follow.
 pub trait Cause: Debug + Send + Sync + 'static {
-    /// The number of the port of the host that knows it.
+    /// The number of the host's port.
     fn port(&self) -> u64;
-    /// The number by which that port knows it.
+    /// Its ticket at that port.
     fn number(&self) -> u64;
 }

@@ -1,17 +1,17 @@
-//! A subscriber that keeps the log, for tests.
+//! A subscriber that captures the log, for tests.
 
 use crate::{log_text::LogText, sync::Mutex};
 use std::sync::{Arc, LazyLock};
 use tracing::{Dispatch, Event, Metadata, Subscriber, span};
 
-/// Keeps the log of `trunkline`.
+/// Captures the log of `trunkline`.
 #[derive(Clone)]
 pub(crate) struct KeptLog(Arc<Mutex<Vec<String>>>);
 
 impl Default for KeptLog {
     fn default() -> Self {
-        // While there is only one dispatcher, `tracing` takes the interest in a callsite from the
-        // thread that reaches it first, which may be that of another test.
+        // With a single dispatcher, `tracing` takes the interest in a callsite from the first
+        // thread that reaches it, which may belong to another test.
         static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(KeptLog(Arc::default())));
         LazyLock::force(&SECOND);
         Self(Arc::default())
@@ -19,7 +19,7 @@ impl Default for KeptLog {
 }
 
 impl KeptLog {
-    /// The texts of the records so far, which are forgotten.
+    /// Takes the messages captured so far.
     pub(crate) fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock())
     }

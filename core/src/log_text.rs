@@ -1,9 +1,10 @@
-//! A log record as one text, for those who take no fields: `a tool failed (tool=add): disk full`.
+//! Formats a log record as a single string, for loggers without fields: `a tool failed (tool=add):
+//! disk full`.
 
 use std::fmt::{self, Debug, Write};
 use tracing::field::{Field, Visit};
 
-/// Collects the text of a record: its message, its fields, and last the error.
+/// Collects the text of a record: its message, its fields, and finally the error.
 #[derive(Default)]
 pub struct LogText {
     message: String,
@@ -13,7 +14,7 @@ pub struct LogText {
 
 impl LogText {
     fn add(&mut self, field: &Field, value: fmt::Arguments<'_>) {
-        // Writing to a string does not fail.
+        // Writing to a string never fails.
         let _ = match field.name() {
             "message" => write!(self.message, "{value}"),
             "error" => write!(self.error, "{value}"),
@@ -34,7 +35,8 @@ impl Visit for LogText {
         self.add(field, format_args!("{value:.1}"));
     }
 
-    /// Texts that a peer may have chosen cannot pass for other fields or other records.
+    /// Quote strings that a peer may have chosen, so that they cannot look like other fields or
+    /// records.
     fn record_str(&mut self, field: &Field, value: &str) {
         let is_plain = |c: char| c.is_alphanumeric() || "-_./:+@%?&=~#*[]{}".contains(c);
         if matches!(field.name(), "message" | "error") || !value.is_empty() && value.chars().all(is_plain) {

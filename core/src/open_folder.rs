@@ -1,7 +1,7 @@
-//! Folders that are read entry by entry, from one open folder to the next. No link is followed on
-//! the way, also where another process exchanges a name for a link meanwhile.
+//! Reads folders entry by entry, from one open folder to the next. No link is followed, even if
+//! another process replaces a name with a link in the meantime.
 //!
-//! Windows has no such calls in the standard library: there a name is looked at, and opened then.
+//! The standard library has no such calls for Windows; there, a name is checked and then opened.
 
 #[cfg(unix)]
 mod system {
@@ -22,10 +22,10 @@ mod system {
     pub(crate) struct OpenFolder(OwnedFd);
 
     const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-    /// A pipe that came into the place of a file must not keep the thread.
+    /// A pipe that has replaced a file must not block the thread.
     const FILE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-    /// The error for a name that a link or a file has where a folder was, say.
+    /// The error if a name has been replaced, for example a folder by a link or file.
     fn exchanged(error: Errno) -> io::Error {
         match error {
             Errno::LOOP | Errno::MLINK | Errno::NOTDIR => io::ErrorKind::NotFound.into(),
@@ -34,12 +34,12 @@ mod system {
     }
 
     impl OpenFolder {
-        /// The folder at a path, which may lead through links.
+        /// Opens the folder at a path, which may contain links.
         pub(crate) fn open(path: &Path) -> io::Result<Self> {
             Ok(Self(open(path, FOLDER, Mode::empty())?))
         }
 
-        /// The names in it.
+        /// The names in the folder.
         pub(crate) fn names(&self) -> io::Result<impl Iterator<Item = io::Result<OsString>>> {
             let names = Dir::read_from(&self.0)?.map(|entry| {
                 let name = entry.map_err(io::Error::from)?.file_name().to_bytes().to_vec();
@@ -83,12 +83,12 @@ mod system {
     pub(crate) struct OpenFolder(PathBuf);
 
     impl OpenFolder {
-        /// The folder at a path, which may lead through links.
+        /// Opens the folder at a path, which may contain links.
         pub(crate) fn open(path: &Path) -> io::Result<Self> {
             Ok(Self(path.to_owned()))
         }
 
-        /// The names in it.
+        /// The names in the folder.
         pub(crate) fn names(&self) -> io::Result<impl Iterator<Item = io::Result<OsString>>> {
             Ok(fs::read_dir(&self.0)?.map(|entry| Ok(entry?.file_name())))
         }
@@ -121,10 +121,10 @@ use std::{fs::File, io};
 pub(crate) use system::OpenFolder;
 
 mod entry {
-    /// A name in a folder stands for this.
+    /// What a name in a folder refers to.
     pub(crate) enum EntryKind {
         Folder,
-        /// A regular file of so many bytes.
+        /// A regular file with its size.
         File(u64),
         Link,
         /// A pipe, a device or a socket.
@@ -133,11 +133,11 @@ mod entry {
 }
 
 impl OpenFolder {
-    /// A regular file in it.
+    /// Opens a regular file in the folder.
     pub(crate) fn file(&self, name: &str) -> io::Result<File> {
         if let EntryKind::File(_) = self.kind(name)? {
             let file = self.open_file(name)?;
-            // Something else may have its name by now.
+            // It may have been replaced by now.
             if file.metadata()?.is_file() {
                 return Ok(file);
             }

@@ -1,9 +1,9 @@
-//! The names that most servers and clients need: `use trunkline::prelude::*;`.
+//! What most servers and clients need: `use trunkline::prelude::*;`.
 //!
-//! Names that another import would clash with are not among them: [`crate::Result`] and
+//! It does not include names that would clash with other imports: [`crate::Result`] and
 //! [`crate::Ok`], which would hide those of the standard library, and [`crate::Tool`],
 //! [`crate::Resource`], [`crate::ResourceTemplate`] and [`crate::Prompt`], because
-//! `trunkline::protocol::model::*` has types of these names.
+//! `trunkline::protocol::model::*` has types of the same names.
 
 #[cfg(feature = "child-process")]
 pub use crate::ChildCommand;

@@ -1,7 +1,7 @@
-//! Texts of peers as terminals and logs may show them.
+//! Makes strings from peers safe for terminals and logs.
 
-/// The text without terminal escapes, control characters (tabs and line breaks stay), and
-/// characters that reorder others.
+/// Removes terminal escapes, control characters (except tabs and line breaks), and characters that
+/// reorder others.
 pub(crate) fn printable(text: &str) -> String {
     let mut printed = String::with_capacity(text.len());
     let mut rest = text.chars();
@@ -15,7 +15,7 @@ pub(crate) fn printable(text: &str) -> String {
             '\u{9b}' => skip_sequence(&mut rest),
             '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => skip_string(&mut rest),
             '\n' | '\t' => printed.push(character),
-            // Marks of direction (UAX 9): they make a text look like another one.
+            // Bidirectional marks (UAX 9), which make a string look like another one.
             '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
             _ if character.is_control() => {}
             _ => printed.push(character),
@@ -33,7 +33,7 @@ fn skip_sequence(rest: &mut std::str::Chars<'_>) {
     }
 }
 
-/// Skips a control string to its terminator, which xterm lets BEL be (ECMA-48 section 5.6).
+/// Skips a control string to its terminator (ECMA-48 section 5.6); xterm also accepts BEL.
 fn skip_string(rest: &mut std::str::Chars<'_>) {
     while let Some(character) = rest.next() {
         match character {

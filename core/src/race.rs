@@ -1,4 +1,4 @@
-//! Futures that end when others do.
+//! Combinators that race futures.
 
 use crate::runtime::{BoxedTask, Runtime};
 use std::{
@@ -9,12 +9,12 @@ use std::{
     time::Instant,
 };
 
-/// A future that ends at a time, whichever comes first.
+/// Runs a future until a deadline.
 pub(crate) async fn until<T>(runtime: &dyn Runtime, at: Instant, future: impl Future<Output = T>) -> Option<T> {
     unless(runtime.sleep_until(at), future).await
 }
 
-/// A future that ends when another does, whichever comes first.
+/// Runs a future until another one completes.
 pub(crate) async fn unless<T>(end: impl Future<Output = ()>, future: impl Future<Output = T>) -> Option<T> {
     let (mut end, mut future) = (pin!(end), pin!(future));
     poll_fn(|context| match future.as_mut().poll(context) {
@@ -24,7 +24,7 @@ pub(crate) async fn unless<T>(end: impl Future<Output = ()>, future: impl Future
     .await
 }
 
-/// The values of all futures, which run together, or the first error.
+/// Runs futures concurrently. Returns all values, or the first error.
 pub(crate) async fn all<T, E>(mut tasks: Vec<BoxedTask<Result<T, E>>>) -> Result<Vec<T>, E> {
     let mut values: Vec<Option<T>> = tasks.iter().map(|_| None).collect();
     poll_fn(|context| {
@@ -44,7 +44,7 @@ pub(crate) async fn all<T, E>(mut tasks: Vec<BoxedTask<Result<T, E>>>) -> Result
     Ok(values.into_iter().flatten().collect())
 }
 
-/// The value of a future; `None`: it panicked.
+/// Runs a future. Returns `None` if it panics.
 pub(crate) async fn guarded<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     poll_fn(|context| {

@@ -1,14 +1,14 @@
-//! Names that nobody can guess (SEC-03, TSK-33).
+//! Unguessable ids (SEC-03, TSK-33).
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
-/// 128 random bits as text.
+/// 128 random bits as a string.
 pub(crate) fn unguessable() -> Option<String> {
     bytes::<16>().map(|bytes| URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Random bytes. `None`: the system has none now. A call that fails, and is logged, is better than
-/// a secret that can be guessed.
+/// Random bytes. Returns `None` if the system has none: failing a call and logging it is better
+/// than a guessable secret.
 pub(crate) fn bytes<const LENGTH: usize>() -> Option<[u8; LENGTH]> {
     let mut bytes = [0; LENGTH];
     match getrandom::fill(&mut bytes) {

@@ -1,5 +1,4 @@
-//! The runtime that async code above the pure modules needs: tasks and time. `transport` provides
-//! it with tokio.
+//! The runtime interface for async code: tasks and time. `transport` implements it with tokio.
 
 pub use crate::boxed_task::BoxedTask;
 use crate::store::{Store, StoreError, StoreErrorKind, redacted};
@@ -13,29 +12,29 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-/// Runs tasks and knows the time.
+/// Runs tasks and tells the time.
 pub trait Runtime: Send + Sync + 'static {
-    /// Runs a task in the background.
+    /// Spawns a task.
     fn spawn(&self, task: BoxedTask);
-    /// Runs work that blocks, such as reading a file, on a thread that may wait. A runtime without
-    /// such threads runs it as a task.
+    /// Runs blocking work, such as reading a file, on a thread for it. A runtime without such
+    /// threads runs it as a task.
     fn run_blocking(&self, work: Box<dyn FnOnce() + Send>) {
         self.spawn(Box::pin(async move { work() }));
     }
-    /// The time now.
+    /// The current time.
     fn now(&self) -> Instant;
-    /// The time on the wall, since 1970: for what other processes read.
+    /// The system time since the Unix epoch, for what other processes read.
     fn unix_time(&self) -> Duration {
         SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
     }
-    /// Waits until a time.
+    /// Sleeps until a point in time.
     fn sleep_until(&self, at: Instant) -> BoxedTask;
-    /// Where messages are recorded, if anywhere.
+    /// Destination of the wire log, if enabled.
     fn wire_log(&self) -> Option<&dyn WireLog>;
-    /// The store that a URL names, whose calls may take so long.
+    /// Opens the store at a URL, with a deadline for its calls.
     ///
     /// # Errors
-    /// The URL names no store that this runtime can open.
+    /// If this runtime cannot open a store at this URL.
     fn open_store(&self, url: &str, deadline: Duration) -> Result<Arc<dyn Store>, StoreError> {
         let _ = deadline;
         Err(StoreError::new(StoreErrorKind::Invalid, redacted(url), "this runtime opens no stores"))
@@ -48,37 +47,37 @@ pub trait Runtime: Send + Sync + 'static {
 
 /// The terminal that a process was started from.
 pub trait Terminal: Send + Sync {
-    /// Holds a dialogue with the user, on a thread of its own, when those before it are over. Once
-    /// `stopped`, it reads nothing more.
+    /// Runs a dialogue with the user on its own thread, after earlier dialogues. Once `stopped` is
+    /// set, it reads no more input.
     ///
     /// # Errors
-    /// There are too many dialogues, or no thread for one.
+    /// If there are too many dialogues, or no thread can be started.
     fn converse(&self, dialogue: Dialogue, stopped: Arc<AtomicBool>) -> io::Result<()>;
 }
 
 /// A dialogue with the user at a terminal.
 pub type Dialogue = Box<dyn FnOnce(&mut dyn Console) + Send>;
 
-/// The two directions of a dialogue.
+/// Input and output of a dialogue.
 pub trait Console {
-    /// Shows a text. It must be printable.
+    /// Shows a string, which must be printable.
     ///
     /// # Errors
-    /// Those of the terminal.
+    /// Errors of the terminal.
     fn show(&mut self, text: &str) -> io::Result<()>;
-    /// Reads a line, without its end. `None`: the user has ended the input.
+    /// Reads one line without its newline. Returns `None` at end of input.
     ///
     /// # Errors
-    /// Those of the terminal, and [`io::ErrorKind::Interrupted`] for a dialogue that was stopped.
+    /// Errors of the terminal, and [`io::ErrorKind::Interrupted`] if the dialogue was stopped.
     fn read_line(&mut self) -> io::Result<Option<String>>;
-    /// Opens the browser at a URL that is http or https.
+    /// Opens an http or https URL in the browser.
     ///
     /// # Errors
-    /// There is no browser.
+    /// If there is no browser.
     fn open_browser(&mut self, url: &str) -> io::Result<()>;
 }
 
-/// A value that one side keeps and the other waits for.
+/// A value that is set once and awaited elsewhere.
 pub(crate) struct Promise<T> {
     state: Mutex<(Option<T>, Option<Waker>)>,
 }
@@ -96,7 +95,7 @@ impl<T> Default for Promise<T> {
 }
 
 impl<T> Promise<T> {
-    /// Keeps it. Waiting tasks are woken with no lock held.
+    /// Sets the value. Waiting tasks are woken without holding the lock.
     pub(crate) fn keep(&self, value: T) {
         let waker = {
             let mut state = self.state.lock();
@@ -108,7 +107,7 @@ impl<T> Promise<T> {
         }
     }
 
-    /// Waits for it; one task at a time.
+    /// Waits for the value and takes it; only one task may wait.
     pub(crate) async fn kept(&self) -> T {
         poll_fn(|context| {
             let mut state = self.state.lock();

@@ -1,8 +1,8 @@
-//! Locks that a forked child can use.
+//! Locks that work in a forked child.
 //!
-//! The standard library's, whose state is in the lock itself; a global table of waiting threads, as
-//! other locks have, would name threads in a forked child that do not exist there. A panic while a
-//! lock is held is contained where it happens, and what was locked stays usable.
+//! These are the standard library's, which keep all state in the lock. Other locks use a global
+//! table of waiting threads, which would list threads that don't exist in a forked child. Poisoning
+//! is ignored: panics are contained where they happen, and the data stays usable.
 
 use std::{
     sync::{MutexGuard, PoisonError, TryLockError},
@@ -15,17 +15,18 @@ use std::{
 pub struct Mutex<T>(std::sync::Mutex<T>);
 
 impl<T> Mutex<T> {
-    /// Makes one.
+    /// Creates one.
     pub const fn new(value: T) -> Self {
         Self(std::sync::Mutex::new(value))
     }
 
-    /// Waits for it and holds it.
+    /// Acquires the lock, blocking until it is available.
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for it until `deadline`: in a forked child, the thread that holds it may not exist.
+    /// Tries to acquire the lock until `deadline`, because in a forked child, the thread that holds
+    /// it may not exist.
     pub fn lock_until(&self, deadline: Instant) -> Option<MutexGuard<'_, T>> {
         loop {
             match self.0.try_lock() {
@@ -38,15 +39,15 @@ impl<T> Mutex<T> {
     }
 }
 
-/// Pause between two looks at a lock that is held.
+/// Polling interval for a locked mutex.
 const BRIEFLY: Duration = Duration::from_micros(100);
 
-/// Waits for a change of what a lock protects.
+/// A condition variable.
 #[derive(Debug, Default)]
 pub struct Condvar(std::sync::Condvar);
 
 impl Condvar {
-    /// Makes one.
+    /// Creates one.
     pub const fn new() -> Self {
         Self(std::sync::Condvar::new())
     }
@@ -87,5 +88,5 @@ impl Condvar {
     }
 }
 
-/// Systems differ in the longest wait they take.
+/// Systems differ in the maximum wait they support.
 const LONGEST: Duration = Duration::from_secs(3600);

@@ -1,8 +1,8 @@
-//! Times as tasks show them: ISO 8601, UTC.
+//! Timestamps of tasks: ISO 8601, UTC.
 
 use std::time::Duration;
 
-/// A time since 1970 as text, such as `2026-07-28T12:00:00.250Z`.
+/// Formats a time since the Unix epoch, such as `2026-07-28T12:00:00.250Z`.
 pub(crate) fn iso_8601(time: Duration) -> String {
     let seconds = time.as_secs();
     let (days, second) = (seconds / 86_400, seconds % 86_400);
@@ -11,8 +11,8 @@ pub(crate) fn iso_8601(time: Duration) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", time.subsec_millis())
 }
 
-/// The Gregorian date of a day since 1970. Years begin in March here, so that the leap day is their
-/// last.
+/// The Gregorian date of a day since the Unix epoch. Here, years begin in March, so that the leap
+/// day comes last.
 fn date(days: u64) -> (u64, u64, u64) {
     const DAYS_OF_400_YEARS: u64 = 146_097;
     /// From 0000-03-01 to 1970-01-01.

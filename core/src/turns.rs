@@ -1,7 +1,6 @@
-//! Turns of work that takes long, such as checking a value against a costly schema: on threads that
-//! may block, as many pieces at once as half of the processors, so that it holds up nobody else.
-//! Callers whose work waits take turns, so nobody waits for more than one piece of each other
-//! caller.
+//! Fair scheduling of costly work, such as validating against a costly schema. It runs on blocking
+//! threads, on at most half of the processors, so that it doesn't delay other requests. Callers
+//! take turns, so nobody waits for more than one piece of work of each other caller.
 
 use crate::{holder::Holder, runtime::Runtime, sync::Mutex};
 use std::{
@@ -12,16 +11,16 @@ use std::{
     thread,
 };
 
-/// Pieces of one caller that may wait.
+/// Maximum queued work of one caller.
 const MAX_WAITING: usize = 256;
 
-/// The turns of the process.
+/// The scheduler of the process.
 static TURNS: LazyLock<Turns> = LazyLock::new(|| {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     Turns::new((processors / 2).max(1))
 });
 
-/// The refusal of work: the caller has as much waiting as it may have.
+/// The error if too much work of the caller is queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Crowded;
 
@@ -31,8 +30,8 @@ impl fmt::Display for Crowded {
     }
 }
 
-/// Does a piece of work in a turn of its caller. It is called here, with the refusal, if the caller
-/// has too much waiting.
+/// Runs work when it is the caller's turn. If too much of its work is queued, `work` is called
+/// immediately, with the error.
 pub(crate) fn take(
     runtime: &Arc<dyn Runtime>,
     caller: Holder,
@@ -41,14 +40,14 @@ pub(crate) fn take(
     TURNS.take(caller, (Arc::clone(runtime), Box::new(work)));
 }
 
-/// Work, and the runtime for it.
+/// Work, and the runtime that runs it.
 type Work = (Arc<dyn Runtime>, Box<dyn FnOnce(Result<(), Crowded>) + Send>);
 
 struct Turns(Mutex<Waiting>);
 
 struct Waiting {
     free: usize,
-    /// Those with work, the next one first.
+    /// Callers with queued work, the next one first.
     callers: VecDeque<Holder>,
     work: HashMap<Holder, VecDeque<Work>>,
 }
@@ -66,12 +65,12 @@ impl Turns {
         }
     }
 
-    /// Begins what can begin. A runtime that has ended drops its work at once, and with it a guard,
-    /// which ends up here again: the loop below on the stack then goes on.
+    /// Starts what can be started. A runtime that has ended drops its work immediately, and with it
+    /// a guard that calls this function again; the loop below on the stack then continues.
     fn begin(&'static self) {
         let Some(_beginning) = Beginning::enter() else { return };
         loop {
-            // The lock is not held while work begins.
+            // Don't hold the lock while starting work.
             let next = self.0.lock().next();
             let Some((runtime, work)) = next else { return };
             let turn = TurnGuard(self);
@@ -95,7 +94,7 @@ impl Waiting {
         Ok(())
     }
 
-    /// A free turn, and the work of the caller that is next.
+    /// Takes a free turn and the next caller's work.
     fn next(&mut self) -> Option<Work> {
         if self.free == 0 {
             return None;
@@ -113,8 +112,7 @@ impl Waiting {
     }
 }
 
-/// A turn, which is free again in the end: also where the work panicked, or never ran because its
-/// runtime has ended.
+/// A turn, released on drop, even if the work panics or never runs because its runtime has ended.
 struct TurnGuard(&'static Turns);
 
 impl Drop for TurnGuard {
@@ -128,7 +126,7 @@ impl Drop for TurnGuard {
 struct Beginning;
 
 impl Beginning {
-    /// `None`: it runs already.
+    /// Returns `None` if it is already running.
     fn enter() -> Option<Self> {
         (!IS_BEGINNING.replace(true)).then(|| Self)
     }

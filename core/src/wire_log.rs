@@ -1,17 +1,17 @@
-//! A record of every message that crosses, for people who debug and for the check that no message
-//! has a field that its revision does not know. Off unless the runtime has one.
+//! Records every message, for debugging and for the check that no message has a field unknown to
+//! its revision. Off unless the runtime has one.
 
 use crate::protocol::{
     RawJson, Revision,
     envelope::{self, Message, NoResult},
 };
 
-/// Takes records.
+/// Receives records.
 pub trait WireLog: Send + Sync + 'static {
-    /// Takes the text of one message.
+    /// Records the text of a message.
     fn text(&self, exchange: &MessageInfo<'_>, text: &[u8]);
 
-    /// Takes a message that was read already.
+    /// Records a parsed message.
     fn message(&self, exchange: &MessageInfo<'_>, message: &Message) {
         let text = match message {
             Message::Request(request) => {
@@ -34,28 +34,28 @@ pub trait WireLog: Send + Sync + 'static {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct MessageInfo<'a> {
-    /// Which side records.
+    /// The recording side.
     pub side: Side,
-    /// Which way the message went, seen from that side.
+    /// The direction, seen from that side.
     pub direction: Direction,
     /// Transport of the message.
     pub transport: Transport,
-    /// The revision that governs it; `None` before one is settled.
+    /// Its revision; `None` before one is negotiated.
     pub revision: Option<Revision>,
-    /// The capabilities object of the client that it was negotiated with, if known.
+    /// The client's capabilities object, if known.
     pub client_capabilities: Option<&'a RawJson>,
-    /// The method of the request that a response answers.
+    /// For a response, the method of its request.
     pub method: Option<&'a str>,
-    /// A request that was refused as malformed, or the refusal.
+    /// Whether this is a request refused as malformed, or the response to it.
     pub refused: bool,
 }
 
-/// The side that records.
+/// The recording side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// A server of ours.
+    /// The server.
     Server,
-    /// A client of ours.
+    /// The client.
     Client,
 }
 
@@ -67,9 +67,9 @@ pub enum Transport {
     Stdio,
     /// Streamable HTTP.
     Http,
-    /// Queues of one process.
+    /// In-memory queues.
     Memory,
-    /// A transport of the program's own.
+    /// A custom transport.
     Channel,
 }
 
@@ -85,11 +85,11 @@ impl Transport {
     }
 }
 
-/// The way of a message.
+/// The direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// From this side.
+    /// Sent by this side.
     Sent,
-    /// To this side.
+    /// Received by this side.
     Received,
 }

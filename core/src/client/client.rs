@@ -1,4 +1,4 @@
-//! A connection to a server, as programs hold it.
+//! The client handle.
 
 use super::{
     error::ClientError,

@@ -1,4 +1,4 @@
-//! The receiving side of a client: what its link brings.
+//! The receiving side of a client.
 
 use super::{
     caching::response_cache::with_valid_time,
@@ -25,10 +25,10 @@ use std::{
     sync::{Arc, Weak, atomic::Ordering},
 };
 
-/// Bytes of a frame that is not a message that errors repeat.
+/// How much of an invalid frame errors quote, in bytes.
 const MAX_EXCERPT: usize = 200;
 
-/// Takes what one link brings, for as long as it is the current one.
+/// Receives from a link while it is the current one.
 pub(super) struct ClientInbox {
     pub(super) client: Weak<ClientInner>,
     pub(super) generation: u64,
@@ -43,7 +43,7 @@ impl ClientInbox {
 impl Inbox for ClientInbox {
     fn message(&self, frame: Bytes) {
         let Some(client) = self.client() else { return };
-        // The hooks of the program run in here; who reads for the connection must survive them.
+        // Hooks of the program run in here, and their panics must not end the reader.
         if catch_unwind(AssertUnwindSafe(|| client.receive(&frame))).is_err() {
             tracing::error!(target: "trunkline::client::connection", "a panic while a message was taken in: a hook that hears of notifications or progress must not");
         }
@@ -63,7 +63,7 @@ impl Inbox for ClientInbox {
     }
 
     fn resume(&self, id: &RequestId) {
-        // Of a link that has been left, too: its pause was counted.
+        // Even from an abandoned link, because its pause was counted.
         if let Some(client) = self.client.upgrade() {
             let now = client.runtime.now();
             client.pauses.end(now);
@@ -103,7 +103,7 @@ impl ClientInner {
     fn receive(self: &Arc<Self>, frame: &Bytes) {
         let limit = self.options.max_message_bytes;
         if frame.len() > limit {
-            // A transport of the program's own; the others stop reading before.
+            // Only for a custom transport; the others stop reading earlier.
             let problem = format!("The server sent a message of more than {limit} bytes, which was skipped");
             return match Beginning::of(frame) {
                 Beginning { id: Some(id), response: true } => self.request_failed(&id, LinkFailure::Broken(problem)),
@@ -112,7 +112,7 @@ impl ClientInner {
                 }
             };
         }
-        // A server that answers many requests at once answers no more than there are.
+        // A batch of responses cannot have more elements than requests in flight.
         let bounds = FrameBounds { elements: self.options.max_in_flight, ..self.options.limits().frame() };
         let elements = match Frame::parse(frame, bounds) {
             Frame::Single(one) => vec![one],
@@ -191,7 +191,7 @@ impl ClientInner {
         }
     }
 
-    /// Learns what a result says about tools, and gives it in the form that programs see.
+    /// Processes what a result says about tools, and converts it to the form that programs see.
     fn read(&self, method: &str, revision: Option<Revision>, result: RawJson) -> RawJson {
         let row = revision.filter(|revision| revision.supports(RevisionFeature::CacheHints)).and_then(|revision| {
             Method::find(method, MessageKind::Request, Sender::Client, revision).filter(|row| row.cacheable)
@@ -221,12 +221,12 @@ impl ClientInner {
         }
         if self.server.get().is_some() && !reconnects {
             self.end(Some(ClientError::Link(failure)));
-            // Dropping it ends what is left of it.
+            // Dropping it cleans up what is left.
             let link = self.link.lock().take();
             drop(link);
             return;
         }
-        // Still negotiating: a fresh link may follow.
+        // Still negotiating, so a new link may follow.
         self.fail_all(&ClientError::Link(failure));
     }
 }

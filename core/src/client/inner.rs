@@ -1,4 +1,4 @@
-//! The state that all clones of a client share, and the way of its messages to the link.
+//! The shared state of a client, and how its messages reach the link.
 
 use super::{
     caching::response_cache::ResponseCache,
@@ -49,19 +49,19 @@ pub(crate) struct ClientInner {
     pub(super) conversation: Mutex<ClientConversation<Awaited>>,
     pub(super) connector: Arc<dyn Connector>,
     pub(super) link: Mutex<Option<Arc<dyn Link>>>,
-    /// The start of the last frame that was not a message, for errors: a print, say.
+    /// The start of the last frame that was not a message (such as a stray print), for errors.
     pub(super) invalid_frame: Mutex<Option<String>>,
-    /// The link is open: messages may be sent.
+    /// Whether the link is open, so that messages may be sent.
     pub(super) ready: AtomicBool,
     pub(super) reconnecting: Mutex<Reconnecting>,
-    /// Messages of an abandoned link carry an older number.
+    /// Messages of an abandoned link have an older number.
     pub(super) generation: AtomicU64,
     pub(super) timer: Timer,
-    /// When the conversation began to open.
+    /// When opening the conversation started.
     pub(super) began: Instant,
     pub(super) pauses: Pauses,
     pub(super) server: OnceLock<ServerDescription>,
-    /// The description of a server that was asked for it after the connection was open.
+    /// The server's description, if it was requested after the connection was open.
     pub(super) described: OnceLock<ServerDescription>,
     /// Why the current link ended, if it did.
     pub(super) failure: Mutex<Option<LinkFailure>>,
@@ -74,7 +74,7 @@ pub(crate) struct ClientInner {
     pub(super) tasks: ClientTaskTable,
     pub(super) task_support: ServerTaskSupport,
     pub(super) telemetry: Option<Arc<dyn Telemetry>>,
-    /// The opening that goes on, if it is observed.
+    /// The opening in progress, if it is observed.
     pub(super) opening: Mutex<Option<ObservedOpening>>,
 }
 
@@ -134,7 +134,7 @@ impl ClientInner {
         self.described.get().or_else(|| self.server.get())
     }
 
-    /// Why there is no connection any more.
+    /// Why the connection is closed.
     pub(super) fn closed_error(&self) -> ClientError {
         self.failure.lock().clone().map_or(ClientError::Closed, ClientError::Link)
     }
@@ -161,7 +161,7 @@ impl ClientInner {
         RequestTimeout { timeout, max: options.max_timeout.unwrap_or(self.options.max_timeout).max(timeout) }
     }
 
-    /// Returns whether headers repeat parts of the messages.
+    /// Returns whether parts of messages are mirrored in headers.
     pub(super) fn mirrors(&self, revision: Option<Revision>) -> bool {
         self.transport == Transport::Http && revision.is_some_and(|revision| revision.era() == Era::Modern)
     }
@@ -181,7 +181,7 @@ impl ClientInner {
         self.deliver(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone, caller });
     }
 
-    /// The caller, where the server is in this process.
+    /// The caller, if the server is in this process.
     fn local_caller(&self, cause: Option<&Arc<dyn Cause>>) -> Option<LocalCaller> {
         let span = if self.transport == Transport::Memory { Span::current() } else { return None };
         (cause.is_some() || !span.is_none()).then(|| LocalCaller { span, cause: cause.cloned() })
@@ -208,7 +208,7 @@ impl ClientInner {
     pub(super) fn end_request(&self, id: &RequestId, reason: &str, error: ClientError) {
         let ended = self.conversation.lock().cancel(id, reason);
         let Some((awaited, cancellation)) = ended else { return };
-        // While a connection is made anew, requests wait here.
+        // During a reconnect, requests wait here.
         if self.ready.load(Ordering::Acquire)
             && let Some(link) = self.link()
             && !link.abandon(id)
@@ -220,13 +220,14 @@ impl ClientInner {
         awaited.failed(error);
     }
 
-    /// Ends every request; the link is the caller's to close. `error`: why, if not by this side.
+    /// Ends all requests; the caller has to close the link. `error` is the reason, unless this side
+    /// closed the connection.
     pub(super) fn end(&self, error: Option<ClientError>) {
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
         }
         if error.is_none() {
-            // That of a connection which was lost before is over.
+            // The failure of an earlier connection no longer matters.
             *self.failure.lock() = None;
         }
         self.session_ended(error.as_ref());
@@ -238,7 +239,7 @@ impl ClientInner {
         self.events.closed(error.as_ref());
     }
 
-    /// Ends every request in flight.
+    /// Fails all requests in flight.
     pub(super) fn fail_all(&self, error: &ClientError) {
         let all = self.conversation.lock().drain();
         for awaited in all {
@@ -246,7 +247,7 @@ impl ClientInner {
         }
     }
 
-    /// Aims the timer at the next deadline of the conversation.
+    /// Sets the timer to the next deadline of the conversation.
     pub(super) fn arm_timer_again(self: &Arc<Self>) {
         let next = self.conversation.lock().next_deadline();
         self.arm_timer(next);
@@ -267,7 +268,7 @@ impl ClientInner {
         }
     }
 
-    /// Ends the client: nothing would answer, and no time would pass, on a runtime that has ended.
+    /// Ends the client, because on a runtime that has ended, nothing would respond or time out.
     fn runtime_ended(&self) {
         *self.failure.lock() = Some(LinkFailure::RuntimeEnded);
         self.end(Some(ClientError::Link(LinkFailure::RuntimeEnded)));

@@ -18,67 +18,67 @@ use std::{
 };
 use tracing::Span;
 
-/// The identity of a client in its process.
+/// Identifies a client within its process.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientId(pub(super) u64);
 
 impl ClientId {
-    /// Makes the next one.
+    /// Allocates the next id.
     pub(super) fn next() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-/// Makes connections to one server; again, if the negotiation needs a fresh one.
+/// Connects to a server; more than once if the negotiation needs a new connection.
 pub trait Connector: Send + Sync + 'static {
-    /// Connects. Messages go to `inbox` from now on.
+    /// Connects. Messages are passed to `inbox` from now on.
     fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>>;
-    /// Returns whether the server is a process on a pipe and not a URL (it may be silent or exit
-    /// when probed).
+    /// Returns whether the server is a process on a pipe rather than a URL. It may stay silent or
+    /// exit when probed.
     fn is_pipe(&self) -> bool;
     /// The credentials of its requests, if it has any.
     fn auth(&self) -> Option<Arc<dyn ClientAuth>> {
         None
     }
-    /// The one era that this transport can carry; `None`: both.
+    /// The only era that this transport supports; `None` for both.
     fn only_era(&self) -> Option<Era> {
         None
     }
-    /// The key of the server in the era cache: a hash, for an environment may hold secrets. `None`:
-    /// do not remember.
+    /// The key of the server in the era cache: a hash, because the environment may contain secrets.
+    /// `None` to disable caching.
     fn identity(&self) -> Option<u64> {
         None
     }
-    /// Returns whether a connection that was lost may be made anew.
+    /// Returns whether a lost connection may be reestablished.
     fn reconnects(&self) -> bool {
         true
     }
-    /// Returns whether it leads to one server, so that another connection of it is another session
+    /// Returns whether it leads to a single server, so that another connection is another session
     /// there.
     #[doc(hidden)]
     fn has_sessions(&self) -> bool {
         true
     }
-    /// Returns whether it leads to the server of this process with this identity.
+    /// Returns whether it leads to the server with this identity in this process.
     #[doc(hidden)]
     fn is_of_server(&self, identity: usize) -> bool {
         let _ = identity;
         false
     }
-    /// Returns whether requests on this way come to that client: those of a group, say, which
+    /// Returns whether requests eventually reach this client, for example through a group that
     /// shares it.
     #[doc(hidden)]
     fn leads_to(&self, client: ClientId) -> bool {
         let _ = client;
         false
     }
-    /// The address of the server and its port, for telemetry.
+    /// The address and port of the server, for telemetry.
     fn server_address(&self) -> Option<(String, Option<u16>)> {
         None
     }
-    /// The name of the transport in records of messages.
+    /// The transport, for the wire log.
     fn transport(&self) -> Transport {
         if self.is_pipe() { Transport::Stdio } else { Transport::Http }
     }
@@ -89,17 +89,17 @@ pub trait Link: Send + Sync + 'static {
     /// Sends a message. Never blocks. A request that cannot be delivered ends in
     /// [`Inbox::failed`].
     fn send(&self, message: LinkMessage);
-    /// Ends the exchange of a request that is no longer wanted. `true` if that alone tells the
-    /// server (modern HTTP); otherwise a cancellation is sent.
+    /// Ends the exchange of a cancelled request. Returns `true` if that alone notifies the server
+    /// (modern HTTP); otherwise a cancellation is sent.
     fn abandon(&self, id: &RequestId) -> bool;
-    /// The revision is settled: what depends on it (headers, the GET stream of a session) may
-    /// start.
+    /// Called when the revision is negotiated, so that what depends on it (headers, the GET stream
+    /// of a session) can start.
     fn settled(&self, revision: Revision);
     /// The id of the session, for telemetry.
     fn session_id(&self) -> Option<String> {
         None
     }
-    /// The id of the process of the server, where this side has started it and it runs.
+    /// The process id of the server, if this side started it and it is running.
     fn process_id(&self) -> Option<u32> {
         None
     }
@@ -111,33 +111,33 @@ pub trait Link: Send + Sync + 'static {
     fn diagnostics(&self) -> String {
         String::new()
     }
-    /// Ends the connection: politely until the deadline, given as the time that is left, then by
-    /// force. It continues if its caller stops waiting. Several callers wait for the same end, and
-    /// the earliest deadline counts.
+    /// Closes the connection: gracefully within `deadline`, then forcibly. It continues if the
+    /// caller stops waiting. Several callers wait for the same end, and the earliest deadline wins.
     fn close(&self, deadline: Duration) -> BoxedTask;
 }
 
-/// A message on its way to the server.
+/// A message to the server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LinkMessage {
     /// The message.
     pub bytes: Bytes,
-    /// Facts about a request for transports with headers.
+    /// For a request: what transports with headers need.
     pub request: Option<RequestHead>,
-    /// A request, and no other is in flight: waiting for others to send with it is in vain.
+    /// Whether this is the only request in flight, so that waiting for others to batch with it is
+    /// pointless.
     pub alone: bool,
-    /// The sender of a request to a server of this process, if it can be told apart.
+    /// The sender of a request to a server in this process, if known.
     pub caller: Option<LocalCaller>,
 }
 
-/// The sender of a request to a server of this process.
+/// The sender of a request to a server in this process.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LocalCaller {
-    /// The span within which the request was sent.
+    /// The span in which the request was sent.
     pub span: Span,
-    /// The request in the host of a binding.
+    /// The request, in a binding.
     pub cause: Option<Arc<dyn Cause>>,
 }
 
@@ -151,35 +151,31 @@ pub struct RequestHead {
     pub method: Box<str>,
     /// The parameter that `Mcp-Name` mirrors, if the method has one.
     pub name: Option<String>,
-    /// The parameters of a tool that headers repeat: name and value, not encoded yet.
+    /// The tool parameters mirrored in headers: name and value, not encoded yet.
     pub parameters: Vec<(String, String)>,
-    /// The revision under which it is sent; `None` for `initialize`, which carries no version
-    /// header.
+    /// Its revision; `None` for `initialize`, which has no version header.
     pub revision: Option<Revision>,
-    /// The trace context, which has headers too.
+    /// The trace context, which is also sent in headers.
     #[doc(hidden)]
     pub trace: Option<Arc<SentTrace>>,
 }
 
-/// Takes what arrives from the server. Never blocks for long.
+/// Receives what arrives from the server. Never blocks for long.
 pub trait Inbox: Send + Sync + 'static {
     /// A frame arrived: one message, or a batch.
     fn message(&self, frame: Bytes);
-    /// Returns whether a request is still without an answer.
+    /// Returns whether a request is still pending.
     fn awaits(&self, id: &RequestId) -> bool;
-    /// A person is asked before the request can go on: until [`Inbox::resume`], which must follow,
-    /// no deadline of it counts.
+    /// Pauses the deadlines of a request while a person is asked. [`Inbox::resume`] must follow.
     fn pause(&self, id: &RequestId);
-    /// The request goes on.
+    /// Resumes the request.
     fn resume(&self, id: &RequestId);
-    /// A request could not be delivered, or its exchange ended without an answer.
+    /// A request could not be delivered, or its exchange ended without a response.
     fn failed(&self, id: &RequestId, failure: LinkFailure);
     /// The whole connection ended.
     fn closed(&self, failure: LinkFailure);
-    /// The session was lost and another one opened in its place, which knows nothing that was set
-    /// in the old one.
+    /// The session was lost and a new one was opened, without the state of the old one.
     fn renewed(&self);
-    /// Notifications may have been lost: their stream was open, and is open again without what came
-    /// between.
+    /// Notifications may have been lost, because their stream was interrupted.
     fn missed(&self);
 }

@@ -1,4 +1,4 @@
-//! The failures of a connection, told apart.
+//! Connection failures.
 
 use crate::protocol::model::{AuthorizationDemand, ConnectionFailure, FailureReason};
 use std::fmt;
@@ -12,17 +12,17 @@ pub enum LinkFailure {
     Status {
         /// The status.
         status: u16,
-        /// The text: the status, the start of the body, and what to do.
+        /// The message: the status, the start of the body, and what to do.
         text: String,
         /// The values of `WWW-Authenticate`.
         challenges: Vec<String>,
     },
-    /// A redirect that is not followed.
+    /// A redirect that was not followed.
     #[error("{text}")]
     Redirected {
         /// The HTTP status.
         status: u16,
-        /// The text: from where, where to, and why not.
+        /// The message: from where, where to, and why not.
         text: String,
     },
     /// The child process could not be started.
@@ -37,10 +37,10 @@ pub enum LinkFailure {
     /// TLS failed.
     #[error("{0}")]
     Tls(String),
-    /// No connection could be made, for another reason.
+    /// No connection could be established, for another reason.
     #[error("{0}")]
     Unreachable(String),
-    /// The connection broke, or a message could not be read.
+    /// The connection broke, or a message could not be parsed.
     #[error("{0}")]
     Broken(String),
     /// The server demands authorization.
@@ -48,32 +48,32 @@ pub enum LinkFailure {
     Unauthorized {
         /// The text.
         text: String,
-        /// The demands of the server.
+        /// What the server demands.
         demand: Box<AuthorizationDemand>,
     },
-    /// The server does not know the session any more.
+    /// The server no longer knows the session.
     #[error("{0}")]
     SessionLost(String),
-    /// Too much waits to be sent already.
+    /// Too much data is queued for sending.
     #[error("Busy: {0}")]
     Congested(String),
-    /// Closed from this side.
+    /// Closed by this side.
     #[error("The connection is closed")]
     Closed,
-    /// The runtime that the client was opened on has ended, and the connection with it.
+    /// The client's runtime has ended, and the connection with it.
     #[error(
         "The connection is closed: the runtime that the client was opened on has ended; connect again on another one"
     )]
     RuntimeEnded,
 }
 
-/// The end of a child process, or of a pipe to it.
+/// How a child process, or a pipe to it, ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProcessEnd {
-    /// The text: how it ended, and its last lines of standard error.
+    /// The message: how it ended, and its last lines of standard error.
     pub text: String,
-    /// `true` if only a pipe ended and the process went on.
+    /// Whether only a pipe was closed and the process is still running.
     pub lives: bool,
     /// Its exit status, if it exited.
     pub exit_code: Option<i32>,
@@ -84,7 +84,7 @@ pub struct ProcessEnd {
 }
 
 impl ProcessEnd {
-    /// The end of a process of which only a text is known.
+    /// The end of a process without further details.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
@@ -97,7 +97,7 @@ impl fmt::Display for ProcessEnd {
 }
 
 impl LinkFailure {
-    /// The members of the error, as data; the text is that of the error.
+    /// The facts of the failure, as data.
     pub fn info(&self) -> ConnectionFailure {
         let mut info = ConnectionFailure { reason: self.reason(), ..ConnectionFailure::default() };
         match self {
@@ -117,7 +117,7 @@ impl LinkFailure {
         info
     }
 
-    /// `None`: it is not the connection that failed.
+    /// `None` if it is not the connection that failed.
     fn reason(&self) -> Option<FailureReason> {
         Some(match self {
             Self::Status { .. } | Self::Redirected { .. } => FailureReason::Status,

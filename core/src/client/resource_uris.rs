@@ -1,7 +1,7 @@
-//! The URIs of resources that are parts of others.
+//! URIs of resources that are parts of others.
 
-/// Returns whether a URI is another one or lies below it: a server may announce a part of what was
-/// subscribed to.
+/// Returns whether a URI is equal to another or below it, because a server may announce a part of
+/// what was subscribed to.
 pub(super) fn lies_below(uri: &str, above: &str) -> bool {
     uri.strip_prefix(above)
         .is_some_and(|rest| rest.is_empty() || above.ends_with('/') || rest.starts_with(['/', '#', '?']))

@@ -1,4 +1,4 @@
-//! The one timer of a client: it sleeps until the earliest deadline, however often that changes.
+//! The single timer of a client, which sleeps until the earliest deadline.
 
 use crate::{
     runtime::{BoxedTask, Runtime},
@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-/// A timer whose task ends with it.
+/// A timer. Its task ends when it is dropped.
 #[derive(Default)]
 pub(super) struct Timer(Arc<Aim>);
 
@@ -26,17 +26,17 @@ struct TimerState {
     waker: Option<Waker>,
 }
 
-/// A call of a timer.
+/// Why a timer fired.
 pub(super) enum TimerCall {
-    /// The time has come.
+    /// The deadline has passed.
     Due,
-    /// The runtime has dropped the timer's task: it has ended, and runs no other task either.
+    /// The runtime has dropped the timer's task because it has ended.
     RuntimeEnded,
 }
 
 impl Timer {
-    /// Fires at this time, or earlier if it was aimed at an earlier one before. Gives the task that
-    /// calls `fire`, if it does not run yet.
+    /// Sets the deadline, unless an earlier one is set. Returns the task that calls `fire`, if it
+    /// is not running yet.
     pub(super) fn aim<F: Fn(TimerCall) + Send + 'static>(
         &self,
         at: Instant,
@@ -65,7 +65,7 @@ impl Timer {
         None
     }
 
-    /// Never fires any more.
+    /// Stops the timer.
     pub(super) fn end(&self) {
         let waker = {
             let mut state = self.0.0.lock();
@@ -99,7 +99,7 @@ impl<F: Fn(TimerCall)> Drop for TimerTask<F> {
 }
 
 impl Aim {
-    /// Waits for the time. `false`: it will not come.
+    /// Waits for the deadline. Returns `false` if the timer was stopped.
     async fn is_due(&self, runtime: &dyn Runtime) -> bool {
         let mut asleep: Option<(Instant, BoxedTask)> = None;
         poll_fn(|context| {
@@ -118,7 +118,7 @@ impl Aim {
             };
             ready!(sleep.as_mut().poll(context));
             let mut state = self.0.lock();
-            // A deadline that was moved forward meanwhile is served by the same firing.
+            // A deadline that was moved in the meantime is handled by the same firing.
             state.at = None;
             Poll::Ready(true)
         })

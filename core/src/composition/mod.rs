@@ -1,5 +1,4 @@
-//! Names of many servers as those of one: what a group of clients and a server with mounts have in
-//! common.
+//! Combines the names of several servers; shared by client groups and servers with mounts.
 
 pub(crate) mod names;
 pub(crate) mod rewriting;

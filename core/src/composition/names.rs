@@ -1,4 +1,4 @@
-//! The names under which a group, or a server with mounts, shows what other servers have.
+//! The names of other servers' features in a group or a server with mounts.
 //!
 //! A tool or prompt is `server__name`, the form that models' interfaces and most hosts know:
 //! letters, digits, `_` and `-`, at most 64 of them. A name that does not fit is shortened and ends
@@ -9,19 +9,19 @@
 
 use std::borrow::Cow;
 
-/// The longest name that the interfaces of models take.
+/// Maximum length of a name for model APIs.
 const MAX_NAME: usize = 64;
-/// The longest prefix: it leaves room for a name and its hash.
+/// Maximum length of a prefix, which leaves space for a name and its hash.
 const MAX_PREFIX: usize = 32;
 const SEPARATOR: &str = "__";
 const URI_SEPARATOR: char = '+';
-/// The beginnings of URIs by which clients know a kind of resource (APP-10, SKL-09).
+/// URI schemes with a meaning of their own (APP-10, SKL-09).
 const TELLING: [&str; 2] = ["ui://", "skill://"];
-/// The digits of a hash.
+/// Number of digits of a hash.
 const DIGITS: usize = 8;
 
-/// The prefix of a server. It has no `__` and no `_` at its end, so that the first `__` of a name
-/// ends it.
+/// The prefix of a server. It contains no `__` and does not end with `_`, so that the first `__` of
+/// a name ends it.
 pub(crate) fn prefix(server: &str) -> String {
     if is_prefix(server) {
         return server.to_owned();
@@ -30,7 +30,7 @@ pub(crate) fn prefix(server: &str) -> String {
     format!("{}-{}", cut(&letters, MAX_PREFIX - DIGITS - 1), hash(server))
 }
 
-/// Returns whether a name can be a prefix as it is.
+/// Returns whether a name is a valid prefix.
 pub(crate) fn is_prefix(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= MAX_PREFIX
@@ -50,19 +50,19 @@ pub(crate) fn public(prefix: &str, name: &str) -> String {
     format!("{prefix}{SEPARATOR}{}_{}", cut(&letters, room - DIGITS - 1), hash(name))
 }
 
-/// The prefix and the rest of a name.
+/// Splits a name into its prefix and the rest.
 pub(crate) fn split(public: &str) -> Option<(&str, &str)> {
     public.split_once(SEPARATOR)
 }
 
-/// Returns whether the rest of a name ends as one that was shortened.
+/// Returns whether the rest of a name looks like a shortened one.
 pub(crate) fn is_alias(rest: &str) -> bool {
     rest.rsplit_once('_').is_some_and(|(_, hash)| {
         hash.len() == DIGITS && hash.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
     })
 }
 
-/// The URI, or the template of one, of a server's resource.
+/// The URI or URI template of a server's resource.
 pub(crate) fn public_uri(prefix: &str, uri: &str) -> String {
     match telling(uri) {
         Some((scheme, rest)) => format!("{scheme}{prefix}{URI_SEPARATOR}{rest}"),
@@ -75,7 +75,7 @@ pub(crate) fn public_task(prefix: &str, id: &str) -> String {
     format!("{prefix}{SEPARATOR}{id}")
 }
 
-/// The prefix and the URI within the server.
+/// Splits a URI into its prefix and the URI within the server.
 pub(crate) fn split_uri(public: &str) -> Option<(&str, Cow<'_, str>)> {
     let Some((scheme, rest)) = telling(public) else {
         let (prefix, uri) = public.split_once(URI_SEPARATOR)?;
@@ -85,7 +85,7 @@ pub(crate) fn split_uri(public: &str) -> Option<(&str, Cow<'_, str>)> {
     Some((prefix, format!("{scheme}{uri}").into()))
 }
 
-/// The beginning by which clients know the kind of a resource, and the rest.
+/// Splits off a scheme with a meaning of its own.
 fn telling(uri: &str) -> Option<(&'static str, &str)> {
     TELLING.iter().find_map(|scheme| Some((*scheme, uri.strip_prefix(scheme)?)))
 }
@@ -98,13 +98,13 @@ fn is_word(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '-'
 }
 
-/// The beginning of an ASCII text.
+/// The first `length` bytes of an ASCII string.
 fn cut(text: &str, length: usize) -> &str {
     text.get(..length).unwrap_or(text)
 }
 
-/// FNV-1a, 32 bits of it: the same on every machine and in every release, which the standard
-/// library's hasher is not.
+/// 32-bit FNV-1a, which, unlike the standard library's hasher, is the same on every machine and in
+/// every release.
 fn hash(text: &str) -> String {
     let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     format!("{hash:08x}")

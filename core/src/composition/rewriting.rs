@@ -1,5 +1,4 @@
-//! Names and URIs in the messages of many servers behind one: those of a server become those of
-//! the whole, and back.
+//! Rewrites names and URIs in the messages of combined servers, in both directions.
 
 use super::names;
 use crate::protocol::{
@@ -34,14 +33,14 @@ pub(crate) fn text(object: &ObjectMembers, member: &str) -> Option<String> {
     serde_json::from_str(object.get(member)?.get()).ok()
 }
 
-/// Sets a member; one that was there keeps its place.
+/// Sets a member. An existing one keeps its position.
 pub(crate) fn set(object: &mut ObjectMembers, member: &str, value: &impl Serialize) -> Result<(), RewriteError> {
     let value = to_raw_value(value).map_err(|error| RewriteError::Unwritable(error.to_string()))?;
     object.insert(member.to_owned(), value);
     Ok(())
 }
 
-/// Takes the progress token of a request out of its parameters; other metadata stays.
+/// Removes the progress token from the parameters of a request; keeps other metadata.
 pub(crate) fn take_progress_token(params: &mut ObjectMembers) -> Result<Option<Box<RawValue>>, RewriteError> {
     let Some(given) = params.get(META) else { return Ok(None) };
     let Ok(mut given) = serde_json::from_str::<ObjectMembers>(given.get()) else { return Ok(None) };
@@ -54,8 +53,8 @@ pub(crate) fn take_progress_token(params: &mut ObjectMembers) -> Result<Option<B
     Ok(token)
 }
 
-/// A descriptor of a list under the name of the group; the server's own name where the two need a
-/// table.
+/// Renames a descriptor in a list. Returns the server's own name if the two cannot be derived from
+/// each other.
 pub(crate) fn descriptor(
     method: &str,
     prefix: &str,
@@ -74,7 +73,7 @@ pub(crate) fn descriptor(
         }
         return Ok((item, None));
     }
-    // One that names no user interface stays as it is.
+    // Tools without a user interface are unchanged.
     let _ = interface(&mut item, prefix);
     let public = names::public(prefix, &own);
     let alias = names::split(&public).filter(|(_, rest)| *rest != own).map(|(_, rest)| (rest.to_owned(), own));
@@ -82,21 +81,19 @@ pub(crate) fn descriptor(
     Ok((item, alias))
 }
 
-/// Gives a task the id that it has in the group: that id.
+/// Replaces the id of a task by its id in the group, and returns that.
 pub(crate) fn task(prefix: &str, task: &mut ObjectMembers) -> Option<String> {
     let public = names::public_task(prefix, &text(task, TASK_ID)?);
     set(task, TASK_ID, &public).ok()?;
     Some(public)
 }
 
-/// A tool of which calls may be tasks, in the words of 2025-11-25, which the client of a group
-/// speaks.
+/// Marks a tool as supporting tasks, in the form of 2025-11-25, which the client of a group uses.
 pub(crate) fn may_be_task(tool: &mut ObjectMembers) -> Result<(), RewriteError> {
     set(tool, "execution", &IndexMap::from([("taskSupport", "optional")]))
 }
 
-/// The error of a server, which names an unknown tool or prompt as the caller of the group knows
-/// it.
+/// Rewrites an error so that it names an unknown tool or prompt as the group's caller does.
 pub(crate) fn error(prefix: &str, error: RpcError) -> RpcError {
     for kind in ["Unknown tool: ", "Unknown prompt: "] {
         if let Some(name) = error.message.strip_prefix(kind) {
@@ -107,9 +104,9 @@ pub(crate) fn error(prefix: &str, error: RpcError) -> RpcError {
     error
 }
 
-/// A result of a server with the URIs of the group.
+/// Rewrites the URIs of a result to those of the group.
 pub(crate) fn result(method: &str, prefix: &str, result: RawJson) -> RawJson {
-    // Most results name no resource, and need no reading.
+    // Most results contain no URIs and need no parsing.
     if memmem::find(result.as_bytes(), br#""uri""#).is_none() {
         return result;
     }
@@ -130,9 +127,8 @@ pub(crate) fn result(method: &str, prefix: &str, result: RawJson) -> RawJson {
     rewritten.unwrap_or(result)
 }
 
-/// The parameters of a server's notification as the group sends them on; `None` if they are not an
-/// object. The subscription that they name is one of the server's connection, which nobody else
-/// knows.
+/// Rewrites the parameters of a server's notification. Returns `None` if they are not an object.
+/// Removes the subscription id, which belongs to the server's own connection.
 pub(crate) fn notified(method: &str, prefix: &str, params: &RawJson) -> Option<RawJson> {
     if method == method::TASKS_STATUS {
         let mut state: ObjectMembers = params.parse().ok()?;
@@ -163,7 +159,7 @@ fn in_list(
     let mut object: ObjectMembers = result.parse().ok()?;
     let mut items: Vec<ObjectMembers> = serde_json::from_str(object.get(member)?.get()).ok()?;
     for item in &mut items {
-        // Nothing to rewrite in this one.
+        // Nothing to rewrite in this item.
         let _ = rewrite(item);
     }
     set(&mut object, member, &items).ok()?;
@@ -182,7 +178,7 @@ fn in_member(
     RawJson::from_value(&object).ok()
 }
 
-/// The files of a skill; one whose files change has no list of them (SKL-25).
+/// Rewrites the files of a skill. A skill with dynamic files has no list of them (SKL-25).
 fn in_skill(skill: &mut ObjectMembers, prefix: &str) -> Option<()> {
     const FILES: &str = "resources";
     let mut files: Vec<ObjectMembers> = serde_json::from_str(skill.get(FILES)?.get()).ok()?;
@@ -192,7 +188,7 @@ fn in_skill(skill: &mut ObjectMembers, prefix: &str) -> Option<()> {
     set(skill, FILES, &files).ok()
 }
 
-/// The user interface that a tool names, in both of its places (APP-02).
+/// Rewrites the user interface of a tool, in both places (APP-02).
 fn interface(tool: &mut ObjectMembers, prefix: &str) -> Option<()> {
     const RESOURCE_URI: &str = "resourceUri";
     let mut given: ObjectMembers = serde_json::from_str(tool.get(META)?.get()).ok()?;

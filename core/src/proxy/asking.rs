@@ -1,5 +1,5 @@
-//! Requests of a server of the legacy era to the caller of the proxy: through the request of the
-//! call that it serves, in the way of the caller's era.
+//! Passes requests of a legacy server to the proxy's caller, through the call being served, as the
+//! caller's era does.
 
 use super::{shares::pass_log, watching::MountPoint};
 use crate::{
@@ -19,27 +19,27 @@ use std::{
     task::{Poll, Waker},
 };
 
-/// The most requests for the caller that wait in one call.
+/// Maximum pending requests to the caller in one call.
 const MAX_QUESTIONS: usize = 64;
 
-/// The calls that one connection serves now: they are all of one caller.
+/// The calls in flight on a connection. They all belong to one caller.
 pub(super) struct ActiveCalls {
     mount_point: MountPoint,
     calls: Mutex<Vec<Arc<ProxiedCall>>>,
 }
 
-/// A call that was passed on. On 2026-07-28 it outlasts the request that began it: the caller comes
-/// back with the answers to what the server asks.
+/// A forwarded call. On 2026-07-28, it outlives the request that started it, because the caller
+/// sends the answers to the server's requests in another round.
 pub(super) struct ProxiedCall {
     pub(super) id: String,
-    /// Kept when the call is no longer wanted.
+    /// Completes when the call is cancelled.
     pub(super) stop: Promise<()>,
     state: Mutex<ProxiedCallState>,
 }
 
 #[derive(Default)]
 struct ProxiedCallState {
-    /// The request of the caller that serves the call now.
+    /// The caller's current request for the call.
     current: Option<CallInfo>,
     questions: Vec<Arc<Question>>,
     /// Number of all questions so far.
@@ -49,16 +49,16 @@ struct ProxiedCallState {
     waker: Option<Waker>,
 }
 
-/// A request of the server for the caller.
+/// A request of the server to the caller.
 struct Question {
     key: String,
     method: String,
     params: RawJson,
-    /// `None`: the call ended first.
+    /// `None` if the call ended first.
     answer: Promise<Option<Result<RawJson, RpcError>>>,
-    /// The caller's request of now has it.
+    /// Whether it has been passed to the caller's current request.
     is_put: AtomicBool,
-    /// The way to withdraw it.
+    /// For cancelling it.
     pending: Mutex<Option<(CallInfo, PendingClientRequest)>>,
 }
 
@@ -81,8 +81,8 @@ impl ActiveCalls {
         self.calls.lock().retain(|other| !Arc::ptr_eq(other, call));
     }
 
-    /// The answer of the caller. A message of a server on a pipe names no call, but all calls of
-    /// the connection are of this caller: the newest one asks.
+    /// Asks the caller. A server's message on a pipe names no call, but all calls of the connection
+    /// belong to this caller, so the newest call asks.
     pub(super) async fn ask(&self, method: String, params: RawJson) -> Result<RawJson, RpcError> {
         loop {
             let newest = self.calls.lock().last().cloned();
@@ -90,8 +90,8 @@ impl ActiveCalls {
                 let text = format!("{method} belongs to no call: the proxy has no client to ask");
                 return Err(RpcError::invalid_request(text));
             };
-            // A call that ended without the answer is not the one that needs it: its result and
-            // the question of another call may come at once.
+            // If the call ended without the answer, another call needs it: its result and the
+            // question of another call may arrive together.
             if let Some(answer) = call.ask(&method, &params).await {
                 return answer;
             }
@@ -120,13 +120,13 @@ impl ClientEvents for ActiveCalls {
 }
 
 impl ProxiedCall {
-    /// `None`: the system has no random numbers now.
+    /// Returns `None` if the system has no random numbers.
     pub(super) fn new() -> Option<Arc<Self>> {
         Some(Arc::new(Self { id: unguessable()?, stop: Promise::default(), state: Mutex::default() }))
     }
 
-    /// Takes the outcome of the request to the server. Questions without an answer are left to
-    /// other calls: this one must have been removed from those that are active.
+    /// Records the outcome of the forwarded request. Unanswered questions are left to other calls,
+    /// so this call must already have been removed from the active ones.
     pub(super) fn finish(&self, outcome: Result<RawJson, ClientError>) {
         let left = self.change(|state| {
             state.outcome = Some(outcome);
@@ -136,7 +136,7 @@ impl ProxiedCall {
         left.iter().for_each(|question| question.answer.keep(None));
     }
 
-    /// Passes progress of the server on to the caller.
+    /// Passes progress from the server to the caller.
     fn progress(&self, params: &RawJson) {
         #[derive(serde::Deserialize)]
         struct Progress {
@@ -150,7 +150,7 @@ impl ProxiedCall {
         }
     }
 
-    /// Takes progress of the server, where the caller wants it.
+    /// Receives progress from the server, if the caller asked for it.
     pub(super) fn progress_for(self: &Arc<Self>, info: &CallInfo) -> Option<ProgressHook> {
         info.request_info().progress_token.as_ref()?;
         let reporting = Arc::downgrade(self);
@@ -161,8 +161,8 @@ impl ProxiedCall {
         }))
     }
 
-    /// Serves the call by a request of the caller, until its outcome is there. `None`: the caller
-    /// has to come back with answers first.
+    /// Serves the call with a request of the caller until there is an outcome. Returns `None` if
+    /// the caller has to answer first, in another round.
     pub(super) async fn drive(self: &Arc<Self>, info: &CallInfo) -> Option<Result<RawJson, ClientError>> {
         {
             let mut state = self.state.lock();
@@ -184,7 +184,7 @@ impl ProxiedCall {
         }
     }
 
-    /// The answer of the caller. `None`: the call ended first.
+    /// The answer of the caller. `None` if the call ended first.
     pub(super) async fn ask(self: Arc<Self>, method: &str, params: &RawJson) -> Option<Result<RawJson, RpcError>> {
         let question = match self.put(method, params) {
             Ok(question) => question,
@@ -211,7 +211,7 @@ impl ProxiedCall {
         .await
     }
 
-    /// Asks the caller. `true`: it has to come back with the answer.
+    /// Asks the caller. Returns `true` if the answer will come in another round.
     fn ask_caller(self: &Arc<Self>, question: &Arc<Question>, info: &CallInfo) -> bool {
         let (call, answered) = (Arc::clone(self), Arc::clone(question));
         let on_response = move |answer: Result<RawJson, ClientRequestError>| {
@@ -275,7 +275,7 @@ impl ProxiedCall {
     }
 }
 
-/// A question whose answer the server waits for. Dropped without one, the server has withdrawn it.
+/// A question that the server is waiting for. Dropping it without an answer withdraws it.
 struct PendingQuestion {
     call: Arc<ProxiedCall>,
     question: Arc<Question>,
@@ -286,7 +286,7 @@ impl Drop for PendingQuestion {
         self.call.forget(&self.question);
         let pending = self.question.pending.lock().take();
         if let Some((info, pending)) = pending {
-            // Of one that was answered nothing is left to cancel.
+            // If it was answered, there is nothing to cancel.
             info.cancel_client_request(&pending, "the server does not need the answer any more");
         }
     }

@@ -1,5 +1,5 @@
-//! CallerConnections for one caller each: in the legacy era a session belongs to one client, whose
-//! capabilities it fixes, and what the server asks in it is for that client alone.
+//! Connections to a legacy server, one per caller: a legacy session belongs to a single client,
+//! whose capabilities are fixed, and the server's requests in it are for that client alone.
 
 use super::{asking::ActiveCalls, callers::Caller, watching::MountPoint};
 use crate::{
@@ -18,14 +18,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The time after which a connection that nobody uses is closed.
+/// Unused connections are closed after this time.
 const IDLE: Duration = Duration::from_secs(300);
-/// The time between two looks for such connections.
+/// How often to check for unused connections.
 const LOOK: Duration = Duration::from_secs(60);
 
-/// The connections of the callers of one proxy.
+/// The connections of a proxy's callers.
 pub(super) struct CallerConnections {
-    /// A client of the server: the others are opened as it was.
+    /// A client of the server, which serves as a template for the others.
     client: Client,
     mount_point: MountPoint,
     max: usize,
@@ -35,7 +35,7 @@ pub(super) struct CallerConnections {
 #[derive(Default)]
 struct LeaseTable {
     entries: Vec<LeasedConnection>,
-    /// A task looks for connections that nobody uses.
+    /// Whether a task is checking for unused connections.
     looking: bool,
 }
 
@@ -45,7 +45,7 @@ struct LeasedConnection {
     idle_since: Instant,
 }
 
-/// The connection of one caller.
+/// The connection of a caller.
 pub(super) struct CallerConnection {
     caller: Caller,
     capabilities: ClientCapabilities,
@@ -60,7 +60,7 @@ enum CallerConnectionState {
     Open(Client),
 }
 
-/// The use of a connection by one call.
+/// A connection while a call is using it.
 pub(super) struct Lease {
     connections: Weak<CallerConnections>,
     pub(super) connection: Arc<CallerConnection>,
@@ -71,10 +71,10 @@ impl CallerConnections {
         Arc::new(Self { client, mount_point, max, table: Mutex::default() })
     }
 
-    /// The connection of a caller, for one more call.
+    /// Leases the connection of a caller for a call.
     ///
     /// # Errors
-    /// If all connections that there may be are in use by others.
+    /// If the maximum number of connections is in use.
     pub(super) fn lease(self: &Arc<Self>, caller: Caller, capabilities: ClientCapabilities) -> Result<Lease, RpcError> {
         let now = self.client.runtime().now();
         let (connection, evicted, looks) = {
@@ -98,7 +98,7 @@ impl CallerConnections {
         Ok(Lease { connections: Arc::downgrade(self), connection })
     }
 
-    /// Looks for connections that nobody uses, for as long as there are any.
+    /// Checks for unused connections while there are any connections.
     fn look(self: &Arc<Self>) {
         let (connections, runtime) = (Arc::downgrade(self), Arc::clone(self.client.runtime()));
         self.client.runtime().spawn(Box::pin(async move {
@@ -149,7 +149,7 @@ impl CallerConnections {
 }
 
 impl LeaseTable {
-    /// Takes the connection out that has been without use for the longest time.
+    /// Removes the connection that has been unused for the longest time.
     fn take_idlest(&mut self, max: usize) -> Result<Arc<CallerConnection>, RpcError> {
         let idle = self.entries.iter().enumerate().filter(|(_, entry)| entry.users == 0);
         let Some((position, _)) = idle.min_by_key(|(_, entry)| entry.idle_since) else {
@@ -160,7 +160,7 @@ impl LeaseTable {
         Ok(self.entries.remove(position).connection)
     }
 
-    /// Takes the connections out that nobody has used for long. `false`: no others are left.
+    /// Removes idle connections. Also returns whether there are others.
     fn take_idle(&mut self, now: Instant) -> (Vec<Arc<CallerConnection>>, bool) {
         let is_idle =
             |entry: &LeasedConnection| entry.users == 0 && now.saturating_duration_since(entry.idle_since) >= IDLE;
@@ -172,7 +172,8 @@ impl LeaseTable {
 }
 
 impl LeasedConnection {
-    /// Returns whether a call of that caller may use it. Nobody is alone on a connection.
+    /// Returns whether a call of this caller may use it. An unidentified caller never shares a
+    /// connection.
     fn fits(&self, caller: &Caller, capabilities: &ClientCapabilities) -> bool {
         let CallerConnection { caller: owner, capabilities: declared, .. } = &*self.connection;
         owner == caller && declared == capabilities && (*caller != Caller::Nobody || self.users == 0)
@@ -190,7 +191,7 @@ impl CallerConnection {
         })
     }
 
-    /// The client, opened once for all who wait for it, and again when it has ended.
+    /// The client. It is opened once for all waiters, and again if it has ended.
     async fn client(self: &Arc<Self>, connections: &Arc<CallerConnections>) -> Result<Client, ClientError> {
         let promise = Arc::new(Promise::default());
         let begins = {
@@ -208,7 +209,8 @@ impl CallerConnection {
             }
         };
         if begins {
-            // A task of its own: it goes on for the others if its caller is gone.
+            // In a separate task, so that it continues for other waiters if its caller is
+            // cancelled.
             let (connection, template) = (Arc::clone(self), connections.client.clone());
             let options = connections.options(self);
             connections.client.runtime().spawn(Box::pin(async move {
@@ -231,7 +233,7 @@ impl CallerConnection {
         }
     }
 
-    /// Asks the server for the log messages that the caller wants.
+    /// Sets the server's log level to what the caller wants.
     async fn set_log_level(&self, client: &Client, level: Option<LoggingLevel>) {
         let Some(wanted) = level.filter(|_| client.server_capabilities().logging.is_some()) else { return };
         if self.log_level.lock().replace(wanted) == Some(wanted) {
@@ -245,7 +247,7 @@ impl CallerConnection {
 }
 
 impl Lease {
-    /// The client of the connection, whose server sends log messages of that level.
+    /// Returns the client, after setting its log level.
     pub(super) async fn client(&self, level: Option<LoggingLevel>) -> Result<Client, ClientError> {
         let connections = self.connections.upgrade().ok_or(ClientError::Closed)?;
         let client = self.connection.client(&connections).await?;

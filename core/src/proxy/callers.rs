@@ -1,19 +1,19 @@
-//! The callers of a proxy, told apart, and what they can be asked for.
+//! Identifies the callers of a proxy, and what they can be asked.
 
 use crate::{
     protocol::{RawJson, model::ClientCapabilities},
     server::CallInfo,
 };
 
-/// One who calls. Requests of one caller may share a session of the legacy era; those of two never
-/// do.
+/// A caller. Requests of the same caller may share a legacy session; those of different callers
+/// never do.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Caller {
     /// The client of a session, or on a pipe.
     Conversation(u64),
     /// A verified identity.
     Principal(String),
-    /// Anyone: two requests of nobody need not be of the same.
+    /// Unidentified: two such requests may come from different callers.
     Nobody,
 }
 
@@ -33,7 +33,7 @@ impl Caller {
 pub(super) fn capabilities(info: &CallInfo) -> ClientCapabilities {
     let declared: ClientCapabilities = info.request_info().client_capabilities.parse().unwrap_or_default();
     let ClientCapabilities { elicitation, sampling, roots, .. } = declared;
-    // Changes of the caller's roots do not pass.
+    // Changes of the caller's roots are not forwarded.
     let roots = roots.map(|_| Default::default());
     ClientCapabilities { elicitation, sampling, roots, ..ClientCapabilities::default() }
 }

@@ -1,5 +1,5 @@
-//! One server of a group that a proxy shows: it is connected to when it is needed, and each of its
-//! connections has a remote server.
+//! A server of a proxied group. It is connected on demand, and there is a `Remote` for each of its
+//! connections.
 
 use super::{outcomes::rpc_error, remote::Remote, watching::MountPoint};
 use crate::{
@@ -13,14 +13,14 @@ use crate::{
 };
 use std::sync::{Arc, Weak};
 
-/// A server of a group.
+/// A server of a proxied group.
 pub(super) struct ServerOfGroup {
     this: Weak<Self>,
     access: GroupServerAccess,
     runtime: Arc<dyn Runtime>,
     mount_point: MountPoint,
     max_connections: usize,
-    /// That of the newest connection.
+    /// For the newest connection.
     remote: Mutex<Option<Arc<Remote>>>,
 }
 
@@ -41,7 +41,7 @@ impl ServerOfGroup {
         })
     }
 
-    /// The remote server of a connection. Changes of its lists come by the group.
+    /// The remote server of a connection. The group reports changes of its lists.
     fn remote(&self, client: Client) -> Arc<Remote> {
         let (remote, _before) = {
             let mut remote = self.remote.lock();
@@ -66,7 +66,7 @@ impl Handler for ServerOfGroup {
             return self.remote(client).call(call);
         }
         if let Some(list) = Method::list_member(call.info().method()) {
-            // Lists wait for no server that is away.
+            // Lists don't wait for a disconnected server.
             let empty = RawJson::from_value(&serde_json::json!({ list: [] }));
             call.complete(empty.map_or_else(|_| Outcome::Protocol(RpcError::internal()), Outcome::Result));
             return;
@@ -83,7 +83,7 @@ impl Handler for ServerOfGroup {
                     }
                 }
             };
-            // A call that was cancelled wants no answer.
+            // A cancelled call needs no response.
             let _ = unless(info.cancelled(), ambient.around(sent)).await;
         }));
     }
@@ -93,7 +93,7 @@ impl RemoteServer for ServerOfGroup {
     fn offers(&self) -> Offers {
         match self.access.connected() {
             Some(client) => self.remote(client).offers(),
-            // It may come to have anything.
+            // Unknown until it is connected.
             None => Offers { lists: ListSet::every(), completions: true, skills: false, tasks: false },
         }
     }

@@ -1,4 +1,4 @@
-//! Parameters and outcomes of requests that are passed on.
+//! Parameters and outcomes of forwarded requests.
 
 use crate::{
     client::{ClientError, ErrorKind, InputRequired as RequiredOfServer},
@@ -8,10 +8,10 @@ use crate::{
 };
 use serde_json::{Value, json, value::RawValue};
 
-/// The member of the state between two rounds that holds the state of the remote server.
+/// The member of our state that holds the state of the remote server.
 const STATE: &str = "requestState";
 
-/// The parameters as they are sent on: without what belongs to the conversation with the caller.
+/// The parameters to forward, without what belongs to the caller's conversation.
 pub(super) fn passed_params(input: &RawJson) -> Result<RawJson, RpcError> {
     const OF_CONVERSATION: [&str; 3] = ["inputResponses", "requestState", "task"];
     const OF_META: [&str; 6] = [
@@ -43,7 +43,7 @@ pub(super) fn passed_params(input: &RawJson) -> Result<RawJson, RpcError> {
     passed().ok_or_else(|| RpcError::invalid_params("The params must be an object"))
 }
 
-/// The outcome of a request that was passed on.
+/// The outcome of a forwarded request.
 pub(super) fn outcome_of(outcome: Result<RawJson, ClientError>) -> Outcome {
     match outcome {
         Ok(result) => Outcome::Result(result),
@@ -55,7 +55,7 @@ pub(super) fn outcome_of(outcome: Result<RawJson, ClientError>) -> Outcome {
     }
 }
 
-/// The error for the caller: the server's own as it is.
+/// The error for the caller. Errors of the server are passed on unchanged.
 pub(super) fn rpc_error(error: &ClientError) -> RpcError {
     if let Some(error) = error.rpc() {
         return error.clone();
@@ -67,7 +67,7 @@ pub(super) fn rpc_error(error: &ClientError) -> RpcError {
             RpcError::invalid_request(format!("The server behind this one did not get the input that it needs: {text}"))
         }
         error => {
-            // The detail may hold what the server process wrote, which is not for every caller.
+            // The details may include output of the server process, which is not meant for callers.
             tracing::warn!(target: "trunkline::server::proxy", %error, "the server behind a proxy gave no result");
             let text = match error.kind() {
                 ErrorKind::Timeout => "The server behind this one did not answer in time",
@@ -82,18 +82,18 @@ pub(super) fn rpc_error(error: &ClientError) -> RpcError {
     }
 }
 
-/// The tools of a remote server whose calls may be tasks here.
+/// Which tools of a remote server support tasks here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListedTasks {
     None,
-    /// Those that are listed so.
+    /// As listed by the server.
     AsListed,
-    /// All of them: the server decides with each call.
+    /// All of them; the server decides for each call.
     All,
 }
 
-/// A list of tools with the tasks of this server in the place of the remote one's: they wait for
-/// its calls. One that can only be a task there may be called here.
+/// Replaces the task support in a list of tools by that of this server, whose tasks wait for the
+/// remote calls. A tool that requires tasks there can also be called normally here.
 pub(super) fn with_own_tasks(result: RawJson, tasks: ListedTasks) -> RawJson {
     const MEMBER: &str = "execution";
     let is_named = memchr::memmem::find(result.as_bytes(), MEMBER.as_bytes()).is_some();
@@ -119,7 +119,7 @@ pub(super) fn with_own_tasks(result: RawJson, tasks: ListedTasks) -> RawJson {
     changed().unwrap_or(result)
 }
 
-/// The same requests for the caller, with the server's state inside ours.
+/// The server's requests for the caller, with the server's state inside ours.
 fn required_of_caller(required: &RequiredOfServer) -> Result<InputRequired, RpcError> {
     let mut input = InputRequired::new().with_state(json!({STATE: required.request_state()}));
     for (key, request) in required.requests() {
@@ -129,7 +129,7 @@ fn required_of_caller(required: &RequiredOfServer) -> Result<InputRequired, RpcE
     Ok(input)
 }
 
-/// The state of the remote server, out of ours.
+/// Extracts the state of the remote server from ours.
 pub(super) fn state_of_server(state: &Value) -> Option<&str> {
     state.get(STATE)?.as_str()
 }

@@ -1,4 +1,4 @@
-//! Calls whose caller has to come back: the server waits for the answers meanwhile.
+//! Calls that wait for the next round of their caller.
 
 use super::asking::ProxiedCall;
 use crate::{
@@ -10,10 +10,10 @@ use crate::{
 use indexmap::IndexMap;
 use std::{sync::Arc, time::Duration};
 
-/// The most calls that wait; beyond, the oldest is given up.
+/// Maximum parked calls; beyond it, the oldest is cancelled.
 const MAX_CALLS: usize = 1_024;
 
-/// The calls that wait, by their ids.
+/// Parked calls by id.
 pub(super) struct ParkedCalls {
     runtime: Arc<dyn Runtime>,
     calls: Mutex<IndexMap<String, ParkedCall>>,
@@ -21,7 +21,7 @@ pub(super) struct ParkedCalls {
 
 struct ParkedCall {
     call: Arc<ProxiedCall>,
-    /// Kept when it is taken up.
+    /// Completes when the call is resumed.
     taken: Arc<Promise<()>>,
 }
 
@@ -30,7 +30,7 @@ impl ParkedCalls {
         Arc::new(Self { runtime, calls: Mutex::default() })
     }
 
-    /// Keeps a call for that time; then it is cancelled.
+    /// Parks a call. If it is not resumed in time, it is cancelled.
     pub(super) fn keep(self: &Arc<Self>, call: Arc<ProxiedCall>, time: Duration) {
         let (id, taken) = (call.id.clone(), Arc::new(Promise::default()));
         let oldest = {
@@ -56,7 +56,7 @@ impl ParkedCalls {
         }));
     }
 
-    /// Takes a call up again; it is kept no longer.
+    /// Resumes a call and removes it.
     pub(super) fn take(&self, id: &str) -> Option<Arc<ProxiedCall>> {
         let parked = self.calls.lock().shift_remove(id)?;
         parked.taken.keep(());

@@ -1,5 +1,4 @@
-//! A group behind a proxy: each of its servers is shown as one of its own, under its name in the
-//! group, while it is one of the group.
+//! A proxied group. Each of its servers is mounted under its name while it is in the group.
 
 use super::group_server::ServerOfGroup;
 use crate::{
@@ -10,30 +9,30 @@ use crate::{
 };
 use std::sync::{Arc, Weak};
 
-/// A group that a server shows. It has a server of its own, in which the servers of the group are
+/// A group mounted in a server. It has an inner server, in which the servers of the group are
 /// mounted.
 pub(super) struct ProxiedGroup {
     group: ClientGroup,
     server: Server,
-    /// The server that shows the group.
+    /// The identity of the server that the group is mounted in.
     outside: usize,
     max_connections: usize,
     mounted: Mutex<Vec<MountedServer>>,
     observer: Arc<dyn ClientEvents>,
 }
 
-/// A server of the group that is mounted.
+/// A mounted server of the group.
 struct MountedServer {
     access: GroupServerAccess,
-    /// `None`: it cannot be shown.
+    /// `None` if it cannot be mounted.
     mount: Option<FeatureHandle<Server>>,
 }
 
 impl ProxiedGroup {
-    /// Shows the group as features of a server.
+    /// Mounts the group in a server.
     ///
     /// # Errors
-    /// If the prefix is taken or invalid, or a server of the group cannot be shown.
+    /// If the prefix is taken or invalid, or a server of the group cannot be mounted.
     pub(super) fn show(
         group: ClientGroup,
         outside: &Server,
@@ -57,7 +56,7 @@ impl ProxiedGroup {
         outside.mount_with_guard(prefix, &server, Box::new(proxied))
     }
 
-    /// Refuses a server whose calls could not be told apart, or would not end.
+    /// Refuses a server whose calls would be ambiguous or endless.
     fn check(&self, access: &GroupServerAccess) -> Result<(), String> {
         let name = access.name();
         if !access.has_sessions() {
@@ -69,7 +68,7 @@ impl ProxiedGroup {
         Ok(())
     }
 
-    /// Mounts the servers that have come to the group, and removes those that have left it.
+    /// Mounts servers that were added to the group, and removes those that have left it.
     fn update(&self) {
         let mut mounted = self.mounted.lock();
         let servers = self.group.server_accesses();
@@ -109,8 +108,7 @@ impl Drop for ProxiedGroup {
     }
 }
 
-/// Takes changes of the lists of a group to the clients of the server that shows it. Servers that
-/// come and go are such changes.
+/// Notifies clients of list changes in the group, including added and removed servers.
 struct GroupObserver(Weak<ProxiedGroup>);
 
 impl ClientEvents for GroupObserver {

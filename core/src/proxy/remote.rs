@@ -1,4 +1,4 @@
-//! A remote server, as the server that shows it knows it.
+//! A proxied remote server.
 
 use super::{
     asking::ProxiedCall,
@@ -26,7 +26,7 @@ use std::{
     time::Duration,
 };
 
-/// The name under which a caller of 2026-07-28 keeps the call that waits for its answers.
+/// The member of a 2026-07-28 caller's state with the id of its parked call.
 const KEPT: &str = "proxied-call";
 
 /// A remote server.
@@ -56,17 +56,17 @@ impl Remote {
         })
     }
 
-    /// Reports changes of its lists from now on.
+    /// Starts reporting changes of its lists.
     pub(super) fn watch_lists(&self) {
         self.watching.begin(&self.client);
     }
 
-    /// Returns whether it is reached by this connection.
+    /// Returns whether it uses this connection.
     pub(super) fn is_of(&self, client: &Client) -> bool {
         self.client.is(client)
     }
 
-    /// The outcome of a request of a caller.
+    /// Forwards a caller's request and returns its outcome.
     async fn outcome(self: &Arc<Self>, info: &CallInfo, input: &RawJson) -> Outcome {
         let params = match passed_params(input) {
             Ok(params) => params,
@@ -88,7 +88,7 @@ impl Remote {
         self.shared(info, caller, &params, &options, None).await
     }
 
-    /// The outcome of a request for its caller.
+    /// Converts the outcome of a request for its caller.
     fn outcome_of(&self, method: &str, outcome: Result<RawJson, ClientError>) -> Outcome {
         match outcome {
             Ok(list) if method == method::TOOLS_LIST => Outcome::Result(with_own_tasks(list, self.listed_tasks())),
@@ -104,7 +104,7 @@ impl Remote {
         }
     }
 
-    /// Sends a request on the connection of all.
+    /// Sends a request on the shared connection.
     async fn shared(
         &self,
         info: &CallInfo,
@@ -121,8 +121,8 @@ impl Remote {
         self.outcome_of(info.method(), sent.await)
     }
 
-    /// Sends a request to a server of the modern era, which sees the capabilities of the caller and
-    /// leaves its requests for input to the caller.
+    /// Sends a request to a modern server, which sees the caller's capabilities; its requests for
+    /// input go to the caller.
     async fn modern(&self, info: &CallInfo, caller: Caller, params: RawJson) -> Outcome {
         let capabilities = callers::as_raw(&callers::capabilities(info));
         let mut options = options_for(info).with_on_progress(progress_of(info)).with_manual_input(true);
@@ -131,7 +131,7 @@ impl Remote {
             options = options.with_input_responses(answers(info, &state));
         }
         match self.shared(info, caller.clone(), &params, &options, Some(Arc::clone(&seen))).await {
-            // TKX-05: a tool that can only be a task is one here, too, where the caller takes
+            // TKX-05: a tool that requires tasks also runs as a task here, if the caller supports
             // tasks.
             Outcome::Protocol(error) if needs_task(&error) => {
                 info.start_task();
@@ -141,8 +141,7 @@ impl Remote {
         }
     }
 
-    /// Makes a call as a task of a server of the modern era, whose requests for input go to the
-    /// caller.
+    /// Makes a call as a task on a modern server. The task's requests for input go to the caller.
     async fn as_task(&self, info: &CallInfo, caller: Caller, params: RawJson, seen: Arc<OnBehalf>) -> Outcome {
         let permit = match self.shares.take(caller, info, &self.client) {
             Ok(permit) => permit,
@@ -167,9 +166,9 @@ impl Remote {
         let other = OtherClient { seen, ask };
         let within = if info.is_task() { Duration::MAX } else { self.client.options().max_timeout };
         let (sent, client, ambient) = (Arc::clone(&call), self.client.clone(), Ambient::current());
-        // A task of its own, because the caller may come back for it with another request.
+        // In a separate task, because the caller may continue it with another request.
         self.client.runtime().spawn(Box::pin(async move {
-            // An answer by a request for input, in the place of the task, is for the caller, too.
+            // If the server requests input instead of creating a task, that is also for the caller.
             let options = options.with_manual_input(true);
             let started = ambient.around(client.start_task_on_behalf(other, params, &options));
             let task = match unless(sent.stop.kept(), started).await.unwrap_or(Err(ClientError::Cancelled)) {
@@ -186,7 +185,7 @@ impl Remote {
         self.drive(call, info).await
     }
 
-    /// Sends a request to a server of the legacy era, on the connection of the caller.
+    /// Sends a request to a legacy server, on the caller's own connection.
     async fn on_own_connection(
         self: &Arc<Self>,
         info: &CallInfo,
@@ -207,7 +206,7 @@ impl Remote {
         let (sent, method) = (Arc::clone(&call), info.method());
         lease.connection.calls.add(&call);
         let ambient = Ambient::current();
-        // A task of its own, because the caller may come back for it with another request.
+        // In a separate task, because the caller may continue it with another request.
         self.client.runtime().spawn(Box::pin(async move {
             let request = ambient.around(client.request(method, Some(&params), &options));
             let outcome = unless(sent.stop.kept(), request).await;
@@ -218,7 +217,7 @@ impl Remote {
         self.drive(call, info).await
     }
 
-    /// Serves a call whose caller has come back with answers.
+    /// Resumes a call with the caller's answers.
     async fn taken_up(&self, info: &CallInfo, kept: &Value) -> Outcome {
         let Some(call) = kept.as_str().and_then(|id| self.parked.take(id)) else {
             let text = "The call has ended at the server behind this one, which waited for the answers; call again";
@@ -227,7 +226,7 @@ impl Remote {
         self.drive(call, info).await
     }
 
-    /// Serves a call that was sent, until it has its outcome or the caller has to come back.
+    /// Serves a call until it has an outcome, or parks it until the caller's next round.
     async fn drive(&self, call: Arc<ProxiedCall>, info: &CallInfo) -> Outcome {
         let mut guard = StopCallOnDrop(Some(call));
         let Some(call) = &guard.0 else { return Outcome::Protocol(RpcError::internal()) };
@@ -251,7 +250,7 @@ impl Handler for Remote {
         self.client.runtime().spawn(Box::pin(async move {
             let info = call.info().clone();
             let outcome = unless(info.cancelled(), ambient.around(remote.outcome(&info, call.input()))).await;
-            // A call that was cancelled wants no answer.
+            // A cancelled call needs no response.
             if let Some(outcome) = outcome {
                 call.complete(outcome);
             }
@@ -265,7 +264,7 @@ impl RemoteServer for Remote {
             return *offers;
         }
         let Some(declared) = self.client.server().declared() else {
-            // Nothing is known of it yet: it may have anything.
+            // Unknown until it is connected.
             return Offers { lists: ListSet::every(), completions: true, skills: false, tasks: false };
         };
         let list = |has: bool, list: ListSet| if has { list } else { ListSet::NONE };
@@ -284,7 +283,8 @@ impl RemoteServer for Remote {
         *self.offers.get_or_init(|| offers)
     }
 
-    /// A server of the modern era makes tasks of calls as it likes: a call is one there if it must.
+    /// A modern server itself decides which calls become tasks, so a call is only made as a task if
+    /// it must.
     fn tasks_of(&self, tool: &str) -> BoxedTask<ToolTasks> {
         let (client, tool) = (self.client.clone(), tool.to_owned());
         Box::pin(async move {
@@ -311,20 +311,20 @@ impl Drop for Remote {
     }
 }
 
-/// The options of a request that is sent on: it belongs to the trace of its caller, who may have
-/// said so in a header only, and comes of the same cause.
+/// The options of a forwarded request. It has the caller's trace context, which may come from a
+/// header, and the same cause.
 fn options_for(info: &CallInfo) -> RequestOptions {
     let mut context = info.trace_context();
     let is_traced = !context.is_empty();
-    // That is for this server.
+    // Baggage is for this server only.
     context.baggage = None;
     let trace = is_traced.then(|| Arc::new(SentTrace::new(context)));
     let options = RequestOptions::default().with_trace(trace).with_cause(info.cause().cloned());
-    // A task has the time for which it is kept.
+    // A task is limited by its time to live.
     if info.is_task() { options.with_timeout(Duration::MAX).with_max_timeout(Duration::MAX) } else { options }
 }
 
-/// A call that is no longer wanted when this is dropped, unless it was taken out.
+/// Cancels a call when dropped, unless the call was taken out.
 struct StopCallOnDrop(Option<Arc<ProxiedCall>>);
 
 impl Drop for StopCallOnDrop {
@@ -335,7 +335,7 @@ impl Drop for StopCallOnDrop {
     }
 }
 
-/// Passes progress on, if the caller wants it.
+/// Passes on progress, if the caller asked for it.
 fn progress_of(info: &CallInfo) -> Option<ProgressHook> {
     #[derive(serde::Deserialize)]
     struct Progress {
@@ -352,7 +352,7 @@ fn progress_of(info: &CallInfo) -> Option<ProgressHook> {
     }))
 }
 
-/// The caller's answers of this round, with the state that the server left.
+/// The caller's answers of this round, with the server's state.
 fn answers(info: &CallInfo, state: &Value) -> InputResponses {
     let answers = info.input_responses().into_iter();
     let answers = answers.filter_map(|(key, answer)| Some((key, RawJson::from_value(&answer).ok()?)));

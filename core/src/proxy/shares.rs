@@ -1,4 +1,4 @@
-//! The requests of all callers on one connection: each caller has a fair share of it.
+//! Shares a connection fairly between callers.
 
 use super::callers::Caller;
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// The requests in flight on the connection that all callers share.
+/// The requests in flight on a shared connection.
 #[derive(Default)]
 pub(super) struct Shares(Mutex<Vec<SharedCall>>);
 
@@ -19,15 +19,15 @@ struct SharedCall {
     number: u64,
 }
 
-/// The place of one request; it is free again when this is dropped.
+/// The slot of a request, released on drop.
 pub(super) struct SharePermit {
     shares: Arc<Shares>,
     number: u64,
 }
 
 impl Shares {
-    /// A place for one more request. A caller may have as many as there are free ones beside: one
-    /// alone gets half of the connection, and leaves the other half to those who come.
+    /// Acquires a slot for a request. A caller may use as many slots as are free: a single caller
+    /// gets half of the connection and leaves the other half to others.
     pub(super) fn take(
         self: &Arc<Self>,
         caller: Caller,
@@ -48,8 +48,7 @@ impl Shares {
         Ok(SharePermit { shares: Arc::clone(self), number })
     }
 
-    /// The call that a log message belongs to, as far as that is known: the newest, if all are of
-    /// one caller.
+    /// The call that a log message is attributed to: the newest, if all belong to one caller.
     fn only(&self) -> Option<CallInfo> {
         let calls = self.0.lock();
         let last = calls.last()?;
@@ -68,7 +67,7 @@ impl Drop for SharePermit {
     }
 }
 
-/// Takes the log messages on the connection to the only caller that they can be for.
+/// Passes log messages to the only caller that they can be for.
 impl ClientEvents for Shares {
     fn notification(&self, method: &str, params: Option<&RawJson>) {
         if method != method::LOG_MESSAGE {

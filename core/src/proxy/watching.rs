@@ -1,5 +1,5 @@
-//! Changes at the remote server: of its lists, and of the resources that clients of this one
-//! subscribed to.
+//! Watches the remote server for changes of its lists, and of resources that clients of this server
+//! are subscribed to.
 
 use crate::{
     client::{Client, ClientError, Subscription},
@@ -13,10 +13,10 @@ use crate::{
 };
 use std::{collections::HashMap, future::poll_fn, sync::Arc};
 
-/// The most resources that are subscribed to at once.
+/// Maximum subscribed resources.
 const MAX_RESOURCES: usize = 1_024;
 
-/// The server that shows the remote one, and the beginning of its names there.
+/// The server that the remote one is mounted in, and its prefix there.
 #[derive(Clone)]
 pub(super) struct MountPoint {
     pub(super) server: WeakServer,
@@ -31,7 +31,7 @@ pub(super) struct Watching {
 }
 
 impl MountPoint {
-    /// The URI of a resource in the server that shows it.
+    /// The URI of a resource in the outer server.
     fn uri(&self, own: &str) -> String {
         match &*self.prefix {
             "" => own.to_owned(),
@@ -45,11 +45,11 @@ impl Watching {
         Arc::new(Self { mount_point, lists: Mutex::default(), resources: Mutex::default() })
     }
 
-    /// Reports changes of lists from now on, as far as the server announces any.
+    /// Starts reporting list changes that the server announces.
     pub(super) fn begin(self: &Arc<Self>, client: &Client) {
         let all = SubscriptionFilter::default().with_tools(true).with_prompts(true).with_resource_list(true);
         let filter = match client.server().declared() {
-            // Not known yet: it is asked for all, and honours what it has.
+            // Not known yet, so subscribe to everything; the server honours what it has.
             None => all,
             Some(declared) => all
                 .with_tools(declared.tools.is_some_and(|tools| tools.list_changed))
@@ -79,7 +79,7 @@ impl Watching {
         }));
     }
 
-    /// Reports changes of a resource from now on, until nobody wants them any more.
+    /// Reports changes of a resource while any client is subscribed to it.
     ///
     /// # Errors
     /// If the server refuses, or too many resources are watched.
@@ -118,7 +118,7 @@ impl Watching {
     }
 }
 
-/// The tasks that report changes end with their subscriptions.
+/// The reporting tasks end with their subscriptions.
 impl Drop for Watching {
     fn drop(&mut self) {
         if let Some(lists) = &*self.lists.lock() {
@@ -130,7 +130,7 @@ impl Drop for Watching {
     }
 }
 
-/// Takes the changes of a subscription to the clients of the server, until it ends.
+/// Reports the changes of a subscription to the clients of the outer server, until it ends.
 async fn report(subscription: Arc<Subscription>, mount_point: MountPoint) {
     while let Some(change) = poll_fn(|context| subscription.poll_change(context)).await {
         let Some(server) = mount_point.server.upgrade() else { return };
@@ -148,7 +148,7 @@ async fn report(subscription: Arc<Subscription>, mount_point: MountPoint) {
     }
 }
 
-/// Anything that the subscription is for may have changed.
+/// Anything in the subscription may have changed.
 fn missed(server: &Server, subscription: &Subscription, mount_point: &MountPoint) {
     let filter = subscription.filter();
     let lists = [

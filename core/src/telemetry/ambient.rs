@@ -1,11 +1,11 @@
-//! The span of the program within which something begins.
+//! The program's current span.
 
 use std::{
     future::{Future, poll_fn},
     pin::pin,
 };
 
-/// The current context of OpenTelemetry, where that is compiled in.
+/// The current OpenTelemetry context, if that feature is enabled.
 #[derive(Clone)]
 pub(crate) struct Ambient {
     #[cfg(feature = "opentelemetry")]
@@ -13,7 +13,7 @@ pub(crate) struct Ambient {
 }
 
 impl Ambient {
-    /// The context of this thread.
+    /// Captures the context of this thread.
     pub(crate) fn current() -> Self {
         Self {
             #[cfg(feature = "opentelemetry")]
@@ -21,14 +21,14 @@ impl Ambient {
         }
     }
 
-    /// Does something within it.
+    /// Runs something in this context.
     pub(crate) fn run<R>(&self, work: impl FnOnce() -> R) -> R {
         #[cfg(feature = "opentelemetry")]
         let _attached = self.context.clone().attach();
         work()
     }
 
-    /// Polls a future within it.
+    /// Polls a future in this context.
     pub(crate) async fn around<F: Future>(self, future: F) -> F::Output {
         let mut future = pin!(future);
         poll_fn(|context| self.run(|| future.as_mut().poll(context))).await

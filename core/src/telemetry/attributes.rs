@@ -1,9 +1,9 @@
-//! The attributes of the conventions.
+//! The attributes of the semantic conventions.
 
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// The names of attributes.
+/// Attribute names.
 pub(super) mod key {
     pub(in crate::telemetry) const CLIENT_ADDRESS: &str = "client.address";
     pub(in crate::telemetry) const ERROR_TYPE: &str = "error.type";
@@ -23,10 +23,10 @@ pub(super) mod key {
     pub(in crate::telemetry) const TRANSPORT: &str = "network.transport";
 }
 
-/// Attributes of spans alone: as attributes of measurements they would have too many values.
+/// Attributes of spans only. As attributes of metrics, they would have too many values.
 const OF_SPANS: [&str; 4] = [key::CLIENT_ADDRESS, key::REQUEST_ID, key::RESOURCE, key::SESSION_ID];
 
-/// An attribute of a span, and of a measurement.
+/// An attribute of a span or metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Attribute {
@@ -41,7 +41,7 @@ impl Attribute {
         Self { key, value: value.into() }
     }
 
-    /// Returns whether measurements have it, too.
+    /// Returns whether metrics have it, too.
     pub fn is_of_metrics(&self) -> bool {
         !OF_SPANS.contains(&self.key)
     }
@@ -51,7 +51,7 @@ impl Attribute {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AttributeValue {
-    /// A text.
+    /// A string.
     Text(Cow<'static, str>),
     /// An integer.
     Integer(i64),

@@ -1,4 +1,4 @@
-//! The load of servers: what is open, runs and waits at a moment.
+//! The current load of servers: open sessions, running and queued calls.
 
 use crate::sync::Mutex;
 use std::{
@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-/// The load of a server at each moment.
+/// The current load of a server.
 #[derive(Debug, Default)]
 pub struct ServerLoad {
     sessions: AtomicU64,
@@ -19,24 +19,22 @@ pub struct ServerLoad {
 }
 
 impl ServerLoad {
-    /// The sessions that `initialize` opened and that this process serves, up to the revision
-    /// 2025-11-25.
+    /// Number of sessions in this process; only up to revision 2025-11-25.
     pub fn sessions(&self) -> u64 {
         self.sessions.load(Ordering::Relaxed)
     }
 
-    /// The calls that run, without streams of changes.
+    /// Number of running calls, without streams of changes.
     pub fn running_calls(&self) -> u64 {
         self.running_calls.load(Ordering::Relaxed)
     }
 
-    /// The calls that wait until fewer run.
+    /// Number of queued calls.
     pub fn waiting_calls(&self) -> u64 {
         self.waiting_calls.load(Ordering::Relaxed)
     }
 
-    /// The calls of its store that have failed so far, also those that fail at once while it is
-    /// away.
+    /// Number of failed store calls so far, including those that failed fast.
     pub fn store_errors(&self) -> u64 {
         self.store_errors.load(Ordering::Relaxed)
     }
@@ -47,26 +45,26 @@ impl ServerLoad {
         LoadShare::new(self, |load| &load.sessions)
     }
 
-    /// Counts a call that runs.
+    /// Counts a running call.
     #[cfg(feature = "server")]
     pub(crate) fn running_call(self: &Arc<Self>) -> LoadShare {
         LoadShare::new(self, |load| &load.running_calls)
     }
 
-    /// Counts a call that waits.
+    /// Counts a queued call.
     #[cfg(feature = "server")]
     pub(crate) fn waiting_call(self: &Arc<Self>) -> LoadShare {
         LoadShare::new(self, |load| &load.waiting_calls)
     }
 
-    /// The count of errors, for the store.
+    /// The error counter, for the store.
     #[cfg(feature = "server")]
     pub(crate) fn errors_of_store(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.store_errors)
     }
 }
 
-/// A part of a load: it counts for as long as this lives.
+/// One session or call in a load, until it is dropped.
 #[cfg(feature = "server")]
 pub(crate) struct LoadShare {
     load: Arc<ServerLoad>,
@@ -88,32 +86,32 @@ impl Drop for LoadShare {
     }
 }
 
-/// The loads of the servers that report to one receiver, added up.
+/// The total load of the servers that report to one receiver.
 #[derive(Default)]
 pub struct ServerLoads(Mutex<Loads>);
 
 #[derive(Default)]
 struct Loads {
     servers: Vec<Arc<ServerLoad>>,
-    /// The errors of servers that are gone: what only rises must not fall.
+    /// Errors of servers that no longer exist, because a counter must never decrease.
     past_errors: u64,
 }
 
 impl ServerLoads {
-    /// Adds a server, which is left out again when it is gone.
+    /// Adds a server, until it is dropped.
     pub fn add(&self, load: Arc<ServerLoad>) {
         let mut loads = self.0.lock();
         loads.remove_unused();
         loads.servers.push(load);
     }
 
-    /// Returns whether no server was ever added.
+    /// Returns whether no server has ever been added.
     pub fn is_empty(&self) -> bool {
         let loads = self.0.lock();
         loads.servers.is_empty() && loads.past_errors == 0
     }
 
-    /// The measurements of all servers at this moment.
+    /// The current measurements of all servers.
     pub fn measurements(&self) -> [LoadMeasurement; 4] {
         let mut loads = self.0.lock();
         loads.remove_unused();
@@ -170,8 +168,8 @@ impl fmt::Debug for ServerLoads {
     }
 }
 
-/// A measurement of the servers that report to one receiver. The semantic conventions have none of
-/// these, so the names are the library's.
+/// A measurement of the servers that report to one receiver. The semantic conventions define none
+/// of these, so the names are our own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoadMeasurement {
@@ -179,9 +177,9 @@ pub struct LoadMeasurement {
     pub name: &'static str,
     /// Its description.
     pub description: &'static str,
-    /// Its unit, as UCUM has it.
+    /// Its unit, in UCUM.
     pub unit: &'static str,
-    /// `true` of a counter, which only rises; `false` of an up-down counter.
+    /// `true` for a counter, `false` for an up-down counter.
     pub is_monotonic: bool,
     /// The value.
     pub value: u64,

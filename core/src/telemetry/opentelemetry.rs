@@ -1,4 +1,4 @@
-//! Operations as spans and measurements of OpenTelemetry.
+//! Reports operations as OpenTelemetry spans and metrics.
 
 use super::{
     Attribute, AttributeValue, DURATION_BOUNDARIES, DurationMetric, LoadMeasurement, ObservedRequest, ObservedSession,
@@ -17,13 +17,13 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// The servers that report to the global providers, added up in one place, because each of them has
-/// an [`OpenTelemetry`] of its own with instruments of the same names.
+/// The servers that report to the global providers, summed up in one place, because each of them
+/// has its own [`OpenTelemetry`] with instruments of the same names.
 static OF_PROGRAM: LazyLock<Arc<ServerLoads>> = LazyLock::new(Arc::default);
 
-/// Makes spans and measurements with the API of OpenTelemetry (cargo feature `opentelemetry`). The
-/// trace context is read and written by the global propagator of the program, as far as it is that
-/// of the W3C; without one, spans have no remote parents.
+/// Creates spans and metrics with the OpenTelemetry API (cargo feature `opentelemetry`). The global
+/// propagator reads and writes the trace context, if it is a W3C one; without it, spans have no
+/// remote parents.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -39,20 +39,20 @@ pub struct OpenTelemetry {
     sessions: [Histogram<f64>; 2],
     meter: Meter,
     loads: Arc<ServerLoads>,
-    /// The instruments of the loads are made with the first server.
+    /// Whether the load instruments have been created, which happens with the first server.
     measures_loads: Once,
 }
 
 impl OpenTelemetry {
-    /// With the global providers of the program as they are now. Servers and clients that are given
-    /// nothing else do so when they are made: the program sets its providers before.
+    /// Uses the current global providers. By default, servers and clients do so when they are
+    /// created, so set your providers first.
     pub fn global() -> Self {
         let scope = InstrumentationScope::builder(SCOPE).with_version(env!("CARGO_PKG_VERSION")).build();
         let made = Self::new(global::tracer_with_scope(scope.clone()), &global::meter_with_scope(scope));
         Self { loads: Arc::clone(&OF_PROGRAM), ..made }
     }
 
-    /// With a tracer and a meter. Servers that report to the same meter share one.
+    /// Uses a tracer and a meter. Use one value for all servers that report to the same meter.
     pub fn new(tracer: BoxedTracer, meter: &Meter) -> Self {
         let histogram = |metric: DurationMetric| {
             let histogram = meter.f64_histogram(metric.name).with_description(metric.description).with_unit("s");
@@ -68,7 +68,7 @@ impl OpenTelemetry {
         }
     }
 
-    /// Makes the instruments of the loads, which are read when the program collects measurements.
+    /// Creates the load instruments, which are read when metrics are collected.
     fn measure_loads(&self) {
         for (index, measurement) in self.loads.measurements().into_iter().enumerate() {
             let loads = Arc::clone(&self.loads);
@@ -106,7 +106,7 @@ impl Telemetry for OpenTelemetry {
                     propagator.extract_with_context(&here, &Carrier(parent.clone()))
                 });
                 let (around, remote) = (here.span().span_context().clone(), within.span().span_context().clone());
-                // The span of the HTTP request, say, that brought it.
+                // For example the span of its HTTP request.
                 if around.is_valid() && around != remote {
                     span = span.with_links(vec![Link::with_context(around)]);
                 }
@@ -143,7 +143,7 @@ const fn span_kind(kind: OperationKind) -> SpanKind {
     }
 }
 
-/// A span that is not over.
+/// A span in progress.
 struct OpenSpan {
     tracer: Arc<BoxedTracer>,
     kind: OperationKind,
@@ -155,7 +155,7 @@ struct OpenSpan {
 }
 
 impl OpenSpan {
-    /// Makes the span of a request of the operation, which is over.
+    /// Creates the span of a finished request of the operation.
     fn child(&self, request: &ObservedRequest, name: &str) {
         let (end, began) = (&request.end, SystemTime::UNIX_EPOCH + self.began + request.after);
         let span = self
@@ -200,7 +200,7 @@ impl OpenOperation for OpenSpan {
         span.end_with_timestamp(SystemTime::UNIX_EPOCH + self.began + end.duration);
         let attributes = end.attributes_with(&self.attributes).filter(|attribute| attribute.is_of_metrics());
         let attributes: Vec<_> = attributes.map(key_value).collect();
-        // With its span around it, so that a measurement can have it as its example.
+        // Recorded within the span, so that it can be the exemplar of a measurement.
         let _attached = self.context.clone().attach();
         self.duration.record(end.duration.as_secs_f64(), &attributes);
     }
@@ -214,7 +214,7 @@ fn key_value(attribute: &Attribute) -> KeyValue {
     KeyValue::new(attribute.key, value)
 }
 
-/// The keys that may stand in `_meta`: those of the W3C.
+/// The keys allowed in `_meta`: those of the W3C.
 #[derive(Default)]
 struct Carrier(TraceContext);
 

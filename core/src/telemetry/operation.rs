@@ -1,4 +1,4 @@
-//! The begin of an operation: its name and its attributes.
+//! The start of an operation: its name and attributes.
 
 use super::attributes::{Attribute, key};
 use crate::{
@@ -11,29 +11,29 @@ use crate::{
 use serde::Deserialize;
 use std::{borrow::Cow, time::Duration};
 
-/// A request that begins, or a notification that is sent.
+/// The start of a request or notification.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct OperationStart {
-    /// The kind of its span.
+    /// The kind of the span.
     pub kind: OperationKind,
-    /// The name of its span: the method, and the name of the tool or prompt.
+    /// The name of the span: the method, and the name of the tool or prompt.
     pub name: String,
-    /// The facts that are known at its begin.
+    /// The attributes known at the start.
     pub attributes: Vec<Attribute>,
-    /// The trace context that it came with; empty for those of the sender, which begin within what
-    /// the program does.
+    /// The received trace context. Empty on the sender's side, where the current span is the
+    /// parent.
     pub parent: TraceContext,
-    /// The time of its begin, since 1970.
+    /// The start time, since the Unix epoch.
     pub began: Duration,
 }
 
 /// The side that an operation is seen from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OperationKind {
-    /// That of the receiver of the request: a server, and a client that its server asks.
+    /// The receiver of the request: a server, or a client handling a server request.
     Server,
-    /// That of the sender of the request: a client, and a server that asks its client.
+    /// The sender of the request: a client, or a server making a client request.
     Client,
 }
 
@@ -95,7 +95,7 @@ impl DurationMetric {
     }
 }
 
-/// The facts about the way of a request.
+/// Facts about the transport of a request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NetworkFacts {
     pub(crate) transport: Option<Transport>,
@@ -105,12 +105,12 @@ pub(crate) struct NetworkFacts {
     pub(crate) session_id: Option<String>,
     /// The address of the client, as its server sees it.
     pub(crate) client_address: Option<String>,
-    /// The address and the port of the server, as its client names it.
+    /// The address and port of the server, as used by the client.
     pub(crate) server: Option<(String, Option<u16>)>,
 }
 
 impl NetworkFacts {
-    /// The attributes that those of sessions are, too.
+    /// The attributes, which sessions have as well.
     pub(super) fn attributes(self) -> Vec<Attribute> {
         let (network, protocol) = match self.transport {
             Some(Transport::Stdio) => (Some("pipe"), None),
@@ -160,7 +160,7 @@ impl OperationStart {
         Self { kind, name, attributes, parent: TraceContext::default(), began }
     }
 
-    /// The begin of an opening. Its end has the method, which may be another one than the first.
+    /// The start of an opening. Its end has the method, which may differ from the first one.
     #[cfg(feature = "client")]
     pub(crate) fn opening(first: &'static str, network: NetworkFacts, began: Duration) -> Self {
         let (kind, parent) = (OperationKind::Client, TraceContext::default());
@@ -173,7 +173,7 @@ impl OperationStart {
     }
 }
 
-/// The id of a request, without the quotes of a text.
+/// The id of a request, without quotes.
 pub(super) fn request_id(id: &RequestId) -> Attribute {
     let text = match id {
         RequestId::String(text) => text.to_string(),
@@ -182,7 +182,7 @@ pub(super) fn request_id(id: &RequestId) -> Attribute {
     Attribute::new(key::REQUEST_ID, text)
 }
 
-/// The tool, prompt or resource that a request is about.
+/// The tool, prompt or resource of a request.
 fn target(kind: Target, params: &RawJson) -> Option<Attribute> {
     #[derive(Deserialize)]
     struct TargetParams {

@@ -12,42 +12,42 @@ use std::time::Duration;
 #[cfg(feature = "client")]
 use std::time::Instant;
 
-/// The `error.type` of a tool that reports a failure in its result.
+/// The `error.type` of a tool result with `isError`.
 const TOOL_ERROR: &str = "tool_error";
-/// That of a request which its sender has withdrawn, or whose conversation has ended.
+/// The `error.type` of a cancelled request, or one whose conversation has ended.
 const CANCELLED: &str = "cancelled";
 
 /// The end of an operation.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct OperationEnd {
-    /// The name of its span, if it is another one than at its begin: an opening has that of the
-    /// request which opened the connection.
+    /// The name of the span, if it differs from the start: for an opening, that of the request that
+    /// opened the connection.
     pub name: Option<String>,
-    /// The facts that are known at its end: `error.type` if it failed, and the code of a JSON-RPC
-    /// error. They take the place of those of its begin.
+    /// The attributes known at the end: `error.type` if it failed, and the code of a JSON-RPC
+    /// error. They override those of the start.
     pub attributes: Vec<Attribute>,
-    /// The text of its failure, if there is one.
+    /// The error message, if there is one.
     pub error: Option<String>,
-    /// The time that it took.
+    /// How long it took.
     pub duration: Duration,
-    /// The requests that it took, if it took more than one: the rounds of a call (2026-07-28), or
-    /// the tries of an opening. Each is a child of its span, and none is measured by itself.
+    /// Its requests, if there was more than one: the rounds of a call (2026-07-28), or the attempts
+    /// of an opening. Each is a child span without metrics of its own.
     pub requests: Vec<ObservedRequest>,
 }
 
-/// A request of an operation that took several.
+/// A request of an operation with several.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ObservedRequest {
-    /// The time of its begin, since that of the operation.
+    /// Its start, relative to that of the operation.
     pub after: Duration,
-    /// Its end. Without a name, it has that of the operation.
+    /// Its end. Without a name, the request has that of the operation.
     pub end: OperationEnd,
 }
 
 impl OperationEnd {
-    /// The end with the answer of a server or a client.
+    /// The end of an operation with a response.
     pub(crate) fn answered(method: &str, answer: &Result<RawJson, RpcError>) -> Self {
         match answer {
             Err(error) => Self::refused(error),
@@ -56,25 +56,25 @@ impl OperationEnd {
         }
     }
 
-    /// The end by a JSON-RPC error.
+    /// The end of an operation with a JSON-RPC error.
     pub(crate) fn refused(error: &RpcError) -> Self {
         let mut end = Self::failed(error.code.to_string(), Some(error.message.clone()));
         end.attributes.push(Attribute::new(key::STATUS_CODE, error.code.to_string()));
         end
     }
 
-    /// The end of a request that is not wanted any more.
+    /// The end of a cancelled operation.
     pub(crate) fn cancelled() -> Self {
         Self::failed(CANCELLED, None)
     }
 
-    /// The end by a failure without a JSON-RPC error.
+    /// The end of an operation that failed without a JSON-RPC error.
     pub(crate) fn failed(kind: impl Into<super::AttributeValue>, error: Option<String>) -> Self {
         Self { attributes: vec![Attribute::new(key::ERROR_TYPE, kind)], error, ..Self::default() }
     }
 
-    /// The same with the requests that were sent for it, an operation of `method`. `failures`: the
-    /// ends of requests but the last, by their places.
+    /// Adds the requests that were sent for an operation of `method`. `failures` are the ends of
+    /// all requests but the last.
     #[cfg(feature = "client")]
     pub(crate) fn with_requests(mut self, method: &str, sent: &[TracedRequest], failures: &[Self]) -> Self {
         let Some(first) = sent.first() else { return self };
@@ -90,7 +90,7 @@ impl OperationEnd {
         self
     }
 
-    /// The same for an opening, by the request that opened the connection or that failed last.
+    /// For an opening: sets the request that opened the connection or failed last.
     #[cfg(feature = "client")]
     pub(crate) fn opened_by(mut self, method: &str, network: NetworkFacts) -> Self {
         self.name = Some(method.to_owned());
@@ -99,7 +99,7 @@ impl OperationEnd {
         self
     }
 
-    /// The same with the time that it took.
+    /// Sets the duration.
     #[doc(hidden)]
     pub fn lasting(mut self, duration: Duration) -> Self {
         self.duration = duration;
@@ -109,8 +109,8 @@ impl OperationEnd {
         self
     }
 
-    /// All attributes of the operation: those of its end, and of its begin where the end has no
-    /// others of their keys.
+    /// All attributes of the operation: those of its end, and those of its start that the end does
+    /// not override.
     pub fn attributes_with<'a>(&'a self, begun: &'a [Attribute]) -> impl Iterator<Item = &'a Attribute> {
         let is_current = |begun: &&Attribute| !self.attributes.iter().any(|attribute| attribute.key == begun.key);
         begun.iter().filter(is_current).chain(&self.attributes)
@@ -124,7 +124,7 @@ impl OperationEnd {
 
 #[cfg(feature = "client")]
 impl ObservedRequest {
-    /// A request of an operation with the name of `method`, which began at a time.
+    /// A request of an operation of `method`.
     fn new(method: &str, began: Instant, sent: &TracedRequest, mut end: OperationEnd) -> Self {
         end.name = (*sent.method != *method).then(|| sent.method.to_string());
         end.attributes.retain(|attribute| attribute.key != key::METHOD);
@@ -135,7 +135,7 @@ impl ObservedRequest {
     }
 }
 
-/// Returns whether the result of a tool says that it failed.
+/// Returns whether a tool result has `isError`.
 fn is_tool_error(result: &RawJson) -> bool {
     #[derive(Deserialize)]
     struct Marked {
@@ -145,15 +145,15 @@ fn is_tool_error(result: &RawJson) -> bool {
     result.parse::<Marked>().is_ok_and(|result| result.is_error)
 }
 
-/// A session that has ended: what `initialize` opened, up to the revision 2025-11-25.
+/// An ended session; only up to revision 2025-11-25.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ObservedSession {
-    /// The side that it is seen from.
+    /// The side that observed it.
     pub kind: OperationKind,
     /// Its attributes.
     pub attributes: Vec<Attribute>,
-    /// The time that it took.
+    /// How long it took.
     pub duration: Duration,
 }
 

@@ -1,13 +1,13 @@
-//! The receiver of operations.
+//! The telemetry interface.
 
 use super::{ObservedSession, OperationEnd, OperationStart, ServerLoad};
 use crate::protocol::TraceContext;
 use std::{fmt, sync::Arc};
 
-/// Makes spans and measurements of operations. Called by whatever thread serves or sends a request;
-/// must not block.
+/// Creates spans and metrics for operations. Called from whichever thread serves or sends a
+/// request, so it must not block.
 ///
-/// With the cargo feature `opentelemetry` there is `OpenTelemetry`, which is used by default.
+/// With the cargo feature `opentelemetry`, `OpenTelemetry` is the default.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -33,37 +33,37 @@ use std::{fmt, sync::Arc};
 /// let options = ServerOptions::default().with_telemetry_receiver(Arc::new(Printing) as Arc<dyn Telemetry>);
 /// ```
 pub trait Telemetry: Send + Sync + 'static {
-    /// A request or a notification begins. `None`: it is not observed.
+    /// Starts an operation. Returns `None` if it is not observed.
     fn begin(&self, operation: OperationStart) -> Option<Arc<dyn OpenOperation>>;
 
-    /// A server reports here from now on. `load` has its load whenever it is asked; when nobody
-    /// else holds it, the server is gone. [`ServerLoads`](super::ServerLoads) adds them up.
+    /// Called when a server starts reporting. `load` is its current load; the server no longer
+    /// exists when nothing else holds it. [`ServerLoads`](super::ServerLoads) sums them up.
     fn server_began(&self, load: Arc<ServerLoad>) {
         drop(load);
     }
 
-    /// A session has ended.
+    /// Called when a session has ended.
     fn session_ended(&self, session: ObservedSession) {
         let _ = session;
     }
 }
 
-/// A request that is served, or a message that is on its way.
+/// An operation in progress.
 pub trait OpenOperation: Send + Sync + 'static {
-    /// The trace context of the messages that belong to it.
+    /// The trace context for its messages.
     fn context(&self) -> TraceContext {
         TraceContext::default()
     }
 
-    /// Runs a part of it, such as its handler, so that spans which begin there are within it.
+    /// Runs a part of it, such as its handler, so that spans started there are its children.
     fn run(&self, work: &mut dyn FnMut()) {
         work();
     }
 
-    /// Ends it. Called once at most: not if the process ends before.
+    /// Ends it. Called at most once, and not at all if the process exits first.
     fn end(&self, end: OperationEnd);
 
-    /// The number by which a binding knows it; 0: it has none.
+    /// Its number in a binding, or 0.
     #[doc(hidden)]
     fn number(&self) -> u64 {
         0
@@ -76,7 +76,7 @@ impl fmt::Debug for dyn OpenOperation {
     }
 }
 
-/// Options are equal if they name the same receiver.
+/// Two receivers are equal if they are the same object.
 impl PartialEq for dyn Telemetry {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::addr_eq(self, other)

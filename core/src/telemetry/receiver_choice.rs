@@ -1,9 +1,9 @@
-//! The receiver that is used.
+//! Chooses the telemetry receiver.
 
 use super::Telemetry;
 use std::sync::Arc;
 
-/// The receiver that options name, or else that of the program; `None`: nothing is observed.
+/// The receiver from the options, or else the program's default. `None` if telemetry is off.
 pub(crate) fn or_of_program(wanted: Option<bool>, given: Option<Arc<dyn Telemetry>>) -> Option<Arc<dyn Telemetry>> {
     if wanted == Some(false) {
         return None;

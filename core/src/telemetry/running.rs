@@ -1,4 +1,4 @@
-//! An operation from its begin to its end.
+//! An operation from its start to its end.
 
 use super::{OpenOperation, OperationEnd, OperationStart, Telemetry};
 use crate::{protocol::TraceContext, runtime::Runtime};
@@ -14,7 +14,8 @@ use std::{
     time::Instant,
 };
 
-/// An operation that goes on. Only its first end counts; if nobody ends it, it was cancelled.
+/// An operation in progress. Only its first end counts; if it is dropped without one, it was
+/// cancelled.
 #[doc(hidden)]
 pub struct RunningOperation {
     open: Arc<dyn OpenOperation>,
@@ -24,7 +25,7 @@ pub struct RunningOperation {
 }
 
 impl RunningOperation {
-    /// Begins an operation, if the receiver wants it.
+    /// Starts an operation, if it is observed.
     pub(crate) fn begin(
         telemetry: &dyn Telemetry,
         runtime: &Arc<dyn Runtime>,
@@ -35,21 +36,21 @@ impl RunningOperation {
         Some(Self { open, runtime: Arc::clone(runtime), began, ended: AtomicBool::new(false) })
     }
 
-    /// An operation whose span the program has begun.
+    /// An operation whose span the program has started.
     #[cfg(feature = "client")]
     pub(crate) fn of(open: Arc<dyn OpenOperation>, runtime: &Arc<dyn Runtime>) -> Self {
         let (runtime, began) = (Arc::clone(runtime), runtime.now());
         Self { open, runtime, began, ended: AtomicBool::new(false) }
     }
 
-    /// Runs a part of it.
+    /// Runs a part of the operation.
     pub(crate) fn run<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
         let (mut work, mut result) = (Some(work), None);
         self.open.run(&mut || result = work.take().map(|work| work()));
         result
     }
 
-    /// Polls a future within it.
+    /// Polls a future within the operation.
     pub(crate) async fn around<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
         poll_fn(|context| self.run(|| future.as_mut().poll(context)).unwrap_or(Poll::Pending)).await
@@ -61,12 +62,12 @@ impl RunningOperation {
         }
     }
 
-    /// The trace context of the messages that belong to it.
+    /// The trace context for its messages.
     pub(crate) fn context(&self) -> TraceContext {
         self.open.context()
     }
 
-    /// The number by which a binding knows it.
+    /// Its number in a binding.
     pub fn number(&self) -> u64 {
         self.open.number()
     }

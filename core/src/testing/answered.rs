@@ -1,8 +1,8 @@
-//! The requests that a script has answered.
+//! Requests that a script has answered.
 
 use crate::protocol::model::{CreateMessageParams, ElicitFormParams, ElicitUrlParams};
 
-/// A request of the server that was answered from the script.
+/// A server request answered by the script.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum AnsweredRequest {

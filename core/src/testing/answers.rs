@@ -1,4 +1,4 @@
-//! The answers of a script that are left, and the requests that took one.
+//! The remaining answers of a script, and the requests answered so far.
 
 use super::answered::AnsweredRequest;
 use crate::{
@@ -12,10 +12,10 @@ use crate::{
 };
 use std::{collections::VecDeque, sync::Arc};
 
-/// The requests that are kept at most.
+/// Maximum recorded requests.
 const MAX_RECORDED: usize = 10_000;
 
-/// The answers of one kind of request, in their order.
+/// The answers to one kind of request, in order.
 #[derive(Debug, Clone)]
 pub(super) struct ScriptedAnswers<T>(VecDeque<T>);
 
@@ -31,14 +31,14 @@ impl<T> ScriptedAnswers<T> {
     }
 }
 
-/// A script while it is played.
+/// A script in use.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lines {
     pub(super) forms: ScriptedAnswers<ElicitResult>,
     pub(super) pages: ScriptedAnswers<ElicitResult>,
     pub(super) samples: ScriptedAnswers<CreateMessageResult>,
     asked: Vec<AnsweredRequest>,
-    /// The requests for which no answer was left.
+    /// Requests for which no answer was left.
     unanswered: Vec<String>,
 }
 
@@ -62,8 +62,8 @@ impl Lines {
         answer.ok_or_else(|| HandlerError::new(RpcError::internal()))
     }
 
-    /// The handlers that answer from here. Kinds without an answer have none, so that the client
-    /// does not declare them.
+    /// Handlers that answer from the script. Kinds without answers have no handler, so the client
+    /// doesn't declare them.
     pub(super) fn handlers(lines: &Arc<Mutex<Self>>) -> ClientHandlers {
         let (forms, pages, samples) = {
             let lines = lines.lock();
@@ -102,7 +102,7 @@ impl Lines {
         &self.asked
     }
 
-    /// The faults of a test that is over.
+    /// What went wrong in a finished test.
     pub(super) fn faults(&self) -> Vec<String> {
         let left = [
             (self.forms.0.len(), "forms"),

@@ -1,4 +1,4 @@
-//! A store that fails when it is told to.
+//! A store that fails on demand.
 
 use crate::{
     runtime::BoxedTask,
@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-/// A store for tests, which passes its calls on to another one unless it has a fault.
+/// A store for tests, which forwards to another one unless a fault is set.
 pub struct FaultyStore {
     store: Arc<dyn Store>,
     fault: Mutex<Option<StoreFault>>,
@@ -24,24 +24,24 @@ pub struct FaultyStore {
 /// The fault of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreFault {
-    /// It does not answer.
+    /// Calls never complete.
     Silent,
-    /// Its calls fail.
+    /// Calls fail.
     Failing(StoreErrorKind),
 }
 
 impl FaultyStore {
-    /// A store without a fault as yet.
+    /// Wraps a store, without a fault.
     pub fn new(store: Arc<dyn Store>) -> Arc<Self> {
         Arc::new(Self { store, fault: Mutex::default(), calls: AtomicUsize::new(0) })
     }
 
-    /// Gives it a fault for the calls from now on, or takes it away.
+    /// Sets or clears the fault for subsequent calls.
     pub fn set(&self, fault: Option<StoreFault>) {
         *self.fault.lock() = fault;
     }
 
-    /// Lets the calls from now on fail as those of a store that cannot be reached, or not any more.
+    /// Makes subsequent calls fail as if the store were unreachable, or work again.
     pub fn set_away(&self, is_away: bool) {
         self.set(is_away.then_some(StoreFault::Failing(StoreErrorKind::Unavailable)));
     }

@@ -1,5 +1,5 @@
-//! Tests of servers: a client in memory whose user and model answer from a script, and the check of
-//! a store of one's own, [`check_store`].
+//! For testing servers: an in-memory client whose user and model answer from a script, and a check
+//! for custom stores, [`check_store`].
 //!
 //! ```
 //! use serde_json::json;

@@ -1,4 +1,4 @@
-//! The answers of the user and of the model.
+//! Scripted answers of the user and the model.
 
 use super::{answers::Lines, test_client::TestClient};
 use crate::{
@@ -14,11 +14,11 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// The answers of the user and of the model in a test, in the order in which they are asked for.
+/// The answers of the user and the model in a test, in order.
 ///
-/// A client with a script declares what the script answers. A request for which no answer is left
-/// fails. Handlers that ask their client run again from the top on every revision, as on
-/// 2026-07-28, so that effects before a question are found
+/// A client with a script declares what the script answers. A request fails if no answer is left.
+/// Handlers that ask their client run again from the top on every revision, as on 2026-07-28, which
+/// reveals side effects before a question
 /// ([`ServerOptions::rerun_handlers`](crate::ServerOptions::rerun_handlers)).
 ///
 /// ```
@@ -47,7 +47,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// A script without answers.
+    /// Creates a script without answers.
     pub fn new() -> Self {
         Self::default()
     }
@@ -81,14 +81,14 @@ impl Script {
         Self { options: self.options.with_revision(RevisionChoice::Pinned(revision)), ..self }
     }
 
-    /// Sets the options of the client, with their revision. The handlers of the script take the
-    /// place of theirs, and so do its roots where they have none.
+    /// Sets the options of the client, including their revision. The handlers of the script replace
+    /// theirs; so do its roots if the options have none.
     pub fn options(self, options: ClientOptions) -> Self {
         let roots = options.roots.clone().or(self.options.roots);
         Self { options: options.with_roots(roots), ..self }
     }
 
-    /// Connects a client with this script to a server of the process.
+    /// Connects a client with this script to a server in memory.
     ///
     /// # Errors
     /// As for [`Client::connect`].

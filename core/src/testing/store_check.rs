@@ -1,4 +1,4 @@
-//! The check of a program's own store.
+//! The check for custom stores.
 
 use crate::{
     runtime::{BoxedTask, Runtime},
@@ -8,11 +8,11 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Checks that a store keeps the contract of [`Store`], and returns the findings: none, if it does.
+/// Checks that a store conforms to the contract of [`Store`], and returns the violations.
 ///
-/// `one` and `other` are two connections to it, such as two processes would have, or the same one
-/// twice. The check uses keys of its own below `check/`, removes them afterwards, and takes some
-/// seconds; a call has ten seconds. It runs on the tokio runtime of the caller.
+/// `one` and `other` are two connections to it, as two processes would have, or the same one twice.
+/// The check uses keys below `check/`, removes them afterwards, and takes a few seconds; each call
+/// has a timeout of ten seconds. It runs on the caller's tokio runtime.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -28,10 +28,10 @@ pub async fn check_store(one: Arc<dyn Store>, other: Arc<dyn Store>) -> Vec<Stri
     contract::findings(TokioRuntime::current(), one, other).await
 }
 
-/// Checks the store of a server, for other languages: the future of the findings.
+/// Checks the store of a server, for bindings.
 ///
 /// # Errors
-/// The server has no store, or one that cannot be opened.
+/// If the server has no store, or it cannot be opened.
 pub fn findings_of(server: &Server, runtime: &Arc<dyn Runtime>) -> Result<BoxedTask<Vec<String>>, StoreError> {
     let Some(choice) = &server.options().store else {
         return Err(StoreError::new(
@@ -52,7 +52,7 @@ mod tests {
     use std::time::Duration;
     use tokio::task::JoinSet;
 
-    /// The faults that programs make most easily.
+    /// Common mistakes in store implementations.
     #[derive(Clone, Copy, PartialEq, Eq)]
     enum Slip {
         None,
@@ -63,7 +63,7 @@ mod tests {
         Unbounded,
     }
 
-    /// A store that slips.
+    /// A store with such a mistake.
     struct Slipping(ProcessStore, Slip);
 
     impl Store for Slipping {
@@ -109,12 +109,12 @@ mod tests {
             limit: usize,
             _: Duration,
         ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
-            // It does not wait: the library looks again.
+            // Doesn't wait; the library polls.
             self.0.read(log, after, limit, Duration::ZERO)
         }
     }
 
-    /// Each fault is found, and a store that does not wait keeps the contract.
+    /// Each mistake is found, and a store that doesn't wait conforms.
     #[tokio::test]
     async fn the_faults_of_stores_are_found() {
         let mut checks = JoinSet::new();

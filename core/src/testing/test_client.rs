@@ -1,4 +1,4 @@
-//! The client of a test.
+//! The client in a test.
 
 use super::{answered::AnsweredRequest, answers::Lines};
 use crate::{
@@ -8,15 +8,14 @@ use crate::{
 };
 use std::{error::Error, fmt, ops::Deref, sync::Arc};
 
-/// A client in memory that answers from a [`Script`](super::Script). It is used as the [`Client`]
-/// that it derefs to.
+/// An in-memory client that answers from a [`Script`](super::Script). It derefs to [`Client`].
 pub struct TestClient {
     client: Client,
     lines: Arc<Mutex<Lines>>,
     test_session: Arc<TestSession>,
 }
 
-/// A test that does not fit its script: see [`TestClient::finish`].
+/// A test that did not match its script; see [`TestClient::finish`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnfinishedTest(Vec<String>);
 
@@ -25,22 +24,21 @@ impl TestClient {
         Self { client, lines, test_session }
     }
 
-    /// The requests of the server that were answered so far, in their order.
+    /// The server requests answered so far, in order.
     pub fn asked(&self) -> Vec<AnsweredRequest> {
         self.lines.lock().asked().to_vec()
     }
 
-    /// The failures of handlers since the last time, of which a client is not told: internal errors
-    /// and panics.
+    /// Takes the failures of handlers that are not reported to clients: internal errors and panics.
     pub fn failures(&self) -> Vec<HandlerFailure> {
         self.test_session.take_failures()
     }
 
-    /// Closes the client at the end of a test.
+    /// Ends the test and closes the client.
     ///
     /// # Errors
-    /// If answers of the script were not asked for, if there was none for a request, or if a
-    /// handler failed that [`Self::failures`] was not asked for.
+    /// If answers of the script are left, if there was none for a request, or if a handler failed
+    /// and you have not called [`Self::failures`].
     pub async fn finish(self) -> Result<(), UnfinishedTest> {
         self.client.close().await;
         let failures = self.test_session.take_failures();

@@ -1,4 +1,4 @@
-//! Calls whose result may come from the cache, or be kept there.
+//! Calls with cacheable results.
 
 use super::response_cache::{CacheKey, CacheSlot};
 use crate::{
@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
 impl ClientInner {
-    /// The key of a request whose result may be kept.
+    /// The cache key of a request with a cacheable result.
     pub(in crate::client) fn cache_key(&self, request: RequestParts<'_>) -> Option<CacheKey> {
         let row = request.row.filter(|row| self.options.cache && row.cacheable)?;
         self.revision().filter(|revision: &Revision| revision.supports(RevisionFeature::CacheHints))?;
@@ -18,13 +18,13 @@ impl ClientInner {
         (!is_round).then(|| CacheKey::new(request.method, request.params))
     }
 
-    /// The kept result of a request, if it is fresh.
+    /// The cached result of a request, if it is fresh.
     pub(in crate::client) fn cached(&self, key: &CacheKey) -> Result<Option<RawJson>, ClientError> {
         self.check_open()?;
         Ok(self.cache.get(key, self.auth_context(), self.runtime.now()))
     }
 
-    /// The place of the result of a request that is sent now.
+    /// The cache slot for the result of a request that is being sent.
     pub(in crate::client) fn cache_slot(&self, key: CacheKey) -> CacheSlot {
         CacheSlot { key, requested: self.cache.requested_at(self.auth_context()) }
     }
@@ -33,13 +33,13 @@ impl ClientInner {
         self.cache.keep(slot, result, self.auth_context(), self.runtime.now(), self.options.max_cache_bytes);
     }
 
-    /// The authorization context of the next request, if it is known.
+    /// The authorization context of the next request, if known.
     fn auth_context(&self) -> Option<u64> {
         self.options.auth.as_ref().map_or(Some(0), |auth| auth.context())
     }
 }
 
-/// Returns whether the parameters are those of a further round.
+/// Returns whether the parameters belong to a later round.
 fn has_round(params: Option<&RawJson>) -> bool {
     let members = params.and_then(|params| params.parse::<IndexMap<String, &RawValue>>().ok());
     members.is_some_and(|members| members.contains_key("inputResponses") || members.contains_key("requestState"))

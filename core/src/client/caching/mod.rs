@@ -1,4 +1,4 @@
-//! Results that the server lets the client keep for a time.
+//! Response caching, as the server allows.
 
 mod cached_calls;
 pub(super) mod response_cache;

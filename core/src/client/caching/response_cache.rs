@@ -1,4 +1,4 @@
-//! Results that the server lets the client keep for a time (2026-07-28, page "Caching").
+//! The response cache (2026-07-28, page "Caching").
 
 use crate::{
     client::resource_uris::lies_below,
@@ -11,52 +11,53 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use std::time::{Duration, Instant};
 
-/// The most results that are kept.
+/// Maximum cached results.
 const MAX_ENTRIES: usize = 1_024;
 
-/// The results of one connection that are fresh. Nothing is fetched ahead (CCH-05): one that is
-/// stale is asked for again when it is needed.
+/// The fresh results of one connection. Nothing is prefetched (CCH-05): a stale result is requested
+/// again when it is needed.
 #[derive(Default)]
 pub(in crate::client) struct ResponseCache(Mutex<CachedResponses>);
 
 #[derive(Default)]
 struct CachedResponses {
-    /// The oldest first.
+    /// Oldest first.
     entries: IndexMap<CacheKey, CachedResponse>,
     bytes: usize,
-    /// Counts the changes at the server: a result that was asked for before one is not kept.
+    /// Number of changes at the server. A result that was requested before the latest change is not
+    /// cached.
     changes: u64,
 }
 
-/// The request of a result: only the very same one gets it (CCH-07).
+/// The request of a result. Only an identical request gets it (CCH-07).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::client) struct CacheKey {
     pub(in crate::client) method: String,
-    /// The parameters as the program gave them.
+    /// The parameters as supplied by the program.
     pub(in crate::client) params: Vec<u8>,
 }
 
 struct CachedResponse {
     result: RawJson,
     fresh_until: Instant,
-    /// The authorization context that alone may have it. `None`: it is public.
+    /// The authorization context that may use it. `None` if it is public.
     context: Option<u64>,
 }
 
-/// The moment at which a result was asked for.
+/// When a result was requested.
 #[derive(Clone, Copy)]
 pub(in crate::client) struct RequestedAt {
     changes: u64,
     context: Option<u64>,
 }
 
-/// The place of a result that is asked for.
+/// The slot for a requested result.
 pub(in crate::client) struct CacheSlot {
     pub(in crate::client) key: CacheKey,
     pub(in crate::client) requested: RequestedAt,
 }
 
-/// The hints of a result.
+/// The caching hints of a result.
 #[derive(Deserialize, Default)]
 struct ResultHints {
     #[serde(default, rename = "ttlMs")]
@@ -65,7 +66,7 @@ struct ResultHints {
     scope: Value,
 }
 
-/// A result without a `ttlMs` that is not a time: it counts as none (CCH-03).
+/// Removes an invalid `ttlMs`, which counts as none (CCH-03).
 pub(in crate::client) fn with_valid_time(result: RawJson) -> RawJson {
     let hints: ResultHints = result.read().unwrap_or_default();
     if hints.ttl.is_null() || hints.ttl.is_u64() {
@@ -77,7 +78,7 @@ pub(in crate::client) fn with_valid_time(result: RawJson) -> RawJson {
 }
 
 impl ResponseCache {
-    /// A result that is fresh (CCH-04), and for everybody or for this context (CCH-09).
+    /// Returns a result that is fresh (CCH-04), and either public or for this context (CCH-09).
     pub(in crate::client) fn get(&self, key: &CacheKey, context: Option<u64>, now: Instant) -> Option<RawJson> {
         let mut cached = self.0.lock();
         let entry = cached.entries.get(key)?;
@@ -89,13 +90,13 @@ impl ResponseCache {
         may_have.then(|| entry.result.clone())
     }
 
-    /// The moment of a request that is sent now.
+    /// The current moment, for a request that is being sent.
     pub(in crate::client) fn requested_at(&self, context: Option<u64>) -> RequestedAt {
         RequestedAt { changes: self.0.lock().changes, context }
     }
 
-    /// Keeps a result, if the server says so and nothing has changed since it was asked for. It
-    /// takes the place of older ones beyond `max_bytes`. `context`: that of now.
+    /// Caches a result, if the server allows it and nothing has changed since it was requested.
+    /// Evicts older results beyond `max_bytes`. `context` is the current one.
     pub(in crate::client) fn keep(
         &self,
         CacheSlot { key, requested }: &CacheSlot,
@@ -105,11 +106,11 @@ impl ResponseCache {
         max_bytes: usize,
     ) {
         let hints: ResultHints = result.read().unwrap_or_default();
-        // CCH-03: what is not a positive integer is stale at once.
+        // CCH-03: anything but a positive integer is stale immediately.
         let ttl = Duration::from_millis(hints.ttl.as_u64().unwrap_or(0));
         let context = match hints.scope.as_str() {
             Some("public") => None,
-            // The credentials are not known, or have changed meanwhile.
+            // The credentials are unknown, or have changed in the meantime.
             _ if requested.context.is_none() || requested.context != context => return,
             _ => requested.context,
         };
@@ -125,7 +126,7 @@ impl ResponseCache {
         cached.make_room(max_bytes, now);
     }
 
-    /// Takes a notification: the results that it is about are stale at once (CCH-11).
+    /// Invalidates the results that a notification is about (CCH-11).
     pub(in crate::client) fn notification(&self, notification: &Notification) {
         let methods: &[&str] = match notification.method.as_ref() {
             method::TOOLS_LIST_CHANGED => &[method::TOOLS_LIST],
@@ -141,12 +142,12 @@ impl ResponseCache {
         self.forget_where(|key| methods.contains(&&*key.method));
     }
 
-    /// Forgets the results of a method. `true`: there were some.
+    /// Removes the results of a method. Returns whether there were any.
     pub(in crate::client) fn forget(&self, method: &str) -> bool {
         self.forget_where(|key| key.method == method)
     }
 
-    /// Forgets everything: changes may have been missed.
+    /// Removes everything, because changes may have been missed.
     pub(in crate::client) fn clear(&self) {
         self.forget_where(|_| true);
     }
@@ -168,7 +169,7 @@ impl CachedResponses {
         }
     }
 
-    /// Stale entries go first, then the oldest.
+    /// Evicts stale entries first, then the oldest.
     fn make_room(&mut self, max_bytes: usize, now: Instant) {
         let too_much = |cached: &Self| cached.bytes > max_bytes || cached.entries.len() > MAX_ENTRIES;
         if too_much(self) {
@@ -187,8 +188,8 @@ impl CacheKey {
         Self { method: method.to_owned(), params: params.map(|params| params.as_bytes().to_vec()).unwrap_or_default() }
     }
 
-    /// Returns whether the resource that was read may be another one after this update: itself, a
-    /// part of it, or the whole that it is a part of. One that names no resource may be any.
+    /// Returns whether the update may affect this resource: it names the resource itself, a part of
+    /// it, or a resource that contains it. An update without a URI may affect any resource.
     fn is_about(&self, updated: Option<&ResourceUpdated>) -> bool {
         #[derive(Deserialize)]
         struct Read {

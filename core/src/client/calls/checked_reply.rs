@@ -1,4 +1,4 @@
-//! Receivers of a result that matches a schema of the host.
+//! Reply receivers that validate the result against a schema of the host.
 
 use super::{
     reply_to::ReplyTo,
@@ -12,7 +12,7 @@ use crate::{
 use std::sync::Arc;
 
 impl Client {
-    /// Checks the result of a request before a receiver gets it.
+    /// Validates the result of a request before passing it on.
     #[doc(hidden)]
     pub fn checking(
         &self,
@@ -27,7 +27,7 @@ impl Client {
     }
 }
 
-/// A receiver of a result that matches a schema, or of an error.
+/// A receiver of a validated result.
 struct CheckedReply {
     check: ResultCheck,
     runtime: Arc<dyn Runtime>,

@@ -21,19 +21,19 @@ pub struct ClientCall {
     pub(in crate::client) receiver: CallReceiver,
     pub(in crate::client) flight: Mutex<Flight>,
     pub(in crate::client) operation: Option<Box<CallOperation>>,
-    /// The start of the call, where debug records are wanted.
+    /// The start of the call, if debug logging is on.
     pub(in crate::client) logged: Option<(Instant, Arc<dyn Runtime>)>,
-    /// The place of its first result in the cache.
+    /// The cache slot of its first result.
     pub(in crate::client) slot: Option<Box<CacheSlot>>,
-    /// Set if one request may not be enough.
+    /// Set if the call may take more than one request.
     pub(in crate::client) repeatable: Option<Box<RepeatableCall>>,
 }
 
-/// The part of a call that can be cancelled.
+/// What to cancel.
 pub(in crate::client) enum Flight {
-    /// The request that was sent last.
+    /// The latest request.
     Sent(RequestId),
-    /// Work between two requests; keeping the promise stops it.
+    /// Work between two requests, stopped by completing the promise.
     Working(Arc<Promise<()>>),
     /// Cancelled, or not sent yet.
     Cancelled,
@@ -46,7 +46,7 @@ pub(in crate::client) struct RepeatableCall {
     pub(in crate::client) began: Instant,
 }
 
-/// The parts of a request, as the program gives them.
+/// The parts of a request, as supplied by the program.
 #[derive(Clone, Copy)]
 pub(in crate::client) struct RequestParts<'a> {
     pub(in crate::client) method: &'a str,
@@ -56,7 +56,7 @@ pub(in crate::client) struct RequestParts<'a> {
     pub(in crate::client) options: &'a RequestOptions,
 }
 
-/// The parts of a request that may be sent again.
+/// The parts of a request that may be resent.
 #[derive(Clone)]
 pub(in crate::client) struct OwnedRequest {
     pub(in crate::client) params: Option<RawJson>,
@@ -64,24 +64,24 @@ pub(in crate::client) struct OwnedRequest {
     pub(in crate::client) extras: RequestExtras,
 }
 
-/// The answer of the server to one request.
+/// The server's response to one request.
 pub(in crate::client) enum ServerAnswer {
     Outcome(Result<RawJson, ClientError>),
-    /// It needs input first (MRTR-01).
+    /// The server needs input first (MRTR-01).
     InputRequired(RawJson),
-    /// It made a task of the request (TKX-03).
+    /// The server created a task (TKX-03).
     Task(RawJson),
 }
 
-/// An answer, and the check of its result.
+/// A response, and the validation of its result.
 pub(in crate::client) type CheckableAnswer = (ServerAnswer, Option<ResultCheck>);
 
-/// A request that waits for its answer.
+/// A request waiting for its response.
 #[derive(Clone)]
 pub(in crate::client) struct Awaited {
     pub(in crate::client) call: Arc<ClientCall>,
     pub(in crate::client) check: Option<ResultCheck>,
-    /// Set for further requests of a call: its task waits for the answer.
+    /// Set for later requests of a call, whose task waits for the response.
     pub(in crate::client) again: Option<Arc<Promise<CheckableAnswer>>>,
 }
 
@@ -91,7 +91,7 @@ impl Awaited {
         Self { call: Arc::clone(call), check: None, again: None }
     }
 
-    /// Takes a failure on this side, which no other request can repair.
+    /// Fails the call with a local error, which is not retried.
     pub(in crate::client) fn failed(self, error: ClientError) {
         match self.again {
             Some(again) => again.keep((ServerAnswer::Outcome(Err(error)), None)),
@@ -112,7 +112,7 @@ impl Awaited {
 }
 
 impl ClientCall {
-    /// A call that takes one request, and is neither observed nor kept.
+    /// A call with a single request, without telemetry and caching.
     pub(in crate::client) fn new(receiver: CallReceiver) -> Self {
         Self {
             method: Cow::Borrowed(""),
@@ -125,20 +125,20 @@ impl ClientCall {
         }
     }
 
-    /// A call that is work without a request yet, and the promise that stops it.
+    /// A call that starts with local work, and the promise that stops it.
     pub(in crate::client) fn working(receiver: CallReceiver) -> (Arc<Self>, Arc<Promise<()>>) {
         let stop = Arc::new(Promise::default());
         let flight = Mutex::new(Flight::Working(Arc::clone(&stop)));
         (Arc::new(Self { flight, ..Self::new(receiver) }), stop)
     }
 
-    /// Ends a call that needs no request.
+    /// Completes a call that needs no request.
     pub(in crate::client) fn answered_here(self, result: RawJson) -> Arc<Self> {
         self.receiver.answered(Ok(result));
         Arc::new(self)
     }
 
-    /// The outcome of a call that ends with this answer.
+    /// The outcome of a call that ends with this response.
     pub(in crate::client) fn outcome_of(&self, answer: ServerAnswer) -> Result<RawJson, ClientError> {
         let invalid = |text: &str| Err(ClientError::InvalidResponse(text.to_owned()));
         match answer {

@@ -1,5 +1,5 @@
-//! What a call does after its first answer: end, or send another request (a round of input, a
-//! tools list to read again, a task).
+//! What a call does after its first response: end, or send another request (for a round of input,
+//! after rereading the tools list, or for a task).
 
 use super::{
     client_call::{Awaited, CheckableAnswer, ClientCall, Flight, OwnedRequest, RepeatableCall, ServerAnswer},
@@ -23,13 +23,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A call that continues: the request that was sent last, and the past of the call.
+/// A call that continues: its latest request, and its history.
 pub(in crate::client) struct ContinuedCall {
     pub(in crate::client) request: OwnedRequest,
-    /// It was sent once more with the headers that were missing.
+    /// Whether it was resent with missing headers.
     repeated: bool,
     pub(in crate::client) as_task: bool,
-    /// The rounds of input so far, and the time that the server has taken for them.
+    /// The rounds of input so far, and the time that the server took for them.
     pub(in crate::client) rounds: usize,
     pub(in crate::client) spent: Duration,
     /// The start of this round.
@@ -48,14 +48,15 @@ impl ContinuedCall {
         }
     }
 
-    /// Begins the call again, now for a task.
+    /// Restarts the call, this time for a task.
     pub(in crate::client) fn begin_as_task(&mut self, now: Instant) {
         (self.as_task, self.rounds, self.spent, self.began) = (true, 0, Duration::ZERO, now);
     }
 }
 
 impl Awaited {
-    /// Takes the answer. A call that ends with it ends here and now; others continue in a task.
+    /// Handles the response. If it ends the call, the call ends immediately; otherwise it continues
+    /// in a task.
     pub(in crate::client) fn answered(self, client: &Arc<ClientInner>, answer: ServerAnswer) {
         let Self { call, check, again } = self;
         if let Some(again) = again {
@@ -76,7 +77,7 @@ impl Awaited {
 }
 
 impl ClientCall {
-    /// Returns whether the first answer leaves something to do that takes time.
+    /// Returns whether the call continues after its first response.
     fn goes_on(&self, client: &ClientInner, answer: &ServerAnswer, check: Option<&ResultCheck>) -> bool {
         let task = self.repeatable.as_ref().and_then(|repeatable| repeatable.task.as_ref());
         match answer {
@@ -95,13 +96,13 @@ impl ClientCall {
         }
     }
 
-    /// Returns whether headers repeat arguments of its tool.
+    /// Returns whether arguments of its tool are mirrored in headers.
     fn mirrors(&self, client: &ClientInner) -> bool {
         &*self.method == method::TOOLS_CALL && client.mirrors(client.revision())
     }
 
-    /// Continues in a task. It holds the client only while a request is in flight: a client that
-    /// nobody else holds is not kept by a user who is thinking.
+    /// Continues in a task, which holds the client only while a request is in flight. So a client
+    /// that has been dropped is not kept alive while a user is thinking.
     fn go_on(self: Arc<Self>, client: &Arc<ClientInner>, first: CheckableAnswer) {
         let (runtime, client) = (Arc::clone(&client.runtime), Arc::downgrade(client));
         runtime.spawn(Box::pin(async move {
@@ -160,15 +161,15 @@ impl ClientCall {
         }
     }
 
-    /// Reads the list of tools again, with the headers that their calls repeat (H26-38). `false`:
-    /// there is none.
+    /// Rereads the list of tools for their mirrored parameters (H26-38). Returns `false` if there
+    /// is none.
     async fn list_tools_again(&self, client: &Client) -> Result<bool, ClientError> {
         client.inner.cache.forget(method::TOOLS_LIST);
         let options = RequestOptions::default();
         Ok(self.unless_cancelled(client.list_all(method::TOOLS_LIST, None, &options)).await?.is_ok())
     }
 
-    /// Does work between two requests, which stops when the call is cancelled.
+    /// Does work between two requests, until the call is cancelled.
     pub(in crate::client) async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, ClientError> {
         let stop = Arc::new(Promise::default());
         {

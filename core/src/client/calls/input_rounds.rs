@@ -1,5 +1,4 @@
-//! Calls that their server answers by requests for input: the host's handlers answer, and the call
-//! is made again.
+//! Rounds of input: the host's handlers answer, and the call is repeated.
 
 use super::{
     client_call::ClientCall,
@@ -15,8 +14,8 @@ use serde_json::Value;
 use std::sync::{Arc, Weak};
 
 impl ClientCall {
-    /// Runs the handlers of a round, all at once, and makes its answers the next request of the
-    /// call (MRTR-13).
+    /// Runs the handlers of a round concurrently, and sends their answers with the next request of
+    /// the call (MRTR-13).
     pub(in crate::client) async fn answer_input(
         &self,
         client: &Weak<ClientInner>,
@@ -43,7 +42,7 @@ impl ClientCall {
         call.next_round(&upgraded(client)?.inner, self, &responses)
     }
 
-    /// The answers of the host to the requests of a round.
+    /// The host's answers to the requests of a round.
     async fn ask_host(&self, inner: Arc<ClientInner>, required: InputRequired) -> Result<InputResponses, ClientError> {
         let answers =
             required.requests.values().map(|request| inner.host_answer(&request.method, request.params.clone(), None));
@@ -90,8 +89,8 @@ impl ContinuedCall {
     }
 }
 
-/// Requests that the client, or the one for whom it calls, did not declare, does not know or cannot
-/// read fail the call.
+/// Fails the call if a request is undeclared, unknown or malformed, from the point of view of the
+/// client or the one on whose behalf it calls.
 pub(in crate::client) fn check(
     client: &ClientInner,
     of_other: Option<&RawJson>,

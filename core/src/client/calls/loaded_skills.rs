@@ -1,4 +1,4 @@
-//! Loading agent skills: nothing of a skill is used that does not match its entry.
+//! Loading agent skills. Nothing of a skill is used unless it matches its entry.
 
 use crate::{
     client::{client::Client, error::ClientError},
@@ -10,16 +10,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt};
 
-/// Skills up to this size are loaded (SKL-34).
+/// Limits for loading a skill (SKL-34).
 const MAX_FILES: usize = 512;
 const MAX_BYTES: u64 = 16 << 20;
 
-/// An agent skill that was loaded: its instructions matched its entry. Its files are read one by
-/// one, when they are needed, and only those that the entry lists.
+/// A loaded agent skill, whose instructions matched its entry. Its files are read on demand, and
+/// only those that the entry lists.
 ///
-/// A skill is instructions of a stranger: let the user approve it before the model gets its text. A
-/// matching digest says that it is what the server lists, not that it is safe. Names of
-/// skills may collide: keep a skill by its server and its URI.
+/// A skill is third-party instructions: let the user approve it before the model gets its text. A
+/// matching digest means that it is what the server lists, not that it is safe. Names of skills may
+/// collide, so identify a skill by its server and URI.
 ///
 /// ```no_run
 /// # async fn run(client: trunkline::Client) -> Result<(), trunkline::ClientError> {
@@ -46,11 +46,11 @@ impl fmt::Debug for LoadedSkill {
     }
 }
 
-/// The files of a skill by their URIs.
+/// The files of a skill by URI.
 #[derive(Debug, Clone)]
 enum Files {
     Listed(BTreeMap<String, ListedFile>),
-    /// They change all the time: there is nothing to compare with (SKL-25).
+    /// They change dynamically, so there is nothing to compare them with (SKL-25).
     Dynamic,
 }
 
@@ -62,13 +62,13 @@ struct ListedFile {
 }
 
 impl Client {
-    /// Loads a skill: reads its `SKILL.md` and checks it against the entry, which
-    /// [`Client::list_skills`] or [`Client::get_skill`] gave.
+    /// Loads a skill: reads its `SKILL.md` and checks it against the entry from
+    /// [`Client::list_skills`] or [`Client::get_skill`].
     ///
     /// # Errors
     /// [`ClientError::InvalidResponse`] if the entry cannot be loaded (its list of files is
-    /// missing, or larger than 512 files or 16 MiB), or if the file has another size, digest or
-    /// frontmatter: then the entry has to be fetched again. Otherwise as for [`Client::request`].
+    /// missing, or exceeds 512 files or 16 MiB), or if the size, digest or frontmatter of the file
+    /// differs; fetch the entry again in that case. Otherwise as for [`Client::request`].
     pub async fn load_skill(&self, entry: SkillEntry) -> Result<LoadedSkill, ClientError> {
         let files = Files::of(&entry)?;
         let bytes = self.read_listed(&files, &entry.uri).await?;
@@ -80,11 +80,11 @@ impl Client {
         Ok(LoadedSkill { client: self.clone(), entry, text })
     }
 
-    /// Reads a file of a skill, by its URI or by its path relative to the `SKILL.md`.
+    /// Reads a file of a skill, given by URI or by path relative to the `SKILL.md`.
     ///
     /// # Errors
-    /// [`ClientError::InvalidResponse`] if the entry does not list the file, or the file has
-    /// another size or digest. Otherwise as for [`Client::request`].
+    /// [`ClientError::InvalidResponse`] if the entry does not list the file, or its size or digest
+    /// differs. Otherwise as for [`Client::request`].
     pub async fn read_skill_file(&self, entry: &SkillEntry, file: &str) -> Result<Vec<u8>, ClientError> {
         let uri = skill_file_uri(entry, file).ok_or_else(|| {
             ClientError::Invalid(format!("{file:?} must be a path inside the skill, or the URI of one of its files"))
@@ -118,24 +118,24 @@ impl Client {
 }
 
 impl LoadedSkill {
-    /// The entry of the skill, as it was when the skill was loaded.
+    /// The entry that the skill was loaded from.
     pub fn entry(&self) -> &SkillEntry {
         &self.entry
     }
 
-    /// The text of its `SKILL.md`: the instructions for the model, behind the frontmatter.
+    /// The text of its `SKILL.md` after the frontmatter: the instructions for the model.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// As [`Client::read_skill_file`].
+    /// See [`Client::read_skill_file`].
     pub async fn read(&self, file: &str) -> Result<Vec<u8>, ClientError> {
         self.client.read_skill_file(&self.entry, file).await
     }
 }
 
-/// The URI of a file of a skill, which is named by it or by its path relative to the `SKILL.md`.
-/// `None`: the file is not inside the skill.
+/// The URI of a file of a skill, given by URI or by path relative to the `SKILL.md`. Returns `None`
+/// if the file is not inside the skill.
 pub fn skill_file_uri(entry: &SkillEntry, file: &str) -> Option<String> {
     let (folder, _) = entry.uri.rsplit_once('/')?;
     if file.contains("://") {
@@ -175,14 +175,14 @@ impl Files {
     }
 }
 
-/// A field of the frontmatter that differs (SKL-54, SKL-55).
+/// Returns a field of the frontmatter that differs (SKL-54, SKL-55).
 fn difference(entry: &SkillEntry, found: &serde_json::Map<String, Value>) -> Option<String> {
     let names = entry.frontmatter.keys().chain(found.keys());
     let same = |name: &&String| normal(entry.frontmatter.get(*name)) == normal(found.get(*name));
     names.into_iter().find(|name| !same(name)).cloned()
 }
 
-/// A value in which `1` and `1.0` are the same, as they are in YAML and JSON.
+/// Normalizes a value so that `1` and `1.0` are equal, as in YAML and JSON.
 fn normal(value: Option<&Value>) -> Option<Value> {
     Some(match value? {
         Value::Number(number) => json!(number.as_f64()),

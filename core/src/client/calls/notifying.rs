@@ -1,4 +1,4 @@
-//! Notifications of a client.
+//! Sending notifications.
 
 use crate::{
     client::{client::Client, error::ClientError, link::LinkMessage, telemetry::call_operation::end_with},
@@ -12,12 +12,13 @@ impl Client {
     /// Sends a notification.
     ///
     /// # Errors
-    /// If the protocol has it and the revision does not, or the connection is closed.
+    /// If the protocol defines it but the negotiated revision does not, or if the connection is
+    /// closed.
     pub fn notify(&self, method: &str, params: Option<&RawJson>) -> Result<(), ClientError> {
         self.notify_within(None, method, params)
     }
 
-    /// Sends a notification, for which the host of a binding may have begun a span.
+    /// Sends a notification, for which a binding may have started a span.
     ///
     /// # Errors
     /// As for [`Client::notify`].
@@ -32,7 +33,7 @@ impl Client {
             return self.send_notification(method, params);
         };
         let context = operation.context();
-        // Params that are not an object are refused below.
+        // Params that are not an object are refused later.
         let traced = (!context.is_empty()).then(|| context.put_into(params).ok()).flatten();
         let sent = self.send_notification(method, traced.as_ref().or(params));
         let outcome = sent.as_ref().map(|()| RawJson::empty_object()).map_err(Clone::clone);

@@ -1,4 +1,4 @@
-//! The output schemas of tools, as servers list them (TOOL-14).
+//! Output schemas of tools, from the server's lists (TOOL-14).
 
 use super::result_schema::ResultSchema;
 use crate::{protocol::RawJson, sync::Mutex};
@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
-/// Bytes of schemas that are kept. Results of the tools beyond are not checked.
+/// Maximum total size of stored schemas. Results of further tools are not validated.
 const MAX_BYTES: usize = 16 << 20;
 
 const MEMBER: &[u8] = b"outputSchema";
 
-/// The output schemas of tools, from the most recent lists.
+/// Output schemas of tools, from the latest lists.
 #[derive(Default)]
 pub(in crate::client) struct OutputSchemas(Mutex<KnownSchemas>);
 
@@ -38,7 +38,7 @@ impl OutputSchemas {
             output_schema: Option<&'a RawValue>,
         }
         let mut known = self.0.lock();
-        // Most lists have no output schema, and need no reading.
+        // Most lists have no output schemas and need no parsing.
         if memmem::find(result.as_bytes(), MEMBER).is_none() && known.by_name.is_empty() {
             return;
         }

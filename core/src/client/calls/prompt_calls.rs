@@ -1,4 +1,4 @@
-//! Prompts and completion on the client side.
+//! Client calls for prompts and completion.
 
 use super::client_operations::read;
 use crate::{

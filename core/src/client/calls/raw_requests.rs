@@ -1,4 +1,4 @@
-//! Requests of a client.
+//! Requests by method name.
 
 use super::{
     client_call::{ClientCall, Flight, RequestParts},
@@ -16,7 +16,7 @@ impl Client {
     /// Sends a request and waits for its result. Dropping the future cancels the request.
     ///
     /// # Errors
-    /// A JSON-RPC error of the server, a timeout, or a connection that failed.
+    /// A JSON-RPC error from the server, a timeout, or a failed connection.
     pub async fn request(
         &self,
         method: &str,
@@ -26,8 +26,9 @@ impl Client {
         self.request_on_behalf(None, method, params, options).await
     }
 
-    /// The same with values: the params are a JSON object (a struct, a map, `json!({…})`), or `()`
-    /// for none, and the result is read as a type.
+    /// Like [`Client::request`], with typed values: the params are any value that serializes to a
+    /// JSON object (a struct, a map, `json!({…})`), or `()` for none, and the result is
+    /// deserialized.
     ///
     /// ```
     /// # async fn run(client: trunkline::Client) -> Result<(), trunkline::ClientError> {
@@ -46,8 +47,9 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As for [`Client::request`]. A result of another shape is a [`ClientError::InvalidResponse`],
-    /// and params that cannot be JSON are a [`ClientError::Invalid`].
+    /// As for [`Client::request`]. A result that cannot be deserialized is a
+    /// [`ClientError::InvalidResponse`], and params that cannot be serialized are a
+    /// [`ClientError::Invalid`].
     pub async fn request_as<R: DeserializeOwned>(
         &self,
         method: &str,
@@ -59,7 +61,7 @@ impl Client {
         self.request(method, given, options).await?.read().map_err(ClientError::InvalidResponse)
     }
 
-    /// Sends a request, which a server of the modern era sees as one of another client.
+    /// Sends a request on behalf of another client, which is what a modern server sees.
     ///
     /// # Errors
     /// As for [`Client::request`].
@@ -76,7 +78,7 @@ impl Client {
         self.wait(self.begin(call, request, extras)?).await
     }
 
-    /// The outcome of a call whose receiver is a future. Dropping it cancels the call.
+    /// Waits for the outcome of a call. Dropping the future cancels the call.
     pub(in crate::client) async fn wait(&self, call: Arc<ClientCall>) -> Result<RawJson, ClientError> {
         let guard = CancelOnDrop { client: self, call: Some(&call) };
         let outcome = call.receiver.outcome().await;
@@ -84,8 +86,8 @@ impl Client {
         outcome
     }
 
-    /// Starts a call; its outcome goes to `reply`, exactly once unless this fails.
-    /// `ping` is spoken as the revision knows it.
+    /// Starts a call. Its outcome is passed to `reply`, exactly once unless this fails. `ping` is
+    /// translated to what the revision supports.
     #[doc(hidden)]
     pub fn start(
         &self,
@@ -99,7 +101,7 @@ impl Client {
         self.begin(ClientCall::new(CallReceiver::Reply(reply)), request, extras)
     }
 
-    /// Looks into the cache, begins the telemetry of the call, and sends its first request.
+    /// Checks the cache, starts the telemetry of the call, and sends its first request.
     pub(in crate::client) fn begin(
         &self,
         mut call: ClientCall,
@@ -133,8 +135,8 @@ impl Client {
         self.send_first(call, request, extras, task)
     }
 
-    /// Keeps the log level. In the modern era it travels with each request, and nothing is sent:
-    /// gives the result then. In the legacy era the next connection asks for it again.
+    /// Stores the log level. In the modern era, it is sent with each request, so this returns the
+    /// result. In the legacy era, it is set again after a reconnect.
     fn keep_log_level(
         &self,
         RequestParts { method, params, .. }: RequestParts<'_>,
@@ -149,13 +151,13 @@ impl Client {
         match level {
             Ok(Level { level }) => self.inner.conversation.lock().set_log_level(Some(level)),
             Err(problem) if travels => return Err(ClientError::Invalid(format!("{method}: {problem}"))),
-            // The server judges it.
+            // The server validates it.
             Err(_) => {}
         }
         Ok(travels.then(RawJson::empty_object))
     }
 
-    /// Asks the server for log messages of this severity at least.
+    /// Sets the minimum severity of log messages from the server.
     ///
     /// # Errors
     /// As for [`Client::request`].
@@ -176,7 +178,7 @@ impl Client {
         }
     }
 
-    /// Asks whether the server is alive.
+    /// Checks that the server is alive.
     ///
     /// # Errors
     /// As for [`Client::request`].
@@ -184,7 +186,7 @@ impl Client {
         self.ping_with(&RequestOptions::default()).await
     }
 
-    /// Asks whether the server is alive, with the options of a request.
+    /// Checks that the server is alive, with request options.
     ///
     /// # Errors
     /// As for [`Client::request`].
@@ -200,7 +202,7 @@ struct CancelOnDrop<'a> {
 }
 
 impl CancelOnDrop<'_> {
-    /// The call has its outcome.
+    /// The call has completed.
     fn disarm(mut self) {
         self.call = None;
     }

@@ -1,4 +1,4 @@
-//! Receivers of the outcome of a call.
+//! Receives the outcome of a call.
 
 use crate::{
     client::{error::ClientError, events::contained, options::ProgressHook},
@@ -7,16 +7,16 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Takes the outcome of one call, once, and its progress before that: for calls that no future
-/// waits for. Called without locks held; must not block.
+/// Receives progress and then, once, the outcome of a call that no future waits for. Called without
+/// holding locks; must not block.
 pub trait ReplyTo: Send + Sync + 'static {
-    /// The outcome.
+    /// The call has completed.
     fn answered(&self, outcome: Result<RawJson, ClientError>);
     /// Progress: the parameters of the notification.
     fn progress(&self, params: RawJson) {
         let _ = params;
     }
-    /// A notification of the subscription that the request opened; other requests get none.
+    /// A notification of the subscription that the request opened; never called for other requests.
     fn notification(&self, notification: Notification) {
         let _ = notification;
     }
@@ -24,7 +24,7 @@ pub trait ReplyTo: Send + Sync + 'static {
 
 /// The receiver of the outcome of a call.
 pub(in crate::client) enum CallReceiver {
-    /// A future that waits for it.
+    /// A waiting future.
     Future {
         outcome: Promise<Result<RawJson, ClientError>>,
         on_progress: Option<ProgressHook>,
@@ -37,7 +37,7 @@ impl CallReceiver {
         Self::Future { outcome: Promise::default(), on_progress }
     }
 
-    /// Waits for the outcome, where this is the receiver of a future.
+    /// Waits for the outcome, if the receiver is a future.
     pub(in crate::client) async fn outcome(&self) -> Result<RawJson, ClientError> {
         match self {
             Self::Future { outcome, .. } => outcome.kept().await,

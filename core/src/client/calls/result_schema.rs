@@ -1,5 +1,5 @@
-//! Schemas that the results of calls must match: the output schemas of tools (TOOL-14), and those
-//! that a host expects.
+//! Schemas for the results of calls: output schemas of tools (TOOL-14), and schemas that a host
+//! expects.
 
 use crate::{
     client::{error::ClientError, link::ClientId},
@@ -19,33 +19,33 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A text up to this size, without patterns, is compiled in about a millisecond.
+/// A schema up to this size without patterns compiles in about a millisecond.
 const PROMPT_TEXT: usize = 32 << 10;
 
-/// The schema of the structured content of results.
+/// The schema of structured content.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct ResultSchema {
-    /// The result, and the schema, in errors.
+    /// How errors name the result and the schema.
     names: (String, &'static str),
-    /// As it was listed; `null` if it was compiled at once.
+    /// The schema as listed; `null` if it was compiled immediately.
     text: Box<RawValue>,
-    /// `None`: it is invalid, so nothing is checked.
+    /// `None` if it is invalid, so nothing is validated.
     compiled: OnceLock<Option<Schema>>,
 }
 
 impl ResultSchema {
-    /// The schema that a host expects of the results of a method.
+    /// A schema that a host expects the results of a method to match.
     ///
     /// # Errors
-    /// It is invalid.
+    /// If the schema is invalid.
     pub fn expected(method: &str, schema: &Value) -> Result<Arc<Self>, SchemaError> {
         let names = (format!("the result of {method}"), "the expected schema");
         let compiled = OnceLock::from(Some(Schema::compile(schema)?));
         Ok(Arc::new(Self { names, text: RawValue::NULL.to_owned(), compiled }))
     }
 
-    /// The output schema of a tool, which the first result compiles.
+    /// The output schema of a tool, compiled with the first result.
     pub(in crate::client) fn of_tool(tool: &str, text: Box<RawValue>) -> Self {
         let names = (format!("the result of the tool {tool:?}"), "its output schema");
         Self { names, text, compiled: OnceLock::new() }
@@ -55,7 +55,8 @@ impl ResultSchema {
         self.text.get().len()
     }
 
-    /// Returns whether checking a result of so many bytes may take long, or has to compile first.
+    /// Returns whether validating a result of this size may take long, or has to compile the schema
+    /// first.
     fn is_costly(&self, bytes: usize) -> bool {
         match self.compiled.get() {
             Some(compiled) => compiled.as_ref().is_some_and(|schema| schema.is_costly(bytes)),
@@ -63,7 +64,7 @@ impl ResultSchema {
         }
     }
 
-    /// The result, if it matches. A costly check runs in its turn, until a deadline.
+    /// Returns the result if it matches. A costly validation is queued, with a deadline.
     pub(in crate::client) async fn checked_until(
         self: Arc<Self>,
         deadline: Instant,
@@ -96,7 +97,7 @@ impl ResultSchema {
     fn check(&self, result: &RawJson) -> Result<(), String> {
         let Some(schema) = self.compiled.get_or_init(|| self.compile()) else { return Ok(()) };
         let result: Value = result.parse().map_err(|error| error.to_string())?;
-        // A task that the server made of the call has its result later (2025-11-25).
+        // If the server created a task, the result follows later (2025-11-25).
         let is_task = result.get("content").is_none() && result["task"].is_object();
         if is_task || result["isError"] == true {
             return Ok(());
@@ -116,7 +117,7 @@ impl ResultSchema {
     }
 }
 
-/// The check of the result of one request.
+/// Validates the result of one request.
 #[derive(Clone)]
 pub(in crate::client) struct ResultCheck {
     schema: Arc<ResultSchema>,
@@ -125,23 +126,23 @@ pub(in crate::client) struct ResultCheck {
 }
 
 impl ResultCheck {
-    /// The check of a request that is sent now. A costly one has as long as the server has for a
-    /// sign of life, within the longest time of the request.
+    /// The validation for a request that is being sent. A costly validation has the same timeouts
+    /// as the request.
     pub(in crate::client) fn new(schema: Arc<ResultSchema>, timeout: RequestTimeout, now: Instant) -> Self {
         Self { schema, timeout: timeout.timeout, deadline: later(now, timeout.max) }
     }
 
-    /// Returns whether the check may take long.
+    /// Returns whether the validation may take long.
     pub(in crate::client) fn is_costly(&self, result: &RawJson) -> bool {
         self.schema.is_costly(result.as_bytes().len())
     }
 
-    /// The result, if it matches.
+    /// Returns the result if it matches.
     pub(in crate::client) fn checked(&self, result: RawJson) -> Result<RawJson, ClientError> {
         self.schema.checked(result)
     }
 
-    /// The result, if it matches. A costly check runs in its turn.
+    /// Returns the result if it matches. A costly check runs in its turn.
     pub(in crate::client) async fn checked_in_turn(
         self,
         runtime: Arc<dyn Runtime>,

@@ -1,4 +1,4 @@
-//! The requests of a call, on their way to the link.
+//! Sends the requests of a call.
 
 use super::{
     client_call::{Awaited, CheckableAnswer, ClientCall, Flight, OwnedRequest, RepeatableCall, RequestParts},
@@ -34,7 +34,7 @@ impl ClientInner {
         RequestParts { method, row, params, options }
     }
 
-    /// The revision that is spoken, once the connection has been opened.
+    /// The negotiated revision, once the connection is open.
     pub(in crate::client) fn revision(&self) -> Option<Revision> {
         self.server.get().map(|server| server.revision)
     }
@@ -81,7 +81,7 @@ impl Client {
         Ok(call)
     }
 
-    /// Sends a request of a call, and notes its id, so that the call can be cancelled.
+    /// Sends a request of a call and records its id, so that the call can be cancelled.
     fn send_noting(
         &self,
         call: &Arc<ClientCall>,
@@ -89,7 +89,7 @@ impl Client {
         extras: RequestExtras,
         again: Option<Arc<Promise<CheckableAnswer>>>,
     ) -> Result<(), ClientError> {
-        // Held until the id is noted, so that an answer that comes at once finds it.
+        // Held until the id is recorded, so that an immediate response finds it.
         let mut flight = call.flight.lock();
         if again.is_some() && matches!(*flight, Flight::Cancelled) {
             return Err(ClientError::Cancelled);
@@ -98,7 +98,7 @@ impl Client {
         Ok(())
     }
 
-    /// Sends another request of a call, unless it was cancelled, and waits for its answer.
+    /// Sends another request of a call, unless it was cancelled, and waits for the response.
     pub(in crate::client) async fn send_again(
         &self,
         call: &Arc<ClientCall>,
@@ -133,7 +133,8 @@ impl Client {
         let awaited = Awaited { call: Arc::clone(call), check, again };
         let (sent, deadline, method, revision) = {
             let mut conversation = inner.conversation.lock();
-            // With the table locked: the end comes after this request, and ends it too.
+            // Checked with the table locked, so that closing comes later and also ends this
+            // request.
             inner.check_open()?;
             let revision = conversation.revision();
             let method = spoken(method, revision);
@@ -159,7 +160,7 @@ fn unwritable(error: serde_json::Error) -> ClientError {
     ClientError::Invalid(error.to_string())
 }
 
-/// Discovery is the liveness check of the era that has no `ping` (docs/versions.md, 2.5).
+/// The era without `ping` uses discovery as its liveness check (docs/versions.md, 2.5).
 fn spoken(method: &str, revision: Option<Revision>) -> &str {
     match revision {
         Some(revision) if method == method::PING && revision.era() == Era::Modern => method::DISCOVER,
@@ -167,12 +168,12 @@ fn spoken(method: &str, revision: Option<Revision>) -> &str {
     }
 }
 
-/// The name or URI that a request is about. Refuses arguments that are not an object: servers
-/// differ in how they treat them.
+/// The name or URI of a request. Refuses arguments that are not an object, because servers treat
+/// them differently.
 fn subject(RequestParts { method, row, params, .. }: RequestParts<'_>) -> Result<Option<String>, ClientError> {
     let parameter = row.and_then(|row| row.name_parameter);
     let Some((parameter, params)) = parameter.zip(params) else { return Ok(None) };
-    // Keys may be written with escapes, so they are not borrowed. Other params are refused below.
+    // Keys may contain escapes, so they are not borrowed. Other params are refused later.
     let Ok(members) = params.parse::<BTreeMap<String, &RawValue>>() else { return Ok(None) };
     let name = members.get(parameter).and_then(|name| serde_json::from_str::<String>(name.get()).ok());
     if members.get("arguments").is_some_and(|arguments| !arguments.get().starts_with('{')) {

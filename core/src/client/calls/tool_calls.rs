@@ -1,4 +1,4 @@
-//! Tool calls on the client side.
+//! Client calls for tools.
 
 use crate::{
     client::{client::Client, error::ClientError, options::RequestOptions},

@@ -1,4 +1,4 @@
-//! Parameters of tools that HTTP headers repeat (H26-23, H26-30..39), seen from the client.
+//! Tool parameters mirrored in HTTP headers (H26-23, H26-30..39), on the client.
 
 use crate::{
     client::error::ClientError,
@@ -17,7 +17,7 @@ use serde_json::{
 };
 use std::{borrow::Cow, collections::HashMap};
 
-/// The mirrored parameters of tools, from the most recent lists (H26-39).
+/// The mirrored parameters of tools, from the latest lists (H26-39).
 #[derive(Default)]
 pub(in crate::client) struct MirroredTools {
     by_name: Mutex<HashMap<String, Vec<HeaderParameter>>>,
@@ -26,17 +26,17 @@ pub(in crate::client) struct MirroredTools {
 const ANNOTATION: &[u8] = b"x-mcp-header";
 
 impl MirroredTools {
-    /// Reads a list of tools. One whose annotation breaks the rules is left out of it (H26-30,
-    /// H26-31).
+    /// Reads a list of tools, removing those with invalid annotations (H26-30, H26-31).
     pub(in crate::client) fn read_list(&self, result: RawJson) -> RawJson {
-        // Most lists have no annotation, and need no reading.
+        // Most lists have no annotations and need no parsing.
         if memmem::find(result.as_bytes(), ANNOTATION).is_none() && self.by_name.lock().is_empty() {
             return result;
         }
         self.without_broken(&result).unwrap_or(result)
     }
 
-    /// The list without the tools that are left out, as it was written. `None`: all of them stay.
+    /// The list without the removed tools, otherwise exactly as written. `None` if nothing is
+    /// removed.
     fn without_broken(&self, result: &RawJson) -> Option<RawJson> {
         let mut members: IndexMap<String, &RawValue> = result.parse().ok()?;
         let list = members.get_mut("tools")?;
@@ -51,7 +51,7 @@ impl MirroredTools {
         RawJson::from_value(&members).ok()
     }
 
-    /// Reads the annotations of a tool. `false`: they break the rules.
+    /// Reads the annotations of a tool. Returns `false` if they are invalid.
     fn read_tool(&self, tool: &RawValue) -> bool {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -61,7 +61,7 @@ impl MirroredTools {
             #[serde(borrow)]
             input_schema: Option<&'a RawValue>,
         }
-        // One that is malformed is refused by the reader of the list.
+        // A malformed tool is refused when the list is parsed.
         let Ok(ListedTool { name, input_schema }) = serde_json::from_str(tool.get()) else { return true };
         let annotated = input_schema.filter(|schema| memmem::find(schema.get().as_bytes(), ANNOTATION).is_some());
         let schema: Value = annotated.and_then(|schema| serde_json::from_str(schema.get()).ok()).unwrap_or_default();
@@ -78,7 +78,7 @@ impl MirroredTools {
         true
     }
 
-    /// The headers that repeat parameters of a call: name and value, not encoded yet.
+    /// The mirrored headers of a call: name and value, not encoded yet.
     pub(in crate::client) fn of_call(&self, params: Option<&RawJson>) -> Result<Vec<(String, String)>, ClientError> {
         #[derive(Deserialize)]
         struct CallParams<'a> {
@@ -124,7 +124,7 @@ mod tests {
         assert!(texts.len() == 1 && texts[0].contains("tool=bad") && texts[0].contains("A B"), "{texts:?}");
     }
 
-    /// Numbers beyond those of the machine too.
+    /// Also for numbers that no machine type can represent.
     #[test]
     fn h26_30_what_stays_of_a_list_stays_as_it_was_written() {
         let good = r#"{"name": "good", "inputSchema": {"properties": {"a": {"type": "string", "x-mcp-header": "A"}}}, "_meta": {"n": 1e999}}"#;

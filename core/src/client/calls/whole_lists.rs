@@ -1,4 +1,4 @@
-//! Lists from their first page to the last (PAG-04).
+//! Fetches all pages of a list (PAG-04).
 
 use super::{
     client_call::ClientCall,
@@ -19,11 +19,11 @@ use serde::de::IgnoredAny;
 use serde_json::value::{RawValue, to_raw_value};
 use std::{collections::HashSet, sync::Arc};
 
-/// A server that never ends its list is not followed for ever.
+/// Limit for a server that never ends its list.
 const MAX_PAGES: usize = 10_000;
-/// Nor is one with more items than a model, a user or the loop of a host could take.
+/// Limit for more items than a model, a user or the host's event loop could handle.
 const MAX_ITEMS: usize = 10_000;
-/// Nor is one whose pages fill the memory.
+/// Limit for pages that would exhaust memory.
 const MAX_BYTES: usize = 64 << 20;
 const CURSOR: &str = "cursor";
 const NEXT_CURSOR: &str = "nextCursor";
@@ -31,14 +31,14 @@ const NEXT_CURSOR: &str = "nextCursor";
 type Members<'a> = IndexMap<String, &'a RawValue>;
 
 impl Client {
-    /// A whole list as one result: the items of all pages, and what the first page says beside
-    /// them. Each page may take [`RequestOptions::timeout`], all together
-    /// [`RequestOptions::max_timeout`]. Dropping the future cancels what is in flight.
+    /// Fetches a whole list as one result: the items of all pages, and the other members of the
+    /// first page. Each page may take [`RequestOptions::timeout`], all together
+    /// [`RequestOptions::max_timeout`]. Dropping the future cancels the request in flight.
     ///
     /// # Errors
-    /// As for [`Client::request`]; [`ClientError::Invalid`] if the method gives no list. A list
-    /// without an end (a cursor that comes again, more than 10,000 pages or items or 64 MiB) and
-    /// a page without its items are the server's failure.
+    /// As for [`Client::request`]; [`ClientError::Invalid`] if the method returns no list. An
+    /// endless list (a repeated cursor, or more than 10,000 pages or items or 64 MiB) or a page
+    /// without its items is treated as an invalid response.
     pub async fn list_all(
         &self,
         method: &str,
@@ -51,7 +51,7 @@ impl Client {
         let (first, mut params, mut restarted) = (params, params.cloned(), false);
         for _ in 0..MAX_PAGES {
             let page = match self.request(method, params.as_ref(), &options).await {
-                // CCH-12: the cursor came from a page that was kept, and is not known any more.
+                // CCH-12: the cursor came from a cached page and is no longer valid.
                 Err(ClientError::Protocol(error))
                     if !restarted
                         && error.code == code::INVALID_PARAMS
@@ -80,8 +80,8 @@ impl Client {
         Err(nonsense(method, &format!("has more than {MAX_PAGES} pages")))
     }
 
-    /// [`Client::list_all`] as [`Client::start`]: the outcome goes to `reply`, exactly once unless
-    /// this fails.
+    /// Like [`Client::list_all`], but the outcome is passed to `reply`, exactly once unless this
+    /// fails.
     #[doc(hidden)]
     pub fn start_all(
         &self,
@@ -106,17 +106,17 @@ impl Client {
     }
 }
 
-/// A list while its pages come in.
+/// A list while its pages are being fetched.
 struct WholeList {
     method: String,
     member: &'static str,
-    /// The members of the first page beside the items, once there is more than one page.
+    /// The other members of the first page, once there is more than one page.
     first: Option<RawJson>,
     /// The items, with commas between them.
     items: Vec<u8>,
-    /// The cursors that were followed.
+    /// The cursors followed so far.
     cursors: HashSet<String>,
-    /// Of the items and the cursors.
+    /// Total size of items and cursors.
     bytes: usize,
     count: usize,
 }
@@ -133,7 +133,7 @@ impl WholeList {
         self.first.is_some()
     }
 
-    /// Takes a page; gives the cursor of the next one.
+    /// Adds a page and returns the cursor of the next one.
     fn take(&mut self, page: &RawJson) -> Result<Option<String>, ClientError> {
         let mut members: Members<'_> = page
             .parse()
@@ -154,7 +154,7 @@ impl WholeList {
             Some(Err(_)) => return Err(nonsense(&self.method, "has a cursor that is not a string")),
         };
         self.bytes = self.bytes.saturating_add(items.len() + cursor.as_ref().map_or(0, String::len));
-        // One page alone is bounded as every message is.
+        // A single page is bounded like every message.
         if self.bytes > MAX_BYTES && (self.first.is_some() || cursor.is_some()) {
             return Err(nonsense(&self.method, &format!("has more than {} MiB", MAX_BYTES >> 20)));
         }
@@ -176,8 +176,7 @@ impl WholeList {
         }
     }
 
-    /// The whole list; `last` is the page that was taken last, and the list itself if there was no
-    /// other.
+    /// The whole list. `last` is the last page, which is the whole list if it is the only one.
     fn finish(mut self, last: RawJson) -> Result<RawJson, ClientError> {
         let Some(first) = self.first.take() else { return Ok(last) };
         let text = [b"[", &*self.items, b"]"].concat();
@@ -190,7 +189,7 @@ impl WholeList {
     }
 }
 
-/// The text between the brackets of an array.
+/// The text inside the brackets of an array.
 fn array_inside(text: &str) -> Option<&str> {
     Some(text.trim_ascii().strip_prefix('[')?.strip_suffix(']')?.trim_ascii())
 }
@@ -232,7 +231,7 @@ mod tests {
         assert_eq!(list.finish(last).unwrap().parse::<Value>().unwrap(), json!({"tools": [1, 2, 3], "ttlMs": 5}));
     }
 
-    /// PAG-02: a cursor is sent as it came.
+    /// PAG-02: a cursor is sent exactly as received.
     #[test]
     fn members_beside_the_items_keep_their_order() {
         let mut list = WholeList::of("tools/list").unwrap();

@@ -1,4 +1,4 @@
-//! The one stream of notifications that comes from the servers of a group.
+//! Merges the notifications of a group's servers.
 
 use crate::{
     client::Inbox,
@@ -10,7 +10,7 @@ use crate::{
 use serde_json::json;
 use std::sync::Arc;
 
-/// Takes what the servers send by themselves to the client of the group.
+/// Passes notifications of the servers to the client of the group.
 pub(super) struct GroupChanges {
     pub(super) runtime: Arc<dyn Runtime>,
     /// The client of the group, while it is open.
@@ -35,15 +35,15 @@ impl GroupChanges {
         self.inbox.lock().clone()
     }
 
-    /// Reports that all lists may have changed: a server came or went.
+    /// Reports that all lists may have changed, because a server was added or removed.
     pub(super) fn lists_changed(&self) {
         for method in [method::TOOLS_LIST_CHANGED, method::PROMPTS_LIST_CHANGED, method::RESOURCES_LIST_CHANGED] {
             self.notify(method, None);
         }
     }
 
-    /// The server with this prefix sent a notification. Changes of resources come by the
-    /// subscriptions to them.
+    /// Passes on a notification of the server with this prefix. Resource changes arrive through
+    /// subscriptions instead.
     pub(super) fn notified(&self, prefix: &str, method: &str, params: Option<&RawJson>) {
         match params.map(|params| rewriting::notified(method, prefix, params)) {
             _ if method == method::RESOURCES_UPDATED => {}
@@ -55,14 +55,14 @@ impl GroupChanges {
         }
     }
 
-    /// A resource of the group has changed.
+    /// Reports a changed resource of the group.
     pub(super) fn resource_updated(&self, uri: &str) {
         if let Ok(params) = RawJson::from_value(&json!({"uri": uri})) {
             self.notify(method::RESOURCES_UPDATED, Some(&params));
         }
     }
 
-    /// Changes of resources may have been missed.
+    /// Reports that resource changes may have been missed.
     pub(super) fn missed(&self) {
         if let Some(inbox) = self.inbox() {
             inbox.missed();

@@ -1,5 +1,5 @@
-//! The link of a group: its client sends requests as to one server, and each goes to the server
-//! that it is for.
+//! The link of a group: its client sends requests as if to a single server, and each is routed to
+//! one of the group's servers.
 
 use super::{group_members::GroupMembers, group_tasks::GroupTasks, member::Member};
 use crate::{
@@ -63,7 +63,7 @@ impl Connector for GroupConnector {
     }
 }
 
-/// The opening of a group. Given up, its servers are given up too.
+/// A group that is opening. Dropping it disconnects its servers.
 struct Opening<'a>(Option<&'a GroupMembers>);
 
 impl Opening<'_> {
@@ -84,7 +84,7 @@ struct GroupLink {
     link: Weak<Self>,
     members: Arc<GroupMembers>,
     inbox: Arc<dyn Inbox>,
-    /// Requests that are with a server; keeping the promise ends one.
+    /// Requests that a server is handling; completing the promise ends one.
     in_flight: Mutex<HashMap<RequestId, Arc<Promise<()>>>>,
     tasks: GroupTasks,
 }
@@ -93,7 +93,7 @@ impl Link for GroupLink {
     fn send(&self, message: LinkMessage) {
         match Frame::parse(&message.bytes, FrameBounds::NONE) {
             Frame::Single(Ok(Message::Request(request))) => self.start(request),
-            // Servers are notified of roots when the group changes those of their connections.
+            // Servers are notified of roots when the group sets them on their connections.
             _ => tracing::debug!(target: "trunkline::client::group", "a message that a group does not pass on"),
         }
     }
@@ -113,7 +113,7 @@ impl Link for GroupLink {
 
     fn close(&self, deadline: Duration) -> BoxedTask {
         let members = Arc::clone(&self.members);
-        // A task of its own: it continues if its caller stops waiting.
+        // In a separate task, so that it continues if the caller stops waiting.
         let end = Arc::new(Promise::default());
         let ended = Arc::clone(&end);
         self.members.runtime().spawn(Box::pin(async move {
@@ -132,7 +132,7 @@ impl GroupLink {
         self.members.runtime().spawn(Box::pin(async move {
             let id = request.id.clone();
             let outcome = unless(stop.kept(), link.answer(request)).await;
-            // Abandoned requests need no answer.
+            // Abandoned requests need no response.
             if link.in_flight.lock().remove(&id).is_some()
                 && let Some(outcome) = outcome
             {
@@ -145,7 +145,7 @@ impl GroupLink {
         let params = params.unwrap_or_else(RawJson::empty_object);
         let read = |error: serde_json::Error| ClientError::Invalid(error.to_string());
         let mut params: rewriting::ObjectMembers = params.parse().map_err(read)?;
-        // The token is the group's: each server gets one of its own.
+        // The token belongs to the group; each server gets a different one.
         let token = rewriting::take_progress_token(&mut params)?;
         let progress = token.map(|token| (token, Arc::clone(&self.inbox)));
         let of_legacy = Method::find(&method, MessageKind::Request, Sender::Client, Revision::LATEST_LEGACY);
@@ -203,7 +203,7 @@ impl GroupLink {
         }
     }
 
-    /// The server of the resource that a request names, and the server's own URI for it.
+    /// The server of a request's resource, and the server's own URI for it.
     fn of_uri(&self, params: &rewriting::ObjectMembers) -> Result<(Arc<Member>, String), ClientError> {
         self.members.owner_of_uri(&rewriting::text(params, "uri").unwrap_or_default())
     }
@@ -227,7 +227,7 @@ impl GroupLink {
         }
     }
 
-    /// The server that a completion is asked of; its parameters get the server's own name.
+    /// The server for a completion. Rewrites its parameters to the server's own name.
     async fn of_reference(&self, params: &mut rewriting::ObjectMembers) -> Result<Arc<Member>, ClientError> {
         let reference =
             params.get("ref").and_then(|raw| serde_json::from_str::<rewriting::ObjectMembers>(raw.get()).ok());
@@ -265,10 +265,10 @@ impl GroupLink {
     }
 }
 
-/// The token of a request of the group, and the receiver of its progress.
+/// The progress token of a group's request, and the receiver of its progress.
 type GroupProgress = (Box<RawValue>, Arc<dyn Inbox>);
 
-/// The options of a request to a server. Its time is the group's business.
+/// The options of a request to a server. The group handles its timeouts.
 fn request_options(progress: Option<GroupProgress>) -> RequestOptions {
     let mut options = RequestOptions::default().with_timeout(Duration::MAX).with_max_timeout(Duration::MAX);
     options.on_progress = progress.map(|(token, inbox)| -> crate::client::ProgressHook {
@@ -283,7 +283,7 @@ fn request_options(progress: Option<GroupProgress>) -> RequestOptions {
     options
 }
 
-/// A group as its client sees it: as a server that may come to have anything.
+/// The group's description: a server with every capability.
 fn description() -> serde_json::Value {
     json!({
         "protocolVersion": Revision::LATEST_LEGACY.as_str(),

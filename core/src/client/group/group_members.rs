@@ -24,12 +24,12 @@ use std::{
     time::Duration,
 };
 
-/// Connections that are made, and lists that are fetched, at once.
+/// How many connections are opened, or lists fetched, concurrently.
 const AT_ONCE: usize = 16;
 
-/// The servers of a group, by their prefix.
+/// The servers of a group, by prefix.
 pub(super) struct GroupMembers {
-    /// `None` once the group is closed: no server is added to it any more.
+    /// `None` once the group is closed, so that no more servers are added.
     table: Mutex<Option<IndexMap<String, Arc<Member>>>>,
     changes: Arc<GroupChanges>,
     settings: Arc<GroupSettings>,
@@ -69,7 +69,7 @@ impl GroupMembers {
         self.table.lock().iter().flat_map(IndexMap::values).cloned().collect()
     }
 
-    /// The server of a name.
+    /// The server with this name.
     pub(super) fn named(&self, name: &str) -> Result<Arc<Member>, ClientError> {
         self.of_prefix(&names::prefix(name)).ok_or_else(|| self.unknown(&format!("no server named {name:?}")))
     }
@@ -79,7 +79,7 @@ impl GroupMembers {
         taken.ok_or_else(|| self.unknown(&format!("no server named {name:?}")))
     }
 
-    /// Connects to all servers at once; one that fails keeps its error.
+    /// Connects to all servers. Failed ones record their error.
     pub(super) async fn connect_all(self: &Arc<Self>) {
         let changes = Arc::clone(&self.changes);
         self.each(self.all(), move |member| {
@@ -89,7 +89,7 @@ impl GroupMembers {
         .await;
     }
 
-    /// Gives all connections the handlers and roots of now.
+    /// Updates the handlers and roots of all connections.
     pub(super) fn update_all(&self) {
         for member in self.all() {
             if let Some(client) = member.connected() {
@@ -98,25 +98,24 @@ impl GroupMembers {
         }
     }
 
-    /// Gives all connections up, without waiting.
+    /// Drops all connections without waiting.
     pub(super) fn give_up(&self) {
         for member in self.all() {
-            // Dropping it ends it.
+            // Dropping it closes it.
             drop(member.give_up());
         }
     }
 
-    /// Ends all connections.
+    /// Closes all connections.
     pub(super) async fn close_all(self: &Arc<Self>, deadline: Duration) {
         let members: Vec<_> = self.table.lock().take().into_iter().flat_map(IndexMap::into_values).collect();
         self.changes.end();
         let number = members.len();
-        // All at once: the deadline is for each of them.
+        // Concurrently, because each has the same deadline.
         self.each_of(members, number, move |member| Box::pin(async move { member.remove(deadline).await })).await;
     }
 
-    /// Sets the level of the log messages of all servers that have them, and of those that come
-    /// later.
+    /// Sets the log level of all servers that support logging, including those added later.
     pub(super) async fn set_log_level(self: &Arc<Self>, level: LoggingLevel) {
         self.settings.set_log_level(level);
         let options = self.settings.part_options();
@@ -127,7 +126,7 @@ impl GroupMembers {
         .await;
     }
 
-    /// The merged list of a method: one page, from all servers that have such a list.
+    /// The merged list of a method: a single page with the lists of all servers.
     pub(super) async fn list(self: &Arc<Self>, method: &str) -> Result<RawJson, ClientError> {
         let list = Method::list_member(method)
             .ok_or_else(|| ClientError::Invalid(format!("{method} gives no list that could be merged")))?;
@@ -155,7 +154,7 @@ impl GroupMembers {
     }
 
     /// The server of a tool or prompt, and the server's own name for it. `list` is the method that
-    /// lists such names.
+    /// lists them.
     pub(super) async fn owner_of_name(
         self: &Arc<Self>,
         public: &str,
@@ -167,7 +166,7 @@ impl GroupMembers {
             return Ok((member, rest.to_owned()));
         }
         if member.own_name(list, rest).is_none() {
-            // Shortened in an earlier run of the program: the list has the whole name.
+            // Shortened in an earlier run of the program. The list has the full name.
             member.client(&self.changes).await?;
             list_of(&member, list, &self.settings.part_options()).await?;
         }
@@ -216,7 +215,7 @@ impl GroupMembers {
         self.each_of(items, AT_ONCE, work).await;
     }
 
-    /// Does work for each item, some of them at once, and waits for all.
+    /// Runs work for each item, with bounded concurrency, and waits for all.
     async fn each_of<T: Send + 'static>(
         &self,
         items: Vec<T>,
@@ -242,7 +241,7 @@ impl GroupMembers {
     }
 }
 
-/// Wakes the task that waits for a worker, also if that panics.
+/// Wakes the task that waits for a worker, even if the worker panics.
 struct KeepOnDrop(Arc<Promise<()>>);
 
 impl Drop for KeepOnDrop {
@@ -251,7 +250,7 @@ impl Drop for KeepOnDrop {
     }
 }
 
-/// The list of one server, under the names of the group; a server that is not connected has none.
+/// The list of one server under the names of the group. A disconnected server has none.
 async fn list_of(
     member: &Member,
     method: &str,
@@ -283,8 +282,8 @@ fn capabilities_of(client: &Client) -> Value {
     client.server().capabilities.parse().unwrap_or_default()
 }
 
-/// Returns whether a server has the feature that a list is of; a server that did not say may have
-/// any.
+/// Returns whether a server may have a list. A server that has not declared its capabilities may
+/// have any.
 fn offers(client: &Client, method: &str) -> bool {
     let server = client.server();
     let feature = method.split('/').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The options of the connections of a group, which may change while it is open.
+//! The options of a group's connections, which may change while it is open.
 
 use crate::{
     client::{ClientHandlers, ClientOptions, RequestOptions},
@@ -11,13 +11,13 @@ pub(super) struct GroupSettings(Mutex<Current>);
 
 struct Current {
     options: ClientOptions,
-    /// The number of changes so far.
+    /// Number of changes so far.
     version: u64,
 }
 
 impl GroupSettings {
-    /// The options of a group as its connections have them: all of them report changes of their
-    /// lists, and their results are checked and observed once, by the client of the group.
+    /// Derives the options of the connections from those of the group. All of them report list
+    /// changes; results are validated and observed only once, by the client of the group.
     pub(super) fn new(options: &ClientOptions) -> Self {
         Self(Mutex::new(Current {
             options: options.clone().with_listen(true).with_validate_results(false).with_telemetry(false),
@@ -49,8 +49,8 @@ impl GroupSettings {
         self.change(|options| options.log_level = Some(level));
     }
 
-    /// The options of a server's part in a request to all. The group's own time is longer, so that
-    /// one silent server does not take the others along.
+    /// The options of a single server's part of a request to all servers. The timeout of the group
+    /// is longer, so that one silent server doesn't fail the others.
     pub(super) fn part_options(&self) -> RequestOptions {
         let timeout = self.0.lock().options.timeout * 3 / 4;
         RequestOptions::default().with_timeout(timeout).with_max_timeout(timeout)

@@ -1,4 +1,4 @@
-//! Tasks of a group: each is one of a server, under an id of the group.
+//! Tasks of a group. Each belongs to a server and has an id in the group.
 
 use super::{group_changes::GroupChanges, member::Member};
 use crate::{
@@ -12,17 +12,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::{sync::Arc, time::Duration};
 
-/// The most tasks that a group follows at once: handlers answer what these ask for. One that is
-/// not followed any more is taken up again when somebody asks for its result.
+/// Maximum tasks that a group follows, so that handlers answer their requests for input. A task
+/// that is no longer followed is resumed when its result is requested.
 const MAX_FOLLOWED: usize = 256;
 
-/// The tasks that the clients of the servers follow, by their ids in the group.
+/// The followed tasks, by their ids in the group.
 #[derive(Default)]
 pub(super) struct GroupTasks(Mutex<IndexMap<String, Arc<ClientTask>>>);
 
 impl GroupTasks {
-    /// Calls a tool of a server as a task; `params` are those of the server. Where the server makes
-    /// none of the call, this is its result.
+    /// Calls a tool of a server as a task; `params` are for the server. If the server creates no
+    /// task, this returns the result of the call.
     pub(super) async fn start(
         &self,
         member: &Arc<Member>,
@@ -52,7 +52,7 @@ impl GroupTasks {
         RawJson::from_value(&Created { task: prefixed }).map_err(unreadable)
     }
 
-    /// Answers a request about a task of a server; `params` are those of the group.
+    /// Handles a request about a task of a server; `params` are from the group's client.
     pub(super) async fn ask(
         &self,
         method: &str,
@@ -70,7 +70,7 @@ impl GroupTasks {
         }
         let named = RawJson::from_value(&IndexMap::from([("taskId", &own)])).map_err(unreadable)?;
         let mut state = client.request(method, Some(&named), options).await?;
-        // The extension only acknowledges a cancellation (TKX-17).
+        // In the extension, a cancellation is only acknowledged (TKX-17).
         if prefixed(&member.prefix, &state).is_err() {
             state = client.request(method::TASKS_GET, Some(&named), options).await?;
         }
@@ -98,13 +98,13 @@ impl GroupTasks {
             unwanted.extend(followed.insert(public, Arc::clone(&task)));
             unwanted
         };
-        // Dropped with no lock held: the end of one wakes those who wait for it.
+        // Dropped without the lock, because ending a task wakes its waiters.
         drop(unwanted);
         task
     }
 }
 
-/// A task of a server as the group shows it, and its id there.
+/// A task of a server as the group's client sees it, and its id there.
 fn prefixed(prefix: &str, state: &RawJson) -> Result<(ObjectMembers, String), ClientError> {
     let mut state: ObjectMembers = state.parse().map_err(unreadable)?;
     let id = rewriting::task(prefix, &mut state)

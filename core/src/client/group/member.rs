@@ -1,4 +1,5 @@
-//! One server of a group: its connection, made once for all who wait for it, and again on demand.
+//! A server of a group and its connection, which is established on demand and shared by all
+//! waiters.
 
 use super::{
     group_changes::GroupChanges,
@@ -28,35 +29,35 @@ use std::{
     time::Duration,
 };
 
-/// The place of a server, or the error in its configuration.
+/// How to reach a server, or the error in its configuration.
 pub(super) type MemberServer = Result<ServerPlace, ClientError>;
 
-/// One server of a group.
+/// A server of a group.
 pub(super) struct Member {
     pub(super) name: String,
     pub(super) prefix: String,
     server: MemberServer,
     settings: Arc<GroupSettings>,
     state: Mutex<MemberState>,
-    /// The server's own names of the tools and prompts whose name in the group is shortened, by the
-    /// method of the list: those of its latest list.
+    /// The server's own names of tools and prompts with shortened names, by list method, from the
+    /// latest lists.
     aliases: Mutex<HashMap<String, HashMap<String, String>>>,
     subscriptions: MemberSubscriptions,
     pauses: MemberPauses,
-    /// The observation of a client that the group shares with the program.
+    /// Observes a client that is shared with the program.
     observation: Mutex<Option<Observation>>,
 }
 
 enum MemberState {
     /// Not tried yet, or failed.
     Apart(Option<ClientError>),
-    /// Those who wait for the connection, and the end of the connecting.
+    /// The waiters, and the promise that stops connecting.
     Connecting {
         waiting: Vec<Arc<Promise<()>>>,
         stop: Arc<Promise<()>>,
     },
     Connected(Client),
-    /// Taken out of the group.
+    /// Removed from the group.
     Removed,
 }
 
@@ -69,7 +70,7 @@ impl Member {
         Arc::new(Self { prefix, name, server, settings, state, aliases, subscriptions, pauses, observation })
     }
 
-    /// The connection; one that failed or ended is made anew.
+    /// The connection, reconnecting if it failed or ended.
     pub(super) async fn client(self: &Arc<Self>, changes: &Arc<GroupChanges>) -> Result<Client, ClientError> {
         let mut tried = false;
         loop {
@@ -96,7 +97,8 @@ impl Member {
                 stop
             };
             if let Some(stop) = start {
-                // A task of its own: others may wait for it when the caller does not any more.
+                // In a separate task, because others may still wait for it when the caller no
+                // longer does.
                 let connecting = PendingConnect { member: Arc::clone(self), outcome: None };
                 changes.runtime.spawn(Box::pin(connecting.run(stop, Arc::clone(changes))));
             }
@@ -113,7 +115,7 @@ impl Member {
         }
     }
 
-    /// The connection, or why there is none; nothing while it is being made.
+    /// The connection, or why there is none; `None` while connecting.
     pub(super) fn status(&self) -> Option<Result<Client, ClientError>> {
         match &*self.state.lock() {
             MemberState::Connected(client) => match (client.lost(), client.inner.check_open()) {
@@ -127,7 +129,7 @@ impl Member {
         }
     }
 
-    /// Ends the connection, for good. A client that is shared stays open.
+    /// Closes the connection permanently. A shared client stays open.
     pub(super) async fn remove(&self, deadline: Duration) {
         if let Some(client) = self.give_up()
             && !self.is_shared()
@@ -136,22 +138,22 @@ impl Member {
         }
     }
 
-    /// The way to the server; `None`: its configuration is wrong.
+    /// The connector of the server; `None` if its configuration is invalid.
     pub(super) fn connector(&self) -> Option<&Arc<dyn Connector>> {
         self.server.as_ref().ok().map(ServerPlace::connector)
     }
 
-    /// Returns whether requests to the server come to that client.
+    /// Returns whether requests to the server eventually reach this client.
     pub(super) fn leads_to(&self, client: ClientId) -> bool {
         self.server.as_ref().is_ok_and(|server| server.leads_to(client))
     }
 
-    /// Returns whether the connection is a client of the program's.
+    /// Returns whether the connection is a shared client.
     fn is_shared(&self) -> bool {
         matches!(self.server, Ok(ServerPlace::Client(_)))
     }
 
-    /// Stops connecting, and gives the connection back that there is. There is no other one.
+    /// Stops connecting and returns the current connection. There will be no other one.
     pub(super) fn give_up(&self) -> Option<Client> {
         let before = std::mem::replace(&mut *self.state.lock(), MemberState::Removed);
         drop(self.observation.lock().take());
@@ -176,12 +178,12 @@ impl Member {
         self.subscriptions.close(uri);
     }
 
-    /// Notes a request of the group that this server answers.
+    /// Registers a request of the group that this server is handling.
     pub(super) fn in_flight(&self, id: RequestId) -> MemberRequest<'_> {
         self.pauses.enter(id)
     }
 
-    /// Gives the connection the handlers and roots that the group has now.
+    /// Updates the handlers and roots of the connection to those of the group.
     pub(super) fn update(&self, client: &Client) {
         if self.is_shared() {
             return;
@@ -197,7 +199,7 @@ impl Member {
     }
 
     pub(super) async fn set_log_level(&self, level: LoggingLevel, options: &RequestOptions) {
-        // On the modern era it travels with each request.
+        // In the modern era, it is sent with each request.
         let logging =
             |client: &Client| client.revision().era() == Era::Modern || client.server_capabilities().logging.is_some();
         let Some(client) = self.connected().filter(logging) else { return };
@@ -207,7 +209,7 @@ impl Member {
         }
     }
 
-    /// Takes the shortened names of a list of the server, each with the server's own.
+    /// Stores the shortened names of a list of the server, each with the server's own name.
     pub(super) fn remember(&self, list: &str, aliases: HashMap<String, String>) {
         self.aliases.lock().insert(list.to_owned(), aliases);
     }
@@ -216,7 +218,7 @@ impl Member {
         self.aliases.lock().get(list)?.get(alias).cloned()
     }
 
-    /// Takes a client of the program's as the connection.
+    /// Uses a shared client as the connection.
     async fn share(&self, client: &Client, events: Arc<MemberEvents>) -> Result<Client, ClientError> {
         let observation = client.observe(events).await?;
         let before = self.observation.lock().replace(observation);
@@ -224,7 +226,7 @@ impl Member {
         client.inner.check_open().map(|()| client.clone())
     }
 
-    /// A connection has ended by itself. It may be the one before: a new one goes on.
+    /// Called when a connection was lost. It may be an earlier one; the current one continues.
     fn ended(&self, error: &ClientError) {
         let before = {
             let mut state = self.state.lock();
@@ -239,7 +241,7 @@ impl Member {
     }
 }
 
-/// A connection that is being made. However the task ends, those who wait are woken.
+/// A connection being established. However the task ends, the waiters are woken.
 struct PendingConnect {
     member: Arc<Member>,
     outcome: Option<Result<Client, ClientError>>,
@@ -299,7 +301,7 @@ impl Drop for PendingConnect {
                     MemberState::Connecting { waiting, .. } => (waiting, None),
                     _ => return,
                 },
-                // Removed meanwhile: dropping the connection ends it.
+                // Removed in the meantime; dropping the connection closes it.
                 _ => (Vec::new(), Some(next)),
             }
         };
@@ -308,11 +310,11 @@ impl Drop for PendingConnect {
     }
 }
 
-/// Takes what a server sends by itself to the group, on one connection.
+/// Passes notifications of one connection to the group.
 struct MemberEvents {
     changes: Weak<GroupChanges>,
     member: Weak<Member>,
-    /// Number of persons who are asked on behalf of this connection.
+    /// Number of pending questions to the user for this connection.
     asking: AtomicUsize,
 }
 
@@ -324,7 +326,7 @@ impl MemberEvents {
     }
 }
 
-/// A connection that is given up waits for no person any more.
+/// An abandoned connection no longer waits for the user.
 impl Drop for MemberEvents {
     fn drop(&mut self) {
         (0..*self.asking.get_mut()).for_each(|_| self.end_pause());
@@ -338,7 +340,7 @@ impl ClientEvents for MemberEvents {
         }
     }
 
-    /// Another process, or another session: its lists may be others, too.
+    /// It may be another process or session, with different lists.
     fn reconnected(&self) {
         if let Some(changes) = self.changes.upgrade() {
             changes.lists_changed();
@@ -364,7 +366,7 @@ impl ClientEvents for MemberEvents {
 
     fn closed(&self, error: Option<&ClientError>) {
         let (Some(changes), Some(member)) = (self.changes.upgrade(), self.member.upgrade()) else { return };
-        // The program may have closed a client that it shares.
+        // The program may have closed a shared client.
         member.ended(error.unwrap_or(&ClientError::Closed));
         changes.lists_changed();
     }

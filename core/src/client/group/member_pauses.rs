@@ -1,22 +1,22 @@
-//! The time that a server of a group spends asking a person: the requests of the group that it
-//! answers do not count it.
+//! Time that a server of a group spends asking the user, which does not count towards the timeouts
+//! of the group's requests.
 
 use crate::{client::Inbox, protocol::RequestId, sync::Mutex};
 use std::{collections::HashSet, sync::Arc};
 
-/// The requests of a group that one server answers.
+/// The requests of a group that one server is handling.
 #[derive(Default)]
 pub(super) struct MemberPauses(Mutex<MemberPauseState>);
 
 #[derive(Default)]
 struct MemberPauseState {
     in_flight: HashSet<RequestId>,
-    /// Number of persons who are asked now, and the requests that wait for them.
+    /// Number of pending questions, and the requests that are paused.
     asking: usize,
     paused: Vec<RequestId>,
 }
 
-/// A request that the server answers, until it is dropped.
+/// A request that the server is handling, until it is dropped.
 pub(super) struct MemberRequest<'a> {
     pauses: &'a MemberPauses,
     id: RequestId,
@@ -28,7 +28,7 @@ impl MemberPauses {
         MemberRequest { pauses: self, id }
     }
 
-    /// A person is asked: the clocks of the requests in flight stand still.
+    /// Called when the user is asked: pauses the timeouts of the requests in flight.
     pub(super) fn begin(&self, inbox: Option<&Arc<dyn Inbox>>) {
         let paused = {
             let mut state = self.0.lock();
@@ -44,7 +44,7 @@ impl MemberPauses {
         }
     }
 
-    /// The clocks go on.
+    /// Resumes the timeouts.
     pub(super) fn end(&self, inbox: Option<&Arc<dyn Inbox>>) {
         let paused = {
             let mut state = self.0.lock();

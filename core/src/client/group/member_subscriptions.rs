@@ -1,5 +1,5 @@
-//! The subscriptions of a group to the resources of one server. They work on every revision: the
-//! client of the server makes them, and its changes become notifications of the group.
+//! The subscriptions of a group to resources of one server. They use the client of that server, so
+//! they work on every revision; changes become notifications of the group.
 
 use super::group_changes::GroupChanges;
 use crate::{
@@ -14,7 +14,7 @@ use std::{
     sync::{Arc, Weak},
 };
 
-/// The open subscriptions of one server, by its own URIs.
+/// The open subscriptions of one server, by the server's own URIs.
 #[derive(Default)]
 pub(super) struct MemberSubscriptions(Mutex<HashMap<String, Arc<Subscription>>>);
 
@@ -45,7 +45,7 @@ impl MemberSubscriptions {
         }
     }
 
-    /// Subscribes to everything again on another connection.
+    /// Renews all subscriptions on another connection.
     pub(super) async fn open_again(&self, client: &Client, prefix: &str, changes: &Arc<GroupChanges>) {
         let uris: Vec<String> = self.0.lock().keys().cloned().collect();
         for uri in &uris {
@@ -59,7 +59,7 @@ impl MemberSubscriptions {
     }
 }
 
-/// The tasks that report changes end, and with them what they hold.
+/// Ends the reporting tasks and drops what they hold.
 impl Drop for MemberSubscriptions {
     fn drop(&mut self) {
         for subscription in self.0.lock().values() {
@@ -68,7 +68,7 @@ impl Drop for MemberSubscriptions {
     }
 }
 
-/// Takes the changes of a subscription to the group until it ends.
+/// Reports the changes of a subscription to the group until it ends.
 async fn report(subscription: Arc<Subscription>, prefix: String, changes: Weak<GroupChanges>) {
     while let Some(Ok(change)) = poll_fn(|context| subscription.poll_change(context)).await {
         let Some(changes) = changes.upgrade() else { return };

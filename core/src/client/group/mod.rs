@@ -29,17 +29,17 @@ pub use server_place::ServerPlace;
 use std::{ops::Deref, sync::Arc, time::Duration};
 use unrecorded::Unrecorded;
 
-/// Many servers behind one client: it has all operations of [`Client`], and each request goes to
-/// the server that it is for.
+/// Many servers behind one client. It has all operations of [`Client`]; each request is routed to
+/// one of the servers.
 ///
-/// Tools and prompts are named `server__name`, of the signs and within the 64 that the interfaces
-/// of models take: a name that does not fit is shortened, and ends with a hash of itself. Resources
-/// are `server+uri`, as in `weather+file:///today`. These names are the same in every run.
+/// Tools and prompts are named `server__name`, within the characters and the maximum length of 64
+/// that model APIs accept: a longer name is shortened and ends with a hash. Resources are
+/// `server+uri`, as in `weather+file:///today`. Names are stable across runs.
 ///
-/// The servers are connected to at once. One that fails does not take the others along:
+/// Servers are connected concurrently. A failed server does not affect the others:
 /// [`ClientGroup::servers`] has its error, and a request to it, or
-/// [`ClientGroup::reconnect_server`], tries again. Changes of one server come as changes of the
-/// group.
+/// [`ClientGroup::reconnect_server`], tries again. Changes of a server are reported as changes of
+/// the group.
 ///
 /// ```no_run
 /// # async fn run() -> Result<(), trunkline::ClientError> {
@@ -69,20 +69,20 @@ pub struct ClientGroup {
     members: Arc<GroupMembers>,
 }
 
-/// A server of a group, as it is now.
+/// The state of a server in a group.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct GroupServer {
     /// The name by which it was added.
     pub name: String,
-    /// The beginning of the names of its tools and prompts: the name itself where that has only
-    /// letters, digits, `_` and `-`.
+    /// The prefix of its names in the group: the name itself if that has only letters, digits, `_`
+    /// and `-`.
     pub prefix: String,
     /// The state of its connection.
     pub state: GroupServerState,
-    /// The revision that is spoken; `None` while there is no connection.
+    /// The negotiated revision; `None` without a connection.
     pub revision: Option<Revision>,
-    /// The name and version of the server, if it gave them.
+    /// The name and version of the server, if sent.
     pub server_info: Option<Implementation>,
     /// Why there is no connection.
     pub error: Option<ClientError>,
@@ -100,16 +100,16 @@ pub enum GroupServerState {
     Disconnected,
 }
 
-/// A server for a group: its name, and its place or the error in its configuration.
+/// A server for a group: its name, and how to reach it or the error in its configuration.
 pub type NamedServer = (String, Result<ServerPlace, ClientError>);
 
 impl ClientGroup {
-    /// Opens a group, and connects to all of its servers. The options are those of each connection,
-    /// and all connections report changes of lists.
+    /// Opens a group and connects to all of its servers. The options apply to each connection, and
+    /// all connections report list changes.
     ///
     /// # Errors
-    /// [`ClientError::Invalid`] if two servers have the same name, or an option is invalid. A
-    /// server that cannot be connected to is not an error.
+    /// [`ClientError::Invalid`] if two servers have the same name, or an option is invalid. Failing
+    /// to connect to a server is not an error.
     pub async fn open(
         runtime: Arc<dyn Runtime>,
         servers: impl IntoIterator<Item = NamedServer>,
@@ -120,8 +120,8 @@ impl ClientGroup {
         for (name, server) in servers {
             members.add(name, server)?;
         }
-        // The conversation with the group itself never leaves the process: one revision, and the
-        // time of its members.
+        // The conversation with the group itself never leaves the process: it uses a single
+        // revision and the timeouts of its members.
         let own = options
             .with_revision(RevisionChoice::Pinned(Revision::LATEST_LEGACY))
             .with_listen(false)
@@ -152,8 +152,7 @@ impl ClientGroup {
         servers.collect()
     }
 
-    /// The client of one server, which has the server's own names. One that is not connected is
-    /// connected to.
+    /// The client of one server, with the server's own names. Connects to the server if necessary.
     ///
     /// # Errors
     /// If there is no such server, or it cannot be connected to.
@@ -161,8 +160,8 @@ impl ClientGroup {
         self.members.named(name)?.client(self.members.changes()).await
     }
 
-    /// Adds a server by its place, and connects to it. One that cannot be connected to stays in the
-    /// group, with its error.
+    /// Adds a server and connects to it. If that fails, the server stays in the group with its
+    /// error.
     ///
     /// # Errors
     /// If there is a server of that name, or as for [`Client::open`].
@@ -176,14 +175,14 @@ impl ClientGroup {
         let member = self.members.add(name.to_owned(), Ok(server))?;
         let connected = member.client(self.members.changes()).await;
         if connected.is_err() {
-            // It is a server of the group all the same, and is tried again when it is needed.
+            // It is in the group all the same, and will be tried again on demand.
             self.members.changes().lists_changed();
         }
         connected.map(drop)
     }
 
-    /// Takes a server out of the group and closes its connection, but for a client that is shared.
-    /// Requests that it has in flight fail as closed.
+    /// Removes a server from the group and closes its connection, unless it is a shared client. Its
+    /// requests in flight fail as closed.
     ///
     /// # Errors
     /// If there is no such server.
@@ -194,7 +193,7 @@ impl ClientGroup {
         Ok(())
     }
 
-    /// Connects to a server again that failed. A server that is connected stays so.
+    /// Reconnects to a failed server. Does nothing if it is connected.
     ///
     /// # Errors
     /// If there is no such server, or as for [`Client::open`].
@@ -202,7 +201,7 @@ impl ClientGroup {
         self.server_client(name).await.map(drop)
     }
 
-    /// Takes other handlers, for all servers.
+    /// Replaces the handlers for all servers.
     ///
     /// # Errors
     /// If they need a capability that was not declared when the group was opened.
@@ -213,12 +212,12 @@ impl ClientGroup {
         Ok(())
     }
 
-    /// Changes the roots for all servers. Those of the legacy era are notified; others
-    /// see the new ones when they ask.
+    /// Changes the roots for all servers. Legacy servers are notified; others see the new roots
+    /// when they ask.
     ///
     /// # Errors
-    /// A URI that does not begin with `file://`, or that climbs with `..`; or if there were no
-    /// roots when the group was opened.
+    /// If a URI does not begin with `file://` or contains `..`, or if there were no roots when the
+    /// group was opened.
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), ClientError> {
         let roots: Vec<_> = roots.into_iter().collect();
         self.client.set_roots(roots.clone())?;
@@ -227,7 +226,7 @@ impl ClientGroup {
         Ok(())
     }
 
-    /// The options of each connection, as they are now.
+    /// The current options of each connection.
     #[doc(hidden)]
     pub fn options(&self) -> ClientOptions {
         self.members.settings().current().0

@@ -1,10 +1,10 @@
-//! A server of a group, as those see it that show the servers of the group one by one.
+//! Access to a single server of a group, for mounting the servers of a group one by one.
 
 use super::{group_changes::GroupChanges, member::Member};
 use crate::client::{Client, ClientError};
 use std::sync::Arc;
 
-/// A server of a group. It may be connected or not, and may be taken out of the group.
+/// A server of a group. It may be connected or not, and may be removed from the group.
 #[derive(Clone)]
 pub(crate) struct GroupServerAccess {
     member: Arc<Member>,
@@ -21,23 +21,23 @@ impl GroupServerAccess {
         &self.member.name
     }
 
-    /// The beginning of its names in the group.
+    /// The prefix of its names in the group.
     pub(crate) fn prefix(&self) -> &str {
         &self.member.prefix
     }
 
-    /// Returns whether both are the same server: one that was added again under its name is another
-    /// one.
+    /// Returns whether both are the same server. One that was added again under the same name is
+    /// different.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.member, &other.member)
     }
 
-    /// Returns whether it leads to one server, and not to those of another group.
+    /// Returns whether it is a single server rather than another group.
     pub(crate) fn has_sessions(&self) -> bool {
         self.member.connector().is_none_or(|connector| connector.has_sessions())
     }
 
-    /// Returns whether it leads to the server of this process with this identity.
+    /// Returns whether it leads to the server with this identity in this process.
     pub(crate) fn is_of_server(&self, identity: usize) -> bool {
         self.member.connector().is_some_and(|connector| connector.is_of_server(identity))
     }
@@ -47,10 +47,10 @@ impl GroupServerAccess {
         self.member.connected()
     }
 
-    /// The connection; one that failed or ended is made anew.
+    /// The connection, reconnecting if it failed or ended.
     ///
     /// # Errors
-    /// If it cannot be made, or the server was taken out of the group.
+    /// If connecting fails, or the server was removed from the group.
     pub(crate) async fn client(&self) -> Result<Client, ClientError> {
         self.member.client(&self.changes).await
     }

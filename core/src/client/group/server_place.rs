@@ -1,21 +1,21 @@
-//! The places of the servers of a group.
+//! How a group reaches its servers.
 
 use crate::client::{Client, ClientId, Connector};
 use std::sync::Arc;
 
-/// The place of a server of a group.
+/// How a group reaches a server.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum ServerPlace {
-    /// The way to a server; the group makes the connection.
+    /// Through a connector; the group opens the connection.
     Connector(Arc<dyn Connector>),
-    /// A client of the program's, which the group shares. It keeps its own handlers and options,
+    /// Through an existing client, which the group shares. It keeps its own handlers and options,
     /// and the group does not close it.
     Client(Client),
 }
 
 impl ServerPlace {
-    /// The way to the server.
+    /// The connector of the server.
     pub(super) fn connector(&self) -> &Arc<dyn Connector> {
         match self {
             Self::Connector(connector) => connector,
@@ -23,7 +23,7 @@ impl ServerPlace {
         }
     }
 
-    /// Returns whether requests to the server come to that client.
+    /// Returns whether requests to the server eventually reach this client.
     pub(super) fn leads_to(&self, client: ClientId) -> bool {
         match self {
             Self::Connector(connector) => connector.leads_to(client),

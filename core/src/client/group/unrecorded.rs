@@ -1,4 +1,4 @@
-//! The runtime of a conversation that never leaves the process.
+//! A runtime for conversations that never leave the process.
 
 use crate::{
     runtime::{BoxedTask, Runtime, Terminal},
@@ -10,8 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A runtime that records no messages: those between a client and its group are on no wire. The
-/// connections of the servers record theirs.
+/// A runtime without a wire log, because messages between a client and its group never leave the
+/// process. The connections to the servers log theirs.
 pub(super) struct Unrecorded(pub(super) Arc<dyn Runtime>);
 
 impl Runtime for Unrecorded {

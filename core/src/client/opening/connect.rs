@@ -1,4 +1,4 @@
-//! Opening a conversation: connect, negotiate, settle.
+//! Opening a conversation: connect, negotiate, set up.
 
 use super::{era_cache::ERAS, server_description::ServerDescription};
 use crate::{
@@ -37,7 +37,8 @@ impl Client {
     /// Opens a conversation with the server that `connector` reaches.
     ///
     /// # Errors
-    /// If the server cannot be reached, does not answer in time, or speaks no revision of ours.
+    /// If the server cannot be reached, does not respond in time, or has no revision in common with
+    /// us.
     pub async fn open(
         runtime: Arc<dyn Runtime>,
         connector: Arc<dyn Connector>,
@@ -56,7 +57,7 @@ impl Client {
         match opened {
             Ok(()) => {
                 inner.listen().await;
-                // A connection that ends before it is handed out was never open.
+                // A connection that ends before it is returned counts as never opened.
                 let failure = inner.failure.lock().clone();
                 match failure {
                     Some(failure) => {
@@ -74,7 +75,8 @@ impl Client {
                 inner.closed.store(true, Ordering::Release);
                 let link = inner.link.lock().take();
                 if let Some(link) = link {
-                    // For the rest of the time for connecting; then it goes on by itself.
+                    // Wait for the remaining connect timeout; then closing continues in the
+                    // background.
                     let closing = link.close(inner.options.close_timeout);
                     until(&*inner.runtime, inner.connect_deadline(), closing).await;
                 }
@@ -84,8 +86,8 @@ impl Client {
     }
 }
 
-/// The options with the credentials that the connector has for its server. XAU-03: the extension
-/// that they follow is among the capabilities.
+/// Adds the connector's credentials for its server to the options. XAU-03: the capabilities include
+/// the extension that they implement.
 fn declaring_auth(mut options: ClientOptions, own: Option<Arc<dyn ClientAuth>>) -> ClientOptions {
     options.auth = own.or(options.auth);
     if let Some(extension) = options.auth.as_ref().and_then(|auth| auth.extension()) {
@@ -96,7 +98,7 @@ fn declaring_auth(mut options: ClientOptions, own: Option<Arc<dyn ClientAuth>>) 
 }
 
 impl ClientInner {
-    /// The error text for a silent peer: its name, the time, and a likely reason.
+    /// The error message for a silent peer: its name, the timeout, and a likely reason.
     pub(in crate::client) fn silence(&self) -> String {
         let (who, words) = match self.link() {
             Some(link) => (link.peer(), link.diagnostics()),
@@ -106,7 +108,7 @@ impl ClientInner {
         format!("{who} did not answer within {within:?} (the option `connect_timeout`){invalid_frame}{words}")
     }
 
-    /// The end of the time for connecting. It moves while a person is asked.
+    /// The connect deadline, which is extended while the user is asked.
     fn connect_deadline(&self) -> Instant {
         let paused = self.pauses.total(self.runtime.now());
         later(self.began, self.options.connect_timeout.saturating_add(paused))
@@ -125,7 +127,7 @@ impl ClientInner {
         }
     }
 
-    /// Negotiates; a server that is known to be of the legacy era is not probed again.
+    /// Negotiates the revision. A known legacy server is not probed again.
     async fn find_revision(self: &Arc<Self>, connector: &dyn Connector) -> Result<(), ClientError> {
         let choice = self.options.revision.within(connector.only_era()).map_err(ClientError::Negotiation)?;
         let server = connector.identity().filter(|_| choice == RevisionChoice::Auto);
@@ -147,7 +149,7 @@ impl ClientInner {
     async fn negotiate(self: &Arc<Self>, connector: &dyn Connector, choice: RevisionChoice) -> Result<(), ClientError> {
         self.connect(connector).await?;
         let (mut negotiation, mut step) = Negotiation::start(choice, connector.is_pipe());
-        // Of the last probe, for the facts that its text does not have.
+        // The failure of the last probe, for details that its message lacks.
         let mut failure = None;
         loop {
             match step {
@@ -181,7 +183,7 @@ impl ClientInner {
         let link = connector.connect(inbox).await.map_err(ClientError::Link)?;
         *self.link.lock() = Some(Arc::clone(&link));
         if self.closed.load(Ordering::Acquire) {
-            // Closed meanwhile, by somebody who saw no link.
+            // It was closed in the meantime, when there was no link yet.
             link.close(Duration::ZERO).await;
             return Err(ClientError::Closed);
         }
@@ -228,7 +230,7 @@ impl ClientInner {
             }
             None => return Err(ClientError::Closed),
         }
-        // A link that ended between two probes takes nothing and tells nothing any more.
+        // A link that ended between two probes does nothing any more.
         let failure = self.failure.lock().clone();
         if let Some(failure) = failure {
             self.request_failed(&sent.id, failure);
@@ -272,7 +274,7 @@ impl ClientInner {
         self.reconnecting.lock().made(self.runtime.now());
         self.ready.store(true, Ordering::Release);
         self.begin_log_level();
-        // A failure from now on is noticed by itself; one noted before is reported here.
+        // From here on, failures are handled as they occur; an earlier one is reported here.
         let failure = self.failure.lock().take();
         if let Some(failure) = failure {
             return Err(ClientError::Link(failure));
@@ -283,8 +285,8 @@ impl ClientInner {
         Ok(())
     }
 
-    /// Asks for the log messages that were asked for last, or that the options name, where the
-    /// server has any.
+    /// Sets the log level that was set last, or that of the options, if the server supports
+    /// logging.
     pub(in crate::client) fn begin_log_level(self: &Arc<Self>) {
         let kept = self.conversation.lock().log_level();
         let Some(level) = kept.or(self.options.log_level) else { return };

@@ -1,4 +1,4 @@
-//! The request for the description of a server whose revision was pinned, and which was not asked
+//! Requests the description of a server whose revision is pinned, so that it was not requested
 //! before.
 
 use super::server_description::ServerDescription;
@@ -19,13 +19,13 @@ use crate::{
 use std::sync::{Arc, Weak};
 
 impl ClientInner {
-    /// Asks the server for its description (`server/discover`). Nothing waits for it, and a server
-    /// that gives none is spoken with all the same.
+    /// Requests the server's description (`server/discover`). Nothing waits for it, and the
+    /// connection works without it.
     pub(in crate::client) fn ask_description(self: &Arc<Self>) {
         let client = Client { inner: Arc::clone(self) };
         let (options, mut extras) = (RequestOptions::default(), RequestExtras::default());
         let mut call = ClientCall::new(CallReceiver::Reply(Arc::new(DescriptionReply(Arc::downgrade(self)))));
-        // It is what the opening takes, where nothing was asked before.
+        // It is the request of the opening, if there was none before.
         if let Some(opening) = self.opening.lock().take() {
             extras.trace = Some(Arc::clone(&opening.trace));
             call.operation = Some(opening.of_call(self.network_facts()));
@@ -37,7 +37,7 @@ impl ClientInner {
     }
 }
 
-/// The reply that brings the description.
+/// Receives the description.
 struct DescriptionReply(Weak<ClientInner>);
 
 impl ReplyTo for DescriptionReply {

@@ -1,4 +1,4 @@
-//! The opening of a connection, and its reopening after a loss.
+//! Opening a connection, and reconnecting.
 
 mod connect;
 mod description_request;

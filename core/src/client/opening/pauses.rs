@@ -1,15 +1,15 @@
-//! The time that a client spends asking its user: its own deadlines do not count it.
+//! Time spent asking the user, which does not count towards the client's deadlines.
 
 use crate::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Pauses of all requests; those at the same time count once.
+/// Pauses of all requests. Overlapping pauses count once.
 #[derive(Default)]
 pub(in crate::client) struct Pauses(Mutex<PauseState>);
 
 #[derive(Default)]
 struct PauseState {
-    /// Number of pauses now, and their beginning.
+    /// Number of current pauses, and when they began.
     now: usize,
     since: Option<Instant>,
     before: Duration,
@@ -32,7 +32,7 @@ impl Pauses {
         }
     }
 
-    /// The time of all pauses until now.
+    /// Total paused time until now.
     pub(in crate::client) fn total(&self, now: Instant) -> Duration {
         let state = self.0.lock();
         state.before + state.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))

@@ -1,6 +1,6 @@
-//! A connection that was lost is made anew when the next message needs it.
+//! Reconnects when the next message needs the connection.
 //!
-//! Requests in flight have failed by then, because the server may have acted on them: nothing is
+//! Requests in flight have failed by then, because the server may have acted on them. Nothing is
 //! sent twice.
 
 use crate::{
@@ -14,12 +14,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Messages that wait for a connection before notifications are dropped. Requests have a
-/// bound of their own.
+/// Maximum queued messages before notifications are dropped. Requests have their own limit.
 const MAX_WAITING: usize = 1_000;
 
 impl ClientInner {
-    /// Sends a message on the connection, or when it has been made anew.
+    /// Sends a message, reconnecting first if necessary.
     pub(in crate::client) fn deliver(self: &Arc<Self>, message: LinkMessage) {
         if self.ready.load(Ordering::Acquire)
             && let Some(link) = self.link()
@@ -33,7 +32,7 @@ impl ClientInner {
             drop(state);
             return link.send(message);
         }
-        // A request that is over already: it was in flight when the connection was lost.
+        // The request is already over, because it was in flight when the connection was lost.
         if message.request.as_ref().is_some_and(|request| !self.conversation.lock().awaits(&request.id)) {
             return;
         }
@@ -50,7 +49,7 @@ impl ClientInner {
         }
     }
 
-    /// Notes the loss of the connection. Requests in flight fail.
+    /// Handles the loss of the connection. Requests in flight fail.
     pub(in crate::client) fn lose(&self, failure: &LinkFailure) {
         if !self.ready.swap(false, Ordering::AcqRel) {
             return;
@@ -63,12 +62,12 @@ impl ClientInner {
         self.host.stop_requests();
         self.cache.clear();
         self.fail_all(&ClientError::Link(failure.clone()));
-        // Dropping it ends what is left of it.
+        // Dropping it cleans up what is left.
         drop(link);
     }
 
-    /// Makes a lost connection anew for subscriptions, which wait for changes and send nothing. On
-    /// the modern era the requests that open their streams again need the connection.
+    /// Reconnects for subscriptions, which wait for changes without sending anything. In the modern
+    /// era, the requests that reopen their streams need the connection.
     pub(in crate::client) fn reconnect_for_subscriptions(self: &Arc<Self>) {
         let is_legacy = self.conversation.lock().revision().is_some_and(|revision| revision.era() == Era::Legacy);
         if !is_legacy || self.subscriptions.is_empty() {
@@ -111,11 +110,11 @@ impl ClientInner {
         }
         self.events.reconnected();
         self.send_waiting();
-        // One that was lost meanwhile was not ready yet.
+        // It may have been lost before it was ready.
         let failure = self.failure.lock().clone();
         match failure {
             Some(failure) => self.lose(&failure),
-            // Streams of subscriptions are opened again by those who lost them.
+            // Subscriptions reopen their streams themselves.
             None => {
                 self.begin_log_level();
                 self.subscribe_again();
@@ -123,7 +122,7 @@ impl ClientInner {
         }
     }
 
-    /// Sends what has waited, in its order, and then lets other messages pass.
+    /// Sends queued messages in order, and then lets other messages through.
     fn send_waiting(&self) {
         let link = self.link();
         loop {
@@ -146,8 +145,7 @@ impl ClientInner {
         }
     }
 
-    /// Fails the requests that have waited. Subscriptions wait on, for the longest time of a
-    /// request.
+    /// Fails queued requests. Subscriptions keep waiting, up to the maximum time of a request.
     fn not_made(self: &Arc<Self>, error: &ClientError) {
         let (waiting, away) = {
             let mut state = self.reconnecting.lock();
@@ -173,8 +171,8 @@ impl ClientInner {
         }
     }
 
-    /// Makes the connection, with the handshake where the era has one. The conversation goes on as
-    /// it was, so the server must still speak its revision.
+    /// Reconnects, with the handshake if the era has one. The conversation continues, so the server
+    /// must still support its revision.
     async fn reopen(self: &Arc<Self>, deadline: Instant) -> Result<(), ClientError> {
         let revision = self.conversation.lock().revision().ok_or(ClientError::Closed)?;
         self.connect(&*self.connector).await?;

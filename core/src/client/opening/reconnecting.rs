@@ -1,4 +1,4 @@
-//! The state of a connection that was lost.
+//! Reconnect state.
 
 use crate::client::link::LinkMessage;
 use std::{
@@ -6,54 +6,53 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The first pause before a connection is made anew, if the last one did not last; doubled each
-/// time.
+/// Initial backoff before reconnecting, if the last connection was short-lived; doubled each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-/// The longest pause.
+/// Maximum backoff.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// A connection that has lasted so long was a good one: the next one is made without a pause.
+/// After a connection that lasted this long, reconnect without backoff.
 const GOOD: Duration = Duration::from_secs(10);
 
-/// A lost connection, and the messages that wait for the next one.
+/// A lost connection, and the messages queued for the next one.
 #[derive(Default)]
 pub(in crate::client) struct Reconnecting {
-    /// A task makes the connection. There is one at a time.
+    /// Whether a task is reconnecting. There is at most one.
     pub(in crate::client) running: bool,
-    /// As many requests as the conversation may have in flight, and notifications in bounds.
+    /// As many requests as may be in flight, and a bounded number of notifications.
     pub(in crate::client) waiting: Vec<LinkMessage>,
-    /// Since when there is a connection, or was.
+    /// When the latest connection was established.
     since: Option<Instant>,
-    /// Since when there is none.
+    /// When the connection was lost.
     lost_at: Option<Instant>,
-    /// Number of connections in a row that were not made, or did not last.
+    /// Number of consecutive failed or short-lived connections.
     bad: u32,
 }
 
 impl Reconnecting {
-    /// Notes that there is a connection from now on.
+    /// Records that the connection was established.
     pub(in crate::client) fn made(&mut self, now: Instant) {
         self.since = Some(now);
         self.lost_at = None;
     }
 
-    /// Notes that a connection was lost, or could not be made.
+    /// Records that the connection was lost or could not be established.
     pub(in crate::client) fn lost(&mut self, now: Instant) {
         self.lost_at.get_or_insert(now);
         let good = self.since.take().is_some_and(|since| now.saturating_duration_since(since) >= GOOD);
         self.bad = if good { 0 } else { self.bad.saturating_add(1) };
     }
 
-    /// The time for which there has been no connection.
+    /// How long there has been no connection.
     pub(in crate::client) fn away(&self, now: Instant) -> Duration {
         self.lost_at.map_or(Duration::ZERO, |at| now.saturating_duration_since(at))
     }
 
-    /// The pause before the next attempt: none after the first loss; with jitter, so that many
-    /// clients of one server do not come back at the same moment.
+    /// The backoff before the next attempt: none after the first loss; with jitter, so that many
+    /// clients don't reconnect at the same moment.
     pub(in crate::client) fn pause(&self) -> Duration {
         let Some(doublings) = self.bad.checked_sub(2) else { return Duration::ZERO };
         let pause = FIRST_PAUSE.saturating_mul(1 << doublings.min(16)).min(LONGEST_PAUSE);
-        // Random enough: a new one for each value (std::hash::RandomState).
+        // Random enough: each `RandomState` differs.
         pause.mul_f64(0.5 + f64::from(RandomState::new().hash_one(0_u8) as u16) / f64::from(u16::MAX) / 2.0)
     }
 }

@@ -1,4 +1,4 @@
-//! The facts about a server that its first answer gives.
+//! What a server says about itself.
 
 use crate::protocol::{RawJson, Revision, meta, model::ServerCapabilities};
 use serde::Deserialize;
@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ServerDescription {
-    /// The revision that is spoken.
+    /// The negotiated revision.
     pub revision: Revision,
-    /// The server's Implementation object, if it gave one.
+    /// The server's Implementation object, if sent.
     pub info: Option<RawJson>,
-    /// Its capabilities object; `{}` as long as it is not known.
+    /// Its capabilities object; `{}` while unknown.
     pub capabilities: RawJson,
     /// Instructions for the model.
     pub instructions: Option<String>,
@@ -24,13 +24,13 @@ impl ServerDescription {
         Self { revision, info: None, capabilities: RawJson::empty_object(), instructions: None }
     }
 
-    /// The capabilities; `None` if the server was not asked for them.
+    /// The capabilities; `None` if they have not been requested.
     pub(crate) fn declared(&self) -> Option<ServerCapabilities> {
         let is_known = self.info.is_some() || self.capabilities.as_bytes() != b"{}";
         is_known.then(|| self.capabilities.parse().unwrap_or_default())
     }
 
-    /// Reads the result of `initialize` or `server/discover`.
+    /// Parses the result of `initialize` or `server/discover`.
     pub(in crate::client) fn read(revision: Revision, result: &RawJson) -> Self {
         #[derive(Deserialize)]
         struct Opened<'a> {

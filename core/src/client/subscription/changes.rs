@@ -1,4 +1,4 @@
-//! Changes that a program has not taken yet: bounded, each one once.
+//! A bounded, deduplicated queue of changes.
 
 use crate::{
     client::error::ClientError,
@@ -10,9 +10,9 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// Changes that wait.
+/// Maximum queued changes.
 const MAX_CHANGES: usize = 1_024;
-/// The bytes of their URIs and tasks.
+/// Maximum total size of their URIs and tasks.
 const MAX_BYTES: usize = 4 << 20;
 
 /// The changes of one subscription.
@@ -28,14 +28,14 @@ struct PendingChanges {
 }
 
 enum SubscriptionEnd {
-    /// Given to the program once.
+    /// Returned to the program once.
     Failed(ClientError),
     Over,
 }
 
 impl Changes {
-    /// Adds a change. One that waits already is not added again; a task is replaced. Changes beyond
-    /// the bound become one change of the kind `missed`.
+    /// Adds a change. A change that is already queued is not repeated; a task is replaced. Changes
+    /// beyond the limit are replaced by one of the kind `missed`.
     pub(super) fn push(&self, change: Change) {
         let waker = {
             let mut waiting = self.0.lock();
@@ -50,7 +50,7 @@ impl Changes {
         }
     }
 
-    /// Puts a change back that was taken just now.
+    /// Puts back the change that was just taken.
     pub(super) fn put_back(&self, change: Change) {
         let waker = {
             let mut waiting = self.0.lock();
@@ -67,8 +67,8 @@ impl Changes {
         }
     }
 
-    /// Adds no more changes; those that wait are still given. `error`: why, if the subscription was
-    /// not closed.
+    /// Stops adding changes; queued ones are still delivered. `error` is the reason, unless the
+    /// subscription was closed.
     pub(super) fn end(&self, error: Option<ClientError>) {
         let waker = {
             let mut waiting = self.0.lock();
@@ -131,7 +131,7 @@ fn same(one: &Change, other: &Change) -> bool {
     one.kind == other.kind && one.uri == other.uri && id(one) == id(other)
 }
 
-/// The bytes that come from the server.
+/// The size of the data from the server.
 fn size_of(change: &Change) -> usize {
     let task = change.task.as_ref().map_or(0, |task| serde_json::to_vec(task).map_or(0, |json| json.len()));
     change.uri.as_ref().map_or(0, String::len) + task

@@ -1,5 +1,4 @@
-//! `subscriptions/listen` (the modern era): one stream per subscription, opened again when it is
-//! lost.
+//! `subscriptions/listen` (modern era): one stream per subscription, reopened when it is lost.
 
 use super::open_subscriptions::{ChangeReceiver, SubscriptionEntry};
 use crate::{
@@ -29,16 +28,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The pause before a lost stream is opened again, doubled with each attempt.
+/// Backoff before a lost stream is reopened; doubled with each attempt.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// A server may take this long to acknowledge the stream of `ClientOptions::listen` before the
-/// connection is open without it.
+/// How long opening the connection waits for the server to acknowledge the stream of
+/// `ClientOptions::listen`.
 const LISTENS_WITHIN: Duration = Duration::from_secs(5);
 
 impl ClientInner {
-    /// Opens the stream of an entry and waits until the server has acknowledged it. Gives what the
-    /// server honours (SUB-04).
+    /// Opens the stream of an entry and waits until the server has acknowledged it. Returns what
+    /// the server honours (SUB-04).
     pub(super) async fn open_stream(
         self: &Arc<Self>,
         entry: &Arc<SubscriptionEntry>,
@@ -58,7 +57,7 @@ impl ClientInner {
         // TKX-21
         let extras = RequestExtras { task: !entry.filter.tasks().is_empty(), ..RequestExtras::default() };
         let call = client.start(method, Some(&params), &options, extras, stream.clone())?;
-        // Noted at once: a subscription that is closed while it waits here cancels it.
+        // Recorded immediately, so that closing the subscription while it waits here cancels it.
         if !entry.note_stream(&call) {
             client.cancel(&call, "the subscription is closed");
         }
@@ -70,15 +69,15 @@ impl ClientInner {
         honoured.inspect_err(|_| client.cancel(&call, "the subscription is of no use"))
     }
 
-    /// Opens the stream that `ClientOptions::listen` asks for: a change that comes after the
-    /// connection is open is not missed.
+    /// Opens the stream for `ClientOptions::listen`, so that no change after opening the connection
+    /// is missed.
     pub(in crate::client) async fn listen(self: &Arc<Self>) {
         if self.options.listen {
             self.listen_to_lists(Arc::clone(&self.events)).await;
         }
     }
 
-    /// Opens a stream for changes of the lists that the server announces, if there are any.
+    /// Opens a stream for the list changes that the server announces, if any.
     pub(in crate::client) async fn listen_to_lists(
         self: &Arc<Self>,
         events: Arc<dyn ClientEvents>,
@@ -97,8 +96,8 @@ impl ClientInner {
         Some(entry)
     }
 
-    /// Opens a lost stream again, later and later, until it is open or the longest time of a
-    /// request is over.
+    /// Reopens a lost stream with backoff, until it is open or the maximum time of a request is
+    /// over.
     fn open_stream_again(self: &Arc<Self>, entry: &Arc<SubscriptionEntry>) {
         let (client, entry, runtime) = (Arc::downgrade(self), Arc::clone(entry), Arc::clone(&self.runtime));
         let give_up = later(runtime.now(), self.options.max_timeout);
@@ -126,14 +125,14 @@ impl ClientInner {
 }
 
 impl SubscriptionEntry {
-    /// Keeps what is needed to cancel. `false`: the subscription is closed.
+    /// Stores what is needed to cancel the stream. Returns `false` if the subscription is closed.
     fn note_stream(&self, call: &Arc<ClientCall>) -> bool {
         let mut listening = self.listening.lock();
         listening.call = Arc::downgrade(call);
         !listening.closed
     }
 
-    /// Closes the stream and opens none any more.
+    /// Closes the stream and does not reopen it.
     pub(super) fn close_stream(&self, client: &Client) {
         let call = {
             let mut listening = self.listening.lock();
@@ -162,7 +161,7 @@ struct ListenStream {
     client: Weak<ClientInner>,
     entry: Arc<SubscriptionEntry>,
     acknowledged: Promise<Result<SubscriptionFilter, ClientError>>,
-    /// The time of the acknowledgement.
+    /// When it was acknowledged.
     since: OnceLock<Instant>,
 }
 
@@ -201,12 +200,13 @@ impl ReplyTo for ListenStream {
     }
 }
 
-/// A failure of the connection and not of the request: another attempt may succeed.
+/// Returns whether the connection failed rather than the request, so that another attempt may
+/// succeed.
 fn may_pass(error: &ClientError) -> bool {
     matches!(error.kind(), ErrorKind::Transport | ErrorKind::Timeout | ErrorKind::Busy)
 }
 
-/// The filter as the method has it. Tasks are the extension's (TKX-42).
+/// The filter in the form of the method. Tasks belong to the extension (TKX-42).
 fn listen_filter(filter: &SubscriptionFilter) -> Value {
     let mut wanted = json!({});
     for (name, list) in [

@@ -27,11 +27,10 @@ use std::{
 
 /// The changes of one subscription: a stream, ended by [`Subscription::close`] or by dropping it.
 ///
-/// Its promise is that nothing is missed in silence. A change that waits to be taken is not
-/// repeated, and at most 1,024 changes wait. When there are more, or when the stream from the
-/// server was lost and opened again, a change of the kind
-/// [`Missed`](crate::protocol::model::ChangeKind::Missed) takes their place: read again what
-/// matters.
+/// Changes are never lost silently. A pending change is not repeated, and at most 1,024 changes are
+/// queued. If there are more, or if the stream from the server was lost and reopened, you get a
+/// change of the kind [`Missed`](crate::protocol::model::ChangeKind::Missed) instead: read again
+/// what matters to you.
 ///
 /// The stream ends when the server ends the subscription, or when either side closes the
 /// connection. Its last item is an error if it failed.
@@ -62,26 +61,26 @@ pub struct Subscription {
 }
 
 impl Client {
-    /// Subscribes to changes: of resources by their URIs (`"notes://today"`, `["a:1", "a:2"]`), or
-    /// whatever else a [`SubscriptionFilter`] names.
+    /// Subscribes to changes: of resources by URI (`"notes://today"`, `["a:1", "a:2"]`), or of
+    /// anything else that a [`SubscriptionFilter`] can name.
     ///
-    /// In the legacy era it is `resources/subscribe`, once for each URI however many subscriptions
-    /// name it, beside the notifications that the server sends anyway; on 2026-07-28 it is one
-    /// `subscriptions/listen`. Completes when the server has taken the subscription: changes after
-    /// that are not missed.
+    /// In the legacy era, this uses `resources/subscribe`, once per URI however many subscriptions
+    /// there are, and the notifications that the server sends anyway; on 2026-07-28, one
+    /// `subscriptions/listen`. Completes when the server has accepted the subscription, so that no
+    /// later change is missed.
     ///
     /// # Errors
-    /// At once [`ClientError::Invalid`] if the filter names nothing, and
-    /// [`ClientError::Unsupported`] if the server announces nothing of it; otherwise as for
-    /// [`Client::request`].
+    /// [`ClientError::Invalid`] if the filter is empty, and [`ClientError::Unsupported`] if the
+    /// server announces none of it; otherwise as for [`Client::request`].
     pub async fn subscribe(&self, filter: impl Into<SubscriptionFilter>) -> Result<Subscription, ClientError> {
         let filter = checked(filter.into())?;
         self.inner.check_open()?;
         let filter = self.inner.announced(filter)?;
         let entry = self.inner.subscriptions.add(filter.clone(), ChangeReceiver::Stream(Changes::default()))?;
-        // From here on, dropping it gives everything back.
+        // From here on, dropping it cleans up everything.
         let mut subscription = Subscription { client: self.clone(), entry, filter };
-        // The end of the connection ends what it finds; what came too late for it is refused here.
+        // Closing the connection ends the subscriptions it knows of; one that was added too late is
+        // refused here.
         self.inner.check_open()?;
         if self.revision().era() == Era::Legacy {
             self.inner.subscribe_to_resources(&subscription.entry).await?;
@@ -93,32 +92,32 @@ impl Client {
 }
 
 impl Subscription {
-    /// The next change, once there is one; `None`: the subscription has ended.
+    /// Waits for the next change. Returns `None` when the subscription has ended.
     ///
     /// # Errors
-    /// The reason for which it ended, once.
+    /// Why it ended; returned once.
     pub async fn next(&mut self) -> Option<Result<Change, ClientError>> {
         poll_fn(|context| self.poll_change(context)).await
     }
 
     /// The part of the filter that the server honours: all of it, unless the server does not
-    /// announce such changes, or refused something (a task that it does not know, say).
+    /// announce some of the changes or refused something, such as an unknown task.
     pub fn filter(&self) -> &SubscriptionFilter {
         &self.filter
     }
 
-    /// Ends the subscription, as dropping it does.
+    /// Ends the subscription, like dropping it.
     pub fn close(self) {
         drop(self);
     }
 
-    /// Ends it for those who hold it by reference. Ended again, nothing happens.
+    /// Ends the subscription, for owners that only have a reference. Idempotent.
     #[doc(hidden)]
     pub fn end(&self) {
         self.client.inner.end_subscription(&self.entry);
     }
 
-    /// Gives a change back that could not be handed on: it is the next one again.
+    /// Puts back a change that could not be delivered.
     #[doc(hidden)]
     pub fn put_back(&self, change: Change) {
         if let ChangeReceiver::Stream(changes) = &self.entry.receiver {
@@ -184,7 +183,7 @@ impl ClientInner {
         }
     }
 
-    /// The part of a filter that the server has declared to announce (PRM-07).
+    /// The part of a filter that the server has declared (PRM-07).
     fn announced(&self, filter: SubscriptionFilter) -> Result<SubscriptionFilter, ClientError> {
         let Some(server) = self.description() else { return Err(ClientError::Closed) };
         let Some(declared) = server.declared() else { return Ok(filter) };
@@ -221,7 +220,7 @@ impl ClientInner {
     }
 }
 
-/// A filter that names something, each thing once.
+/// Checks that a filter is not empty, and removes duplicates.
 fn checked(mut filter: SubscriptionFilter) -> Result<SubscriptionFilter, ClientError> {
     if let Some(name) = filter.extra.keys().next() {
         return Err(ClientError::Invalid(format!(

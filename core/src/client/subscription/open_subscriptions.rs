@@ -23,7 +23,7 @@ use std::{
     },
 };
 
-/// Subscriptions of one connection.
+/// Maximum subscriptions of a connection.
 const MAX_SUBSCRIPTIONS: usize = 1_024;
 
 /// The subscriptions of a connection.
@@ -42,7 +42,7 @@ pub(in crate::client) struct SubscriptionEntry {
     pub(super) listening: Mutex<ListenRequest>,
 }
 
-/// The taker of the changes.
+/// The receiver of the changes.
 pub(super) enum ChangeReceiver {
     /// A stream of the program.
     Stream(Changes),
@@ -50,7 +50,7 @@ pub(super) enum ChangeReceiver {
     Events(Arc<dyn ClientEvents>),
 }
 
-/// The `subscriptions/listen` of an entry (the modern era).
+/// The `subscriptions/listen` of an entry (modern era).
 #[derive(Default)]
 pub(super) struct ListenRequest {
     pub(super) closed: bool,
