@@ -1,5 +1,5 @@
-//! The log of an endpoint: each access for those who look for faults, and the first refusal of each
-//! kind for everyone.
+//! The log of an endpoint: every access at debug level, and the first refusal of each kind as a
+//! warning.
 
 use crate::{http::rejection::Rejection, server::HttpRequest};
 use http::{Method, StatusCode};
@@ -9,7 +9,7 @@ use std::{
     time::Instant,
 };
 
-/// A request while it is being answered, if accesses are logged.
+/// A request in progress, if access logging is on.
 pub(super) struct AccessRecord(Option<Begun>);
 
 struct Begun {
@@ -20,7 +20,7 @@ struct Begun {
 }
 
 impl AccessRecord {
-    /// A request has come.
+    /// Called when a request arrives.
     pub(super) fn begin(request: &HttpRequest) -> Self {
         let is_logged = tracing::event_enabled!(target: "trunkline::access", tracing::Level::DEBUG);
         Self(is_logged.then(|| Begun {
@@ -31,7 +31,7 @@ impl AccessRecord {
         }))
     }
 
-    /// The head of its response is there.
+    /// Called when the response head is known.
     pub(super) fn end(self, status: StatusCode) {
         if let Some(Begun { method, path, peer, at }) = self.0 {
             let milliseconds = at.elapsed().as_secs_f64() * 1e3;
@@ -48,13 +48,13 @@ impl AccessRecord {
     }
 }
 
-/// The first refusal of a kind at an endpoint is a warning, for it may be a fault of the options;
-/// anybody can cause the others, which are debug records.
+/// Logs the first refusal of a kind at an endpoint as a warning, because it may be caused by wrong
+/// options. Later ones are debug records, because anyone can cause them.
 #[derive(Default)]
 pub(super) struct RefusalLog(AtomicBool);
 
 impl RefusalLog {
-    /// A request was refused: `of` names the part of it.
+    /// Logs a refused request; `of` names the offending part.
     pub(super) fn note(&self, of: &str, text: &str) {
         if self.0.swap(true, Ordering::Relaxed) {
             tracing::debug!(target: "trunkline::access", part = of, error = text, "a request was refused");
@@ -68,7 +68,7 @@ impl RefusalLog {
         }
     }
 
-    /// A request was refused for its `Host` or `Origin`.
+    /// Logs a request refused because of its `Host` or `Origin`.
     pub(super) fn by_guard(&self, refusal: &Rejection) {
         let answer: Value = serde_json::from_slice(&refusal.body).unwrap_or_default();
         self.note("origin", answer["error"]["message"].as_str().unwrap_or_default());
@@ -116,11 +116,11 @@ mod tests {
     #[tokio::test]
     async fn each_access_is_a_record_and_the_first_refusal_of_each_kind_a_warning() {
         let log = KeptLog::default();
-        // With one subscriber alone, other threads decide for places in the code.
+        // With a single subscriber, other threads decide the interest of callsites.
         let _other = tracing::Dispatch::new(KeptLog::default());
         let _here = tracing::subscriber::set_default(log.clone());
         for _ in 0..2 {
-            // Each endpoint has warnings of its own.
+            // Each endpoint has its own warnings.
             let service = service();
             log.take();
             for is_first in [true, false] {

@@ -1,5 +1,5 @@
-//! Authorization: the one place where the HTTP server asks for access tokens. It comes after `Host`
-//! and `Origin` and before anything of the message (docs/versions.md, 2.2).
+//! Authorization: the only place where the HTTP server requires access tokens. It comes after the
+//! check of `Host` and `Origin` and before anything in the message is read (docs/versions.md, 2.2).
 
 use super::{
     access_log::RefusalLog,
@@ -24,19 +24,19 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// Longest time of a verifier.
+/// Timeout of a verifier.
 const DEADLINE: Duration = Duration::from_secs(30);
-/// Longest time of a stream by a token without an end.
+/// Maximum lifetime of a stream if its token has no expiry.
 const LONGEST_STREAM: Duration = Duration::from_secs(3600);
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
 /// The authorization of an endpoint, if it has one.
 pub(super) struct AccessControl {
     authorization: Option<Authorization>,
-    /// Tokens that a verifier is asked about.
+    /// Tokens being verified.
     pending: PendingTokens,
     proxies: Vec<TrustedProxy>,
-    /// A web framework brings the requests.
+    /// Whether the endpoint is mounted in a web framework.
     mounted: bool,
     refusals: RefusalLog,
     proofs: SharedProofs,
@@ -54,17 +54,17 @@ impl AccessControl {
         }
     }
 
-    /// Finds the sender of a request, as [`Caller::of`].
+    /// Identifies the sender of a request; see [`Caller::of`].
     pub(super) async fn caller(&self, request: &HttpRequest, runtime: &Arc<dyn Runtime>) -> Result<Caller, Rejection> {
         Caller::of(self, request, runtime).await
     }
 
-    /// Returns whether the metadata document is at this path.
+    /// Returns whether the metadata document is served at this path.
     pub(super) fn has_metadata(&self, path: &str, endpoint: Option<&str>) -> bool {
         self.authorization.as_ref().is_some_and(|authorization| authorization.metadata(path, endpoint).is_some())
     }
 
-    /// The metadata document (RFC 9728), which needs no token, if the request is for it.
+    /// Serves the metadata document (RFC 9728), which needs no token, if the request is for it.
     pub(super) fn metadata(&self, parts: &Parts, endpoint: Option<&str>) -> Option<Response<HttpBody>> {
         let document = self.authorization.as_ref()?.metadata(parts.uri.path(), endpoint)?;
         if !matches!(parts.method, Method::GET | Method::HEAD) {
@@ -73,12 +73,12 @@ impl AccessControl {
         let mut response = reply::json(document);
         let headers = response.headers_mut();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
-        // A cache must not answer a page with a response to a request that had no origin.
+        // A cache must not serve a web page with a response to a request without an origin.
         headers.insert(header::VARY, HeaderValue::from_static("Origin"));
         Some(response)
     }
 
-    /// Tells the nonce for the next proof, with every response long before the old one ends
+    /// Adds the nonce for the next proof to every response, long before the old one expires
     /// (XAU-67, XAU-69).
     pub(super) fn add_nonce(&self, response: &mut Response<HttpBody>) {
         let nonce = self.authorization.as_ref().and_then(|authorization| authorization.nonce(now()));
@@ -97,23 +97,23 @@ struct Known {
     scheme: Scheme,
     identity: Identity,
     json: RawJson,
-    /// The endpoint is mounted under a prefix.
+    /// Whether the endpoint is mounted under a prefix.
     below: bool,
 }
 
 impl Caller {
-    /// Finds out who sent a request; `None` asks nobody.
+    /// Identifies the sender of a request. Without authorization, nobody is asked.
     ///
     /// # Errors
-    /// If the request has no good token, or if it is not a POST, which may need more, and the token
-    /// does not grant what everything needs.
+    /// If the request has no valid token, or if it is not a POST and the token lacks the required
+    /// scopes. (A POST may need more scopes, which are checked later.)
     async fn of(access: &AccessControl, request: &HttpRequest, runtime: &Arc<dyn Runtime>) -> Result<Self, Rejection> {
         let Some(authorization) = &access.authorization else { return Ok(Self(None)) };
         let head = PresentingRequest { parts: Arc::clone(request.parts()), remote_address: request.remote_address() };
         let parts = &*head.parts;
         let below = access.mounted && authorization.is_below(parts.uri.path());
         let refuse = |refused: AuthorizationRefused| {
-            // Clients ask without a token at first, to learn where they get one.
+            // Clients first send a request without a token, to find out where to get one.
             if !matches!(refused.refusal, Refusal::Missing | Refusal::NonceNeeded | Refusal::Unavailable(_)) {
                 access.refusals.note("access token", refused.refusal.description());
             }
@@ -144,8 +144,8 @@ impl Caller {
         Ok(caller)
     }
 
-    /// Returns whether the caller may do what needs these scopes, beside those that everything
-    /// needs; all of them are named in one challenge (AUS-11).
+    /// Checks that the caller has the scopes of an operation and the required ones. A single
+    /// challenge names all of them (AUS-11).
     fn permit(&self, request: Option<&RequestId>, operation: &[String]) -> Result<(), Rejection> {
         let Some(known) = &self.0 else { return Ok(()) };
         known
@@ -155,13 +155,13 @@ impl Caller {
             .map_err(|refused| rejection(&known.authorization, request, &refused, known.below))
     }
 
-    /// The way of a message that a request of this caller brought.
+    /// How a message in a request of this caller arrived.
     pub(super) fn arrival(&self, request: HttpRequest) -> Arrival {
         Arrival::over_http(if self.0.is_some() { request.without_token() } else { request })
     }
 
-    /// Lets a message in, if the token grants what it needs. Its request is answered by `reply`,
-    /// and served as the caller's.
+    /// Admits a message if the token has the scopes that it needs. It is served on behalf of the
+    /// caller; responses go to `reply`.
     pub(super) fn enter(
         &self,
         server: &Server,
@@ -173,21 +173,21 @@ impl Caller {
         Ok(Arc::new(Signed { reply, known: Arc::clone(known) }))
     }
 
-    /// The time for which a stream of this caller may be open: until its token ends, which may be
-    /// renewed then, or an hour where a token has no end. `None` where nobody is asked for a token.
+    /// How long a stream of this caller may stay open: until its token expires (the client may then
+    /// renew it), or an hour if it has no expiry. `None` without authorization.
     pub(super) fn lifetime(&self) -> Option<Duration> {
         let known = self.0.as_ref()?;
         let left = known.identity.expires_at.map(|end| end.saturating_add(auth::LEEWAY).saturating_sub(now()));
         Some(left.map_or(LONGEST_STREAM, Duration::from_secs))
     }
 
-    /// The name that sessions belong to (SEC-04); `None` where nobody is asked for a token.
+    /// The principal that owns the sessions (SEC-04); `None` without authorization.
     pub(super) fn principal(&self) -> Option<&str> {
         self.0.as_ref().map(|known| known.identity.principal.as_str())
     }
 }
 
-/// The way back to a known caller.
+/// The reply channel of a known caller.
 struct Signed {
     reply: Arc<dyn Outbound>,
     known: Arc<Known>,
@@ -248,13 +248,13 @@ fn rejection(
     }
     let mut rejection = Rejection::new(refusal.status(), request, &error);
     for challenge in authorization.challenges(refused, below) {
-        // They are made of what headers may hold.
+        // Challenges contain only valid header characters.
         rejection.headers.extend(HeaderValue::try_from(challenge).map(|value| (header::WWW_AUTHENTICATE, value)));
     }
     rejection
 }
 
-/// In seconds since 1970, as dates in tokens are.
+/// The current Unix timestamp in seconds, as in tokens.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
@@ -273,7 +273,7 @@ mod tests {
         task::Poll,
     };
 
-    /// A verifier that answers nothing, and the tokens that it has.
+    /// A verifier that never completes, and its pending verifications.
     fn access(max: usize) -> (AccessControl, Arc<std::sync::Mutex<Vec<Verification>>>) {
         let kept = Arc::new(std::sync::Mutex::new(Vec::new()));
         let seen = Arc::clone(&kept);
@@ -330,7 +330,7 @@ mod tests {
         assert_eq!(lifetime(None).await, Some(LONGEST_STREAM));
         for left in [100, 24 * 3600] {
             let bound = left + auth::LEEWAY;
-            // The clock goes on between the two.
+            // The clock advances between the two.
             let seconds = lifetime(Some(now() + left)).await.unwrap().as_secs();
             assert!((bound - 30..=bound).contains(&seconds), "{seconds} of {bound}");
         }

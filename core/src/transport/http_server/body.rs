@@ -1,4 +1,4 @@
-//! The bodies of responses.
+//! Response bodies.
 
 use super::{
     response_stream::{StreamItem, StreamReader},
@@ -25,21 +25,21 @@ enum BodyKind {
     Events(Box<Events>),
 }
 
-/// A stream of messages. It ends after the last answer (HTTP-21).
+/// An event stream. It ends after the last response (HTTP-21).
 pub(super) struct Events {
     reader: StreamReader,
-    /// Goes out with the head, in one write.
+    /// Written together with the head.
     first: BytesMut,
     keep_alive: Duration,
     timer: Option<Pin<Box<Sleep>>>,
-    /// The end of the token that the stream was opened with.
+    /// The expiry of the token that the stream was opened with.
     end: Option<Pin<Box<Sleep>>>,
     ended: bool,
     /// The session that ends with the stream.
     _session: Option<SessionEnd>,
 }
 
-/// More is left for the next frame, so that one stream does not hold everything in memory twice.
+/// The rest is left for the next frame, so that a stream does not hold everything in memory twice.
 const FRAME_BYTES: usize = 64 << 10;
 
 impl HttpBody {
@@ -51,7 +51,7 @@ impl HttpBody {
         Self(BodyKind::Full(message))
     }
 
-    /// Bytes that are there to be read.
+    /// Number of bytes ready to be read.
     pub(super) fn ready_bytes(&self) -> usize {
         match &self.0 {
             BodyKind::Empty => 0,
@@ -71,7 +71,7 @@ impl Events {
         Self { reader, first: BytesMut::new(), keep_alive, timer: None, end, ended: false, _session: session }
     }
 
-    /// Begins with an event that lets the client come back even if nothing else arrives (HTTP-26).
+    /// Begins with an event that lets the client resume even if nothing else arrives (HTTP-26).
     pub(super) fn primed(mut self, position: Option<EventId>) -> Self {
         if let Some(position) = position {
             sse::put_priming(&mut self.first, position);
@@ -79,13 +79,13 @@ impl Events {
         self
     }
 
-    /// Begins with where messages are posted (SSE-02).
+    /// Begins with the URI to post messages to (SSE-02).
     pub(super) fn with_endpoint(mut self, uri: &str) -> Self {
         sse::put_endpoint(&mut self.first, uri);
         self
     }
 
-    /// Begins with what was read already, or with a sign of life.
+    /// Begins with an item that was already read, or with a keep-alive.
     pub(super) fn starting_with(mut self, item: Option<StreamItem>) -> Self {
         match item {
             Some(item) => put(&mut self.first, item),
@@ -95,7 +95,7 @@ impl Events {
         self
     }
 
-    /// Everything that is ready goes into one frame.
+    /// Puts everything that is ready into one frame.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let mut frame = std::mem::take(&mut self.first);
         self.ended |= self.end.as_mut().is_some_and(|end| end.as_mut().poll(context).is_ready());
@@ -122,7 +122,7 @@ impl Events {
             return Poll::Pending;
         }
         timer.as_mut().reset(Instant::now() + keep_alive);
-        // Polled once more, so that it wakes this task when it is due again.
+        // Polled again, so that it wakes this task when it is next due.
         let _ = timer.as_mut().poll(context);
         Poll::Ready(Some(Bytes::from_static(sse::KEEP_ALIVE)))
     }

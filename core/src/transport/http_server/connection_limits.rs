@@ -1,4 +1,4 @@
-//! The connections of a listener: how many there may be, and which give way.
+//! Connection limits of a listener, and which connections are evicted.
 
 use super::unread::UnreadBody;
 use crate::sync::Mutex;
@@ -20,9 +20,9 @@ use tokio::{
     time::{Duration, Instant},
 };
 
-/// Time for the first request of a connection to arrive, before the connection counts as silent.
+/// A connection without a request after this time counts as silent.
 const FIRST_REQUEST: Duration = Duration::from_millis(100);
-/// Descriptors that are left to the rest of the process: files, children, connections to others.
+/// File descriptors reserved for the rest of the process: files, children, outgoing connections.
 #[cfg(unix)]
 const SPARE_DESCRIPTORS: u64 = 64;
 
@@ -30,42 +30,42 @@ const SPARE_DESCRIPTORS: u64 = 64;
 pub(super) struct Connections {
     table: Mutex<ConnectionTable>,
     max: usize,
-    /// 0: no bound.
+    /// 0 means no limit.
     max_per_address: usize,
 }
 
 #[derive(Default)]
 struct ConnectionTable {
-    /// The oldest first.
+    /// Oldest first.
     open: BTreeMap<u64, ConnectionEntry>,
     of: HashMap<IpAddr, usize>,
     next: u64,
 }
 
 struct ConnectionEntry {
-    /// The peer; a Unix socket has none.
+    /// The peer's address; a Unix socket has none.
     address: Option<IpAddr>,
     since: Instant,
     activity: Arc<Activity>,
 }
 
-/// The place of one connection, until it is dropped.
+/// The permit of a connection, released on drop.
 pub(super) struct ConnectionPermit {
     connections: Arc<Connections>,
     number: u64,
     pub(super) activity: Arc<Activity>,
 }
 
-/// The reason why a connection has no place.
+/// Why a connection is not admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConnectionLimit {
-    /// There may be a place later: one that was asked to give way ends, or a request does.
+    /// A permit may become available when an evicted connection or a request ends.
     Total,
-    /// Its address has its share, and uses it.
+    /// All connections of its address are busy.
     PerAddress,
 }
 
-/// The requests of one connection.
+/// The activity of a connection.
 #[derive(Default)]
 pub(super) struct Activity {
     begun: AtomicU64,
@@ -78,12 +78,11 @@ impl Connections {
         Arc::new(Self { table: Mutex::default(), max: within_descriptors(max.max(1)), max_per_address })
     }
 
-    /// Takes a place. Where there is none, or the address has its share, a connection without a
-    /// request is asked to give way. Its place is free when it has ended, and not before: a request
-    /// may come meanwhile.
+    /// Acquires a permit. At the total or per-address limit, evicts a connection without a request.
+    /// Its permit is released only when it has ended, because a request may arrive in the meantime.
     ///
     /// # Errors
-    /// There is no place yet.
+    /// If no permit is available yet.
     pub(super) fn enter(self: &Arc<Self>, address: Option<IpAddr>) -> Result<ConnectionPermit, ConnectionLimit> {
         let mut table = self.table.lock();
         let share = address.and_then(|address| table.of.get(&address)).copied().unwrap_or_default();
@@ -106,8 +105,8 @@ impl Connections {
 }
 
 impl ConnectionTable {
-    /// Asks the oldest connection that has never had a request, or else the oldest without one now.
-    /// `false`: each has a request, or its first one may be on its way.
+    /// Evicts the oldest connection that has never had a request, or else the oldest that currently
+    /// has none. Returns `false` if each has a request or may be about to send its first.
     fn evict_idle(&self, among: impl Fn(&ConnectionEntry) -> bool) -> bool {
         let idle = self.open.iter().filter(|(_, entry)| among(entry) && entry.is_idle());
         let evicted = idle.min_by_key(|(number, entry)| (entry.activity.has_begun(), **number));
@@ -143,7 +142,7 @@ impl Drop for ConnectionPermit {
 }
 
 impl Activity {
-    /// A request has begun; it ends with what this gives.
+    /// Marks the start of a request, which ends when the returned guard is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> Active {
         self.begun.fetch_add(1, Ordering::Relaxed);
         Active(Arc::clone(self))
@@ -154,24 +153,24 @@ impl Activity {
         self.begun.load(Ordering::Relaxed) > 0
     }
 
-    /// Returns whether there is no request now.
+    /// Returns whether there is currently no request.
     pub(super) fn is_idle(&self) -> bool {
         let ended = self.ended.load(Ordering::Acquire);
         self.begun.load(Ordering::Relaxed) == ended
     }
 
-    /// A number that is another one when requests have begun or ended since.
+    /// A number that changes whenever a request starts or ends.
     pub(super) fn changes(&self) -> u64 {
         self.begun.load(Ordering::Relaxed).wrapping_add(self.ended.load(Ordering::Relaxed))
     }
 
-    /// Completes when the connection is to give way to another.
+    /// Completes when the connection is evicted.
     pub(super) async fn evicted(&self) {
         self.evicted.notified().await;
     }
 }
 
-/// A request, until its response has been taken or given up.
+/// A request, until its response has been read or abandoned.
 pub(super) struct Active(Arc<Activity>);
 
 impl Drop for Active {
@@ -206,7 +205,7 @@ impl Body for ActiveBody {
     }
 }
 
-/// No more than the process has descriptors for.
+/// Limits the number to the available file descriptors.
 #[cfg(unix)]
 fn within_descriptors(max: usize) -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
@@ -276,7 +275,7 @@ mod tests {
         tokio::time::advance(FIRST_REQUEST).await;
         assert_eq!(limit_hit(&connections, None), Some(ConnectionLimit::Total));
         assert!(evicted(&first).await);
-        // A request came meanwhile.
+        // A request arrived in the meantime.
         let _request = first.activity.begin();
         assert_eq!(limit_hit(&connections, None), Some(ConnectionLimit::Total));
         assert!(!evicted(&first).await);

@@ -1,30 +1,30 @@
-//! CORS headers for pages of other origins, once the guard has let them in.
+//! CORS headers for web pages that the guard has allowed.
 
 use super::body::HttpBody;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
 const EXPOSED: HeaderValue = HeaderValue::from_static("Mcp-Session-Id, Retry-After, WWW-Authenticate, DPoP-Nonce");
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
-/// Time for which a browser need not ask again, in seconds.
+/// How long browsers cache preflight responses, in seconds.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
-/// A page that the guard has let in, and the headers that it means to send.
+/// A web page that the guard has allowed, and the headers that it wants to send.
 pub(super) struct WebPage {
     origin: HeaderValue,
     wanted: Option<HeaderValue>,
 }
 
 impl WebPage {
-    /// The page that sent a request, if one did.
+    /// The web page that sent a request, if any.
     pub(super) fn of(request: &HeaderMap) -> Option<Self> {
         let origin = request.get(header::ORIGIN)?.clone();
         Some(Self { origin, wanted: request.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned() })
     }
 }
 
-/// Lets the page that the guard allowed read the response.
+/// Allows the web page to read the response.
 pub(super) fn allow(response: &mut Response<HttpBody>, WebPage { origin, wanted }: WebPage) {
-    // A caller that lacks a scope may know it; its page has passed the guard.
+    // The page may read which scopes are missing, because it has passed the guard.
     let refused =
         response.status() == StatusCode::FORBIDDEN && !response.headers().contains_key(header::WWW_AUTHENTICATE);
     let headers = response.headers_mut();

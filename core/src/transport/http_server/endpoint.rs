@@ -1,4 +1,4 @@
-//! The endpoint of Streamable HTTP: from a request to a conversation and back.
+//! The Streamable HTTP endpoint: passes requests to conversations, and returns responses.
 
 use super::{
     authorization::Caller,
@@ -34,10 +34,10 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use http_body::Body;
 use std::{sync::Arc, time::Duration};
 
-/// A body up to this size has so few values that nobody counts them.
+/// The values of a body up to this size are not counted.
 const UNCOUNTED: usize = 4 << 10;
 
-/// The requests of a batch beside the first.
+/// Number of requests in a batch after the first.
 pub(super) fn further(frame: &Frame) -> usize {
     match frame {
         Frame::Single(_) => 0,
@@ -45,16 +45,16 @@ pub(super) fn further(frame: &Frame) -> usize {
     }
 }
 
-/// A message on its way to a conversation.
+/// A message for a conversation.
 struct PostedMessage<'a> {
     request: HttpRequest,
     caller: &'a Caller,
-    /// The one whose shares it takes.
+    /// The key that limits are charged to.
     rate_limit_key: Option<Arc<str>>,
     accepts: Accepts,
     frame: Frame,
     permit: Permit,
-    /// The time for which its answer may be read; `None` has no bound.
+    /// How long its response may be read; `None` for no limit.
     lifetime: Option<Duration>,
 }
 
@@ -98,8 +98,7 @@ impl EndpointState {
         }
     }
 
-    /// Counts requests for the rate limit: of the one whose shares they take, or else of the
-    /// session, which exists.
+    /// Applies the rate limit: per key, or else per session.
     pub(super) fn check_rate(
         &self,
         rate_limit_key: Option<&str>,
@@ -123,7 +122,7 @@ impl EndpointState {
         if body.len() > UNCOUNTED {
             let counted = body.clone();
             let values = self.large.work(is_large, move || envelope::count_values(&counted)).await?;
-            // One with too many is refused for that.
+            // A message with too many values is refused separately.
             if values <= limits.max_values {
                 permit.hold_values(values).map_err(busy)?;
             }
@@ -132,7 +131,7 @@ impl EndpointState {
         self.large.work(is_large, move || Frame::parse(&body, bounds)).await
     }
 
-    /// The session that a request names, if it names one and there are any.
+    /// The session that a request names, if it names one and sessions are enabled.
     async fn named_session(
         self: &Arc<Self>,
         headers: &HeaderMap,
@@ -148,14 +147,14 @@ impl EndpointState {
         }
     }
 
-    /// Goes on with a session that another process opened, or this one before it was started again.
+    /// Restores a session that another process, or this one before a restart, has opened.
     async fn session_of_others(self: &Arc<Self>, id: &str, caller: &Caller) -> Result<HttpSession, Rejection> {
         let unknown = || classify::unknown_session(None);
         let workers = self.workers.as_ref().ok_or_else(unknown)?;
         workers.join().await.map_err(unavailable)?;
         let found = workers.find(id, caller.principal()).await.map_err(unavailable)?.ok_or_else(unknown)?;
         let owner = found.owner();
-        // The process that opened it has counted it for the address of its client.
+        // The process that opened it has charged it to the client's address.
         let rate_limit_key = owner.clone();
         let connection = self.connect(workers.to_client(id), ConversationStart::Session);
         let shared = Some(workers.restore(id, found, &connection));
@@ -163,7 +162,7 @@ impl EndpointState {
         let session = HttpSession { owner, rate_limit_key, connection, stream, history, shared };
         let entered = self.sessions.enter(&self.runtime, id, session);
         let session = entered.ok_or_else(|| Rejection::busy(None, "too many sessions are open"))?;
-        // It may have changed before it was entered, when nobody told this process.
+        // It may have changed before it was registered, when this process was not notified.
         if let Some(shared) = &session.shared
             && !shared.catch_up(&session.connection).await.map_err(unavailable)?
         {
@@ -193,7 +192,7 @@ impl EndpointState {
             workers.join().await.map_err(unavailable)?;
         }
         if streams && !post.accepts.events {
-            // It would be answered when the server ends, and until then nothing would be told.
+            // The response would only come when the server stops, without any notification before.
             let error = RpcError::invalid_request("The stream is text/event-stream: accept it");
             return Err(Rejection::new(StatusCode::NOT_ACCEPTABLE, id, &error));
         }
@@ -217,7 +216,7 @@ impl EndpointState {
         post.accepts.events &= !self.json;
         let streams = post.accepts.events;
         let revision = match posted {
-            // The body of initialize decides.
+            // The body of `initialize` decides.
             Posted::Handshake => Revision::HEADERLESS,
             _ => classify::legacy_revision(Some(&post.frame), version)?,
         };
@@ -228,7 +227,7 @@ impl EndpointState {
             let connection = self.connect(Arc::clone(&self.nowhere), ConversationStart::Stateless(revision));
             return self.exchange(connection, StreamKind::Answer { streams, in_session: false }, None, post).await;
         }
-        // Once more: the body may have taken its time.
+        // Checked again, because reading the body may have taken a while.
         let Some(session) = self.named_session(post.request.headers(), post.caller).await else {
             return match posted {
                 Posted::Handshake => self.open_session(post).await,
@@ -244,7 +243,7 @@ impl EndpointState {
             classify::check_batch(revision)?;
         }
         let kind = match session.history {
-            // HTTP-20: before polling existed, a stream was not to end before its answer.
+            // HTTP-20: before polling existed, a stream must not end before its response.
             Some(history) if streams => {
                 let requests = classify::ids_of(&post.frame);
                 StreamKind::Resumable { history, requests, polls: primes(revision) }
@@ -255,7 +254,7 @@ impl EndpointState {
             Some(shared) => shared.route(&post.frame).await,
             None => Ok(()),
         };
-        // Where the store is away, this process does its part all the same.
+        // Even if the store is unavailable, this process does its part.
         let response = self.exchange(Arc::clone(&session.connection), kind, None, post).await?;
         routed.map_err(unavailable)?;
         if let Some(shared) = &session.shared {
@@ -294,8 +293,8 @@ impl EndpointState {
         Ok(response)
     }
 
-    /// The same where other processes go on with the session: its record is kept before its id is
-    /// told.
+    /// Like [`Self::open_session`], for a session shared with other processes: it is stored before
+    /// its id is returned.
     async fn open_shared_session(
         self: &Arc<Self>,
         workers: &Arc<Workers>,
@@ -330,8 +329,8 @@ impl EndpointState {
         Ok(response)
     }
 
-    /// Gives a message to a conversation and answers with what comes of it. `mirror`: the headers
-    /// of a modern request.
+    /// Passes a message to a conversation and responds with the result. `mirror` are the headers of
+    /// a modern request.
     async fn exchange(
         self: &Arc<Self>,
         connection: Arc<Connection>,
@@ -344,14 +343,14 @@ impl EndpointState {
         permit.served_by(&connection).map_err(|full| Rejection::busy(classify::id_of(&frame), full))?;
         let cancels = mirror.as_ref().map(|_| Arc::clone(&connection));
         let arrival = caller.arrival(request).of(rate_limit_key);
-        // Kept until the answer is here, to be freed by the thread that allocated it: where a host
-        // answers on another one, both would wait for the lock of the allocator.
+        // Kept until the response is here, so that the thread that allocated it frees it: if a host
+        // responds on another thread, both would contend for the allocator's lock.
         let _head = arrival.http.as_ref().map(|request| Arc::clone(request.parts()));
         let (answers, reader) = response_stream::exchange(kind, cancels, Some(permit), arrival);
         let answers = caller.enter(&self.server, &frame, answers)?;
         let accepted = classify::check_response(&frame);
         let receiver = Arc::clone(&connection);
-        // When it has been received, only those who may still answer hold the end of the answers.
+        // After it has been received, only those who may still respond hold the sending end.
         let received = move || receiver.receive(frame, mirror.as_ref(), &answers);
         let expected = self.large.work(is_large, received).await?;
         let expected = expected.map_err(|refusal| Rejection::bad_request(refusal.id.as_ref(), &refusal.error))?;
@@ -361,12 +360,12 @@ impl EndpointState {
             let reader = reader.bounded(lifetime);
             return Ok(reply::answer(self.server.options().keep_alive, reader, accepts).await);
         }
-        // It may have ended in this moment: then nothing was taken in.
+        // It may just have ended, in which case nothing was received.
         if connection.is_closed() { Err(classify::unknown_session(None)) } else { Ok(empty(StatusCode::ACCEPTED)) }
     }
 
-    /// Opens the stream of a session's unrelated messages (HTTP-30..33), or any stream again where
-    /// it broke (HTTP-38).
+    /// Opens the stream of a session's unrelated messages (HTTP-30..33), or resumes any stream
+    /// (HTTP-38).
     pub(super) async fn get(
         self: &Arc<Self>,
         headers: &HeaderMap,
@@ -435,14 +434,14 @@ impl EndpointState {
     }
 }
 
-/// The store is away: the client may come back. Where it is, only the log tells.
+/// The error while the store is unavailable; the client may retry. The store's URL is only logged.
 fn unavailable(error: StoreError) -> Rejection {
     unavailable_for(None, &error)
 }
 
 fn unavailable_for(request: Option<&RequestId>, error: &StoreError) -> Rejection {
     match error.kind {
-        // The store has its own word for it, once.
+        // The store's guard logs this once.
         StoreErrorKind::Unavailable => {
             tracing::debug!(target: "trunkline::server::session", %error, "the store is away")
         }
@@ -451,7 +450,7 @@ fn unavailable_for(request: Option<&RequestId>, error: &StoreError) -> Rejection
     Rejection::busy(request, "the store of sessions is not available")
 }
 
-/// Returns whether a client of the revision knows events that only let it come back
+/// Returns whether clients of the revision handle events that only enable resuming
 /// (docs/versions.md, 2.6, 5).
 fn primes(revision: Option<Revision>) -> bool {
     revision.is_some_and(|revision| revision.supports(RevisionFeature::Priming))

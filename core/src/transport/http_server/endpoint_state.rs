@@ -1,4 +1,4 @@
-//! The state of one endpoint.
+//! The state of an endpoint.
 
 use super::{
     super::closing::Closing,
@@ -24,47 +24,47 @@ use std::{
     time::Duration,
 };
 
-/// The state that the requests at one endpoint share.
+/// The state shared by all requests of an endpoint.
 pub(super) struct EndpointState {
     pub(super) server: Server,
     pub(super) runtime: Arc<dyn Runtime>,
     pub(super) guard: Guard,
     pub(super) access: AccessControl,
     pub(super) refusals: RefusalLog,
-    /// Those whose `X-Forwarded-For` is believed.
+    /// The proxies whose `X-Forwarded-For` is trusted.
     pub(super) proxies: Vec<TrustedProxy>,
     pub(super) routes: Routes,
-    /// Where probes are answered.
+    /// Set if health probes are enabled.
     pub(super) readiness: Option<Readiness>,
     pub(super) stateless: bool,
     pub(super) json: bool,
-    /// Number of events, and bytes of them, that are kept for the clients of a session.
+    /// Number and total size of events kept per session for resuming clients.
     pub(super) replay: Option<(usize, usize)>,
     pub(super) replay_budget: Arc<ReplayBudget>,
     pub(super) retry: Duration,
     pub(super) sessions: Arc<SessionTable>,
-    /// Those of HTTP+SSE.
+    /// Sessions of HTTP+SSE.
     pub(super) sse_sessions: Arc<SessionTable>,
     pub(super) nowhere: Arc<dyn Outbound>,
-    /// The other processes that serve the same, where there is a store.
+    /// The other processes of this server, if there is a store.
     pub(super) workers: Option<Arc<Workers>>,
     /// The number of this endpoint at the server.
     pub(super) origin: u64,
-    /// The gate of requests without a session.
+    /// Admission of requests without a session.
     pub(super) gate: Arc<Gate>,
     pub(super) readers: Arc<BodyReaders>,
     pub(super) large: LargeMessages,
     pub(super) rate: Option<RateLimit>,
-    /// Let go of when everything has ended.
+    /// Released when everything has ended.
     pub(super) lifespan: LifespanUse,
     pub(super) closing: AtomicBool,
-    /// The end that the holder of a service asked for.
+    /// Set when the service's owner closes it.
     pub(super) end: Closing,
 }
 
 impl EndpointState {
-    /// The name of the one whose shares a request takes: the principal, or, where proxies are
-    /// trusted, the client's address. `None`: it has none.
+    /// The key that a request's limits are charged to: the principal, or, with trusted proxies, the
+    /// client's address. `None` if there is neither.
     pub(super) fn rate_limit_key(&self, request: &HttpRequest, caller: &Caller) -> Option<Arc<str>> {
         match caller.principal() {
             Some(principal) => Some(principal.into()),
@@ -72,7 +72,7 @@ impl EndpointState {
         }
     }
 
-    /// A session of HTTP+SSE ends with its stream, which keeps this.
+    /// Kept by the stream of an HTTP+SSE session, which ends with it.
     pub(super) fn end_of(&self, session: String) -> SessionEnd {
         SessionEnd::new(Arc::clone(&self.sse_sessions), session)
     }

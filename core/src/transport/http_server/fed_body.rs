@@ -1,4 +1,4 @@
-//! The body of a request that a web framework brings in pieces.
+//! Request bodies that a web framework passes in chunks.
 
 use crate::sync::Mutex;
 use bytes::Bytes;
@@ -14,11 +14,11 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// Bodies up to this size find room where larger ones do not.
+/// Bodies up to this size are admitted when larger ones are not.
 const SMALL: usize = 64 << 10;
 
-/// The room for the pieces of all bodies of an endpoint that nobody has read yet: their senders may
-/// be unknown, for a body comes while its access token is still being verified. Bytes that were
+/// Memory budget for the unread chunks of all bodies of an endpoint. Their senders may be unknown,
+/// because bodies arrive while their access token is still being verified. Bytes that have been
 /// read count at the gate (`gate.rs`).
 #[derive(Debug)]
 pub(crate) struct FeedRoom {
@@ -26,10 +26,10 @@ pub(crate) struct FeedRoom {
     waiting: AtomicUsize,
 }
 
-/// The end that is read.
+/// The reading end.
 pub struct FedBody(Arc<FedPieces>);
 
-/// The end that is fed.
+/// The writing end.
 #[derive(Debug)]
 pub struct BodyFeed {
     shared: Arc<FedPieces>,
@@ -45,24 +45,24 @@ struct FedPieces {
 #[derive(Debug, Default)]
 struct BodyState {
     pieces: VecDeque<Bytes>,
-    /// Bytes that wait to be read.
+    /// Unread bytes.
     waiting: usize,
-    /// Bytes that were fed in all.
+    /// Total number of bytes written.
     fed: usize,
     ended: bool,
     unwanted: bool,
-    /// There was no room for it.
+    /// Whether the budget was exhausted.
     crowded_out: bool,
     reader: Option<Waker>,
 }
 
 impl FeedRoom {
-    /// Room for so many bytes.
+    /// Creates a budget of this many bytes.
     pub(crate) fn new(max: usize) -> Arc<Self> {
         Arc::new(Self { max, waiting: AtomicUsize::new(0) })
     }
 
-    /// Takes room; small bodies find some where large ones do not any more.
+    /// Reserves memory. Small bodies may use a reserve that large ones may not.
     fn take(&self, bytes: usize, of_body: usize) -> bool {
         let max = if of_body <= SMALL { self.max } else { self.max - self.max / 4 };
         let take = |waiting: usize| waiting.checked_add(bytes).filter(|sum| *sum <= max);
@@ -75,14 +75,14 @@ impl FeedRoom {
 }
 
 impl BodyFeed {
-    /// A body of which no more is taken once it is longer than `max`: whoever reads it will see
-    /// that and refuse it. Nor is more taken than `room` has: then [`FedBody::crowding`] tells.
+    /// Creates a body. Chunks beyond `max` are not accepted; the reader will notice and refuse it.
+    /// Nor are chunks that don't fit in `room`; see [`FedBody::crowding`].
     pub(crate) fn new(max: usize, room: &Arc<FeedRoom>) -> (Self, FedBody) {
         let shared = Arc::new(FedPieces { state: Mutex::default(), room: Arc::clone(room) });
         (Self { shared: Arc::clone(&shared), max }, FedBody(shared))
     }
 
-    /// The next piece; `end`: it is the last. `false`: the rest is not wanted any more.
+    /// Passes the next chunk; `end` marks the last. Returns `false` if the rest is not needed.
     pub fn feed(&self, piece: Bytes, end: bool) -> bool {
         let (reader, wanted) = {
             let FedPieces { state, room } = &*self.shared;
@@ -111,7 +111,7 @@ impl BodyFeed {
 }
 
 impl FedPieces {
-    /// Nothing more is read of it.
+    /// Stops reading it.
     fn give_up(&self, state: &mut BodyState) {
         state.unwanted = true;
         state.pieces.clear();
@@ -119,11 +119,11 @@ impl FedPieces {
     }
 }
 
-/// Says of a body whose reader may have seen only a part of it why that is so.
+/// Tells whether a truncated body was cut off because of the budget.
 pub(super) struct Crowding(Arc<FedPieces>);
 
 impl Crowding {
-    /// Returns whether there was no room for the body.
+    /// Returns whether the budget was exhausted.
     pub(super) fn happened(&self) -> bool {
         self.0.state.lock().crowded_out
     }

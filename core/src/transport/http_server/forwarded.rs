@@ -1,4 +1,5 @@
-//! The client behind reverse proxies: by its address it has shares, where it has no access token.
+//! Identifies clients behind reverse proxies. Without an access token, limits apply per client
+//! address.
 
 use crate::{
     protocol::describe::{Described, Type},
@@ -11,7 +12,7 @@ use std::{
     str::FromStr,
 };
 
-/// The peers on the Unix socket, as a text.
+/// Stands for peers on the Unix socket.
 const UNIX: &str = "unix";
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
@@ -34,11 +35,11 @@ pub struct TrustedProxy(ProxyAddress);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ProxyAddress {
     Unix,
-    /// The network that has these first bits in common.
+    /// A network: an address and the length of its prefix.
     Network(IpAddr, u8),
 }
 
-/// A text that names no proxy.
+/// An invalid proxy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is neither an address, such as 10.0.0.5, nor a network, such as 10.0.0.0/8, nor unix")]
 pub struct InvalidProxy(String);
@@ -97,8 +98,8 @@ impl Described for TrustedProxy {
     const TYPE: Type = Type::String;
 }
 
-/// The name of the client of a request among those without an access token: its address, or the
-/// network of it that one client is given. `None`: nobody knows it, or no proxy is trusted.
+/// Identifies the client of a request without an access token: its address, or the network that a
+/// single client usually has. `None` if it is unknown or no proxy is trusted.
 pub(super) fn client_of(proxies: &[TrustedProxy], request: &HttpRequest) -> Option<String> {
     if proxies.is_empty() {
         return None;
@@ -106,16 +107,16 @@ pub(super) fn client_of(proxies: &[TrustedProxy], request: &HttpRequest) -> Opti
     Some(address_of_client(proxies, request)?.to_string())
 }
 
-/// The address of the client of a request, or the network of it that one client is given; that of
-/// the peer where no proxy is trusted.
+/// The address of the client of a request, or the network that a single client usually has. Without
+/// trusted proxies, that of the peer.
 pub(super) fn address_of_client(proxies: &[TrustedProxy], request: &HttpRequest) -> Option<IpAddr> {
     let peer = request.remote_address().map(|address| address.to_canonical());
     let address = forwarded(proxies, peer, request)?;
     Some(first_bits(address, if address.is_ipv4() { 32 } else { 64 }))
 }
 
-/// Each proxy adds its peer behind the others: the last one outside of the trusted proxies is the
-/// client, and what stands before it anybody can have written.
+/// Each proxy appends its peer: the last address that is not a trusted proxy is the client; anyone
+/// could have written what comes before it.
 fn forwarded(proxies: &[TrustedProxy], peer: Option<IpAddr>, request: &HttpRequest) -> Option<IpAddr> {
     if proxies.is_empty() {
         return peer;
@@ -140,7 +141,7 @@ fn address_of(name: &str) -> Option<IpAddr> {
     bare.parse::<IpAddr>().ok().or_else(with_port).map(|address| address.to_canonical())
 }
 
-/// The address with all bits but the first ones cleared.
+/// Clears all but the first bits of an address.
 fn first_bits(address: IpAddr, bits: u8) -> IpAddr {
     match address {
         IpAddr::V4(address) => {
@@ -184,7 +185,7 @@ mod tests {
             ("::ffff:10.1.2.3", &["::ffff:198.51.100.7"], "198.51.100.7"),
             ("10.1.2.3", &["2001:db8:1:2:3:4:5:6"], "2001:db8:1:2::"),
             ("10.1.2.3", &["[2001:db8:1:2:3:4:5:6]:80"], "2001:db8:1:2::"),
-            // Anybody writes such headers.
+            // Anyone can send such headers.
             ("198.51.100.7", &["203.0.113.9"], "198.51.100.7"),
             ("fd00::2", &["203.0.113.9"], "fd00::"),
             ("10.1.2.3", &["203.0.113.9, unknown"], "10.1.2.3"),

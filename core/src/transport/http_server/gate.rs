@@ -1,6 +1,5 @@
-//! The gate of an endpoint: how many requests without a session may be open at once, and how many
-//! bytes of bodies are held. It is passed before a body is read. (What runs and waits in a session,
-//! the session bounds itself.)
+//! Admission at an endpoint: limits open requests without a session, and the memory used by bodies.
+//! It is checked before a body is read. (Sessions limit their own running and queued calls.)
 
 use crate::{server::Connection, sync::Mutex};
 use std::{
@@ -11,31 +10,31 @@ use std::{
     },
 };
 
-/// Bodies beyond this are large: they have a share per principal, and leave room for small ones.
+/// Larger bodies are limited per principal and leave a reserve for small ones.
 const SMALL_BODY: usize = 64 << 10;
-/// A message with so few JSON values holds none: the smallest body that is counted could have as
+/// Messages with fewer JSON values are not counted: the smallest body that is counted could have as
 /// many.
 const FEW_VALUES: usize = 2 << 10;
-/// The room that large bodies leave, at most; a sixteenth of all where that is less.
+/// The reserve for small bodies, or a sixteenth of the total if that is less.
 const ROOM_FOR_SMALL: usize = 16 << 20;
 
-/// The reason of a refusal: the room that is missing.
+/// Why a request is refused: which limit was reached.
 pub(super) type MissingRoom = &'static str;
 
 const TOO_MANY_REQUESTS: MissingRoom = "too many requests are being served";
 const TOO_MUCH: MissingRoom = "too much is being sent and served";
 const TOO_MUCH_OF_ONE: MissingRoom = "too much of this client is being sent and served";
 
-/// Bounds of what is open at once.
+/// The limits of an endpoint.
 #[derive(Debug, Clone)]
 pub(super) struct GateBounds {
     /// Requests that belong to no session.
     pub(super) requests: usize,
     /// Streams of change notifications, which stay open by design.
     pub(super) streams: usize,
-    /// Requests, and streams, of one principal.
+    /// Requests and streams of one principal.
     pub(super) of_principal: usize,
-    /// Bytes of bodies, from their first one until their call has ended.
+    /// Bytes of bodies, until their call has ended.
     pub(super) bytes: usize,
     /// Bytes of one body.
     pub(super) body: usize,
@@ -44,7 +43,7 @@ pub(super) struct GateBounds {
 }
 
 impl GateBounds {
-    /// Bytes of all bodies while a large one asks for more.
+    /// Total size up to which large bodies are admitted.
     fn bytes_for_large(&self) -> usize {
         (self.bytes - ROOM_FOR_SMALL.min(self.bytes / 16)).max(self.body)
     }
@@ -74,7 +73,7 @@ pub(super) struct Gate {
     slots: Mutex<Slots>,
 }
 
-/// The JSON values that are held: large messages take nothing from small ones.
+/// JSON values in use. Large messages are counted separately from small ones.
 #[derive(Default)]
 struct HeldValues {
     of_large: Count,
@@ -146,13 +145,13 @@ impl Slots {
     }
 }
 
-/// The room that one message takes up. It is kept with the call and ends with it, whatever has
-/// become of the response.
+/// The resources used by one message. Kept with the call and released with it, whatever happens to
+/// the response.
 pub(super) struct Permit {
     gate: Arc<Gate>,
     principal: Option<Arc<str>>,
     bytes: usize,
-    /// The bytes that count for the share of the principal.
+    /// Bytes charged to the principal.
     large: usize,
     values: usize,
     slot: Option<RequestSlot>,
@@ -163,12 +162,12 @@ struct RequestSlot {
     counted: Counted,
 }
 
-/// The bound that a place counts for.
+/// The limit that a slot counts towards.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Counted {
     Request,
     Stream,
-    /// None any more: the request has become a task.
+    /// None, because the request has become a task.
     Nowhere,
 }
 
@@ -183,7 +182,8 @@ impl Gate {
         })
     }
 
-    /// For a message of that principal, or of the client at an address; it takes nothing up yet.
+    /// Creates a permit for a message of a principal, or of a client address, without reserving
+    /// anything yet.
     pub(super) fn permit(self: &Arc<Self>, principal: Option<&str>) -> Permit {
         Permit {
             gate: Arc::clone(self),
@@ -200,7 +200,7 @@ impl Gate {
         self.slots.lock().served.values().filter_map(Weak::upgrade).collect()
     }
 
-    /// Lets nobody in any more; gives those who are in.
+    /// Stops admitting requests, and returns the open conversations.
     pub(super) fn close(&self) -> Vec<Arc<Connection>> {
         self.slots.lock().closed = true;
         self.served()
@@ -208,8 +208,8 @@ impl Gate {
 }
 
 impl Permit {
-    /// Returns whether there is a place among the requests without a session now. A body that is
-    /// still to come takes none: it may never come.
+    /// Checks that a request slot is available, without taking one, because the body may never
+    /// arrive.
     pub(super) fn check_slot(&self) -> Result<(), MissingRoom> {
         let GateBounds { requests, of_principal, .. } = self.gate.bounds;
         let slots = self.gate.slots.lock();
@@ -220,7 +220,7 @@ impl Permit {
         }
     }
 
-    /// Takes a place among the requests without a session, if it has none.
+    /// Takes a request slot, unless it has one.
     pub(super) fn take_slot(&mut self) -> Result<(), MissingRoom> {
         if self.slot.is_some() {
             return Ok(());
@@ -235,7 +235,7 @@ impl Permit {
         Ok(())
     }
 
-    /// Its place is among the streams from now on.
+    /// Exchanges its request slot for a stream slot.
     pub(super) fn becomes_stream(&mut self) -> Result<(), MissingRoom> {
         let is_request = |slot: &&mut RequestSlot| slot.counted == Counted::Request;
         let Some(slot) = self.slot.as_mut().filter(is_request) else { return Ok(()) };
@@ -250,8 +250,8 @@ impl Permit {
         Ok(())
     }
 
-    /// Its place counts for no bound any more. The conversation is still ended with the endpoint,
-    /// and the bytes are held until the task has ended.
+    /// Releases its slot. The conversation still ends with the endpoint, and the bytes are held
+    /// until the task has ended.
     pub(super) fn release_slot(&mut self) {
         if let Some(slot) = &mut self.slot {
             let counted = std::mem::replace(&mut slot.counted, Counted::Nowhere);
@@ -259,7 +259,7 @@ impl Permit {
         }
     }
 
-    /// Names the conversation that serves it.
+    /// Registers the conversation that serves it.
     pub(super) fn served_by(&self, connection: &Arc<Connection>) -> Result<(), MissingRoom> {
         let Some(slot) = &self.slot else { return Ok(()) };
         let mut slots = self.gate.slots.lock();
@@ -270,21 +270,21 @@ impl Permit {
         Ok(())
     }
 
-    /// Returns whether so many bytes more could be held now.
+    /// Checks whether this many bytes could be held, without holding them.
     pub(super) fn check_room(&self, bytes: u64) -> Result<(), MissingRoom> {
         let held = self.gate.bytes.load(Ordering::Relaxed) as u64;
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         if held.saturating_add(bytes as u64) > self.bound_for(bytes) as u64 { Err(TOO_MUCH) } else { Ok(()) }
     }
 
-    /// The bytes of all bodies that this one may find and make, with so many of its own.
+    /// The total size limit for a body of this size.
     fn bound_for(&self, own: usize) -> usize {
         let bounds = &self.gate.bounds;
         if own <= SMALL_BODY { bounds.bytes } else { bounds.bytes_for_large() }
     }
 
-    /// Holds so many bytes more. They count as they come, and not as they are announced: who
-    /// announces much and sends nothing takes nothing from others.
+    /// Holds more bytes. They count as they arrive, not as announced, so announcing a large body
+    /// without sending it takes nothing from others.
     pub(super) fn hold(&mut self, bytes: usize) -> Result<(), MissingRoom> {
         let held = self.gate.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.bytes += bytes;
@@ -294,8 +294,8 @@ impl Permit {
         if self.is_large() { self.count_large() } else { Ok(()) }
     }
 
-    /// Holds the JSON values of its message, which cost far more in memory than its bytes, as long
-    /// as its handler may have them. The body has been read.
+    /// Holds the JSON values of its message, which use far more memory than its bytes, while the
+    /// handler may have them. Called after reading the body.
     pub(super) fn hold_values(&mut self, values: usize) -> Result<(), MissingRoom> {
         if values <= FEW_VALUES {
             return Ok(());
@@ -313,7 +313,7 @@ impl Permit {
         Ok(())
     }
 
-    /// Returns whether it holds more than a small body.
+    /// Returns whether its body is large.
     pub(super) fn is_large(&self) -> bool {
         self.bytes > SMALL_BODY
     }

@@ -1,5 +1,5 @@
-//! Probes of orchestrators and load balancers. Anybody may send them, so the responses hold nothing
-//! but a status, and the store is asked no more often than a few times a second.
+//! Health probes of orchestrators and load balancers. Anyone can send them, so responses contain
+//! only a status, and the store is checked at most a few times per second.
 
 use super::{body::HttpBody, reply, workers::Workers};
 use crate::{
@@ -16,10 +16,9 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// Longest time of a call of the store; Kubernetes waits a second for a probe unless it is told
-/// otherwise.
+/// Timeout of a store call. By default, Kubernetes waits one second for a probe.
 const DEADLINE: Duration = Duration::from_millis(500);
-/// Time for which the outcome of a call of the store counts.
+/// How long the outcome of a store call is cached.
 const FRESH: Duration = Duration::from_millis(500);
 /// A key that no record has.
 const KEY: &str = "v1/probe";
@@ -28,8 +27,8 @@ const KEY: &str = "v1/probe";
 pub(super) struct Readiness {
     /// The store of the server, if it has one.
     store: Option<Result<StoreGuard, StoreError>>,
-    /// The time of the latest call of the store, and its success. Held during the call, so that
-    /// probes that come meanwhile share it.
+    /// When the store was last called, and whether that succeeded. Locked during the call, so that
+    /// concurrent probes share it.
     latest: Mutex<Option<(Instant, bool)>>,
 }
 
@@ -60,7 +59,7 @@ impl Readiness {
         }
     }
 
-    /// Answers a probe.
+    /// Responds to a probe.
     pub(super) async fn answer(&self, probe: HealthProbe, method: &Method, is_closing: bool) -> Response<HttpBody> {
         if !matches!(*method, Method::GET | Method::HEAD) {
             return reply::not_allowed("Probes are sent with GET", "GET, HEAD");

@@ -1,4 +1,4 @@
-//! The streams of one session that clients can come back to.
+//! The resumable streams of a session.
 
 use super::{
     replay_budget::{KeepsEvents, ReplayBudget},
@@ -21,30 +21,31 @@ use std::{
     time::Duration,
 };
 
-/// The events that a session's streams have carried, and the streams that still carry some. Locked
-/// after a stream, never before.
+/// The past events of a session's streams, and its live streams. Lock order: a stream first, then
+/// this.
 pub(super) struct History {
     log: Mutex<Log>,
     retry: Duration,
-    /// The room that it shares with the other sessions, and its number there.
+    /// The memory budget shared with other sessions, and its number there.
     budget: (Arc<ReplayBudget>, u64),
-    /// The place of its newest event among those of all sessions.
+    /// The position of its newest event among those of all sessions.
     last_kept: AtomicU64,
     elsewhere: Option<Box<dyn EventLog>>,
 }
 
-/// Keeps the events of streams where other processes find them. Never blocks.
+/// Stores the events of streams for other processes. Never blocks.
 ///
-/// A process that is gone has no verdict on streams of which there is no record: clients learn of
-/// one when its record is kept.
+/// Streams without a record cannot be resumed after a crash, so clients learn of a stream only when
+/// its record is stored.
 pub(super) trait EventLog: Send + Sync {
-    /// A number that no stream of the session had, in any process.
+    /// A stream number that is unique within the session, across all processes.
     fn next_stream(&self) -> u64;
-    /// The stream of requests begins; completes when others find it, or nobody knows when they do.
+    /// Registers a stream of requests. Completes when other processes can find it, or the outcome
+    /// is unknown.
     fn opened(&self, stream: u64, requests: &[RequestId]) -> BoxedTask<()>;
-    /// Keeps an event.
+    /// Stores an event.
     fn kept(&self, id: EventId, outgoing: &OutgoingMessage);
-    /// Nothing follows on a stream.
+    /// Marks a stream as finished.
     fn finished(&self, stream: u64);
 }
 
@@ -54,7 +55,7 @@ struct Log {
 }
 
 impl History {
-    /// `elsewhere`: where other processes find the same events.
+    /// `elsewhere` stores the same events for other processes.
     pub(super) fn new(
         (max_events, max_bytes): (usize, usize),
         retry: Duration,
@@ -71,13 +72,13 @@ impl History {
         })
     }
 
-    /// Pause before a client should come back.
+    /// How long a client should wait before it reconnects.
     pub(super) fn retry(&self) -> Duration {
         self.retry
     }
 
-    /// A stream gets its number: that of requests, or of messages without one. Clients may learn of
-    /// it when the future has completed, if there is one.
+    /// Assigns a number to a stream of requests or of unrelated messages. Clients may learn of it
+    /// once the returned future, if any, has completed.
     pub(super) fn open(&self, stream: &Arc<Stream>, requests: &[RequestId]) -> (u64, Option<BoxedTask<()>>) {
         let mut log = self.log.lock();
         let (number, kept) = match &self.elsewhere {
@@ -92,12 +93,12 @@ impl History {
         (number, kept)
     }
 
-    /// Returns whether other processes find the events too: then they are kept as they come.
+    /// Returns whether events are shared with other processes. They are then stored as they occur.
     pub(super) fn is_shared(&self) -> bool {
         self.elsewhere.is_some()
     }
 
-    /// Ends the reading of a stream here: its client reads elsewhere.
+    /// Detaches the reader of a stream, because its client reads elsewhere.
     pub(super) fn give_up(&self, stream: u64) {
         let live = self.log.lock().live.get(&stream).cloned();
         if let Some(stream) = live.and_then(|stream| stream.upgrade()) {
@@ -109,7 +110,7 @@ impl History {
         self.log.lock().replay.position(stream)
     }
 
-    /// Keeps a message that was given to a client, or waits for one: its place.
+    /// Stores a message that was delivered, or is waiting for a client. Returns its position.
     pub(super) fn keep(&self, stream: u64, outgoing: &OutgoingMessage) -> Option<EventId> {
         let message = outgoing.message()?;
         self.last_kept.store(self.budget.0.next_event(), Ordering::Relaxed);
@@ -140,10 +141,10 @@ impl History {
         self.log.lock().replay.after(last)
     }
 
-    /// Reads on where a client stopped (HTTP-38). `None`: the event is of no stream of this
-    /// session, or what followed it is not kept any more.
+    /// Resumes a stream after an event (HTTP-38). Returns `None` if the event belongs to no stream
+    /// of this session, or what followed it has been dropped.
     pub(super) fn resume(&self, last: EventId) -> Option<StreamReader> {
-        // The lock is free again before the stream is locked, or dropped.
+        // Release the lock before the stream is locked or dropped.
         let live = self.log.lock().live.get(&last.stream()).cloned();
         match live.and_then(|stream| stream.upgrade()) {
             Some(stream) => stream.attach_after(last),

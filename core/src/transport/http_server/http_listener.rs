@@ -1,4 +1,4 @@
-//! The socket of an HTTP server, and its connections.
+//! The listening socket of an HTTP server, and its connections.
 
 use super::{
     super::{blocked::CUT_TIMEOUT, bound_address::BoundAddress, closing::Deadline},
@@ -23,33 +23,32 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// The head of a request.
+/// Maximum size of a request head.
 const HEAD_BYTES: usize = 64 << 10;
-/// Requests at once on one HTTP/2 connection.
+/// Maximum concurrent requests on one HTTP/2 connection.
 const MAX_STREAMS: u32 = 256;
-/// Interval at which an HTTP/2 client is asked whether it is still there, and its time to say
-/// so.
+/// Interval and timeout of HTTP/2 keep-alive pings.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_DEADLINE: Duration = Duration::from_secs(20);
-/// Pause when the system gives no more sockets, or no connection has given way yet.
+/// Retry interval when the system has no more sockets, or no connection has been evicted yet.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// A server that listens on a socket, until it is closed or its runtime ends.
+/// A server listening on a socket, until it is closed or its runtime ends.
 pub(crate) struct HttpListener {
     service: HttpService,
     address: Address,
     path: String,
     phase: watch::Sender<ListenerPhase>,
-    /// Probes are answered until no call runs.
+    /// Whether health probes are answered while draining.
     probed: bool,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// The life of a listener, in this order.
+/// The phases of a listener, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ListenerPhase {
     Open,
-    /// Calls end. New connections are for probes, and are told that there is nothing else.
+    /// Calls are finishing. New connections only get responses to health probes.
     Draining,
     Closed,
 }
@@ -58,7 +57,7 @@ impl HttpListener {
     /// Listens. Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// If the address cannot be had; the text names it.
+    /// If the address is unavailable; the message names it.
     pub(crate) async fn bind(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>) -> io::Result<Self> {
         let socket = Socket::bind(options).await?;
         let address = socket.address();
@@ -85,7 +84,7 @@ impl HttpListener {
         self.address.url(&self.path)
     }
 
-    /// The URL, and the port that was chosen or the path of the socket.
+    /// The URL, and the actual port or the path of the socket.
     pub(crate) fn address(&self) -> BoundAddress {
         let url = Some(self.url());
         match &self.address {
@@ -101,8 +100,8 @@ impl HttpListener {
         }
     }
 
-    /// Stops to listen, where probes are answered when no call runs; calls in flight may go on
-    /// until the deadline, then they fail, and a moment later everything is cut.
+    /// Stops listening (with health probes, when no call is running). Calls in flight may run until
+    /// the deadline; then they fail, and a moment later all connections are cut off.
     pub(crate) async fn close(&self, mut deadline: Deadline) {
         let Some(mut task) = self.task.lock().take() else { return };
         self.service.begin_closing();
@@ -110,7 +109,7 @@ impl HttpListener {
         let drained = async {
             self.service.drain().await;
             self.phase.send_replace(ListenerPhase::Closed);
-            // Panics in a connection have cost that connection, and nothing here.
+            // A panic in a connection only affects that connection.
             let _ = (&mut task).await;
         };
         if !deadline.allows(drained).await {
@@ -125,7 +124,7 @@ impl HttpListener {
     }
 }
 
-/// Returns whether machines reach a server that lets everyone in (HTTP-05, HTTP-06).
+/// Returns whether other machines can reach a server without authorization (HTTP-05, HTTP-06).
 fn is_open_to_others(address: &Address, options: &HttpOptions) -> bool {
     match address {
         Address::Tcp(address) => options.auth.is_none() && !address.ip().is_loopback(),
@@ -134,14 +133,14 @@ fn is_open_to_others(address: &Address, options: &HttpOptions) -> bool {
     }
 }
 
-/// Times for which a connection may do nothing.
+/// Idle timeouts of a connection.
 #[derive(Clone, Copy)]
 struct Times {
     idle: Duration,
     write: Duration,
 }
 
-/// Accepts until it is told to stop, then waits for the connections to end. Dropping it cuts them.
+/// Accepts connections until told to stop, then waits for them to end. Dropping it cuts them off.
 async fn accept(
     socket: Socket,
     service: HttpService,
@@ -167,7 +166,7 @@ async fn accept(
         tokio::select! {
             () = reached(&mut phases, ListenerPhase::Closed) => break,
             Some(_) = served.join_next() => {}
-            // Another one may be without a request by then.
+            // Another connection may be idle by then.
             () = sleep(ACCEPT_PAUSE), if next.is_some() => {}
             accepted = socket.accept(times.write), if next.is_none() => match accepted {
                 Ok(accepted) => next = Some(accepted),
@@ -182,15 +181,15 @@ async fn accept(
     while served.join_next().await.is_some() {}
 }
 
-/// Completes when a listener is in a phase, or beyond it.
+/// Completes when a listener has reached a phase.
 async fn reached(phases: &mut watch::Receiver<ListenerPhase>, end: ListenerPhase) {
     if phases.wait_for(|phase| *phase >= end).await.is_err() {
-        // The listener was dropped without being closed: it goes on.
+        // The listener was dropped without being closed, so it continues.
         std::future::pending::<()>().await;
     }
 }
 
-/// Speaks HTTP/1.1, or HTTP/2 to a client that begins with its preface.
+/// Serves HTTP/1.1, or HTTP/2 if the client begins with its preface.
 async fn serve(
     stream: SocketStream,
     peer: Option<IpAddr>,
@@ -208,9 +207,9 @@ async fn serve(
         let (service, active, unread) = (service.clone(), seen.begin(), Arc::clone(&unread));
         async move {
             let is_http1 = request.version() < Version::HTTP_2;
-            // In a box of its own, or each connection would keep room for it while it is idle.
+            // Boxed, because otherwise each idle connection would reserve memory for it.
             let respond = Box::pin(service.respond(request, peer));
-            // A client of HTTP/1.1 reads one response before it asks for another.
+            // An HTTP/1.1 client reads one response before it sends the next request.
             let mut response = match is_http1 {
                 true => respond.await.map(UnreadBody::whole),
                 false => Box::pin(unread.respond(respond)).await,
@@ -242,7 +241,7 @@ async fn serve(
                 connection.as_mut().graceful_shutdown();
             }
             () = idle.as_mut() => break Err("it had no request for too long".into()),
-            // All that had arrived of a request has been read above: it is answered first.
+            // Whatever has arrived of a request has been read above, so it is answered first.
             () = activity.evicted(), if !stopping => {
                 if activity.is_idle() {
                     break Err("it had no request, and another one came".into());
@@ -257,9 +256,9 @@ async fn serve(
     }
 }
 
-/// Completes when a connection has had no request for as long as it may, or twice that: nothing is
-/// noted for each request. Until a client has said which version it speaks, and in HTTP/2 after
-/// that, nothing else limits its silence.
+/// Completes when a connection has been idle for once or twice the timeout, because nothing is
+/// recorded per request. It is the only limit on silence before the HTTP version is known, and
+/// afterwards for HTTP/2.
 async fn idle(activity: &Activity, longest: Duration) {
     let mut looked = Instant::now();
     loop {
@@ -281,7 +280,7 @@ mod tests {
     use http_body_util::{BodyExt, Full};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// The client's end of a served connection, and the task that serves it.
+    /// The client end of a served connection, and the serving task.
     fn served(times: Times) -> (tokio::io::DuplexStream, JoinHandle<()>, watch::Sender<ListenerPhase>) {
         let (ours, theirs) = tokio::io::duplex(64 << 10);
         let server = Server::builder("listener", "1.0.0").build();
@@ -344,7 +343,7 @@ mod tests {
             hyper::client::conn::http2::handshake(executor, TokioIo::new(socket)).await.unwrap();
         let connection = tokio::spawn(connection);
         let began = Instant::now();
-        // A request now and then keeps it, and pings are answered all the time.
+        // An occasional request keeps it open, and pings are always answered.
         for _ in 0..5 {
             let request = Request::get("http://localhost/nothing").body(Full::<Bytes>::default()).unwrap();
             let response = sender.send_request(request).await.unwrap();

@@ -1,6 +1,6 @@
-//! HTTP+SSE, the transport of 2024-11-05: a stream that carries everything, and a place where
-//! messages are posted. Any revision of the handshake may be negotiated on it (docs/versions.md,
-//! 2.2). A session ends with its stream.
+//! HTTP+SSE, the transport of 2024-11-05: a stream that carries everything, and a URI to post
+//! messages to. Any legacy revision may be negotiated on it (docs/versions.md, 2.2). A session ends
+//! with its stream.
 
 use super::{
     authorization::Caller,
@@ -29,7 +29,7 @@ use http_body::Body;
 use std::sync::Arc;
 
 impl EndpointState {
-    /// Opens a session: its first event says where messages are posted (SSE-02).
+    /// Opens a session. Its first event is the URI to post messages to (SSE-02).
     pub(super) fn sse_stream(
         self: &Arc<Self>,
         request: &HttpRequest,
@@ -55,7 +55,7 @@ impl EndpointState {
         Ok(reply::stream(events.with_endpoint(&uri)))
     }
 
-    /// Takes a message of a session (SSE-03); what answers it goes to the stream (SSE-04).
+    /// Processes a message of a session (SSE-03). The response is sent on the stream (SSE-04).
     pub(super) async fn sse_message<B: Body>(
         self: &Arc<Self>,
         request: HttpRequest,
@@ -79,15 +79,16 @@ impl EndpointState {
             classify::classify(&frame, mirror::version(&parts.headers).as_deref())?,
             Posted::Modern { .. } | Posted::ModernNotification
         ) {
-            // On the stream (SSE-04): a client that asks for the revision reads it there, and goes
-            // on with `initialize`.
+            // On the stream (SSE-04), where a probing client reads it and continues with
+            // `initialize`.
             if let Some(id) = classify::id_of(&frame) {
                 let text = "HTTP+SSE carries revisions up to 2025-11-25: later ones go to the MCP endpoint";
                 session.stream.send(OutgoingMessage::error(Some(id), &RpcError::invalid_request(text), true));
             }
             return Ok(empty(StatusCode::ACCEPTED));
         }
-        // Answers of the client, and its cancellations, pass whatever it has read.
+        // Responses and cancellations from the client are always accepted, however little it has
+        // read.
         if session.stream.is_congested() && asks(&frame) {
             return Err(Rejection::busy(classify::id_of(&frame), "too many answers wait to be read"));
         }

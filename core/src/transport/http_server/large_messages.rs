@@ -1,12 +1,12 @@
-//! Work on large messages: reading one and validating its arguments takes so long that others would
-//! wait for the threads of the runtime.
+//! Processing of large messages: parsing one and validating its arguments would block the runtime's
+//! threads for too long.
 
 use crate::http::rejection::Rejection;
 use std::{panic, sync::Arc, thread};
 use tokio::{sync::Semaphore, task};
 use tracing::Span;
 
-/// The turns of large messages: as many at once as half of the processors.
+/// Limits concurrent work on large messages to half of the processors.
 pub(super) struct LargeMessages(Arc<Semaphore>);
 
 impl Default for LargeMessages {
@@ -17,11 +17,11 @@ impl Default for LargeMessages {
 }
 
 impl LargeMessages {
-    /// Does a piece of work on a message: at once, or for a large one in its turn, on a thread that
-    /// may block. The turn lasts as long as the work, whatever has become of the request.
+    /// Runs work on a message: immediately, or for a large one in a queue and on a blocking thread.
+    /// The slot is held until the work is done, whatever happens to the request.
     ///
     /// # Errors
-    /// The runtime ends.
+    /// If the runtime is shutting down.
     pub(super) async fn work<T: Send + 'static>(
         &self,
         is_large: bool,

@@ -1,4 +1,4 @@
-//! Streamable HTTP, served by hyper: every revision on one endpoint, and HTTP+SSE beside it.
+//! Streamable HTTP on hyper: every revision on one endpoint, plus HTTP+SSE.
 
 mod access_log;
 #[cfg(feature = "auth")]

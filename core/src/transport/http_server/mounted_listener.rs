@@ -1,4 +1,4 @@
-//! An endpoint without a socket: a web framework brings the requests and takes the responses away.
+//! An endpoint without a socket: a web framework passes requests and takes responses.
 
 use super::{
     super::{blocked::CUT_TIMEOUT, closing::Deadline},
@@ -12,10 +12,9 @@ use http_body::Body;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;
 
-/// Requests that are being answered at once; further ones are refused with 503. As many as a
-/// listener has connections.
+/// Maximum concurrent requests; more are refused with 503. As many as a listener has connections.
 const MAX_EXCHANGES: usize = 16_384;
-/// The time for a response to end once it was cut.
+/// Time for responses to end after they are cut off.
 const CUT: Duration = Duration::from_secs(1);
 
 /// A server inside a web framework.
@@ -23,19 +22,20 @@ pub struct MountedListener {
     service: HttpService,
     max_body: usize,
     room: Arc<FeedRoom>,
-    /// Number of requests that are being answered.
+    /// Number of open requests.
     open: watch::Sender<usize>,
     cut: watch::Sender<bool>,
 }
 
-/// A request that is being answered, until it is dropped.
+/// An open request, until it is dropped.
 pub struct Exchange {
     listener: Arc<MountedListener>,
     too_many: bool,
 }
 
 impl MountedListener {
-    /// `path`: the only path that is served; `None` if the framework has chosen it already.
+    /// `path` is the only path that is served; `None` if the framework has already routed the
+    /// request.
     pub fn new(server: Server, options: &HttpOptions, path: Option<&str>, runtime: Arc<dyn Runtime>) -> Self {
         let max_body = server.options().limits.max_message_bytes;
         let room = FeedRoom::new((options.max_body_bytes / 4).max(max_body.saturating_mul(2)));
@@ -53,7 +53,7 @@ impl MountedListener {
         self.service.serves(request)
     }
 
-    /// A request has come.
+    /// Registers a new request.
     pub fn enter(self: &Arc<Self>) -> Exchange {
         let mut too_many = false;
         self.open.send_modify(|open| {
@@ -63,13 +63,13 @@ impl MountedListener {
         Exchange { listener: Arc::clone(self), too_many }
     }
 
-    /// Both ends of the body of a request.
+    /// Creates both ends of a request body.
     pub fn new_body(&self) -> (BodyFeed, FedBody) {
         BodyFeed::new(self.max_body, &self.room)
     }
 
-    /// Takes no more messages; calls in flight may go on until the deadline, then they fail. A
-    /// response that the client does not read is cut.
+    /// Stops accepting messages. Calls in flight may run until the deadline; then they fail.
+    /// Responses that the client does not read are cut off.
     pub async fn close(&self, mut deadline: Deadline) {
         self.service.begin_closing();
         let drained = async {
@@ -80,7 +80,8 @@ impl MountedListener {
             self.service.interrupt();
             let _ = tokio::time::timeout(CUT_TIMEOUT, self.idle()).await;
             self.cut.send_replace(true);
-            // Everything that is cut ends by itself; the bound is for what hangs in a destructor.
+            // Everything ends by itself after being cut off; the timeout is for hanging
+            // destructors.
             let _ = tokio::time::timeout(CUT, self.idle()).await;
         }
         self.service.end_all().await;
@@ -93,7 +94,7 @@ impl MountedListener {
 }
 
 impl Exchange {
-    /// Answers. A response whose length is known says so, as hyper does for those that go to a
+    /// Responds to a request. Adds the length if it is known, as hyper does for responses to a
     /// socket.
     pub async fn respond(&self, request: Request<FedBody>) -> Response<HttpBody> {
         if self.too_many {
@@ -101,14 +102,14 @@ impl Exchange {
         }
         let crowding = request.body().crowding();
         let response = self.listener.service.respond(request, None).await;
-        // A part of the body was taken for the whole of it.
+        // A truncated body was parsed as if it were complete.
         if crowding.happened() && response.status() == StatusCode::BAD_REQUEST {
             return with_length(reply::rejected(Rejection::busy(None, "too much is being sent and served")));
         }
         with_length(response)
     }
 
-    /// Refuses what is not an HTTP request.
+    /// Refuses an invalid HTTP request.
     pub fn refuse(text: String) -> Response<HttpBody> {
         with_length(reply::rejected(Rejection::of_http(StatusCode::BAD_REQUEST, text)))
     }

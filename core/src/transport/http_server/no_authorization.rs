@@ -1,5 +1,4 @@
-//! Stands in for `authorization.rs` where the feature `auth` is off: every caller is unknown and is
-//! let in.
+//! Replaces `authorization.rs` if the feature `auth` is off: every caller is unknown and admitted.
 
 use super::{body::HttpBody, http_options::HttpOptions};
 use crate::{
@@ -19,7 +18,7 @@ impl AccessControl {
         Self
     }
 
-    /// Asks nobody for a token.
+    /// Requires no token.
     pub(super) async fn caller(&self, _: &HttpRequest, _: &Arc<dyn Runtime>) -> Result<Caller, Rejection> {
         Ok(Caller)
     }
@@ -38,17 +37,17 @@ impl AccessControl {
     pub(super) fn add_nonce(&self, _: &mut Response<HttpBody>) {}
 }
 
-/// The sender of a request, of whom nothing is known.
+/// The unknown sender of a request.
 #[derive(Clone, Default)]
 pub(super) struct Caller;
 
 impl Caller {
-    /// The way of a message that a request brought.
+    /// How a message in a request arrived.
     pub(super) fn arrival(&self, request: HttpRequest) -> Arrival {
         Arrival::over_http(request)
     }
 
-    /// Lets every message in.
+    /// Admits every message.
     pub(super) fn enter(
         &self,
         _: &Server,
@@ -58,12 +57,12 @@ impl Caller {
         Ok(reply)
     }
 
-    /// The time for which a stream may be open: it has no bound.
+    /// Streams have no maximum lifetime.
     pub(super) fn lifetime(&self) -> Option<Duration> {
         None
     }
 
-    /// The name that sessions belong to: none.
+    /// There is no principal.
     pub(super) fn principal(&self) -> Option<&str> {
         None
     }

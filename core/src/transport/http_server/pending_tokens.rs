@@ -1,12 +1,12 @@
-//! Access tokens that wait for a verifier, bounded per address: anybody can send them.
+//! Limits pending token verifications per address, because anyone can send tokens.
 
 use crate::sync::Mutex;
 use std::{collections::HashMap, net::IpAddr};
 
-/// Most tokens that wait for a verifier at once; those of one address are a quarter of it.
+/// Maximum pending tokens; a single address may have a quarter of them.
 const MAX: usize = 4096;
 
-/// The tokens that wait for a verifier, by the address of the client that sent them.
+/// Pending tokens by client address.
 pub(super) struct PendingTokens {
     waiting: Mutex<WaitingTokens>,
     max: usize,
@@ -18,7 +18,7 @@ struct WaitingTokens {
     of: HashMap<IpAddr, usize>,
 }
 
-/// A token that waits, until it is dropped.
+/// A pending token, until it is dropped.
 pub(super) struct PendingToken<'a> {
     tokens: &'a PendingTokens,
     address: Option<IpAddr>,
@@ -35,8 +35,8 @@ impl PendingTokens {
         Self { waiting: Mutex::default(), max }
     }
 
-    /// Takes a place for a token. `None`: too many wait, in all or of the address. Where nobody
-    /// knows the address, there is no share.
+    /// Admits a token. Returns `None` if too many are pending, in total or for the address. Without
+    /// an address, there is no per-address limit.
     pub(super) fn ask(&self, address: Option<IpAddr>) -> Option<PendingToken<'_>> {
         let mut waiting = self.waiting.lock();
         if waiting.all >= self.max {

@@ -9,21 +9,20 @@ use http_body_util::BodyExt;
 use std::{pin::pin, time::Duration};
 use tokio::time::Instant;
 
-/// Longest pause of a client within a body.
+/// Maximum pause within a body.
 const PAUSE: Duration = Duration::from_secs(30);
-/// The least of a large body that comes within each [`WINDOW`], while there is more to come: 4 KiB
-/// a second.
+/// How much of a large body must arrive within each [`WINDOW`]: 4 KiB per second.
 const LEAST: usize = 40 << 10;
 const WINDOW: Duration = Duration::from_secs(10);
-/// Longest time of a body, however it trickles.
+/// Maximum total time for a body.
 const DEADLINE: Duration = Duration::from_secs(600);
 
-/// Reads a body of at most `max` bytes, which the permit holds.
+/// Reads a body of at most `max` bytes, charging it to the permit.
 pub(super) async fn read<B: Body>(body: B, max: usize, permit: &mut Permit) -> Result<Bytes, Rejection> {
     tokio::time::timeout(DEADLINE, read_all(body, max, permit)).await.unwrap_or_else(|_| Err(too_late()))
 }
 
-/// There is no room, before anyone knows what for.
+/// Refuses a request as busy before its body is read.
 pub(super) fn busy(full: MissingRoom) -> Rejection {
     Rejection::busy(None, full)
 }
@@ -46,7 +45,7 @@ async fn read_all<B: Body>(body: B, max: usize, permit: &mut Permit) -> Result<B
     let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
     let (mut window, mut within) = (Instant::now(), 0);
     loop {
-        // A large body that is slow holds the room of others.
+        // A slow large body uses memory that others need.
         if permit.is_large() && window.elapsed() >= WINDOW {
             if within < LEAST {
                 return Err(too_late());
@@ -65,7 +64,7 @@ async fn read_all<B: Body>(body: B, max: usize, permit: &mut Permit) -> Result<B
         }
         permit.hold(data.remaining()).map_err(busy)?;
         within += data.remaining();
-        // Most bodies come in one piece, which is kept as it is.
+        // Most bodies arrive in one piece, which is used without copying.
         if first.is_empty() && rest.is_empty() {
             first = data.copy_to_bytes(data.remaining());
         } else {
@@ -171,7 +170,7 @@ mod tests {
         assert_eq!(read(body(), 4).await.unwrap_err().status, 413);
     }
 
-    /// One byte each time the time is over.
+    /// Sends one byte per interval.
     struct Trickle(Duration, std::pin::Pin<Box<tokio::time::Sleep>>);
 
     impl Body for Trickle {

@@ -1,18 +1,18 @@
-//! Messages on their way to a client that may read slowly.
+//! Messages queued for a client that may read slowly.
 
 use crate::{server::OutgoingMessage, transport::stdio::MAX_QUEUED};
 use bytes::Bytes;
 use std::collections::VecDeque;
 
-/// Most bytes of notifications that wait for one reader.
+/// Maximum total size of queued notifications.
 const MAX_BYTES: usize = 1 << 20;
 
-/// A log message, and how far from its start a message says what it is.
+/// Marks a log message; it appears within this distance from the start.
 const LOGGED: &[u8] = b"\"notifications/message\"";
 const HEAD: usize = 64;
 
-/// Responses and requests always pass, for calls and limits bound their number; of notifications
-/// the oldest give way.
+/// Responses and requests are always queued, because other limits bound their number. Of
+/// notifications, the oldest are dropped.
 #[derive(Debug, Default)]
 pub(super) struct StreamQueue {
     messages: VecDeque<OutgoingMessage>,
@@ -43,12 +43,12 @@ impl StreamQueue {
         self.messages.is_empty()
     }
 
-    /// Returns whether so much waits that nothing more should be asked for.
+    /// Returns whether so much is queued that no new requests should be accepted.
     pub(super) fn is_congested(&self) -> bool {
         self.bytes > MAX_QUEUED
     }
 
-    /// Returns whether the same notification waits already. Log messages may repeat.
+    /// Returns whether the same notification is already queued. Log messages may repeat.
     pub(super) fn holds(&self, outgoing: &OutgoingMessage) -> bool {
         let OutgoingMessage::Notification(message) = outgoing else { return false };
         if memchr::memmem::find(&message[..message.len().min(HEAD)], LOGGED).is_some() {

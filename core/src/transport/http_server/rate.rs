@@ -1,5 +1,5 @@
-//! The rate limit of an endpoint: a bucket of tokens for each principal, or each session where no
-//! tokens are verified. A request takes one; they come back with time.
+//! The rate limit of an endpoint: a token bucket for each principal, or for each session without
+//! authorization.
 
 use crate::{http::rejection::Rejection, protocol::RpcError, sync::Mutex};
 use http::{HeaderValue, StatusCode, header};
@@ -9,15 +9,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Buckets that are kept at once. Callers beyond it share one.
+/// Maximum number of buckets. Further callers share one.
 const MAX_BUCKETS: usize = 100_000;
 
 pub(super) struct RateLimit {
-    /// Tokens that come back in a second.
+    /// Tokens added per second.
     per_second: f64,
-    /// Tokens of a full bucket.
+    /// Capacity of a bucket.
     burst: f64,
-    /// The buckets that are not full.
+    /// Buckets that are not full.
     buckets: Mutex<HashMap<Arc<str>, Bucket>>,
 }
 
@@ -27,13 +27,13 @@ struct Bucket {
 }
 
 impl RateLimit {
-    /// `None`: there is no limit.
+    /// Returns `None` if there is no limit.
     pub(super) fn new(per_minute: u32, burst: u32) -> Option<Self> {
         let (per_second, burst) = (f64::from(per_minute) / 60.0, f64::from(burst.max(1)));
         (per_minute > 0).then(|| Self { per_second, burst, buckets: Mutex::default() })
     }
 
-    /// Takes the tokens of so many requests. `Err`: the time after which they will be there.
+    /// Takes tokens for this many requests, or returns the time until they are available.
     pub(super) fn take(&self, caller: &str, requests: usize, now: Instant) -> Result<(), Duration> {
         let mut buckets = self.buckets.lock();
         let caller = if buckets.len() >= MAX_BUCKETS && !buckets.contains_key(caller) {
@@ -43,7 +43,7 @@ impl RateLimit {
             caller
         };
         let tokens = buckets.get(caller).map_or(self.burst, |bucket| self.filled(bucket, now));
-        // A batch of more than a bucket holds waits for a full one.
+        // A batch larger than the capacity needs a full bucket.
         let wanted = (requests as f64).min(self.burst);
         if tokens < wanted {
             return Err(Duration::from_secs_f64((wanted - tokens) / self.per_second));
@@ -62,8 +62,7 @@ impl RateLimit {
     }
 }
 
-/// 429 with the time after which the caller may come back (RFC 6585 section 4, RFC 9110 section
-/// 10.2.3).
+/// 429 with `Retry-After` (RFC 6585 section 4, RFC 9110 section 10.2.3).
 pub(super) fn too_many(after: Duration) -> Rejection {
     let seconds = after.as_secs_f64().ceil().max(1.0) as u64;
     let error = RpcError::busy(&format!("too many requests of this client; try again in {seconds} s"));

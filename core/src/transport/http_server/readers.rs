@@ -1,5 +1,5 @@
-//! The bodies that are being read: how many at once, and which give way. Their bytes count at the
-//! gate; a body that pauses has few, and must keep nobody out.
+//! Limits how many bodies are read concurrently. Their bytes count at the gate, but a stalled body
+//! has few bytes and must not keep others out.
 
 use crate::sync::Mutex;
 use std::{collections::BTreeMap, sync::Arc};
@@ -12,7 +12,7 @@ pub(super) struct BodyReaders {
 
 #[derive(Default)]
 struct ReaderTable {
-    /// The oldest first.
+    /// Oldest first.
     reading: BTreeMap<u64, Arc<Notify>>,
     next: u64,
 }
@@ -29,7 +29,8 @@ impl BodyReaders {
         Arc::new(Self { table: Mutex::default(), max: max.max(1) })
     }
 
-    /// Begins to read a body. Beyond the bound the oldest gives way: most come in milliseconds.
+    /// Registers a body. Beyond the limit, the oldest is abandoned, because most arrive within
+    /// milliseconds.
     pub(super) fn enter(self: &Arc<Self>) -> IncomingBody {
         let gives_way = Arc::<Notify>::default();
         let mut table = self.table.lock();
@@ -46,7 +47,7 @@ impl BodyReaders {
 }
 
 impl IncomingBody {
-    /// Completes when the body is to give way to another.
+    /// Completes when the body is abandoned in favour of another.
     pub(super) async fn gives_way(&self) {
         self.gives_way.notified().await;
     }

@@ -11,14 +11,14 @@ use std::{
 
 /// The events of one session.
 pub(super) trait KeepsEvents: Send + Sync {
-    /// The place of the newest event among those of all sessions.
+    /// The position of the newest event among those of all sessions.
     fn last_kept(&self) -> u64;
 
-    /// Loses its events; their bytes.
+    /// Drops its events and returns their size.
     fn lose_all(&self) -> usize;
 }
 
-/// The bytes of kept events, and those who keep them. Locked before a history, never after.
+/// The size of stored events, and their histories. Lock order: this first, then a history.
 pub(super) struct ReplayBudget {
     max: usize,
     bytes: AtomicUsize,
@@ -37,7 +37,7 @@ impl ReplayBudget {
         Arc::new(Self { max, bytes: AtomicUsize::new(0), events: AtomicU64::new(0), histories: Mutex::default() })
     }
 
-    /// Enters a history; its number, with which it leaves.
+    /// Registers a history and returns its number.
     pub(super) fn enter(&self, history: Weak<dyn KeepsEvents>) -> u64 {
         let mut histories = self.histories.lock();
         histories.next += 1;
@@ -51,14 +51,13 @@ impl ReplayBudget {
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// The place of the next event among those of all sessions, counted from 1.
+    /// The position of the next event among those of all sessions, starting at 1.
     pub(super) fn next_event(&self) -> u64 {
         self.events.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// A history has so many bytes now, and had so many before. Beyond the bound those that have
-    /// been quiet the longest lose their events, until an eighth of the room is free: so this does
-    /// not come with each event.
+    /// Updates the size of a history. If the budget is exhausted, the longest-idle histories lose
+    /// their events until an eighth of it is free, so that this doesn't happen with each event.
     pub(super) fn changed(&self, before: usize, now: usize) {
         if now >= before {
             self.bytes.fetch_add(now - before, Ordering::Relaxed);
@@ -70,20 +69,20 @@ impl ReplayBudget {
         }
     }
 
-    /// The bytes that are kept now.
+    /// The current total size.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// The sessions that may keep events.
+    /// Number of sessions with a history.
     #[cfg(test)]
     pub(super) fn sessions(&self) -> usize {
         self.histories.lock().by_number.len()
     }
 
     fn make_room(&self) {
-        // Upgraded and dropped without the lock: the last of a history leaves through it.
+        // Upgrade and drop them without the lock, because dropping the last reference acquires it.
         let mut histories: Vec<_> = self.histories.lock().by_number.values().filter_map(Weak::upgrade).collect();
         histories.sort_by_cached_key(|history| history.last_kept());
         for history in histories {

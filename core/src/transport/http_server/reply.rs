@@ -1,4 +1,4 @@
-//! Responses: from what came of a POST to status, headers and body.
+//! HTTP responses: status, headers and body.
 
 use super::{
     body::{Events, HttpBody},
@@ -17,10 +17,11 @@ use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use std::{future::poll_fn, time::Duration};
 
-/// Longest silence of a call that its client could come back to, before it learns how.
+/// After this much silence, a resumable call's response becomes a stream, so that its client can
+/// resume it.
 const UNPRIMED: Duration = Duration::from_secs(1);
 
-/// A refusal.
+/// The response for a rejection.
 pub(super) fn rejected(rejection: Rejection) -> Response<HttpBody> {
     let mut response = message(rejection.status, rejection.body);
     for (name, value) in rejection.headers {
@@ -32,12 +33,12 @@ pub(super) fn rejected(rejection: Rejection) -> Response<HttpBody> {
     response
 }
 
-/// 405 at the endpoint: `sessions` says whether any other client may use GET and DELETE here.
+/// 405 at the endpoint. `sessions` tells whether other clients may use GET and DELETE here.
 pub(super) fn method_not_allowed(text: &str, sessions: bool) -> Response<HttpBody> {
     not_allowed(text, if sessions { "GET, POST, DELETE, OPTIONS" } else { "POST, OPTIONS" })
 }
 
-/// 405, with the methods that are allowed.
+/// 405 with the allowed methods.
 pub(super) fn not_allowed(text: &str, allowed: &'static str) -> Response<HttpBody> {
     let mut response = rejected(Rejection::of_http(StatusCode::METHOD_NOT_ALLOWED, text));
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
@@ -51,7 +52,7 @@ pub(super) fn empty(status: StatusCode) -> Response<HttpBody> {
     response
 }
 
-/// JSON that says no more than itself.
+/// A JSON response without additional headers.
 pub(super) fn json(text: Bytes) -> Response<HttpBody> {
     message(StatusCode::OK, text)
 }
@@ -73,9 +74,8 @@ pub(super) fn stream(events: Events) -> Response<HttpBody> {
     response
 }
 
-/// The response to a POST that holds requests. Its form is decided by what comes first: the
-/// answer alone goes out as JSON; anything before it, or a silence of one keep-alive period, opens
-/// an event stream.
+/// The response to a POST with requests. If the first message is the response, it is sent as JSON;
+/// anything else, or silence for one keep-alive period, opens an event stream.
 pub(super) async fn answer(keep_alive: Duration, mut reader: StreamReader, accepts: Accepts) -> Response<HttpBody> {
     let wait = if reader.polls() { keep_alive.min(UNPRIMED) } else { keep_alive };
     let next = poll_fn(|context| reader.poll_next(context));
@@ -97,8 +97,8 @@ pub(super) async fn answer(keep_alive: Duration, mut reader: StreamReader, accep
             }
             rejected(Rejection { status, body: text, headers: Vec::new() })
         }
-        // The call was cancelled and nothing answers it (CAN-05): a stream that ends says so
-        // without a message.
+        // The call was cancelled and gets no response (CAN-05), so the stream ends without a
+        // message.
         Ok(None) if accepts.events => stream(Events::new(reader, keep_alive, None)),
         Ok(None) => empty(StatusCode::NO_CONTENT),
         Ok(first) => opened(keep_alive, reader, first).await,

@@ -1,4 +1,4 @@
-//! Messages on their way from a conversation to whoever reads an HTTP response.
+//! Streams that carry messages from a conversation to HTTP responses.
 
 use super::{gate::Permit, history::History, queue::StreamQueue};
 use crate::{
@@ -16,35 +16,35 @@ use std::{
     time::Duration,
 };
 
-/// The messages of one stream. One response reads them at a time; a newer one takes over, for its
-/// client knows best that the older is dead.
+/// The messages of a stream. Only one response reads them at a time; a newer one takes over,
+/// because its client knows that the older one is dead.
 pub(super) struct Stream {
     state: Mutex<StreamState>,
     kind: StreamKind,
 }
 
-/// The content of a stream, and the meaning of a disconnect for it.
+/// What a stream carries, and what a disconnect means.
 pub(super) enum StreamKind {
-    /// The answer of one POST, perhaps with messages before it. Messages that are unread at a
-    /// disconnect are dropped.
+    /// The response to a POST, possibly preceded by other messages. Unread messages are dropped at
+    /// a disconnect.
     Answer {
-        /// `true` if messages before the answer can reach the client.
+        /// Whether messages can be sent before the response.
         streams: bool,
-        /// `true` if answers of the client find their way back to this conversation.
+        /// Whether responses from the client can reach this conversation.
         in_session: bool,
     },
-    /// The answer of one POST in a session, whose client can come back for the rest (HTTP-38).
+    /// The response to a POST in a session, which the client can resume (HTTP-38).
     Resumable {
-        /// Of the session.
+        /// The history of the session.
         history: Arc<History>,
-        /// The requests that are answered.
+        /// The requests being answered.
         requests: Vec<RequestId>,
-        /// `true` if the revision lets the server close the connection early (HTTP-27).
+        /// Whether the revision lets the server close the connection early (HTTP-27).
         polls: bool,
     },
-    /// Messages without a request of a session (HTTP-33); they wait for a reader.
+    /// A session's messages without a request (HTTP-33), which wait for a reader.
     Unrelated(Option<Arc<History>>),
-    /// Everything that a session says: HTTP+SSE.
+    /// All messages of a session, for HTTP+SSE.
     Everything,
 }
 
@@ -56,18 +56,18 @@ struct StreamState {
     reader: u64,
     attached: bool,
     answered: usize,
-    /// Number of answers that will come; unknown while the frame is being received, and for streams
-    /// without end.
+    /// Number of expected responses; unknown while the frame is being received, and for endless
+    /// streams.
     expected: Option<usize>,
-    /// Nothing will be read any more.
+    /// Whether nothing will be read any more.
     closed: bool,
-    /// Its number in the session, once a client may have learnt of it.
+    /// Its number in the session, once the client may know it.
     number: Option<u64>,
-    /// The connection is to be closed before the stream ends.
+    /// Whether the connection must be closed before the stream ends.
     hang_up: bool,
-    /// Events that were read for this stream from a log, and not by the reader yet.
+    /// Events fed from a log that the reader has not read yet.
     fed: VecDeque<(Option<EventId>, Bytes)>,
-    /// The place of the latest of them that a reader has.
+    /// The position of the latest one that was read.
     read_up_to: Option<EventId>,
 }
 
@@ -79,34 +79,34 @@ impl StreamState {
 
 /// An item for a reader.
 pub(super) enum StreamItem {
-    /// A message, and its place if the client can come back to it.
+    /// A message, with its position if the client can resume after it.
     Message(Option<EventId>, OutgoingMessage),
-    /// The connection is closed, and the client may come back after this time. Nothing follows.
+    /// The connection is closed, and the client may reconnect after this time. Nothing follows.
     HungUp(Duration),
 }
 
-/// The places with which an event stream begins, for a client that can come back.
+/// The event ids at the start of a resumable event stream.
 #[derive(Default)]
 pub(super) struct StreamOpening {
-    /// The place before everything.
+    /// The position before the first event.
     pub(super) before: Option<EventId>,
-    /// The place of what was read already.
+    /// The position of the item that was already read.
     pub(super) first: Option<EventId>,
-    /// Completes when other processes know of the stream.
+    /// Completes when other processes can find the stream.
     pub(super) kept: Option<BoxedTask<()>>,
 }
 
-/// The end that the HTTP response holds. Dropping it is a disconnect, unless everything has been
-/// read.
+/// The reading end, held by the HTTP response. Dropping it is a disconnect, unless everything has
+/// been read.
 pub(super) struct StreamReader {
     stream: Arc<Stream>,
     number: u64,
-    /// Events that an earlier reader had taken and its client missed.
+    /// Events that an earlier reader took and the client missed.
     missed: VecDeque<(EventId, Bytes)>,
     hung_up: bool,
-    /// A disconnect cancels what is read here: only in the modern era (HTTP-22, HTTP-24).
+    /// Whose calls a disconnect cancels; only in the modern era (HTTP-22, HTTP-24).
     cancels: Option<Arc<Connection>>,
-    /// The time for which it may be read; `None` has no bound.
+    /// Maximum lifetime; `None` for no limit.
     lifetime: Option<Duration>,
 }
 
@@ -123,7 +123,7 @@ impl Stream {
         stream
     }
 
-    /// One on which nothing more comes.
+    /// A finished stream.
     pub(super) fn finished() -> Arc<Self> {
         let stream = Self::new(StreamKind::Answer { streams: true, in_session: false });
         stream.finish();
@@ -137,18 +137,18 @@ impl Stream {
         }
     }
 
-    /// Starts to read what has not been read; who read before, ends.
+    /// Attaches a reader, which replaces the previous one.
     pub(super) fn attach(self: &Arc<Self>) -> StreamReader {
         let (reader, waker) = self.attach_with(&mut self.state.lock(), VecDeque::new());
         waker.into_iter().for_each(Waker::wake);
         reader
     }
 
-    /// Starts to read after an event. `None`: what followed it is not kept any more.
+    /// Attaches a reader after an event. Returns `None` if what followed it has been dropped.
     pub(super) fn attach_after(self: &Arc<Self>, last: EventId) -> Option<StreamReader> {
         let (reader, waker) = {
             let mut state = self.state.lock();
-            // With the stream locked: nobody takes a message meanwhile.
+            // With the stream locked, so that nobody takes a message in the meantime.
             let missed = self.history()?.after(last)?;
             self.attach_with(&mut state, missed)
         };
@@ -156,7 +156,7 @@ impl Stream {
         Some(reader)
     }
 
-    /// A new reader, and who is to be told that it reads no more.
+    /// Creates a reader, and returns the waker of the previous one.
     fn attach_with(
         self: &Arc<Self>,
         state: &mut StreamState,
@@ -171,7 +171,7 @@ impl Stream {
         (reader, state.waker.take())
     }
 
-    /// Gives a reader events of a log, unless another one reads meanwhile.
+    /// Feeds events from a log to a reader, unless another one has replaced it.
     pub(super) fn feed(&self, reader: u64, events: Vec<(Option<EventId>, Bytes)>) {
         let waker = {
             let mut state = self.state.lock();
@@ -184,29 +184,29 @@ impl Stream {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    /// Number of events that wait to be read.
+    /// Number of unread events.
     pub(super) fn ahead(&self) -> usize {
         self.state.lock().fed.len()
     }
 
-    /// The place of the latest event that a reader was given from a log.
+    /// The position of the latest fed event that was read.
     pub(super) fn read_up_to(&self) -> Option<EventId> {
         self.state.lock().read_up_to
     }
 
-    /// Returns whether that reader is the newest, and was given everything that was read for it.
+    /// Returns whether this reader is the newest and has read everything it was fed.
     pub(super) fn has_read_all(&self, reader: u64) -> bool {
         let state = self.state.lock();
         state.reader == reader && state.fed.is_empty()
     }
 
-    /// Returns whether that reader still reads.
+    /// Returns whether this reader is still attached.
     pub(super) fn is_read_by(&self, reader: u64) -> bool {
         let state = self.state.lock();
         state.attached && state.reader == reader
     }
 
-    /// Ends the reader: its client reads elsewhere.
+    /// Detaches the reader, because its client reads elsewhere.
     pub(super) fn give_up(&self) {
         let waker = {
             let mut state = self.state.lock();
@@ -218,12 +218,12 @@ impl Stream {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    /// Returns whether someone reads.
+    /// Returns whether a reader is attached.
     pub(super) fn is_attached(&self) -> bool {
         self.state.lock().attached
     }
 
-    /// Nothing more comes: readers end when they have read what there is.
+    /// Marks the stream as finished. Readers end when they have read everything.
     pub(super) fn finish(&self) {
         let waker = {
             let mut state = self.state.lock();
@@ -233,8 +233,8 @@ impl Stream {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    /// When everything has come and nobody reads, what is unread waits with what was read: within
-    /// the same bounds. Where the client may read elsewhere, it does so at once.
+    /// When the stream is complete and nobody is reading, moves unread messages to the history,
+    /// within its limits. If the client may read in another process, this happens immediately.
     fn settle(&self, state: &mut StreamState) {
         if state.attached || !(state.has_all() || self.history().is_some_and(|history| history.is_shared())) {
             return;
@@ -246,7 +246,7 @@ impl Stream {
         }
     }
 
-    /// No more answers come than have come.
+    /// No further responses will follow.
     fn end(&self) {
         let waker = {
             let mut state = self.state.lock();
@@ -268,7 +268,7 @@ impl Outbound for Stream {
             }
             let unwanted = match &self.kind {
                 StreamKind::Answer { streams: false, .. } => early,
-                // That a list changed is as true when it is said once.
+                // A repeated list change is redundant.
                 StreamKind::Unrelated(_) => state.queue.holds(&outgoing),
                 _ => false,
             };
@@ -288,8 +288,7 @@ impl Outbound for Stream {
         matches!(self.kind, StreamKind::Everything) && self.state.lock().queue.is_congested()
     }
 
-    /// Without a stream there is nothing to carry a request, and without a session its answer would
-    /// find nobody.
+    /// Client requests need a stream to be sent on, and a session for their response.
     fn can_ask(&self) -> bool {
         let possible = match self.kind {
             StreamKind::Answer { streams, in_session } => streams && in_session,
@@ -320,11 +319,11 @@ impl Drop for Stream {
     }
 }
 
-/// The end that a conversation holds. When the last copy is gone without an answer, none will ever
-/// come.
+/// The sending end, held by a conversation. If the last copy is dropped without a response, there
+/// will be none.
 pub(super) struct Answers {
     stream: Arc<Stream>,
-    /// The room that the call takes up at the endpoint.
+    /// The resources that the call uses at the endpoint.
     permit: Option<Mutex<Permit>>,
     arrival: Arrival,
 }
@@ -359,8 +358,8 @@ impl Drop for Answers {
     }
 }
 
-/// Both ends of a new stream for the answer of one POST. `cancels`: whom a disconnect cancels.
-/// `permit`: kept until the call has ended.
+/// Creates both ends of a stream for the response to a POST. `cancels` is whose calls a disconnect
+/// cancels; `permit` is kept until the call has ended.
 pub(super) fn exchange(
     kind: StreamKind,
     cancels: Option<Arc<Connection>>,
@@ -374,14 +373,14 @@ pub(super) fn exchange(
 }
 
 impl StreamReader {
-    /// A reader of the events of a stream that has ended.
+    /// A reader of past events of a stream that has ended.
     pub(super) fn of_the_past(missed: VecDeque<(EventId, Bytes)>) -> Self {
         let mut reader = Stream::finished().attach();
         reader.missed = missed;
         reader
     }
 
-    /// Bounds the time for which it may be read.
+    /// Sets the maximum lifetime.
     pub(super) fn bounded(mut self, lifetime: Option<Duration>) -> Self {
         self.lifetime = lifetime;
         self
@@ -396,12 +395,12 @@ impl StreamReader {
         self.number
     }
 
-    /// Says how many answers will come.
+    /// Sets the number of expected responses.
     pub(super) fn expect(&self, answers: usize) {
         self.stream.state.lock().expected = Some(answers);
     }
 
-    /// The next message; `None` after the last, or when another reader took over.
+    /// Polls the next message. `None` after the last one, or when another reader has taken over.
     pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<StreamItem>> {
         let mut state = self.stream.state.lock();
         if self.hung_up || state.closed || state.reader != self.number {
@@ -415,8 +414,8 @@ impl StreamReader {
             return Poll::Ready(Some(StreamItem::Message(id, OutgoingMessage::Notification(message))));
         }
         if let Some(outgoing) = state.queue.pop() {
-            // Counted while the stream is locked: who attaches now has either missed it, or will
-            // read it.
+            // Recorded while the stream is locked, so that a new reader either finds it in the
+            // history or reads it.
             let id = self.stream.history().zip(state.number).and_then(|(history, it)| history.keep(it, &outgoing));
             return Poll::Ready(Some(StreamItem::Message(id, outgoing)));
         }
@@ -436,9 +435,9 @@ impl StreamReader {
         Poll::Pending
     }
 
-    /// The response becomes an event stream, which begins with what was read already: its place,
-    /// and the place before it, if the client can come back. It may learn of them when the future
-    /// has completed, if there is one.
+    /// Turns the response into an event stream that begins with the item that was already read. For
+    /// a resumable stream, returns its position and the one before it, which the client may learn
+    /// once the future, if any, has completed.
     pub(super) fn open(&self, first: Option<&OutgoingMessage>) -> StreamOpening {
         let mut state = self.stream.state.lock();
         let Some(history) = self.stream.history() else { return StreamOpening::default() };
@@ -461,12 +460,12 @@ impl StreamReader {
         self.missed.is_empty() && state.has_all() && state.queue.is_empty()
     }
 
-    /// Owner of the calls that a disconnect cancels: there is one in the modern era only.
+    /// The conversation whose calls a disconnect cancels; only in the modern era.
     pub(super) fn cancels(&self) -> Option<&Arc<Connection>> {
         self.cancels.as_ref()
     }
 
-    /// Returns whether a client that is told early of this stream can poll it.
+    /// Returns whether the client can poll this stream.
     pub(super) fn polls(&self) -> bool {
         matches!(self.stream.kind, StreamKind::Resumable { polls: true, .. })
     }
