@@ -1,4 +1,4 @@
-//! HTTP requests with their credentials, which are asked for anew when the server refuses them.
+//! HTTP requests with credentials, which are renewed if the server refuses them.
 
 use super::{http_failure, http_link::LinkContext};
 use crate::{
@@ -12,9 +12,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use reqwest::{Response, Url};
 use std::{future::Future, time::Duration};
 
-/// Most times that one request is made: 401, a nonce, and three steps up the scopes.
+/// Maximum attempts of one request: 401, a nonce, and three scope step-ups.
 const MAX_ATTEMPTS: usize = 6;
-/// The longest time for credentials, people included.
+/// Maximum time to obtain credentials, including a login.
 const AUTHORIZED_WITHIN: Duration = Duration::from_secs(15 * 60);
 /// The header with the nonce for the next proof (RFC 9449 section 8).
 const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
@@ -26,7 +26,7 @@ pub(super) struct EndpointRequest {
     target: Option<Url>,
     headers: HeaderMap,
     body: Bytes,
-    /// The JSON-RPC request in it, whose answer somebody waits for.
+    /// The JSON-RPC request in it, if somebody is waiting for its response.
     id: Option<RequestId>,
 }
 
@@ -44,20 +44,20 @@ impl EndpointRequest {
         Self { method: Method::DELETE, target: None, headers, body: Bytes::new(), id: None }
     }
 
-    /// Goes to another URL than that of the endpoint.
+    /// Sets a URL other than that of the endpoint.
     pub(super) fn to(self, target: Url) -> Self {
         Self { target: Some(target), ..self }
     }
 
-    /// Belongs to a JSON-RPC request, whose answer somebody waits for.
+    /// Sets the JSON-RPC request, whose response somebody is waiting for.
     pub(super) fn for_request(self, id: &RequestId) -> Self {
         Self { id: Some(id.clone()), ..self }
     }
 }
 
 impl LinkContext {
-    /// Makes a request, with credentials if the client has any (AUC-31); once more when new ones
-    /// were got.
+    /// Sends a request with the client's credentials, if any (AUC-31), and retries it when new ones
+    /// were obtained.
     pub(super) async fn send(&self, outgoing: EndpointRequest) -> Result<Response, LinkFailure> {
         let Some(auth) = &self.auth else { return self.send_once(&outgoing, outgoing.headers.clone()).await };
         let mut request =
@@ -105,7 +105,7 @@ impl LinkContext {
         Ok(response)
     }
 
-    /// Waits for credentials. The time of a person who logs in is not the request's.
+    /// Waits for credentials. A login does not count towards the timeouts of the request.
     async fn paused<T>(
         &self,
         outgoing: &EndpointRequest,
@@ -123,7 +123,7 @@ impl LinkContext {
     }
 }
 
-/// A request whose clocks stand still.
+/// A request whose timeouts are paused.
 struct Pause<'a> {
     inbox: &'a dyn Inbox,
     id: &'a RequestId,
@@ -142,7 +142,7 @@ impl Drop for Pause<'_> {
     }
 }
 
-/// No request was refused: there is nothing to send with one.
+/// No request was sent, because there are no credentials.
 fn without_credentials(text: String) -> LinkFailure {
     LinkFailure::Unauthorized { text, demand: Box::default() }
 }

@@ -25,13 +25,13 @@ use std::{
     time::Duration,
 };
 
-/// Longest time of opening a TCP or TLS connection.
+/// Timeout for opening a TCP or TLS connection.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
-/// Time that an unused connection is kept: less than servers keep theirs, so that it is not used
-/// just when they close it.
+/// How long an unused connection is kept: shorter than typical server timeouts, so that it isn't
+/// used just as the server closes it.
 const POOL_IDLE: Duration = Duration::from_secs(20);
 const USER_AGENT: HeaderValue = HeaderValue::from_static(AGENT);
-/// Characters of a client's name or version in it.
+/// Maximum length of the client's name and version in `User-Agent`.
 const MAX_PRODUCT: usize = 100;
 /// The prefix of URLs of Unix sockets.
 const UNIX: &str = "unix:";
@@ -41,7 +41,7 @@ const ENDPOINT: &str = "/mcp";
 /// Connects to a server by its URL.
 pub struct HttpConnector {
     url: Url,
-    /// The Unix socket that leads there.
+    /// The Unix socket, if any.
     #[cfg_attr(not(unix), expect(dead_code, reason = "there is none"))]
     socket: Option<PathBuf>,
     headers: HeaderMap,
@@ -53,11 +53,11 @@ pub struct HttpConnector {
 }
 
 impl HttpConnector {
-    /// The server at an endpoint.
+    /// Creates a connector for an endpoint.
     ///
     /// # Errors
-    /// If the URL is not an absolute one with `http`, `https` or `unix`, or something else is
-    /// malformed; the text says which.
+    /// If the URL is not an absolute `http`, `https` or `unix` URL, or something else is malformed;
+    /// the message says what.
     pub fn new(endpoint: &HttpEndpoint, limits: Limits) -> Result<Self, String> {
         let url = &*endpoint.url;
         let (parsed, socket) = match url.strip_prefix(UNIX) {
@@ -79,7 +79,7 @@ impl HttpConnector {
             let name = HeaderName::try_from(name).map_err(|_| format!("{name:?} is not a name of a header"))?;
             let mut value = HeaderValue::try_from(value)
                 .map_err(|_| format!("The header {name} has a value that no header can carry"))?;
-            // Often a secret: nothing shows it, and HTTP/2 does not index it.
+            // Often a secret, so it is never logged, and HTTP/2 does not index it.
             value.set_sensitive(true);
             checked.insert(name, value);
         }
@@ -95,7 +95,7 @@ impl HttpConnector {
         Ok(Self { url: parsed, socket, headers: checked, limits, auth: None, security, http_sse, route })
     }
 
-    /// Names the client in the header `User-Agent`, unless the endpoint has its own.
+    /// Sets `User-Agent` to the name of the client, unless the endpoint has its own.
     #[must_use]
     pub fn with_info(mut self, info: &Implementation) -> Self {
         if self.headers[header::USER_AGENT] == USER_AGENT
@@ -108,7 +108,7 @@ impl HttpConnector {
         self
     }
 
-    /// Gives requests their credentials.
+    /// Sets the source of credentials.
     #[must_use]
     pub fn with_auth(self, auth: Option<Arc<dyn ClientAuth>>) -> Self {
         Self { auth, ..self }
@@ -133,8 +133,8 @@ impl HttpConnector {
             }
             builder = self.security.with_proxy(builder);
             if self.url.scheme() == "http" {
-                // No TLS without a redirect, and none leads to another origin: the system's
-                // certificates, which take longer to load than everything else, are not needed.
+                // Without TLS, and without redirects to other origins, the system's certificates
+                // are not needed. Loading them takes longer than everything else.
                 builder = builder.tls_certs_only([]);
             } else {
                 builder = self.security.with_certificates(builder);
@@ -150,7 +150,7 @@ impl HttpConnector {
     }
 }
 
-/// A name or version as a product in `User-Agent` may have it (RFC 9110, section 10.1.5).
+/// Converts a name or version to a valid product token (RFC 9110 section 10.1.5).
 fn product(name: &str) -> String {
     let is_token = |sign: char| sign.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(sign);
     name.chars().take(MAX_PRODUCT).map(|sign| if is_token(sign) { sign } else { '-' }).collect()
@@ -171,7 +171,7 @@ fn behind_socket(rest: &str) -> Result<(Url, Option<PathBuf>), String> {
         return Err(wrong("it has no path".to_owned()));
     }
     let mut url = Url::parse(&format!("http://localhost{endpoint}")).map_err(|error| wrong(error.to_string()))?;
-    // Is sent nowhere, but named by errors.
+    // Never sent, but shown in errors.
     url.set_fragment(Some(&format!("{UNIX}{socket}")));
     Ok((url, Some(socket.into())))
 }

@@ -1,5 +1,4 @@
-//! The GET stream of a legacy session: messages of the server that answer no request (HTTP-30,
-//! HTTP-31).
+//! The GET stream of a legacy session, for messages that belong to no request (HTTP-30, HTTP-31).
 
 use super::{authorized::EndpointRequest, http_failure, http_link::LinkContext, stream_pauses::StreamPauses};
 use crate::http::{
@@ -13,27 +12,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Pause before a stream that ended is opened again; doubled each time.
+/// Backoff before reopening a stream; doubled each time.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// A stream that lived so long was a good one.
+/// A stream that lasted this long resets the backoff.
 const GOOD: Duration = Duration::from_secs(60);
 
-/// End of a stream.
+/// How a stream ended.
 enum StreamEnd {
-    /// The server has none.
+    /// The server has no such stream.
     Refused,
-    /// The server does not know the session any more.
+    /// The server no longer knows the session.
     SessionLost,
-    /// It may be opened again.
+    /// It may be reopened.
     Over(EventStream),
-    /// An event of it was too large. Later events can be had, that one cannot.
+    /// One of its events was too large. Later events can still be read.
     TooLarge,
     Unreachable,
 }
 
 impl LinkContext {
-    /// Keeps the stream open as long as the link lives. Servers need not have one: then nothing
-    /// happens.
+    /// Keeps the stream open while the link exists. Does nothing if the server has no such stream.
     pub(super) async fn stream(self: Arc<Self>, mut headers: HeaderMap) {
         headers.insert(header::ACCEPT, EVENT_STREAM);
         let (mut pause, mut pauses, mut was_open) = (FIRST_PAUSE, StreamPauses::default(), false);
@@ -46,13 +44,13 @@ impl LinkContext {
             let mut wait = pause;
             was_open |= matches!(end, StreamEnd::Over(_) | StreamEnd::TooLarge);
             match end {
-                // The events after that one are lost; those from now on need not be.
+                // The events after that one are lost, but later ones need not be.
                 StreamEnd::Refused if headers.remove(headers::LAST_EVENT_ID).is_some() => {}
                 StreamEnd::Refused => return,
-                // From a server that never had a stream this says no more than that.
+                // A server that has never had the stream says no more than that.
                 StreamEnd::SessionLost if !was_open => return,
                 StreamEnd::SessionLost => {
-                    // The new session has a stream of its own.
+                    // The new session has its own stream.
                     if let Some(lost) = headers.get(headers::SESSION_ID) {
                         self.renew(lost).await;
                     }
@@ -89,7 +87,7 @@ impl LinkContext {
             return StreamEnd::SessionLost;
         }
         if response.status() == StatusCode::BAD_REQUEST && gap {
-            // As for messages; an id of an event that is not known any more was left out before.
+            // As for messages. An unknown event id has already been omitted.
             let body = http_failure::read_unwanted(response, self.limits.max_message_bytes).await;
             return if http_failure::is_about_session(&body) { StreamEnd::SessionLost } else { StreamEnd::Refused };
         }

@@ -7,23 +7,23 @@ use crate::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// The media types that a client accepts in answer to a POST (HTTP-08).
+/// The media types accepted in response to a POST (HTTP-08).
 const ACCEPT: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
-/// The only content coding that a client reads.
+/// The only accepted content coding.
 pub(super) const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
 /// The caller's headers, and those of every POST.
 pub(super) fn of_posts(mut headers: HeaderMap) -> HeaderMap {
     headers.insert(header::ACCEPT, ACCEPT);
-    // Without it a server may compress its answers (RFC 9110, section 12.5.3), and little bytes may
-    // become many.
+    // Without it, a server may compress its responses (RFC 9110 section 12.5.3), and a few bytes
+    // could expand to many.
     headers.insert(header::ACCEPT_ENCODING, IDENTITY);
     headers.insert(header::CONTENT_TYPE, content::JSON);
     headers
 }
 
-/// The headers of a message under a revision; `request`: its mirrored parts, if it is a request.
+/// The headers of a message in a revision. `request` has the mirrored parts of a request.
 pub(super) fn of_message(
     base: &HeaderMap,
     revision: Option<Revision>,
@@ -35,7 +35,7 @@ pub(super) fn of_message(
     for (name, value) in
         request.and_then(|request| request.trace.as_ref()).iter().flat_map(|trace| trace.context.members())
     {
-        // A value that is not a header stays in `_meta`.
+        // A value that is not a valid header is only sent in `_meta`.
         if let Ok(value) = HeaderValue::from_str(value) {
             found.insert(HeaderName::from_static(name), value);
         }

@@ -1,4 +1,4 @@
-//! Failures in words.
+//! Error messages for HTTP failures.
 
 #[cfg(feature = "auth")]
 use crate::auth::demanded;
@@ -9,16 +9,15 @@ use reqwest::Response;
 use rustls::{CertificateError, InvalidMessage};
 use std::{error::Error, fmt, io, time::Duration};
 
-/// Bytes of an error page that are repeated.
+/// How much of an error page is quoted, in bytes.
 const EXCERPT: usize = 300;
-/// Most challenges that are kept.
+/// Maximum number of challenges.
 const MAX_CHALLENGES: usize = 8;
-/// Longest wait for the body of an answer that carries no message, and the bytes of it that are
-/// read.
+/// How long to wait for, and how much to read of, the body of a response without a message.
 const UNWANTED_WITHIN: Duration = Duration::from_secs(5);
 const MAX_UNWANTED_BYTES: usize = 1 << 20;
 
-/// The URL of a server as errors and logs show it, and the proxy on the way there.
+/// The URL of a server as shown in errors and logs, and the proxy in between.
 pub(super) struct HttpTarget {
     pub(super) url: String,
     pub(super) proxy: Option<String>,
@@ -30,9 +29,9 @@ impl fmt::Display for HttpTarget {
     }
 }
 
-/// A request that got no response, or a response that broke off.
+/// A request without a response, or an interrupted response.
 pub(super) fn of_reqwest(target: &HttpTarget, error: reqwest::Error) -> LinkFailure {
-    // reqwest's own words name the whole URL.
+    // reqwest's own message contains the full URL.
     let error = error.without_url();
     let cause = causes(&error);
     if !error.is_connect() {
@@ -51,7 +50,7 @@ pub(super) fn of_reqwest(target: &HttpTarget, error: reqwest::Error) -> LinkFail
 
 const PROXY_CREDENTIALS: &str = "; write its user and password into its URL, as in http://user:password@proxy:3128";
 
-/// Advice for an error of TLS.
+/// Advice for a TLS error.
 fn tls_hint(error: &rustls::Error) -> &'static str {
     match error {
         rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
@@ -79,11 +78,11 @@ fn below(error: &(dyn Error + 'static)) -> Option<Below> {
             return Some(Below::Tls(tls_hint(error)));
         }
         if let Some(error) = error.downcast_ref::<io::Error>() {
-            // No such socket, for those of Unix.
+            // For Unix sockets, also if there is no such socket.
             if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) {
                 return Some(Below::Refused);
             }
-            // The error in it is not its source, but stands for it.
+            // An `io::Error` wraps its inner error instead of returning it as the source.
             if let Some(found) = error.get_ref().and_then(|inner| below(inner)) {
                 return Some(found);
             }
@@ -93,8 +92,8 @@ fn below(error: &(dyn Error + 'static)) -> Option<Below> {
     None
 }
 
-/// A URL as errors and logs may show it: user, password, query and fragment can be secrets. The
-/// fragment of ours that names a Unix socket stays.
+/// A URL without user, password, query and fragment, which may be secret, for errors and logs.
+/// Keeps our own fragment that names a Unix socket.
 pub(super) fn redacted(url: &str) -> String {
     let (url, fragment) = url.split_once('#').unwrap_or((url, ""));
     let (url, query) = url.split_once('?').map_or((url, ""), |(url, _)| (url, "?…"));
@@ -106,7 +105,7 @@ pub(super) fn redacted(url: &str) -> String {
     [scheme, colon, host, path, query, mark, socket].concat()
 }
 
-/// The causes below reqwest's own message, which only repeats the URL.
+/// The causes of a reqwest error, whose own message only repeats the URL.
 fn causes(error: &reqwest::Error) -> String {
     let mut text = String::new();
     let mut cause = error.source();
@@ -123,7 +122,7 @@ fn causes(error: &reqwest::Error) -> String {
     if text.is_empty() { error.to_string() } else { text }
 }
 
-/// An answer that is not one: its status, the start of its body, and advice.
+/// A response without a valid message: its status, the start of its body, and advice.
 pub(super) fn of_answer(target: &HttpTarget, answer: AnswerHead, body: &[u8]) -> LinkFailure {
     let said = excerpt(body);
     let code = answer.status.as_u16();
@@ -163,7 +162,7 @@ pub(super) fn of_answer(target: &HttpTarget, answer: AnswerHead, body: &[u8]) ->
     }
 }
 
-/// A session that the server refuses.
+/// A session refused by the server.
 pub(super) fn session_lost(status: StatusCode, body: &[u8]) -> LinkFailure {
     let said = excerpt(body);
     let colon = if said.is_empty() { "" } else { ": " };
@@ -174,7 +173,7 @@ pub(super) fn session_lost(status: StatusCode, body: &[u8]) -> LinkFailure {
     ))
 }
 
-/// Returns whether the words of a refusal are about the session: "No valid session ID provided",
+/// Returns whether an error message is about the session, such as "No valid session ID provided" or
 /// "Server not initialized".
 pub(super) fn is_about_session(body: &[u8]) -> bool {
     let said = excerpt(body).to_ascii_lowercase();
@@ -183,13 +182,13 @@ pub(super) fn is_about_session(body: &[u8]) -> bool {
 
 /// The start of a body, on one line.
 fn excerpt(body: &[u8]) -> String {
-    // Whitespace and escapes leave few of the characters in the worst case.
+    // In the worst case, removing whitespace and escapes leaves few characters.
     let start = &body[..body.len().min(16 * EXCERPT)];
     let text = printable(&String::from_utf8_lossy(start)).split_whitespace().collect::<Vec<_>>().join(" ");
     text.chars().take(EXCERPT).collect()
 }
 
-/// The demand of a refusal, unread: challenges are read by the feature `auth`.
+/// Without the feature `auth`, challenges are not parsed.
 #[cfg(not(feature = "auth"))]
 fn demanded(status: u16, challenges: &[String]) -> Option<AuthorizationDemand> {
     (status == StatusCode::UNAUTHORIZED.as_u16()).then(|| AuthorizationDemand {
@@ -214,7 +213,7 @@ fn unauthorized(demand: AuthorizationDemand, body: String) -> LinkFailure {
     LinkFailure::Unauthorized { text, demand: Box::new(demand) }
 }
 
-/// The head of an answer, as far as failures need it.
+/// The parts of a response head that errors need.
 pub(super) struct AnswerHead {
     status: StatusCode,
     challenges: Vec<String>,
@@ -223,7 +222,7 @@ pub(super) struct AnswerHead {
 }
 
 impl AnswerHead {
-    /// Of an answer whose other headers do not matter.
+    /// For a response whose headers don't matter.
     pub(super) fn bare(status: StatusCode) -> Self {
         Self { status, challenges: Vec::new(), content_type: None, retry_after: None }
     }
@@ -244,7 +243,7 @@ fn header_excerpt(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     headers.get(name).map(|value| excerpt(value.as_bytes()))
 }
 
-/// An error for an answer in a content coding: none was accepted, and none is undone.
+/// Refuses a response with a content coding, because none was accepted.
 pub(super) fn check_encoding(target: &HttpTarget, response: &Response) -> Result<(), LinkFailure> {
     match response.headers().get(header::CONTENT_ENCODING) {
         Some(coding) if !coding.as_bytes().eq_ignore_ascii_case(super::heads::IDENTITY.as_bytes()) => {
@@ -258,7 +257,7 @@ pub(super) fn check_encoding(target: &HttpTarget, response: &Response) -> Result
     }
 }
 
-/// The body of a response, of at most `max` bytes.
+/// Reads the body of a response, up to `max` bytes.
 pub(super) async fn read(target: &HttpTarget, mut response: Response, max: usize) -> Result<Bytes, LinkFailure> {
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
@@ -266,7 +265,7 @@ pub(super) async fn read(target: &HttpTarget, mut response: Response, max: usize
         if first.len() + rest.len() + chunk.len() > max {
             return Err(LinkFailure::Broken(format!("The server's answer is larger than the limit of {max} bytes")));
         }
-        // Most answers come in one piece, which is kept as it is.
+        // Most bodies arrive in one piece, which is used without copying.
         if first.is_empty() && rest.is_empty() {
             first = chunk;
         } else {
@@ -277,8 +276,8 @@ pub(super) async fn read(target: &HttpTarget, mut response: Response, max: usize
     Ok(if rest.is_empty() { first } else { rest.freeze() })
 }
 
-/// The start of a body that should carry no message, for an error: as much as arrives within the
-/// bounds.
+/// Reads the start of a body that should contain no message, for an error message, within the
+/// limits.
 pub(super) async fn read_unwanted(mut response: Response, max: usize) -> Bytes {
     let max = max.min(MAX_UNWANTED_BYTES);
     let mut body = BytesMut::new();

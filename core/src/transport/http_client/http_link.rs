@@ -1,4 +1,4 @@
-//! A conversation over HTTP: its session, its requests in flight, its stream.
+//! The link of a conversation over HTTP: its session, requests in flight, and stream.
 
 use super::{
     super::closing::{Closing, Deadline},
@@ -36,24 +36,24 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-/// The HTTP client of a link, and the proxy in front of its server.
+/// The HTTP client of a link, and the proxy that it uses.
 #[derive(Clone)]
 pub(super) struct HttpRoute {
     pub(super) client: Client,
-    /// As errors show it.
+    /// As shown in errors.
     pub(super) proxy: Option<String>,
 }
 
-/// Time that messages wait for the server to take `notifications/initialized`.
+/// How long messages wait for the server to accept `notifications/initialized`.
 const INITIALIZED_DEADLINE: Duration = Duration::from_secs(10);
 
-/// The link; dropping it ends its tasks.
+/// The link. Dropping it ends its tasks.
 pub(super) struct HttpLink {
     shared: Arc<LinkContext>,
     closing: Closing,
 }
 
-/// The state that the tasks of a link share.
+/// State shared by the tasks of a link.
 pub(super) struct LinkContext {
     pub(super) client: Client,
     pub(super) url: Url,
@@ -66,9 +66,9 @@ pub(super) struct LinkContext {
     pub(super) expectation: SseExpectation,
     /// The conversation over HTTP+SSE, if it turned out to be one.
     pub(super) http_sse: OnceLock<HttpSse>,
-    /// Held while a lost session is opened anew.
+    /// Held while a lost session is reopened.
     pub(super) renewing: tokio::sync::Mutex<()>,
-    /// The server has taken a message of the session.
+    /// Whether the server has accepted a message of the session.
     pub(super) session_works: AtomicBool,
     pub(super) state: Mutex<LinkState>,
 }
@@ -85,8 +85,8 @@ pub(super) struct LinkState {
     tasks: JoinSet<()>,
 }
 
-/// A server may refuse what comes before `notifications/initialized`, and each POST may overtake
-/// another: so the messages after it wait until it has arrived.
+/// A server may refuse messages before `notifications/initialized`, and POSTs may overtake each
+/// other. So later messages wait until it has been accepted.
 #[derive(Default)]
 enum Handshake {
     #[default]
@@ -176,11 +176,11 @@ impl Link for HttpLink {
             }
         }
         if self.shared.http_sse.get().is_some() {
-            // The server has to get the request to be told that it is not wanted.
+            // The server must get the request before its cancellation.
             return false;
         }
         match state.posts.remove(id) {
-            // The end of its connection tells a server of the modern era (HTTP-24).
+            // Closing the connection notifies a modern server (HTTP-24).
             Some(post) => {
                 post.task.abort();
                 post.modern
@@ -223,8 +223,7 @@ impl LinkState {
 }
 
 impl LinkContext {
-    /// HTTP-49: a session that is not needed any more is ended. The answer of the server does not
-    /// matter.
+    /// HTTP-49: ends a session that is no longer needed. The server's response is ignored.
     async fn end_session(&self, mut deadline: Deadline) {
         let (session, revision) = {
             let mut state = self.state.lock();
@@ -274,15 +273,14 @@ impl LinkContext {
             return;
         }
         let handshake = std::mem::replace(&mut state.handshake, Handshake::Done);
-        // The stream first: then a server does not take it for one that resumes a call which came
-        // before it.
+        // Open the stream first, so that a server doesn't mistake it for resuming an earlier call.
         self.start_stream(&mut state);
         if let Handshake::Finishing(waiting) = handshake {
             waiting.into_iter().for_each(|message| self.start(&mut state, message));
         }
     }
 
-    /// The stream of a session's unrelated messages, once the handshake is through (HTTP-30).
+    /// Opens the stream of a session's unrelated messages after the handshake (HTTP-30).
     pub(super) fn start_stream(self: &Arc<Self>, state: &mut LinkState) {
         let legacy = state.revision.is_some_and(|revision| revision.era() == Era::Legacy);
         if !legacy || state.closed || state.has_stream || !matches!(state.handshake, Handshake::Done) {
@@ -296,14 +294,14 @@ impl LinkContext {
         }
     }
 
-    /// The headers of a message, and the session that it goes to.
+    /// The headers of a message, and its session.
     pub(super) fn headers_of(&self, message: &LinkMessage) -> Result<(HeaderMap, Option<HeaderValue>), LinkFailure> {
         let request = message.request.as_ref();
         let (settled, session) = {
             let state = self.state.lock();
             (state.revision, state.session.clone())
         };
-        // A request says itself under which revision it goes: initialize under none yet.
+        // A request has its own revision; `initialize` has none yet.
         let revision = request.map_or(settled, |request| request.revision);
         let session = session.filter(|_| revision.is_some_and(|revision| revision.era() == Era::Legacy));
         let headers =
@@ -311,7 +309,7 @@ impl LinkContext {
         Ok((headers, session))
     }
 
-    /// Takes the session id of an answer to `initialize`.
+    /// Stores the session id from the response to `initialize`.
     pub(super) fn remember_session(&self, id: Option<&HeaderValue>) {
         self.session_works.store(false, Ordering::Relaxed);
         self.state.lock().session = id.cloned();

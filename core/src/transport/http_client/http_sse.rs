@@ -1,5 +1,5 @@
-//! HTTP+SSE (2024-11-05), for servers that have nothing newer: one stream for everything that the
-//! server sends, whose first event names the URI that messages are posted to.
+//! HTTP+SSE (2024-11-05), for servers with nothing newer: one stream for everything that the server
+//! sends, whose first event is the URI to post messages to.
 
 use super::{authorized::EndpointRequest, heads, http_failure, http_link::LinkContext, redirects::not_followed};
 use crate::{
@@ -20,25 +20,25 @@ use std::{
 };
 use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
-/// Time of an open stream to name the URI.
+/// Timeout for the event with the URI.
 const ENDPOINT_WITHIN: Duration = Duration::from_secs(5);
-/// Time that a notification waits for the requests before it: a server may answer a POST only when
-/// its call is over.
+/// How long a notification waits for earlier requests, because a server may respond to a POST only
+/// when its call is over.
 const IN_ORDER_WITHIN: Duration = Duration::from_secs(1);
-/// Longest wait for the body of an accepted POST, and the bytes of it that are read, so that its
-/// connection can be used again.
+/// How long to wait for, and how much to read of, the body of an accepted POST, so that its
+/// connection can be reused.
 const ACCEPTED_WITHIN: Duration = Duration::from_secs(1);
 const MAX_ACCEPTED_BYTES: usize = 16 << 10;
 
 /// Servers that were recently reached through the fallback.
 static SSE_SERVERS: NegotiationCache<()> = NegotiationCache::new();
 
-/// The transport that is expected of a server.
+/// Which transport to expect.
 #[derive(Clone, Copy)]
 pub(super) enum SseExpectation {
-    /// HTTP+SSE, as its caller says.
+    /// HTTP+SSE, as configured.
     Only,
-    /// Streamable HTTP, unless the server of this identity was found to have HTTP+SSE.
+    /// Streamable HTTP, unless the server with this identity is known to use HTTP+SSE.
     OfServer(u64),
 }
 
@@ -53,7 +53,7 @@ pub(super) struct HttpSse {
 enum NotOpened {
     /// The server does not have it.
     Absent(LinkFailure),
-    /// The server has it, and names an endpoint that cannot be used.
+    /// The server has it, but names an unusable endpoint.
     Unusable(LinkFailure),
 }
 
@@ -76,8 +76,8 @@ impl LinkContext {
         }
     }
 
-    /// Looks for HTTP+SSE where Streamable HTTP was refused (SSE-06). `None`: it is not there
-    /// either.
+    /// Falls back to HTTP+SSE after Streamable HTTP was refused (SSE-06). Returns `None` if it is
+    /// not available either.
     pub(super) async fn fall_back_to_http_sse(
         self: &Arc<Self>,
         id: &RequestId,
@@ -98,7 +98,7 @@ impl LinkContext {
         }
     }
 
-    /// Posts a message; its answer comes on the stream (SSE-03, SSE-04).
+    /// Posts a message. The response arrives on the stream (SSE-03, SSE-04).
     pub(super) async fn post_http_sse(&self, http_sse: &HttpSse, message: &LinkMessage) -> Result<(), LinkFailure> {
         let (headers, _) = self.headers_of(message)?;
         let response = self.send(EndpointRequest::post(headers, message).to(http_sse.endpoint.clone())).await?;
@@ -108,13 +108,13 @@ impl LinkContext {
         let status = response.status();
         if status.is_success() {
             let body = http_failure::read(&self.target, response, MAX_ACCEPTED_BYTES);
-            // Nothing is said in it.
+            // It contains nothing of interest.
             let _ = tokio::time::timeout(ACCEPTED_WITHIN, body).await;
             return Ok(());
         }
         let opens = message.request.as_ref().is_some_and(|request| &*request.method == method::INITIALIZE);
         if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) && !opens {
-            // The stream, if it is still open, is of no use without its session.
+            // A stream that is still open is useless without its session.
             let body = http_failure::read_unwanted(response, self.limits.max_message_bytes).await;
             let lost = http_failure::session_lost(status, &body);
             self.inbox.closed(lost.clone());
@@ -151,12 +151,12 @@ impl LinkContext {
         Ok(http_sse)
     }
 
-    /// Reads a stream to the event that names the URI.
+    /// Reads a stream up to the event with the URI.
     async fn read_endpoint(&self, response: &mut Response, stream: &mut EventStream) -> Result<String, NotOpened> {
         let broken = |why: String| NotOpened::Absent(LinkFailure::Broken(format!("{}: {why}", self.target)));
         loop {
             while let Some(event) = stream.next_event().map_err(|error| broken(error.to_string()))? {
-                // Nothing has been asked yet, so a message before it is for nobody.
+                // No request has been sent yet, so earlier messages are ignored.
                 if let StreamEvent::Endpoint(uri) = event {
                     return Ok(String::from_utf8_lossy(&uri).trim().to_owned());
                 }
@@ -169,7 +169,7 @@ impl LinkContext {
         }
     }
 
-    /// SSE-11: the URI is relative to the stream, and on its origin.
+    /// SSE-11: the URI is relative to that of the stream, and must have the same origin.
     fn endpoint_at(&self, stream: &Url, uri: &str) -> Result<Url, NotOpened> {
         let unusable = |why: &str| {
             let uri = printable(&http_failure::redacted(uri));
@@ -183,9 +183,9 @@ impl LinkContext {
         Ok(endpoint)
     }
 
-    /// Reads the stream until it ends, and the session with it.
+    /// Reads the stream until it ends, which ends the session.
     async fn read_http_sse(self: Arc<Self>, mut response: Response, mut stream: EventStream) {
-        // Messages may have come together with the first event.
+        // Messages may have arrived together with the first event.
         let mut taken = self.take_events(&mut stream, &[], None);
         let failure = loop {
             if let Err(failure) = taken {
@@ -201,21 +201,21 @@ impl LinkContext {
     }
 }
 
-/// The turn of a message among those that are posted at once: a notification, such as a
-/// cancellation, does not overtake the requests before it.
+/// Orders concurrent POSTs, so that a notification, such as a cancellation, does not overtake
+/// earlier requests.
 pub(super) enum Turn {
-    /// None is needed.
+    /// No order is needed.
     Any,
     /// A request.
     Request(OwnedRwLockReadGuard<()>),
-    /// A request behind a notification that waits.
+    /// A request behind a waiting notification.
     Behind(Arc<RwLock<()>>),
-    /// A notification, or an answer.
+    /// A notification or response.
     After(Arc<RwLock<()>>),
 }
 
 impl Turn {
-    /// The turn of a message that is sent now.
+    /// The turn of a message that is being sent.
     pub(super) fn of(http_sse: Option<&HttpSse>, message: &LinkMessage) -> Self {
         let Some(posting) = http_sse.map(|http_sse| Arc::clone(&http_sse.posting)) else { return Self::Any };
         match message.request {
@@ -224,7 +224,7 @@ impl Turn {
         }
     }
 
-    /// Waits for the turn. The guard is held until the message was posted.
+    /// Waits for the turn. The guard is held until the message has been posted.
     pub(super) async fn come(self) -> Option<OwnedRwLockReadGuard<()>> {
         match self {
             Self::Any => None,

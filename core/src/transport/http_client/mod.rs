@@ -1,5 +1,5 @@
-//! Streamable HTTP, used by reqwest: each message is a POST of its own. Servers that have HTTP+SSE
-//! only (2024-11-05) are found by the fallback of the specification.
+//! Streamable HTTP on reqwest: each message is a separate POST. For servers with HTTP+SSE only
+//! (2024-11-05), it falls back as specified.
 
 mod authorized;
 mod connector;

@@ -1,4 +1,4 @@
-//! One message on its way, and what comes back.
+//! Posts a message and handles the response.
 
 use super::{
     authorized::EndpointRequest,
@@ -30,21 +30,22 @@ use std::{
     time::Duration,
 };
 
-/// Time that a stream may stay open after its answer.
+/// How long a stream may stay open after its response.
 const LINGER: Duration = Duration::from_secs(1);
-/// Time of a server to take a message without an answer.
+/// Timeout for a message without a response.
 const NOTIFY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// End of one connection of a stream.
+/// How a connection of a stream ended.
 enum PostEnd {
     Answered,
-    /// Before the answer; why, if the connection broke.
+    /// Before the response; with the reason, if the connection broke.
     Early(Option<LinkFailure>),
 }
 
-/// Why a message brought nothing back.
+/// Why a POST failed.
 pub(super) enum PostRefused {
-    /// The server does not know this session any more; the failure, if there is no other one.
+    /// The server no longer knows this session; with the failure to report if it cannot be
+    /// reopened.
     SessionLost(HeaderValue, LinkFailure),
     Failed(LinkFailure),
 }
@@ -64,16 +65,16 @@ impl From<PostRefused> for LinkFailure {
 }
 
 impl LinkContext {
-    /// Sends a message and gives what comes back to the inbox.
+    /// Sends a message and passes what comes back to the inbox.
     pub(super) async fn post(self: Arc<Self>, message: LinkMessage, turn: Turn) {
         let turn = turn.come().await;
         let Some(request) = &message.request else { return self.tell(&message).await };
         let outcome = self.deliver(&message).await;
         drop(turn);
         self.forget(&request.id);
-        // If its answer was among what came back, the request is over and this is ignored.
+        // If the response has arrived, the request is over and this is ignored.
         let failure = match outcome {
-            // The answer comes on the stream.
+            // The response arrives on the stream.
             Ok(()) if self.http_sse.get().is_some() => return,
             Ok(()) => LinkFailure::Broken(format!(
                 "The answer of {} ended without a response to {}",
@@ -84,7 +85,7 @@ impl LinkContext {
         self.inbox.failed(&request.id, failure);
     }
 
-    /// Sends what has no answer, and so no deadline of the conversation.
+    /// Sends a message without a response, which therefore has no deadline in the conversation.
     async fn tell(self: &Arc<Self>, message: &LinkMessage) {
         let problem = match tokio::time::timeout(NOTIFY_TIMEOUT, self.deliver(message)).await {
             Ok(Ok(())) => return,
@@ -94,7 +95,7 @@ impl LinkContext {
         tracing::warn!(target: "trunkline::client::http", error = %problem, "a notification or response was not delivered");
     }
 
-    /// Sends a message; once more if its session is opened anew.
+    /// Sends a message, and resends it if its session was reopened.
     async fn deliver(self: &Arc<Self>, message: &LinkMessage) -> Result<(), LinkFailure> {
         let mut outcome = self.exchange(message).await;
         if let Err(PostRefused::SessionLost(session, _)) = &outcome
@@ -157,8 +158,9 @@ impl LinkContext {
         Ok(())
     }
 
-    /// A refused session. Servers after the examples of the TypeScript SDK answer 400 for one that
-    /// they do not know, and for other reasons too: only a session that has worked is made anew.
+    /// Handles a refused session. Servers modelled on the TypeScript SDK's examples respond with
+    /// 400 for an unknown session, but also for other reasons, so only a session that has worked is
+    /// reopened.
     fn session_lost(&self, session: HeaderValue, refusal: &PostRefusal) -> PostRefused {
         let failure = http_failure::session_lost(refusal.status, &refusal.words());
         if refusal.status == StatusCode::NOT_FOUND || self.session_works.load(Ordering::Relaxed) {
@@ -168,9 +170,9 @@ impl LinkContext {
         }
     }
 
-    /// Reads the stream of a request to its answer. One that ends before is taken up where it
-    /// ended, if the server numbers its events: a server may close a stream on purpose, to be asked
-    /// again later (HTTP-28, HTTP-29, HTTP-38).
+    /// Reads the stream of a request up to its response. If it ends early and the server numbers
+    /// its events, it is resumed: a server may close a stream on purpose, to be polled later
+    /// (HTTP-28, HTTP-29, HTTP-38).
     async fn events(
         &self,
         mut response: Response,
@@ -192,8 +194,8 @@ impl LinkContext {
         }
     }
 
-    /// Reads one connection of a stream to its end. One whose server forgets to end it after the
-    /// answer is left soon.
+    /// Reads one connection of a stream to its end. If the server fails to end it after the
+    /// response, it is abandoned soon.
     async fn read_events(
         &self,
         stream: &mut EventStream,
@@ -218,8 +220,8 @@ impl LinkContext {
         }
     }
 
-    /// Connects to a stream of the legacy era again. `None`: it cannot be, or need not be, because
-    /// the answer came another way.
+    /// Resumes a legacy stream. Returns `None` if that is impossible, or unnecessary because the
+    /// response has arrived otherwise.
     async fn resume(
         &self,
         stream: &mut EventStream,
@@ -244,8 +246,8 @@ impl LinkContext {
         Some(response)
     }
 
-    /// Gives every message that a piece of a stream completes to the inbox, and tells whether the
-    /// request's answer was there.
+    /// Passes all completed messages of a stream to the inbox. Returns whether they included the
+    /// response.
     pub(super) fn take_events(
         &self,
         stream: &mut EventStream,
@@ -270,8 +272,8 @@ impl LinkContext {
         PostRefusal { status, answer, body, error }
     }
 
-    /// An HTTP error. A JSON-RPC error in it answers the request, with or without its id, for
-    /// nothing else was asked.
+    /// Handles an HTTP error. A JSON-RPC error in it is the response to the request, with or
+    /// without its id, because there is no other request.
     pub(super) fn refused(&self, refusal: PostRefusal, request: Option<&RequestHead>) -> Result<(), LinkFailure> {
         let PostRefusal { status, answer, body, error } = refusal;
         let failed = |said: &[u8]| Err(http_failure::of_answer(&self.target, answer, said));
@@ -286,7 +288,7 @@ impl LinkContext {
     }
 }
 
-/// An HTTP error that was read.
+/// A parsed HTTP error.
 pub(super) struct PostRefusal {
     status: StatusCode,
     answer: AnswerHead,
@@ -299,7 +301,7 @@ impl PostRefusal {
         http_failure::of_answer(target, self.answer, &self.body)
     }
 
-    /// The words of the server.
+    /// The server's error message.
     fn words(&self) -> Cow<'_, [u8]> {
         match &self.error {
             Some(error) => Cow::Owned(error.message.clone().into()),
@@ -307,16 +309,16 @@ impl PostRefusal {
         }
     }
 
-    /// Returns whether a message was refused for its session: with 404 (HTTP-48), or with 400 and
-    /// words to that effect.
+    /// Returns whether a message was refused because of its session: with 404 (HTTP-48), or with
+    /// 400 and a message that says so.
     fn is_of_session(&self) -> bool {
         let error_may = self.error.as_ref().is_none_or(|error| (-32_099..=-32_000).contains(&error.code));
         self.status == StatusCode::NOT_FOUND
             || self.status == StatusCode::BAD_REQUEST && error_may && http_failure::is_about_session(&self.words())
     }
 
-    /// Returns whether a refused `initialize` lets the client look for HTTP+SSE (SSE-07 to SSE-09).
-    /// Refused authorization says nothing of the transport.
+    /// Returns whether a refused `initialize` allows the fallback to HTTP+SSE (SSE-07 to SSE-09).
+    /// Refused authorization says nothing about the transport.
     fn lets_try_http_sse(&self, initialize: &[u8]) -> bool {
         let status_lets = match self.status.as_u16() {
             400 | 404 | 405 => true,
@@ -346,8 +348,8 @@ fn offered(initialize: &[u8]) -> Option<Revision> {
     Revision::parse(&initialize.params.protocol_version)
 }
 
-/// Refused authorization says nothing of the protocol, nor does a failing server that is asked
-/// which era it is of (docs/versions.md, 2.3, step 4).
+/// Refused authorization says nothing about the protocol, nor does a failing server during the
+/// probe (docs/versions.md, 2.3, step 4).
 fn says_what_the_server_is(status: StatusCode, request: &RequestHead) -> bool {
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => false,

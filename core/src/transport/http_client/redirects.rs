@@ -1,4 +1,4 @@
-//! Redirects: those that are followed, and the words for the others.
+//! Redirects: which ones are followed, and the error for the others.
 
 use super::http_failure;
 use crate::{client::LinkFailure, printable::printable};
@@ -7,8 +7,8 @@ use reqwest::{Response, redirect};
 
 const MAX_REDIRECTS: usize = 5;
 
-/// A redirect that keeps method and body is followed within the origin. Any other would lose the
-/// message, or give it (and the caller's headers) to a stranger.
+/// Follows redirects that keep method and body, within the same origin. Any other would lose the
+/// message, or send it (and the caller's headers) to a third party.
 pub(super) fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {
     let same_origin = attempt.previous().last().is_some_and(|url| url.origin() == attempt.url().origin());
     if same_origin && keeps_body(attempt.status()) && attempt.previous().len() <= MAX_REDIRECTS {
@@ -18,7 +18,7 @@ pub(super) fn follow(attempt: redirect::Attempt<'_>) -> redirect::Action {
     }
 }
 
-/// Where a server sends its clients that are not followed there, and why.
+/// The error for a redirect that was not followed.
 pub(super) fn not_followed(response: &Response) -> Option<LinkFailure> {
     let status = response.status();
     let location = response.headers().get(header::LOCATION).filter(|_| status.is_redirection())?;

@@ -1,5 +1,5 @@
-//! A session that the server does not know any more is opened anew, and what was refused is sent
-//! again (HTTP-48): a server that was restarted costs no call.
+//! Reopens a session that the server no longer knows, and resends what was refused (HTTP-48), so
+//! that no call fails when a server restarts.
 
 use super::{authorized::EndpointRequest, heads, http_failure, http_link::LinkContext};
 use crate::{
@@ -20,10 +20,10 @@ use reqwest::Response;
 use serde::Deserialize;
 use std::{sync::Arc, time::Duration};
 
-/// Longest time of the whole handshake.
+/// Timeout of the whole handshake.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// The two messages that opened the session, to open another one.
+/// The two messages of the handshake, for repeating it.
 #[derive(Clone, Default)]
 pub(super) struct OpeningMessages {
     pub(super) initialize: Option<LinkMessage>,
@@ -31,7 +31,8 @@ pub(super) struct OpeningMessages {
 }
 
 impl LinkContext {
-    /// Opens a session in place of `lost`, once for all who lost it. `false`: there is none.
+    /// Opens a session to replace `lost`, once for all requests that lost it. Returns `false` if
+    /// that failed.
     pub(super) async fn renew(self: &Arc<Self>, lost: &HeaderValue) -> bool {
         let _turn = self.renewing.lock().await;
         let (opening, revision) = {
@@ -58,7 +59,7 @@ impl LinkContext {
         let sent = self.send(EndpointRequest::post(headers, initialize)).await;
         let Ok(response) = sent else { return false };
         let session = response.headers().get(headers::SESSION_ID).cloned();
-        // The conversation goes on as it was, so the server must still speak what was agreed.
+        // The conversation continues, so the server must still support the negotiated revision.
         if session.is_none() || self.version_answered(response).await.as_deref() != Some(revision.as_str()) {
             return false;
         }
@@ -75,7 +76,7 @@ impl LinkContext {
         true
     }
 
-    /// The version in the answer to `initialize`.
+    /// The version in the response to `initialize`.
     async fn version_answered(&self, mut response: Response) -> Option<String> {
         if !response.status().is_success() {
             return None;

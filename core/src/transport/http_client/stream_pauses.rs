@@ -1,28 +1,27 @@
-//! Pauses before a stream is opened again.
+//! Delays before a stream is reopened.
 
 use crate::http::event_stream::{EventStream, LONGEST_PAUSE};
 use std::time::Duration;
 
-/// A server that asks for less than this, and sends nothing, gets longer pauses each time.
+/// If a server asks for less than this and sends nothing, the delay grows each time.
 const PATIENT: Duration = Duration::from_secs(1);
 
-/// The pauses of one stream.
+/// The delays of one stream.
 #[derive(Default)]
 pub(super) struct StreamPauses {
-    /// The connections in a row that have brought no message.
+    /// Number of consecutive connections without a message.
     barren: u32,
 }
 
 impl StreamPauses {
-    /// The pause after a connection that ended, if the server has asked for one (HTTP-28, HTTP-38).
+    /// The delay after a connection has ended, if the server asked for one (HTTP-28, HTTP-38).
     pub(super) fn after(&mut self, stream: &EventStream) -> Option<Duration> {
         self.barren = if stream.has_brought() { 0 } else { self.barren.saturating_add(1) };
         let retry = stream.retry()?;
         if retry >= PATIENT {
             return Some(retry);
         }
-        // The first two are the server's own: one to prime the stream, and one that found nothing
-        // yet.
+        // The first two are normal: one to prime the stream, and one that found nothing yet.
         let doublings = self.barren.saturating_sub(2).min(16);
         Some(retry.saturating_mul(1 << doublings).min(LONGEST_PAUSE))
     }

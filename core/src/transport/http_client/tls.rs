@@ -6,23 +6,23 @@ use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{Certificate, ClientBuilder, Identity, Proxy, Url};
 use std::path::Path;
 
-/// Variables that name files of certificates in PEM, which are trusted beside those of the system:
-/// that of Node, and that of OpenSSL, which Python uses too.
+/// Environment variables for files with additional trusted certificates in PEM: that of Node, and
+/// that of OpenSSL, which Python also uses.
 const CERTIFICATE_FILES: [&str; 2] = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"];
 
-/// The certificates and the proxy of an endpoint, checked.
+/// The validated certificates and proxy of an endpoint.
 #[derive(Clone)]
 pub(super) struct Security {
     trusted: Vec<Certificate>,
     identity: Option<Identity>,
     proxy: Option<Proxy>,
-    /// The URL of that proxy, as errors show it.
+    /// The URL of that proxy, as shown in errors.
     proxy_name: Option<String>,
 }
 
 impl Security {
     /// # Errors
-    /// If something is malformed; the text says which.
+    /// If something is malformed; the message says what.
     pub(super) fn of(endpoint: &HttpEndpoint) -> Result<Self, String> {
         let trusted = match &endpoint.ca {
             Some(pem) => certificates(pem.as_bytes()).ok_or("The option ca has no certificate in PEM")?,
@@ -32,7 +32,7 @@ impl Security {
             (Some(certificate), Some(key)) => {
                 let pem = format!("{key}\n{certificate}");
                 let identity = Identity::from_pem(pem.as_bytes());
-                // The error names no part of the key.
+                // The error must not contain any part of the key.
                 Some(
                     identity
                         .map_err(|_| "The client's certificate and key are not PEM of a certificate and its key")?,
@@ -51,8 +51,8 @@ impl Security {
         Ok(Self { trusted, identity, proxy, proxy_name })
     }
 
-    /// The proxy on the way to a server, as errors show it: that of the option, or of the
-    /// environment, which names none for this machine.
+    /// The proxy for a URL, as shown in errors: from the option, or from the environment, which has
+    /// none for this machine.
     pub(super) fn proxy_to(&self, url: &Url) -> Option<String> {
         if self.proxy_name.is_some() {
             return self.proxy_name.clone();
@@ -64,7 +64,7 @@ impl Security {
         Some(format!("{} (of the environment: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY)", redacted(&found.uri().to_string())))
     }
 
-    /// Trusts what is to be trusted for TLS.
+    /// Sets the trusted certificates.
     pub(super) fn with_certificates(&self, mut builder: ClientBuilder) -> ClientBuilder {
         let named = CERTIFICATE_FILES.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
         let named = named.filter(|(_, file)| !file.is_empty()).flat_map(|(name, file)| of_file(name, file.as_ref()));
@@ -83,8 +83,8 @@ impl Security {
     }
 }
 
-/// The certificates of a file that the environment names. One that cannot be read is not a reason
-/// to fail, as in Node.
+/// Reads the certificates from a file that the environment names. As in Node, an unreadable file is
+/// not an error.
 fn of_file(name: &str, file: &Path) -> Vec<Certificate> {
     let found = std::fs::read(file).ok().and_then(|pem| certificates(&pem));
     found.unwrap_or_else(|| {
@@ -93,7 +93,7 @@ fn of_file(name: &str, file: &Path) -> Vec<Certificate> {
     })
 }
 
-/// The certificates of a text in PEM; `None`: there are none.
+/// Parses certificates in PEM. Returns `None` if there are none.
 fn certificates(pem: &[u8]) -> Option<Vec<Certificate>> {
     Certificate::from_pem_bundle(pem).ok().filter(|found| !found.is_empty())
 }
