@@ -1,28 +1,29 @@
-//! Handlers that block their threads, which must not keep a program from ending.
+//! Lets a program exit even if handlers block their threads.
 
 use crate::server::typed::busy_threads::BusyThreads;
 use std::{process, thread, time::Duration};
 
-/// Time for a blocked handler to return once everything else has ended. Clients wait some seconds
-/// before they use force, and the end of calls has taken one and a half.
+/// Time for a blocked handler to return after everything else has ended. Clients wait a few seconds
+/// before they kill the process, of which draining calls has used up one and a half.
 pub const BLOCKED_TIMEOUT: Duration = Duration::from_secs(2);
-/// Time for the end of what was cancelled at a deadline.
+/// Time for cancelled work to end after a deadline.
 pub const CUT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Exits if the handlers that hold threads now still do in a while.
+/// Exits if the handlers that currently block threads still do so after a timeout.
 pub(super) fn exit_if_blocked() {
     let busy = BusyThreads::now();
     if !busy.are_held() {
         return;
     }
-    // If there is no thread for it, the process ends later.
+    // If no thread can be started, the process exits later.
     let _ = thread::Builder::new().name("trunkline-exit".into()).spawn(move || {
         thread::sleep(BLOCKED_TIMEOUT);
         exit_if_held(&busy);
     });
 }
 
-/// Exits if the handlers that hold threads now still do when their calls have had their time.
+/// Exits if the handlers that currently block threads still do so after the deadline of their
+/// calls.
 pub(super) async fn exit_if_held_after(deadline: Duration) {
     let busy = BusyThreads::now();
     tokio::time::sleep(deadline + CUT_TIMEOUT).await;

@@ -1,4 +1,4 @@
-//! The browser of the user.
+//! Opening the user's browser.
 
 use std::{
     io,
@@ -7,16 +7,16 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// The variables that name a screen, or a program that opens pages elsewhere.
+/// Environment variables that indicate a screen, or a program that opens pages elsewhere.
 #[cfg(not(any(windows, target_os = "macos")))]
 const SCREENS: [&str; 4] = ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME"];
-/// The variable of a session from another machine, whose user does not sit at this screen.
+/// Indicates a session from another machine, whose user doesn't see this screen.
 #[cfg(any(windows, target_os = "macos"))]
 const REMOTE: &str = "SSH_CONNECTION";
 
-/// Opens a URL that was checked to be http or https. No shell reads it (SEC-16). The receiver gets
-/// the outcome when the program ends: an error if it found no browser. Some stay as long as the
-/// browser.
+/// Opens a URL that has been checked to be http or https, without a shell (SEC-16). The receiver
+/// gets the outcome when the launched program exits: an error if it found no browser. Some programs
+/// run as long as the browser.
 pub(crate) fn open(url: &str) -> io::Result<oneshot::Receiver<io::Result<()>>> {
     if !has_screen(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())) {
         return Err(io::Error::other("there is no screen"));
@@ -40,8 +40,8 @@ fn start(mut command: Command) -> io::Result<oneshot::Receiver<io::Result<()>>> 
     Ok(receiver)
 }
 
-/// Returns whether the user of this process can see a browser that it opens. Without a screen,
-/// `xdg-open` falls back to browsers for terminals, which hang or end in silence.
+/// Returns whether the user would see a browser opened by this process. Without a screen,
+/// `xdg-open` falls back to terminal browsers, which hang or exit silently.
 fn has_screen(has_variable: impl Fn(&str) -> bool) -> bool {
     #[cfg(any(windows, target_os = "macos"))]
     return !has_variable(REMOTE);

@@ -1,4 +1,4 @@
-//! A client's link over a transport of the program's own.
+//! A client's link over a custom transport.
 
 use super::closing::Closing;
 use crate::{
@@ -22,25 +22,25 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// Maximum number of bytes that wait for a channel which takes none.
+/// Maximum bytes queued for a channel that accepts none.
 const MAX_WAITING: usize = 16 << 20;
 /// Maximum time for sending queued messages when the link closes.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
-/// Minimum time in which a channel may close by itself.
+/// Minimum time for a channel to close.
 const MIN_GRACE: Duration = Duration::from_millis(250);
-/// Time in which a channel may close whose client is gone.
+/// Time for a channel to close after its client was dropped.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A transport of a program's own, connected: it carries messages between a client and a server, in
-/// order and each as a whole.
+/// A connected custom transport. It carries messages between a client and a server, in order and
+/// unfragmented.
 ///
 /// A message is a JSON-RPC message (2025-03-26: or a batch) as UTF-8 text without line breaks. The
 /// specification has a section on them:
 /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#custom-transports>.
 /// [`ChannelConnector`] makes a target for [`Client::connect`](crate::Client::connect) of it.
 ///
-/// `send` and `receive` run at the same time, but one call of each. A channel that fails is closed,
-/// and its calls in flight fail; the next call opens another one.
+/// `send` and `receive` run concurrently, with one call of each at a time. If the channel fails, it
+/// is closed and calls in flight fail; the next call opens another channel.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -76,24 +76,24 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// # }
 /// ```
 pub trait Channel: Send + Sync + 'static {
-    /// Sends a message. The next one waits until it is done.
+    /// Sends a message. The next one is sent when this completes.
     ///
     /// # Errors
-    /// Why the channel is of no use any more.
+    /// Why the channel is unusable.
     fn send(&self, message: Bytes) -> impl Future<Output = Result<(), LinkFailure>> + Send;
 
-    /// Waits for the next message; `None`: the server has ended the connection.
+    /// Waits for the next message. Returns `None` if the server has closed the connection.
     ///
     /// # Errors
-    /// Why the channel is of no use any more.
+    /// Why the channel is unusable.
     fn receive(&self) -> impl Future<Output = Result<Option<Bytes>, LinkFailure>> + Send;
 
-    /// Ends the connection. Neither `send` nor `receive` runs any more. A channel that takes longer
-    /// than the client has time to close is dropped.
+    /// Closes the connection. Neither `send` nor `receive` is running any more. If this takes
+    /// longer than the client's close timeout, the channel is dropped.
     fn close(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// Makes connections over a [`Channel`].
+/// Connects through a [`Channel`].
 #[must_use]
 pub struct ChannelConnector<F> {
     open: F,
@@ -105,9 +105,9 @@ where
     R: Future<Output = Result<C, LinkFailure>> + Send + 'static,
     C: Channel,
 {
-    /// A connector whose connections `open` makes: the first, and each that takes the place of one
-    /// that was lost, or that a server of the legacy era has ended when it was asked for its
-    /// revision. It fails with [`LinkFailure::Unreachable`] where there can be no other.
+    /// Creates a connector that calls `open` for each connection: the first one, and each that
+    /// replaces a lost one, or one that a legacy server closed when it was probed. Fail with
+    /// [`LinkFailure::Unreachable`] if there can be no further connection.
     pub fn new(open: F) -> Self {
         Self { open }
     }
@@ -147,13 +147,13 @@ where
 struct ChannelLink<C: Channel> {
     channel: Arc<C>,
     inbox: Arc<dyn Inbox>,
-    /// `None`: closed.
+    /// `None` if closed.
     outbox: Mutex<Option<UnboundedSender<Bytes>>>,
-    /// The bytes in the outbox.
+    /// Bytes in the outbox.
     waiting: Arc<AtomicUsize>,
-    /// The end is known to both sides.
+    /// Whether the end has been reported.
     is_over: Arc<AtomicBool>,
-    /// Sending and receiving.
+    /// The sending and receiving tasks.
     tasks: Mutex<Option<(JoinHandle<()>, JoinHandle<()>)>>,
     closing: Closing,
     runtime: Handle,
@@ -212,7 +212,7 @@ impl<C: Channel> ChannelLink<C> {
 }
 
 impl<C: Channel> Drop for ChannelLink<C> {
-    /// Ends the channel of a client that was dropped, or that has lost it.
+    /// Closes the channel if its client was dropped or has lost it.
     fn drop(&mut self) {
         drop(self.close(CLOSE_TIMEOUT));
     }
@@ -233,7 +233,7 @@ async fn send_all<C: Channel>(
             return;
         }
     }
-    // Closed by this side, which has noted it.
+    // Closed by this side, which already knows.
     end.failure = Some(LinkFailure::Closed);
 }
 
@@ -247,16 +247,16 @@ async fn receive_all<C: Channel>(channel: Arc<C>, mut end: ChannelEnd) {
     });
 }
 
-/// The end of a connection by its server.
+/// The failure if the server has closed the connection.
 fn connection_end() -> ProcessEnd {
     ProcessEnd { lives: true, ..ProcessEnd::new("The server has ended the connection") }
 }
 
-/// Reports the end of a channel when its task ends, unless it has been reported.
+/// Reports the end of a channel when its task ends, unless already reported.
 struct ChannelEnd {
     inbox: Arc<dyn Inbox>,
     is_over: Arc<AtomicBool>,
-    /// `None`: the code of the channel panicked.
+    /// `None` if the code of the channel panicked.
     failure: Option<LinkFailure>,
 }
 

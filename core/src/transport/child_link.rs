@@ -1,4 +1,4 @@
-//! A client's link to a server that runs as its child process.
+//! A client's link to a child process.
 
 use super::{
     child::{ChildCommand, ChildProcess, ChildStdin, ChildStdout, CloseDeadlines},
@@ -28,7 +28,7 @@ use tokio::{
     sync::Notify,
 };
 
-/// Starts the server anew for each connection.
+/// Starts a server process for each connection.
 pub struct ChildConnector {
     command: ChildCommand,
     limits: Limits,
@@ -36,7 +36,7 @@ pub struct ChildConnector {
 }
 
 impl ChildConnector {
-    /// Creates a connector. `handoff`: for a host that reads the pipe itself at times.
+    /// Creates a connector. `handoff` is for a host that sometimes reads the pipe itself.
     pub fn new(command: ChildCommand, limits: Limits, handoff: Option<Arc<ReadHandoff>>) -> Self {
         Self { command, limits, handoff }
     }
@@ -93,7 +93,7 @@ struct ChildLink {
     runtime: Handle,
 }
 
-/// Messages that wait to be written, in bounds.
+/// A bounded queue of messages to write.
 #[derive(Default)]
 struct WriteQueue {
     waiting: Mutex<QueuedText>,
@@ -103,9 +103,9 @@ struct WriteQueue {
 #[derive(Default)]
 struct QueuedText {
     text: Vec<u8>,
-    /// The task is writing messages that it took from the queue.
+    /// Whether the task is writing messages from the queue.
     writing: bool,
-    /// A write failed.
+    /// Whether a write has failed.
     broken: bool,
 }
 
@@ -162,8 +162,8 @@ impl Link for ChildLink {
     fn close(&self, timeout: Duration) -> BoxedTask {
         self.closed.store(true, Ordering::Release);
         let (process, queue) = (Arc::clone(&self.process), Arc::clone(&self.queue));
-        // A task of its own, so that a caller who stops waiting does not stop the end. The shortest
-        // timeout of several callers counts.
+        // In a separate task, so that it continues if the caller stops waiting. The shortest
+        // timeout of several callers wins.
         let closing = self.runtime.spawn(async move {
             // The last message, for example a cancellation, should still arrive.
             let _ = tokio::time::timeout(timeout.min(FLUSH_TIMEOUT), flushed(&queue)).await;
@@ -175,7 +175,7 @@ impl Link for ChildLink {
             process.close(deadlines).await;
         });
         Box::pin(async move {
-            // It fails only when the runtime is shut down, which ends the process too.
+            // Fails only if the runtime is shut down, which also ends the process.
             let _ = closing.await;
         })
     }
@@ -193,9 +193,9 @@ impl ChildLink {
         }
     }
 
-    /// Writes as much as possible without waiting, and returns its length. This saves the hop to
-    /// the task, which costs as much as the rest of a small call. The task is not writing now, so
-    /// its waker is not lost. An error shows in the task's next write.
+    /// Writes as much as possible without waiting, and returns the number of bytes. This saves the
+    /// hop to the task, which costs as much as the rest of a small call. The task is not writing at
+    /// this point, so its waker is not lost. An error will recur in the task's next write.
     fn write_at_once(&self, text: &[u8]) -> usize {
         let mut stdin = self.stdin.clone();
         let mut context = Context::from_waker(Waker::noop());
@@ -207,7 +207,7 @@ impl ChildLink {
 }
 
 impl Drop for ChildLink {
-    /// Ends the process of a client that was dropped, or whose server closed its output.
+    /// Ends the process if its client was dropped, or the server closed its output.
     fn drop(&mut self) {
         if !self.closed.load(Ordering::Acquire) {
             drop(self.close(CloseDeadlines::default().after_stdin));
@@ -216,7 +216,7 @@ impl Drop for ChildLink {
 }
 
 const OUTPUT: &str = "standard output";
-/// Minimum time between the request to terminate and the kill of the process.
+/// Minimum time between terminating and killing the process.
 const MIN_GRACE: Duration = Duration::from_millis(250);
 /// Maximum time for writing queued messages when the link closes.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
@@ -245,7 +245,7 @@ async fn write(mut stdin: ChildStdin, queue: Arc<WriteQueue>, ending: EndReport)
         }
         if stdin.write_all(&text).await.is_err() {
             *queue.waiting.lock() = QueuedText { broken: true, ..QueuedText::default() };
-            // Most often the process is ending, but it may live on with its input closed.
+            // The process is usually exiting, but it may continue with its input closed.
             return ending.report("standard input").await;
         }
         text.shrink_to(1 << 20);
@@ -261,7 +261,7 @@ struct EndReport {
 }
 
 impl EndReport {
-    /// Reports the end. `pipe`: the name of the pipe that ended.
+    /// Reports the end. `pipe` is the name of the pipe that was closed.
     async fn report(&self, pipe: &str) {
         if self.closed.load(Ordering::Acquire) {
             return;
@@ -297,7 +297,7 @@ impl MessageReader {
         self.ending.report(OUTPUT).await;
     }
 
-    /// Reads on a thread, which can hand the reading to the host.
+    /// Reads on a thread, which can hand over to the host.
     #[cfg(unix)]
     fn on_thread(
         self,

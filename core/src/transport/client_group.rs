@@ -1,24 +1,22 @@
-//! Groups of clients by the places of their servers.
+//! Client groups by targets.
 
 use super::{Target, TokioRuntime};
 use crate::client::{ClientError, ClientEvents, ClientGroup, ClientOptions};
 use std::sync::Arc;
 
 impl ClientGroup {
-    /// Connects to the servers of a configuration, or to places by name:
-    /// `[("weather", "http://localhost:8000/mcp"), ("notes", "unix:/run/notes.sock")]`. Needs a
-    /// tokio runtime.
+    /// Connects to the servers of a configuration, or to named targets: `[("weather",
+    /// "http://localhost:8000/mcp"), ("notes", "unix:/run/notes.sock")]`. Requires a tokio runtime.
     ///
     /// # Errors
-    /// If two servers have the same name. A server that cannot be connected to is not an error.
+    /// If two servers have the same name. Failing to connect to a server is not an error.
     pub async fn connect<N: Into<String>, T: Into<Target>>(
         servers: impl IntoIterator<Item = (N, T)>,
     ) -> Result<Self, ClientError> {
         Self::connect_with(servers, ClientOptions::default(), ()).await
     }
 
-    /// Connects with the options of each connection, and with a receiver of notifications and of
-    /// the end.
+    /// Connects with options for each connection, and with a receiver of notifications.
     ///
     /// # Errors
     /// As for [`ClientGroup::connect`], or if an option is invalid.
@@ -34,8 +32,8 @@ impl ClientGroup {
         Self::open(runtime, servers, options, Arc::new(events)).await
     }
 
-    /// Adds a server and connects to it. One that cannot be connected to stays in the group, with
-    /// its error.
+    /// Adds a server and connects to it. If that fails, the server stays in the group with its
+    /// error.
     ///
     /// # Errors
     /// If there is a server of that name, or as for [`Client::connect`](crate::Client::connect).

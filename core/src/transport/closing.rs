@@ -1,18 +1,18 @@
-//! An end that several may ask for, each with a deadline of its own.
+//! Closing something once, on behalf of several callers with different deadlines.
 
 use crate::engine;
 use std::{future::Future, time::Duration};
 use tokio::{runtime::Handle, sync::watch, time::Instant};
 
-/// Something ends once, in a task of its own: whoever stops to wait for the end does not stop the
-/// end, and everyone who asks waits for the same. The earliest deadline that anyone gave counts.
+/// Closes something once, in a separate task: it continues if a caller stops waiting, and all
+/// callers wait for the same end. The earliest deadline wins.
 pub struct Closing {
-    /// `None` until somebody asks.
+    /// `None` until closing starts.
     deadline: watch::Sender<Option<Instant>>,
     ended: watch::Sender<bool>,
 }
 
-/// The deadline of an end, which may move closer.
+/// A deadline that may move closer.
 #[derive(Clone)]
 pub struct Deadline(watch::Receiver<Option<Instant>>);
 
@@ -23,7 +23,7 @@ impl Default for Closing {
 }
 
 impl Closing {
-    /// Asks for the end; the first to ask brings `end`.
+    /// Starts closing by running `end`, unless it has already started.
     pub fn begin<F>(&self, runtime: &Handle, timeout: Duration, end: impl FnOnce(Deadline) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -51,12 +51,12 @@ impl Closing {
     /// Completes when it has ended.
     pub fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut ended = self.ended.subscribe();
-        // An error means that this was dropped before anyone asked for the end.
+        // An error means that this was dropped before closing started.
         async move { drop(ended.wait_for(|ended| *ended).await) }
     }
 }
 
-/// Tells the end, also if its task panics or goes with its runtime.
+/// Reports the end, even if the task panics or its runtime ends.
 struct Over(watch::Sender<bool>);
 
 impl Drop for Over {
@@ -66,7 +66,7 @@ impl Drop for Over {
 }
 
 impl Deadline {
-    /// Time until then.
+    /// The remaining time.
     pub fn left(&self) -> Duration {
         let deadline = *self.0.borrow();
         deadline.map_or(Duration::ZERO, |deadline| deadline.saturating_duration_since(Instant::now()))
@@ -86,12 +86,12 @@ impl Deadline {
     /// Completes when it has moved closer.
     pub async fn moved(&mut self) {
         if self.0.changed().await.is_err() {
-            // Nobody is left who could move it.
+            // Nobody can move it any more.
             std::future::pending().await
         }
     }
 
-    /// Returns whether something ends before the deadline; it is dropped if not.
+    /// Runs a future until the deadline. Returns whether it completed.
     pub async fn allows(&mut self, what: impl Future) -> bool {
         tokio::select! {
             biased;

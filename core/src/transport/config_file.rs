@@ -1,4 +1,4 @@
-//! Configurations from files, with the environment of this process.
+//! Configuration files, with the environment of this process.
 
 #[cfg(feature = "config-files")]
 use crate::client::config::json;
@@ -8,28 +8,28 @@ use std::{collections::BTreeMap, env, path::Path};
 #[cfg(feature = "config-files")]
 use std::{fs::File, io::Read};
 
-/// More than any configuration needs; a wrong file is found out early.
+/// More than any configuration needs, so that a wrong file is detected early.
 #[cfg(feature = "config-files")]
 const MAX_BYTES: u64 = 4 << 20;
-/// The variable with the user's directory.
+/// The environment variable with the user's directory.
 const HOME_VARIABLE: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
-/// The name of a configuration that comes from no file, in errors.
+/// How errors name a configuration that is not from a file.
 const CONFIGURATION: &str = "the configuration";
 
 impl ServersConfig {
     /// Reads a configuration file such as `mcp.json`, with the environment of this process. Blocks
-    /// while it is read.
+    /// while reading.
     ///
     /// # Errors
-    /// If the file cannot be read, or is not a configuration. An entry with an error is not an
-    /// error here.
+    /// If the file cannot be read, or is not a configuration. An invalid entry is not an error
+    /// here.
     #[cfg(feature = "config-files")]
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         Self::from_file_with(path, &BTreeMap::new())
     }
 
     /// Reads a configuration file with values for its placeholders, such as `workspaceFolder` and
-    /// `input:key`, which come before the environment of this process.
+    /// `input:key`, which override the environment of this process.
     ///
     /// # Errors
     /// As for [`ServersConfig::from_file`].
@@ -42,12 +42,12 @@ impl ServersConfig {
     /// Reads a configuration, with the environment of this process.
     ///
     /// # Errors
-    /// If it is not one. An entry with an error is not an error here.
+    /// If it is not a configuration. An invalid entry is not an error here.
     pub fn from_value(config: &Value) -> Result<Self, ConfigError> {
         Self::from_value_with(config, &BTreeMap::new())
     }
 
-    /// Reads a configuration with values for its placeholders, as
+    /// Reads a configuration with values for its placeholders; see
     /// [`ServersConfig::from_file_with`].
     ///
     /// # Errors
@@ -58,11 +58,11 @@ impl ServersConfig {
 }
 
 impl ServerEntry {
-    /// Reads the one server of a configuration file, with the environment of this process. Blocks
-    /// while it is read.
+    /// Reads a configuration file with a single server, with the environment of this process.
+    /// Blocks while reading.
     ///
     /// # Errors
-    /// If the file cannot be read, has another number of servers, or its entry has an error.
+    /// If the file cannot be read, does not have exactly one server, or its entry is invalid.
     #[cfg(feature = "config-files")]
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         Self::from_file_with(path.as_ref(), &BTreeMap::new())
@@ -72,17 +72,17 @@ impl ServerEntry {
         ServersConfig::read_one(&json_file(path)?, &path.display().to_string(), &variable(variables))
     }
 
-    /// Reads a place of a server: an entry, a configuration with one server or the name of its
-    /// file, a URL, or a command as a list. Uses the environment of this process. Blocks while a
-    /// file is read.
+    /// Reads a server target: an entry, a configuration with one server or the name of its file, a
+    /// URL, or a command as a list. Uses the environment of this process. Blocks while reading a
+    /// file.
     ///
     /// # Errors
-    /// If there is another number of servers, or the entry has an error.
+    /// If there is not exactly one server, or the entry is invalid.
     pub fn from_value(target: &Value) -> Result<Self, ConfigError> {
         Self::from_value_with(target, &BTreeMap::new())
     }
 
-    /// The same with values for placeholders, as [`ServersConfig::from_file_with`].
+    /// The same with values for placeholders; see [`ServersConfig::from_file_with`].
     ///
     /// # Errors
     /// As for [`ServerEntry::from_value`].
@@ -115,7 +115,7 @@ impl ServerEntry {
     }
 }
 
-/// Returns whether a text names a configuration file, and not a URL.
+/// Returns whether a string names a configuration file rather than a URL.
 pub(super) fn is_file(target: &str) -> bool {
     let json = Path::new(target).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     json && !target.contains("://") && !target.starts_with("unix:")
@@ -139,7 +139,7 @@ fn json_file(path: &Path) -> Result<Value, ConfigError> {
     json(&text).map_err(|error| failed(format!("is not JSON: {error}")))
 }
 
-/// The values of placeholders: those of the host, and the environment of this process.
+/// Looks up placeholders: in the given values, then in the environment of this process.
 fn variable(given: &BTreeMap<String, String>) -> impl Fn(&str) -> Option<String> {
     |name| given.get(name).cloned().or_else(|| env::var(if name == HOME { HOME_VARIABLE } else { name }).ok())
 }

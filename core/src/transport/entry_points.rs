@@ -27,27 +27,27 @@ use std::sync::Arc;
 
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 impl Server {
-    /// Serves standard input and output in the foreground, until the input ends or a signal comes:
-    /// see [`Listener::run`].
+    /// Serves standard input and output in the foreground, until the input ends or a signal
+    /// arrives; see [`Listener::run`].
     ///
-    /// Everything that the program and its lifespan print goes to standard error.
+    /// Anything that the program and its lifespan print goes to standard error.
     ///
     /// # Errors
-    /// If they are served already, or closed, or the lifespan of the server cannot be opened; and
-    /// as for [`Listener::run`].
+    /// If they are already being served, are closed, or the lifespan of the server cannot be
+    /// opened; and as for [`Listener::run`].
     #[cfg(feature = "stdio")]
     pub async fn serve_stdio(&self) -> io::Result<()> {
         hold_stdio()?;
         let opened = self.opened().await?;
-        // Before the first call, which would end in silence by a signal of the default kind.
+        // Before the first call, which a signal with the default action would end silently.
         let signals = SignalWatch::start(self.options().drain_time())?;
         let listener = self.listen_stdio()?;
         drop(opened);
         listener.run_until(signals).await
     }
 
-    /// Serves standard input and output, until the input ends or the listener is closed: for a
-    /// program that does more than that, or decides itself what signals do.
+    /// Serves standard input and output, until the input ends or the listener is closed. Use this
+    /// if your program does more than serving, or handles signals itself.
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -62,7 +62,7 @@ impl Server {
     /// ```
     ///
     /// # Errors
-    /// If they are served already, or closed.
+    /// If they are already being served, or are closed.
     #[cfg(feature = "stdio")]
     pub fn listen_stdio(&self) -> io::Result<Listener> {
         Listener::stdio(self, TokioRuntime::current(), None)
@@ -92,7 +92,7 @@ impl Server {
     /// ```
     ///
     /// # Errors
-    /// If a descriptor is not open, or no threads can be started.
+    /// If a descriptor is not open, or no thread can be started.
     #[cfg(all(unix, feature = "stdio"))]
     pub fn listen_fd(&self, reader: impl Into<OwnedFd>, writer: impl Into<OwnedFd>) -> io::Result<Listener> {
         Listener::pipe(self, TokioRuntime::current(), reader.into(), writer.into())
@@ -121,7 +121,8 @@ impl Server {
     /// Listens for HTTP on a Unix socket at `path`, for programs of the same user, endpoint `/mcp`.
     ///
     /// # Errors
-    /// If another server listens there, something else is there, or the system has no Unix sockets.
+    /// If another server is listening there, the path is taken by something else, or the system has
+    /// no Unix sockets.
     #[cfg(feature = "http-server")]
     pub async fn listen_unix(&self, path: impl Into<PathBuf>) -> io::Result<Listener> {
         self.listen_with(HttpOptions { unix: Some(path.into()), ..HttpOptions::default() }).await
@@ -137,24 +138,24 @@ impl Server {
         Listener::http(self, TokioRuntime::current(), options).await
     }
 
-    /// Opens the lifespan before anything is served, so that a program fails where it begins.
+    /// Opens the lifespan before anything is served, so that errors surface at startup.
     async fn opened(&self) -> io::Result<LifespanUse> {
         let lifespan = self.live(&TokioRuntime::current());
         lifespan.open().await.map_err(io::Error::other)?;
         Ok(lifespan)
     }
 
-    /// The server as a tower service, to mount in axum or any other tower stack. Needs a tokio
-    /// runtime. [`HttpService::close`] ends it before the framework around it shuts down.
+    /// Turns the server into a tower service, to mount in axum or any other tower stack. Requires a
+    /// tokio runtime. Call [`HttpService::close`] before the framework shuts down.
     ///
-    /// Only requests that name this machine are answered, as a guard against web pages that reach
-    /// for it (DNS rebinding): for other names, list them in [`HttpOptions::allowed_hosts`].
+    /// Only requests that name this machine in `Host` are served, as a guard against DNS rebinding
+    /// by web pages. List other names in [`HttpOptions::allowed_hosts`].
     #[cfg(feature = "http-server")]
     pub fn into_service(self) -> HttpService {
         self.into_service_with(HttpOptions::default())
     }
 
-    /// The same with options; host, port and path are the surrounding server's business.
+    /// The same with options. Host, port and path are up to the surrounding server.
     #[cfg(feature = "http-server")]
     pub fn into_service_with(self, options: HttpOptions) -> HttpService {
         HttpService::new(self, &options, TokioRuntime::current())
@@ -163,17 +164,17 @@ impl Server {
 
 #[cfg(feature = "client")]
 impl Client {
-    /// Connects to a server; [`Target`] says where it may be: a URL, a command, a [`Server`] of
-    /// this process, an entry of `mcpServers`, a configuration file. Needs a tokio runtime.
+    /// Connects to a server. A [`Target`] is a URL, a command, a [`Server`] in this process, an
+    /// entry of `mcpServers`, or a configuration file. Requires a tokio runtime.
     ///
     /// # Errors
-    /// If the server cannot be reached, does not answer in time, or speaks no revision of ours.
+    /// If the server cannot be reached, does not respond in time, or has no revision in common with
+    /// us.
     pub async fn connect(target: impl Into<Target>) -> Result<Self, ClientError> {
         Self::connect_with(target, ClientOptions::default(), ()).await
     }
 
-    /// Connects with options, and with someone to hear of notifications and of the end; `()` if
-    /// nobody wants to.
+    /// Connects with options, and with a receiver of notifications; `()` for none.
     ///
     /// # Errors
     /// As for [`Client::connect`].
@@ -194,7 +195,7 @@ impl Client {
 
 #[cfg(feature = "client")]
 impl ClientBuilder {
-    /// Connects to a server, as [`Client::connect`].
+    /// Connects to a server; see [`Client::connect`].
     ///
     /// # Errors
     /// As for [`Client::connect`]; [`ClientError::Invalid`] if a root is not a `file://` URI.
@@ -203,6 +204,6 @@ impl ClientBuilder {
     }
 }
 
-/// Takes no notice.
+/// Ignores all events.
 #[cfg(feature = "client")]
 impl ClientEvents for () {}

@@ -1,19 +1,19 @@
-//! Serving as the whole work of a program: signals end it in good order.
+//! Serving in the foreground, with graceful shutdown on signals.
 
 use super::{Listener, blocked::exit_if_blocked, signals::SignalWatch};
 use std::io;
 
 impl Listener {
-    /// Serves until the listener has ended, or until the process gets SIGINT (Ctrl-C) or SIGTERM:
-    /// then it ends within [`drain_deadline`](crate::ServerOptions::drain_deadline), in which calls
-    /// in flight may complete while new ones are refused. A second signal ends the process at once.
+    /// Serves until the listener has ended, or until the process gets SIGINT (Ctrl-C) or SIGTERM.
+    /// It then shuts down within [`drain_deadline`](crate::ServerOptions::drain_deadline): calls in
+    /// flight may complete, and new ones are refused. A second signal ends the process immediately.
     ///
-    /// For the foreground of a program, which should end after it. A handler that blocks its thread
-    /// would keep the runtime from shutting down, and so the program from ending: if one still does
-    /// after two seconds, or has done since the signal for the whole deadline, the process exits
-    /// with status 1.
+    /// The program should end after this. A handler that blocks its thread would keep the runtime
+    /// from shutting down, and thereby the program from exiting: if one still blocks after two
+    /// seconds, or has done so for the whole deadline since the signal, the process exits with
+    /// status 1.
     ///
-    /// Needs a tokio runtime.
+    /// Requires a tokio runtime.
     ///
     /// ```no_run
     /// # #[cfg(feature = "http-server")]
@@ -28,7 +28,7 @@ impl Listener {
         self.run_until(SignalWatch::start(self.drain_time())?).await
     }
 
-    /// [`Listener::run`] with signals that are taken already.
+    /// [`Listener::run`] with signal handling already set up.
     pub(super) async fn run_until(&self, signals: SignalWatch) -> io::Result<()> {
         self.move_to_foreground();
         tokio::select! {

@@ -1,4 +1,4 @@
-//! Documents that the core itself needs: keys and metadata of authorization servers.
+//! Fetches documents that the core itself needs: keys and metadata of authorization servers.
 
 use super::user_agent::AGENT;
 use crate::{
@@ -16,11 +16,11 @@ use std::{
 
 /// Maximum time for one document.
 const DEADLINE: Duration = Duration::from_secs(5);
-/// The largest document.
+/// Maximum size of a document.
 const MAX_BYTES: usize = 512 * 1024;
 
-/// Fetches documents over the network: https, or plain HTTP from this machine; without redirects,
-/// within five seconds, half a megabyte at most.
+/// Fetches documents over https, or plain HTTP from this machine; without redirects, within five
+/// seconds, and at most half a megabyte.
 #[derive(Clone, Default)]
 pub struct HttpFetch {
     clients: Arc<FetchClients>,
@@ -31,7 +31,7 @@ type FetchClient = OnceLock<Result<Client, String>>;
 #[derive(Default)]
 struct FetchClients {
     far: FetchClient,
-    /// For this machine, which no proxy leads to.
+    /// For this machine, which is never behind a proxy.
     near: FetchClient,
 }
 
@@ -66,13 +66,13 @@ impl Fetch for HttpFetch {
     }
 }
 
-/// Makes a request and reads its response, up to the largest size; `uri` names it in errors.
+/// Sends a request and reads its response, up to the maximum size; `uri` names it in errors.
 pub(super) async fn bounded(
     client: Client,
     request: reqwest::Request,
     uri: &str,
 ) -> Result<Response<Bytes>, FetchError> {
-    // The first message of reqwest names the URL again; the cause is more helpful.
+    // reqwest's own message repeats the URL; the cause is more helpful.
     let unreachable = |error: reqwest::Error| FetchError(format!("Could not fetch {uri}: {}", cause(&error)));
     let mut response = client.execute(request).await.map_err(unreachable)?;
     let mut body = BytesMut::new();
@@ -97,11 +97,11 @@ fn cause(error: &dyn std::error::Error) -> String {
 }
 
 impl Authorization {
-    /// The usual case: JWT access tokens, with keys that are fetched from their issuers. The
-    /// issuers are the authorization servers, where only one of both is given.
+    /// The usual case: JWT access tokens, with keys fetched from their issuers. If only one of
+    /// issuers and authorization servers is set, it is used for both.
     ///
     /// # Errors
-    /// If an option is wrong; the text names it.
+    /// If an option is invalid; the message names it.
     pub fn jwt(options: AuthorizationOptions, jwt: JwtOptions) -> Result<Self, AuthOptionError> {
         options.resource_url()?;
         let or = |given: Vec<String>, other: &[String]| if given.is_empty() { other.to_vec() } else { given };
@@ -132,7 +132,7 @@ mod tests {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut buffer = [0; 4096];
             let _ = stream.read(&mut buffer).await;
-            // The client may have had enough before the end.
+            // The client may close the connection early.
             let _ = stream.write_all(&text).await;
         });
         url

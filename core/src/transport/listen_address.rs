@@ -1,17 +1,17 @@
-//! Addresses to listen at.
+//! Addresses to listen on.
 
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6},
 };
 
-/// An address to listen at: `"host:port"`, a host and a port, or a [`SocketAddr`]. Unlike
-/// [`std::net::ToSocketAddrs`], it keeps the name of the host, and looks nothing up.
+/// An address to listen on: `"host:port"`, a host and a port, or a [`SocketAddr`]. Unlike
+/// [`std::net::ToSocketAddrs`], it keeps the host name and does no lookup.
 pub trait ListenAddress {
     /// The host and the port.
     ///
     /// # Errors
-    /// If the text is malformed.
+    /// If the string is malformed.
     fn into_host_and_port(self) -> io::Result<(String, u16)>;
 }
 

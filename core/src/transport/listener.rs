@@ -16,7 +16,7 @@ use std::os::fd::OwnedFd;
 use std::{io, sync::Arc, time::Duration};
 use tokio::runtime::Handle;
 
-/// A running listener. Dropping it does not end it.
+/// A running listener. Dropping it does not close it.
 ///
 /// ```no_run
 /// # #[cfg(feature = "http-server")]
@@ -42,7 +42,7 @@ enum ListenerKind {
     Mounted(Arc<MountedListener>),
 }
 
-/// Returns whether two files are one, a socket for both directions say.
+/// Returns whether two files are the same, such as a bidirectional socket.
 #[cfg(all(unix, feature = "stdio"))]
 fn is_same(one: &File, other: &File) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -57,7 +57,7 @@ fn is_same(_: &File, _: &File) -> bool {
 
 impl Listener {
     /// Serves this process's standard input and output, which nothing else can use from now on.
-    /// `handoff`: for a host that reads the input itself at times.
+    /// `handoff` is for a host that sometimes reads the input itself.
     #[cfg(feature = "stdio")]
     #[doc(hidden)]
     pub fn stdio(server: &Server, runtime: Arc<dyn Runtime>, handoff: Option<Arc<ReadHandoff>>) -> io::Result<Self> {
@@ -74,7 +74,8 @@ impl Listener {
     #[cfg(all(unix, feature = "stdio"))]
     #[doc(hidden)]
     pub fn pipe(server: &Server, runtime: Arc<dyn Runtime>, reader: OwnedFd, writer: OwnedFd) -> io::Result<Self> {
-        // The threads wait in reads and writes; an event loop may have made them non-blocking.
+        // The threads block in reads and writes, but an event loop may have made the files
+        // non-blocking.
         let blocking = |file: OwnedFd| {
             let flags = rustix::fs::fcntl_getfl(&file)?;
             rustix::fs::fcntl_setfl(&file, flags - rustix::fs::OFlags::NONBLOCK)?;
@@ -92,8 +93,8 @@ impl Listener {
         Ok(Self::of(server, ListenerKind::Http(http)))
     }
 
-    /// An endpoint inside a web framework; `path`: the only one that is served, if the framework
-    /// has not chosen it already.
+    /// An endpoint inside a web framework. `path` is the only path that is served, unless the
+    /// framework has already routed requests.
     #[cfg(feature = "http-server")]
     #[doc(hidden)]
     pub fn mounted(server: &Server, runtime: Arc<dyn Runtime>, options: &HttpOptions, path: Option<&str>) -> Self {
@@ -116,7 +117,7 @@ impl Listener {
         Self { kind: Arc::new(kind), closing: Closing::default(), drain_time }
     }
 
-    /// The program ends with this listener.
+    /// Marks the listener as the foreground work of the program.
     pub(super) fn move_to_foreground(&self) {
         match &*self.kind {
             #[cfg(feature = "stdio")]
@@ -126,7 +127,7 @@ impl Listener {
         }
     }
 
-    /// Longest time that the server's calls may go on after a signal.
+    /// Maximum time for the server's calls after a signal.
     #[doc(hidden)]
     pub fn drain_time(&self) -> Duration {
         self.drain_time
@@ -144,7 +145,7 @@ impl Listener {
         }
     }
 
-    /// The address for the host of a binding.
+    /// The address, for bindings.
     #[doc(hidden)]
     pub fn address(&self) -> BoundAddress {
         match &*self.kind {
@@ -157,7 +158,7 @@ impl Listener {
         }
     }
 
-    /// Completes when the listener has ended: it was closed, or (standard input) its input ended.
+    /// Completes when the listener has ended: it was closed, or its standard input ended.
     pub async fn ended(&self) {
         match &*self.kind {
             #[cfg(feature = "stdio")]
@@ -167,15 +168,15 @@ impl Listener {
         }
     }
 
-    /// Ends the listener: calls may go on until the deadline, then they are cancelled. Needs a
+    /// Closes the listener. Calls may run until the deadline, then they are cancelled. Requires a
     /// tokio runtime.
     ///
-    /// It can be asked for more than once: everyone waits for the same end, and the earliest
-    /// deadline counts. Dropping the future does not stop the end.
+    /// If called repeatedly, all callers wait for the same end, and the earliest deadline wins.
+    /// Dropping the future does not stop closing.
     ///
-    /// A handler that blocks its thread keeps the runtime from ending: end the program with
+    /// A handler that blocks its thread keeps the runtime from shutting down: use
     /// [`Runtime::shutdown_timeout`](tokio::runtime::Runtime::shutdown_timeout), or serve with
-    /// [`Self::run`], which exits.
+    /// [`Self::run`], which exits the process.
     pub async fn close(&self, deadline: Duration) {
         let kind = Arc::clone(&self.kind);
         self.closing.begin(&Handle::current(), deadline, |deadline| async move { kind.close(deadline).await });

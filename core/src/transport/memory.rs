@@ -1,5 +1,5 @@
-//! A client and a server in one process: real envelopes, with all projection and validation, and no
-//! bytes on any wire.
+//! Connects a client and a server in the same process: with real envelopes, projection and
+//! validation, but without I/O.
 
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure, LinkMessage},
@@ -14,7 +14,7 @@ use bytes::Bytes;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::mpsc;
 
-/// Connects to a server of this process.
+/// Connects to a server in this process.
 pub struct MemoryConnector {
     server: Server,
     runtime: Arc<dyn Runtime>,
@@ -22,12 +22,12 @@ pub struct MemoryConnector {
 }
 
 impl MemoryConnector {
-    /// Connects to a server of this process.
+    /// Connects to a server in this process.
     pub fn new(server: Server, runtime: Arc<dyn Runtime>) -> Self {
         Self { server, runtime, test_session: None }
     }
 
-    /// The same for a test.
+    /// Sets the test session.
     pub(crate) fn in_test_session(self, test_session: &Arc<TestSession>) -> Self {
         Self { test_session: Some(Arc::clone(test_session)), ..self }
     }
@@ -35,8 +35,8 @@ impl MemoryConnector {
 
 impl Connector for MemoryConnector {
     fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
-        // Queues, so that neither side ever runs on the other's stack. Their content is bounded by
-        // admission on both sides.
+        // Queues, so that neither side runs on the other's stack. Admission on both sides bounds
+        // them.
         let (to_server, mut from_client) = mpsc::unbounded_channel::<LinkMessage>();
         let (to_client, mut from_server) = mpsc::unbounded_channel::<Bytes>();
         let out: Arc<dyn Outbound> = Arc::new(ToClient(to_client));
@@ -64,7 +64,7 @@ impl Connector for MemoryConnector {
                     out.send(OutgoingMessage::error(refusal.id.as_ref(), &refusal.error, true));
                 }
             }
-            // The client is gone, closed or not: what it asked for is not wanted any more.
+            // The client was closed or dropped, so its requests are cancelled.
             served.close();
             drop(lifespan);
         }));
@@ -77,7 +77,7 @@ impl Connector for MemoryConnector {
         Box::pin(std::future::ready(Ok(link)))
     }
 
-    /// A server of this process ends its connections only when it closes.
+    /// A server in this process ends its connections only when it closes.
     fn reconnects(&self) -> bool {
         false
     }
@@ -102,7 +102,7 @@ struct MemoryLink {
 
 impl Link for MemoryLink {
     fn send(&self, message: LinkMessage) {
-        // The receiver lives as long as its task; a closed connection answers nothing, and the
+        // The receiver lives as long as its task. A closed connection sends no responses, and the
         // client has ended its requests.
         let _ = self.to_server.send(message);
     }

@@ -1,5 +1,5 @@
-//! The signals that end a program, taken on a thread of their own: handlers that block all threads
-//! of the program's runtime, or the loop of a host, would hide them.
+//! Handles termination signals on a separate thread, because handlers that block all threads of the
+//! runtime, or the host's event loop, would hide them.
 
 use super::blocked::exit_if_held_after;
 use std::{convert::Infallible, future::Future, io, process, thread, time::Duration};
@@ -14,7 +14,7 @@ pub struct EndingSignals {
 }
 
 impl EndingSignals {
-    /// Takes the signals from now on, in a task on a thread.
+    /// Starts handling signals, in a task on a thread.
     ///
     /// # Errors
     /// If the system does not let the process handle signals, or has no thread.
@@ -43,7 +43,7 @@ impl EndingSignals {
         Ok(Self {})
     }
 
-    /// The next signal, as the status with which shells show an end by it.
+    /// Waits for the next signal. Returns the exit status that shells use for it.
     #[cfg(unix)]
     pub async fn next(&mut self) -> i32 {
         tokio::select! {
@@ -52,7 +52,7 @@ impl EndingSignals {
         }
     }
 
-    /// The next signal, as the status with which shells show an end by it.
+    /// Waits for the next signal. Returns the exit status that shells use for it.
     #[cfg(not(unix))]
     pub async fn next(&mut self) -> i32 {
         match tokio::signal::ctrl_c().await {
@@ -62,17 +62,17 @@ impl EndingSignals {
     }
 }
 
-/// The end of a server by a signal. After the first one a second one ends the process at once, as
-/// long as it lives.
+/// Watches for a signal that ends a server. While this exists, a second signal ends the process
+/// immediately.
 pub(super) struct SignalWatch {
     has_come: watch::Receiver<bool>,
-    /// The end of the serving, by being dropped.
+    /// Dropped when serving has ended.
     _over: oneshot::Sender<Infallible>,
 }
 
 impl SignalWatch {
-    /// Takes the signals from now on. The process exits if handlers that block their threads at the
-    /// first one still do when the calls in flight have had their time, `drain_time`.
+    /// Starts handling signals. The process exits if handlers that block their threads at the first
+    /// signal still do so after `drain_time`.
     pub(super) fn start(drain_time: Duration) -> io::Result<Self> {
         let (coming, has_come) = watch::channel(false);
         let (over, is_over) = oneshot::channel();
@@ -80,7 +80,7 @@ impl SignalWatch {
         Ok(Self { has_come, _over: over })
     }
 
-    /// Completes when a signal has come.
+    /// Completes when a signal has arrived.
     pub(super) async fn came(&self) {
         // The thread lives as long as this.
         let _ = self.has_come.clone().wait_for(|has_come| *has_come).await;

@@ -1,4 +1,4 @@
-//! A skill from a folder of the file system.
+//! Skills from folders.
 
 use crate::{
     open_folder::{EntryKind, OpenFolder},
@@ -9,17 +9,16 @@ use std::{
     path::Path,
 };
 
-/// More is never offered; whoever points at the wrong folder hears of it early.
+/// Limits for a skill, so that a wrong folder is detected early.
 const MAX_FILES: usize = 512;
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 impl SkillDefinition {
-    /// A skill of all files in a folder and below, as they are now. Hidden files and symbolic links
-    /// are left out.
+    /// A skill made of all files in a folder and its subfolders, as they are now. Hidden files and
+    /// symbolic links are skipped.
     ///
     /// # Errors
-    /// If the folder or a file cannot be read, or there is more than a skill may have; the error
-    /// names the path.
+    /// If the folder or a file cannot be read, or a limit is exceeded; the error names the path.
     pub fn from_folder(folder: impl AsRef<Path>) -> io::Result<Self> {
         let mut files = Vec::new();
         let mut bytes = 0;
