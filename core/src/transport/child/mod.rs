@@ -1,5 +1,4 @@
-//! A server that runs as a child process, in a process group (Windows: job) of its own, which goes
-//! away with it.
+//! Servers as child processes, each in its own process group (Windows: job), which ends with it.
 
 mod command;
 mod stderr;
@@ -30,7 +29,7 @@ pub struct ChildProcess {
     state: watch::Receiver<ProcessState>,
 }
 
-/// Time that [`ChildProcess::close`] waits at each step.
+/// How long [`ChildProcess::close`] waits at each step.
 #[derive(Debug, Clone, Copy)]
 pub struct CloseDeadlines {
     /// After closing standard input, before asking the group to terminate.
@@ -39,7 +38,7 @@ pub struct CloseDeadlines {
     pub after_terminate: Duration,
 }
 
-/// End of a child process.
+/// How a child process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessEnding {
     /// By itself.
@@ -67,12 +66,12 @@ enum ProcessState {
     GroupExited(Option<ExitStatus>),
 }
 
-/// Time of what a process leaves behind to terminate by itself.
+/// Time for leftover processes of the group to exit by themselves.
 #[cfg(unix)]
 const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
-/// Time of the system to remove what was killed.
+/// Time for the system to remove killed processes.
 const KILL_DEADLINE: Duration = Duration::from_secs(2);
-/// Time of the last lines of standard error to arrive after the end.
+/// How long to wait for the last lines of standard error after the process has exited.
 const STDERR_DEADLINE: Duration = Duration::from_millis(300);
 
 impl Default for CloseDeadlines {
@@ -82,11 +81,11 @@ impl Default for CloseDeadlines {
 }
 
 impl ChildProcess {
-    /// Starts a server. Needs a running tokio runtime.
+    /// Starts a server. Requires a running tokio runtime.
     ///
     /// # Errors
     ///
-    /// The program cannot be started; the error names it and what to check.
+    /// If the program cannot be started; the error names it and what to check.
     pub fn spawn(command: &ChildCommand) -> Result<(Self, ChildStdin, ChildStdout), SpawnError> {
         if tokio::runtime::Handle::try_current().is_err() {
             return Err(command.error("there is no runtime to run it in", None));
@@ -162,11 +161,11 @@ impl ChildProcess {
         }
     }
 
-    /// One text about why the connection to it was lost, for an error: how it ended and its last
-    /// lines of standard error.
+    /// Describes why the connection to it was lost, for an error: how it ended, and its last lines
+    /// of standard error.
     ///
-    /// Waits a moment for both, since a pipe closes before its process ends. `closed`: which pipe
-    /// showed it, if the process goes on.
+    /// Waits a moment for both, since a pipe closes before its process exits. `closed` is the pipe
+    /// that was closed, in case the process is still running.
     pub async fn obituary(&self, closed: &str) -> ProcessEnd {
         let ended = timeout(STDERR_DEADLINE, self.ended()).await;
         let text = match ended {
@@ -186,11 +185,10 @@ impl ChildProcess {
         end
     }
 
-    /// Ends the process and its group: closes its standard input, waits, asks it to terminate,
-    /// waits, kills it.
+    /// Ends the process and its group: closes its standard input, waits, terminates it, waits,
+    /// kills it.
     ///
-    /// On Windows a job cannot be asked, so the middle step kills. Closing again, or closing what
-    /// has ended, is harmless.
+    /// On Windows, a job cannot be asked to terminate, so the middle step kills it. Idempotent.
     pub async fn close(&self, deadlines: CloseDeadlines) -> ProcessEnding {
         self.stdin.close();
         let ending = if let Some(status) = self.ended_within(deadlines.after_stdin).await {
@@ -222,8 +220,7 @@ impl ChildProcess {
     }
 }
 
-/// Owns the process: the only place that signals it, so that nothing is sent to an id that has
-/// passed to somebody else.
+/// Owns the process. Only this sends signals to it, so that none is sent to a reused process id.
 async fn supervise(
     mut group: ProcessGroup,
     mut orders: mpsc::UnboundedReceiver<Order>,
@@ -274,7 +271,7 @@ impl ProcessGroup {
         self.kill();
     }
 
-    /// Removes what the process left behind.
+    /// Terminates, then kills, what the process left behind.
     #[cfg(unix)]
     async fn clear(&mut self) {
         if self.is_left() {
@@ -292,15 +289,14 @@ impl ProcessGroup {
         self.watchdog.end().await;
     }
 
-    /// Removes what the process left behind: a job cannot be asked.
+    /// Kills what the process left behind, because a job cannot be asked to terminate.
     #[cfg(not(unix))]
     async fn clear(&mut self) {
         self.kill();
         self.reaped = true;
     }
 
-    /// Returns whether the group still has a member. As long as it has, its id belongs to nobody
-    /// else.
+    /// Returns whether the group still has a member. As long as it does, its id is not reused.
     #[cfg(unix)]
     fn is_left(&self) -> bool {
         self.id
@@ -362,7 +358,7 @@ mod tests {
 
     fn exists(id: &str) -> bool {
         let id = rustix::process::Pid::from_raw(id.trim().parse().unwrap()).unwrap();
-        // A zombie of somebody else counts as gone: its parent is slow, but it runs no more.
+        // A zombie of another parent counts as exited.
         rustix::process::test_kill_process(id).is_ok() && !is_zombie(id)
     }
 

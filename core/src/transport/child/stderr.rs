@@ -1,5 +1,5 @@
-//! The standard error of a child process: passed on, and its last lines kept for the error message
-//! if the process dies.
+//! The standard error of a child process: forwarded, with the last lines captured for error
+//! messages.
 
 use crate::printable::printable;
 use crate::sync::Mutex;
@@ -12,14 +12,14 @@ use tokio::io::AsyncReadExt;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// Lines that are kept.
+/// Maximum captured lines.
 const LINES: usize = 20;
-/// Bytes of a line that are kept.
+/// Maximum bytes of a captured line.
 const LINE_BYTES: usize = 1_000;
-/// Time that a destination may refuse to take what is passed on.
+/// How long a destination may block before output is dropped.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The place to which the standard error of a child is passed on.
+/// Where the standard error of a child is forwarded to.
 #[derive(Debug, Clone)]
 pub(super) enum Destination {
     Nowhere,
@@ -37,7 +37,7 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// Starts to read, in a task of its own.
+    /// Starts reading in a separate task.
     pub(super) fn follow(stderr: Option<tokio::process::ChildStderr>, destination: Destination) -> Self {
         let (reading, ended) = watch::channel(());
         let lines = Arc::new(Mutex::new(VecDeque::with_capacity(LINES)));
@@ -76,8 +76,7 @@ async fn read(mut stderr: tokio::process::ChildStderr, lines: &Mutex<VecDeque<St
             }
             line.extend_from_slice(&part[..part.len().min(LINE_BYTES - line.len())]);
         }
-        // If nobody reads our standard error, or the disk is full, the child must not be stopped by
-        // that.
+        // The child must not be blocked if nobody reads our standard error or the disk is full.
         if !matches!(destination, Destination::Nowhere) && !destination.take(chunk.to_vec()).await {
             tracing::warn!(target: "trunkline::client::child", ?destination, "the stderr of a server process is no longer forwarded");
             destination = Destination::Nowhere;
@@ -93,7 +92,7 @@ impl Destination {
         Self::File(Arc::new(file))
     }
 
-    /// Writes on a thread that may block. `false` if that fails or takes too long.
+    /// Writes on a blocking thread. Returns `false` if that fails or takes too long.
     async fn take(&self, chunk: Vec<u8>) -> bool {
         let destination = self.clone();
         let written = tokio::task::spawn_blocking(move || match destination {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use tokio::io::AsyncWrite;
 
-/// Where messages for a child process are written.
+/// The standard input of a child process.
 #[derive(Debug, Clone)]
 pub struct ChildStdin {
     shared: Arc<Mutex<SharedPipe>>,
@@ -17,7 +17,7 @@ pub struct ChildStdin {
 struct SharedPipe {
     /// `None` once closed.
     pipe: Option<tokio::process::ChildStdin>,
-    /// A writer that waits for room, which closing must wake.
+    /// A waiting writer, which closing must wake.
     writer: Option<Waker>,
 }
 
@@ -26,7 +26,7 @@ impl ChildStdin {
         Self { shared: Arc::new(Mutex::new(SharedPipe { pipe, writer: None })) }
     }
 
-    /// Closes the pipe for every clone; a write that waits fails.
+    /// Closes the pipe for every clone. A pending write fails.
     pub(super) fn close(&self) {
         let (pipe, writer) = {
             let mut shared = self.shared.lock();

@@ -1,5 +1,4 @@
-//! A process that ends the group of a server when this process was killed, and no code of it runs
-//! any more.
+//! A watchdog process that ends a server's process group if this process is killed.
 
 use std::fs::File;
 use std::io::Write;
@@ -21,10 +20,10 @@ for name in TERM KILL; do
   kill -s $name -- \"-$group\" || exit 0
 done";
 
-/// Time for a killed shell to be gone.
+/// Time for a killed shell to exit.
 const END: Duration = Duration::from_secs(1);
 
-/// A shell that watches this process. Dropping it ends it, and spares the group.
+/// A shell that watches this process. Dropping it ends the shell without affecting the group.
 ///
 /// It starts before the group, which leaves the time of one write in which nobody would end the
 /// group of a killed client: a shell that starts behind it would leave all its own.
@@ -38,7 +37,7 @@ struct Shell {
 }
 
 impl Watchdog {
-    /// Where there is no shell there is no watchdog.
+    /// Without a shell, there is no watchdog.
     pub(super) fn start() -> Self {
         let shell = Shell::start().inspect_err(report);
         Self { shell: shell.ok() }

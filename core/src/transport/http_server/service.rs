@@ -51,8 +51,8 @@ use tokio::runtime::Handle;
 
 /// A server as a [`tower_service::Service`], to be mounted in a web framework. Cheap to clone.
 ///
-/// It answers at every path: where it is found is for the router to say. It must be polled within a
-/// tokio runtime.
+/// It responds at every path; routing is up to the framework. It must be polled within a tokio
+/// runtime.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -75,7 +75,7 @@ pub struct HttpService {
     shared: Arc<EndpointState>,
 }
 
-/// For messages that belong to no request and have no session to wait in.
+/// Drops messages that belong to no request and have no session.
 struct Nowhere;
 
 impl Outbound for Nowhere {
@@ -83,8 +83,8 @@ impl Outbound for Nowhere {
 }
 
 impl HttpService {
-    /// Serves `server`. Of the options, those of sockets and paths are for whoever listens; only
-    /// whether the host is loopback counts here: then requests that name another host are refused.
+    /// Serves `server`. Options for sockets and paths are ignored, except that if the host is
+    /// loopback, requests that name another host are refused.
     pub fn new(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>) -> Self {
         Self::build(server, options, runtime, true, true)
     }
@@ -93,7 +93,7 @@ impl HttpService {
         Self::build(server, options, runtime, false, false)
     }
 
-    /// At its path below a router, which may have cut off what came before.
+    /// Serves below a router, which may have stripped a prefix from the path.
     pub(super) fn below_a_router(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>) -> Self {
         Self::build(server, options, runtime, false, true)
     }
@@ -102,7 +102,7 @@ impl HttpService {
         let ServerOptions { max_sessions, max_sessions_per_client, session_idle, .. } = *server.options();
         let of_sessions =
             SessionBounds { max: max_sessions, max_per_client: max_sessions_per_client, idle: session_idle };
-        // No page and no name leads to a Unix socket.
+        // Web pages cannot reach a Unix socket.
         let bound = if options.unix.is_some() { "" } else { &options.host };
         let sse = options.sse.as_deref().filter(|_| !options.stateless).map(|sse| (sse, options.messages.as_str()));
         let routes = Routes::new(&options.path, sse, mounted).with_probes(options.health);
@@ -110,7 +110,7 @@ impl HttpService {
         let limits = &server.options().limits;
         let bounds = GateBounds {
             requests: options.max_requests.max(1),
-            // A listening client is kept for as long as a session would be.
+            // A listening client counts like a session.
             streams: max_sessions,
             of_principal: limits.max_running.max(1).saturating_add(limits.max_waiting),
             bytes: options.max_body_bytes.max(limits.max_message_bytes),
@@ -153,17 +153,16 @@ impl HttpService {
         }
     }
 
-    /// Ends the service and all its clones: streams end, and further requests are refused as busy,
-    /// over HTTP/1 with `Connection: close`.
-    /// Calls may go on until the deadline, then they are cancelled, and answered with an error that
-    /// says so. Needs a tokio runtime.
+    /// Closes the service and all its clones: streams end, and new requests are refused as busy,
+    /// over HTTP/1 with `Connection: close`. Calls may run until the deadline; then they are
+    /// cancelled and get an error response. Requires a tokio runtime.
     ///
-    /// The framework around it waits for open responses when it shuts down, and clients keep a
-    /// stream open for as long as they live; so this comes first.
-    /// [`close_on_signal`](Self::close_on_signal) does it at the end of the program.
+    /// Call this before the framework shuts down, because frameworks wait for open responses and
+    /// clients keep streams open indefinitely. [`close_on_signal`](Self::close_on_signal) does so
+    /// at the end of the program.
     ///
-    /// It can be asked for more than once: everyone waits for the same end, and the earliest
-    /// deadline counts. Dropping the future does not stop the end.
+    /// If called repeatedly, all callers wait for the same end, and the earliest deadline wins.
+    /// Dropping the future does not stop closing.
     pub async fn close(&self, deadline: Duration) {
         let service = self.clone();
         self.shared.end.begin(&Handle::current(), deadline, |mut deadline| async move {
@@ -182,8 +181,8 @@ impl HttpService {
     /// calls in flight may complete, streams end at once. A second signal meanwhile ends the
     /// process at once.
     ///
-    /// For the foreground of a program, which should end after it: if a handler still blocks its
-    /// thread two seconds after the close, the process exits with status 1.
+    /// The program should end after this: if a handler still blocks its thread two seconds after
+    /// closing, the process exits with status 1.
     ///
     /// ```no_run
     /// # use axum::Router;
@@ -216,7 +215,7 @@ impl HttpService {
         self.shared.end.ended().await;
     }
 
-    /// Answers a request of a peer at that address, if it is known. Every failure is a response.
+    /// Responds to a request from a peer, whose address may be unknown. Every error is a response.
     pub(super) async fn respond<B: Body>(&self, request: Request<B>, peer: Option<IpAddr>) -> Response<HttpBody> {
         let (parts, body) = request.into_parts();
         let shared = &self.shared;
@@ -224,7 +223,7 @@ impl HttpService {
         let has_connection_header = parts.version < Version::HTTP_2;
         let request = HttpRequest::new(parts, peer);
         let access = AccessRecord::begin(&request);
-        // Before the guard: orchestrators send the address of the process as `Host`.
+        // Before the guard, because orchestrators send the address of the process as `Host`.
         if let (Some(readiness), Some(probe)) = (&shared.readiness, shared.routes.probe(request.uri().path())) {
             let is_closing = shared.closing.load(Ordering::Acquire);
             let response = readiness.answer(probe, request.method(), is_closing).await;
@@ -243,7 +242,7 @@ impl HttpService {
         if let Some(page) = page {
             cors::allow(&mut response, page);
         }
-        // On a new connection another process can answer.
+        // Another process may serve a new connection.
         if has_connection_header && shared.closing.load(Ordering::Acquire) {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
@@ -259,14 +258,14 @@ impl HttpService {
             || shared.purpose(request.method(), request.uri(), request.headers()) != Purpose::Nowhere
     }
 
-    /// Takes no more messages; streams end, calls go on.
+    /// Stops accepting messages and ends streams. Calls continue.
     pub(super) fn begin_closing(&self) {
         self.shared.closing.store(true, Ordering::Release);
         self.shared.gate.served().iter().for_each(Connection::end_subscriptions);
         self.shared.sessions.all().iter().for_each(|session| session.stream.finish());
     }
 
-    /// Completes when no call and no task runs.
+    /// Completes when no call or task is running.
     pub(super) async fn drain(&self) {
         for session in self.shared.sessions.all().iter().chain(&self.shared.sse_sessions.all()) {
             session.drain().await;
@@ -277,8 +276,8 @@ impl HttpService {
         self.shared.server.drain_tasks_of(self.shared.origin).await;
     }
 
-    /// Fails the calls and tasks that still run or wait, at the end of their time. The failures are
-    /// written before connections and streams end.
+    /// Fails the calls and tasks that are still running or queued at the deadline. Error responses
+    /// are written before connections and streams end.
     pub(super) fn interrupt(&self) {
         self.shared.server.end_tasks_of(self.shared.origin);
         for session in self.shared.sessions.all().iter().chain(&self.shared.sse_sessions.all()) {
@@ -288,15 +287,15 @@ impl HttpService {
         self.shared.gate.served().iter().for_each(Connection::interrupt);
     }
 
-    /// Ends every session, what is left of requests without one, the tasks that either have made,
-    /// and at last the lifespan of the server, if nothing else uses it.
+    /// Ends all sessions, remaining requests without one, the tasks of both, and finally the
+    /// lifespan of the server, unless something else uses it.
     pub(super) async fn end_all(&self) {
         self.shared.gate.close().iter().for_each(Connection::close);
         for table in [&self.shared.sessions, &self.shared.sse_sessions] {
             table.drain().iter().for_each(HttpSession::end);
         }
         self.shared.server.end_tasks_of(self.shared.origin);
-        // A store that is away is not waited for: other processes take this one for gone soon.
+        // Don't wait for an unavailable store: other processes will soon presume this one dead.
         let _ = tokio::time::timeout(CUT_TIMEOUT, self.shared.server.drain_tasks_of(self.shared.origin)).await;
         self.shared.lifespan.release().await;
     }
@@ -307,13 +306,13 @@ impl EndpointState {
         let parts = request.parts();
         self.guard.check(&parts.headers, &parts.uri).inspect_err(|refusal| self.refusals.by_guard(refusal))?;
         if parts.method == Method::OPTIONS {
-            // Browsers ask before they send; the guard has answered already.
+            // A preflight request; the guard has already decided.
             return Ok(empty(StatusCode::NO_CONTENT));
         }
         if let Some(response) = self.access.metadata(parts, self.routes.endpoint()) {
             return Ok(response);
         }
-        // Before tokens: only the endpoint is guarded.
+        // Before authorization, which only applies to the endpoint.
         let purpose = self.purpose(&parts.method, &parts.uri, &parts.headers);
         if purpose == Purpose::Nowhere {
             let text = format!("There is nothing at {}; {}", parts.uri.path(), self.routes.describe());

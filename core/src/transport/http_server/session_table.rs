@@ -1,4 +1,4 @@
-//! The sessions of the legacy era at one endpoint.
+//! The legacy sessions of an endpoint.
 
 use super::{
     history::History,
@@ -22,16 +22,17 @@ use std::{
 /// A session.
 #[derive(Clone)]
 pub(super) struct HttpSession {
-    /// The principal that opened it, where callers are known: no other may use it (SEC-04).
+    /// The principal that opened it, with authorization. No other may use it (SEC-04).
     pub(super) owner: Option<Arc<str>>,
-    /// The one whose share of sessions it takes: its owner, or the address of the client.
+    /// The key that it is charged to: its owner, or the address of the client.
     pub(super) rate_limit_key: Option<Arc<str>>,
     pub(super) connection: Arc<Connection>,
-    /// The stream of messages without a request; on HTTP+SSE, of all messages.
+    /// The stream of messages without a request; for HTTP+SSE, of all messages.
     pub(super) stream: Arc<Stream>,
-    /// The events that clients can come back to, if any are kept.
+    /// Past events for resuming clients, if enabled.
     pub(super) history: Option<Arc<History>>,
-    /// Its record in the store, if other processes serve it too. Its end here is not its end there.
+    /// Its record in the store, if it is shared with other processes. Ending it here does not end
+    /// it there.
     pub(super) shared: Option<Arc<SharedSession>>,
 }
 
@@ -41,7 +42,8 @@ impl HttpSession {
         self.stream.finish();
     }
 
-    /// Completes when no call runs, and lets the stream end after what is told until then.
+    /// Completes when no call is running, and lets the stream end after the messages sent until
+    /// then.
     pub(super) async fn drain(&self) {
         self.connection.drain().await;
         self.stream.finish();
@@ -52,8 +54,7 @@ impl HttpSession {
     }
 }
 
-/// Takes the bytes of a session id from a source of randomness, all of them and as they come
-/// (HTTP-42). `None`: it failed.
+/// Fills a session id with random bytes (HTTP-42). Returns `None` if there is no randomness.
 fn new_id(fill: impl FnOnce(&mut [u8]) -> Result<(), getrandom::Error>) -> Option<[u8; ID_BYTES]> {
     let mut random = [0; ID_BYTES];
     if let Err(error) = fill(&mut random) {
@@ -63,7 +64,7 @@ fn new_id(fill: impl FnOnce(&mut [u8]) -> Result<(), getrandom::Error>) -> Optio
     Some(random)
 }
 
-/// All of them.
+/// All sessions.
 pub(super) struct SessionTable {
     sessions: Mutex<Sessions<HttpSession>>,
     idle: Duration,
@@ -75,19 +76,20 @@ impl SessionTable {
         Self { sessions: Mutex::new(Sessions::new(bounds)), idle: bounds.idle, swept: AtomicBool::new(false) }
     }
 
-    /// Opens a session: its id, or `None` if there is no room or no randomness.
+    /// Opens a session. Returns its id, or `None` if the limit is reached or there is no
+    /// randomness.
     pub(super) fn open(self: &Arc<Self>, runtime: &Arc<dyn Runtime>, session: HttpSession) -> Option<String> {
         let id = Self::new_id()?;
         self.enter(runtime, &id, session).map(|_| id)
     }
 
-    /// The id of a new session, or `None` without randomness.
+    /// A new session id, or `None` without randomness.
     pub(super) fn new_id() -> Option<String> {
         new_id(getrandom::fill).map(session_id)
     }
 
-    /// Enters a session under its id, unless it is there: the one that is there then. `None`: all
-    /// room is taken.
+    /// Adds a session with its id, unless it exists, and returns the one in the table. Returns
+    /// `None` if the limit is reached.
     pub(super) fn enter(
         self: &Arc<Self>,
         runtime: &Arc<dyn Runtime>,
@@ -109,15 +111,15 @@ impl SessionTable {
         Some(session)
     }
 
-    /// The session of an id, if it is that principal's: for anyone else there is none (SEC-02,
-    /// SEC-04).
+    /// The session with this id, if it belongs to the principal; otherwise it looks nonexistent
+    /// (SEC-02, SEC-04).
     pub(super) fn touch(&self, runtime: &Arc<dyn Runtime>, id: &str, principal: Option<&str>) -> Option<HttpSession> {
         let mut sessions = self.sessions.lock();
         sessions.get(id).filter(|session| session.owner.as_deref() == principal)?;
         sessions.touch(runtime.now(), id)
     }
 
-    /// Takes a session out, if it is that principal's.
+    /// Removes a session, if it belongs to the principal.
     pub(super) fn remove_of(&self, id: &str, principal: Option<&str>) -> Option<HttpSession> {
         let mut sessions = self.sessions.lock();
         sessions.get(id).filter(|session| session.owner.as_deref() == principal)?;
@@ -141,7 +143,7 @@ impl SessionTable {
         expired.iter().for_each(HttpSession::end);
     }
 
-    /// Looks for idle sessions now and then, as long as the table lives.
+    /// Periodically removes idle sessions, while the table exists.
     fn sweep_from_now_on(self: &Arc<Self>, runtime: &Arc<dyn Runtime>) {
         if self.swept.swap(true, Ordering::Relaxed) {
             return;
@@ -182,7 +184,7 @@ impl ServedSessions for SessionTable {
     }
 }
 
-/// Ends a session of HTTP+SSE with its stream.
+/// Ends an HTTP+SSE session with its stream.
 pub(super) struct SessionEnd {
     sessions: Arc<SessionTable>,
     id: String,
@@ -212,7 +214,7 @@ mod tests {
         });
         let numbers: Vec<u8> = counted.unwrap().to_vec();
         assert_eq!(numbers, (1..=24).collect::<Vec<u8>>(), "192 bits, none of them made here");
-        // Without randomness there is no session, rather than one with an id that can be guessed.
+        // Without randomness, opening a session fails rather than using a guessable id.
         assert_eq!(new_id(|_| Err(getrandom::Error::UNSUPPORTED)), None);
 
         // Each bit of the system's bytes is set about as often as not: no counter, no clock, no

@@ -1,5 +1,5 @@
-//! A server on a pipe: a thread that reads lines and serves them, and a thread that writes answers.
-//! At times the host reads instead of the thread (`handoff.rs`).
+//! A server on a pipe: one thread reads and serves lines, another writes responses. Sometimes the
+//! host reads instead of the thread (`handoff.rs`).
 //!
 //! A blocking read on a thread is the shortest way from a pipe to a handler. Unlike a task, it
 //! works alike for pipes, files and terminals on every system.
@@ -42,14 +42,14 @@ pub(in crate::transport) struct PipeServer {
     connection: Arc<Connection>,
     writer: Arc<PipeWriter>,
     ended: watch::Receiver<bool>,
-    /// Let go of when it has ended.
+    /// Released when it has ended.
     lifespan: Arc<LifespanUse>,
-    /// The program ends with this server.
+    /// Whether the program ends with this server.
     in_foreground: Arc<AtomicBool>,
 }
 
-/// Time for calls to complete after the input ended. Clients wait about twice as long before they
-/// use force.
+/// Time for calls to complete after the input has ended. Clients wait about twice as long before
+/// they kill the process.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time for the client to read the last answers.
 const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_millis(500);
@@ -100,7 +100,7 @@ impl PipeServer {
             // Ended even if the client left without reading its last answers.
             end.send_replace(true);
             drop(used);
-            // Here, because the handler may block the only thread of the runtime.
+            // Done here, because the handler may block the only thread of the runtime.
             if ends_program.load(Ordering::Relaxed) {
                 exit_if_blocked();
             }
@@ -108,7 +108,8 @@ impl PipeServer {
         Ok(Self { connection, writer: pipe, ended, lifespan, in_foreground })
     }
 
-    /// The program ends with this server: a handler that blocks its thread is not waited for.
+    /// Makes the program end with this server, without waiting for handlers that block their
+    /// threads.
     pub(in crate::transport) fn move_to_foreground(&self) {
         self.in_foreground.store(true, Ordering::Relaxed);
     }
@@ -121,13 +122,13 @@ impl PipeServer {
 
     async fn pipe_ended(&self) {
         let mut ended = self.ended.clone();
-        // An error means that the writing thread is gone, which is an end too.
+        // An error means that the writing thread has ended.
         let _ = ended.wait_for(|ended| *ended).await;
     }
 
-    /// Ends the server. Calls may go on until the deadline and are then cancelled; their answers,
-    /// or failures, are still written. Without any time there are no failures: the process ends,
-    /// and its exit code and its last words tell the client more.
+    /// Closes the server. Calls may run until the deadline and are then cancelled; their responses
+    /// or errors are still written. With a zero deadline, no errors are written: the process exits,
+    /// and its exit code and last output tell the client more.
     pub(in crate::transport) async fn close(&self, mut deadline: Deadline) {
         let is_exit = deadline.left().is_zero();
         deadline.allows(self.connection.drain()).await;
@@ -140,7 +141,7 @@ impl PipeServer {
             let _ = tokio::time::timeout(LAST_ANSWERS_TIMEOUT, self.pipe_ended()).await;
         }
         if !is_exit {
-            // Other processes find the ends of tasks in the store.
+            // Other processes find the final states of tasks in the store.
             let _ = tokio::time::timeout(CUT_TIMEOUT, self.connection.drain()).await;
         }
         self.lifespan.release().await;
