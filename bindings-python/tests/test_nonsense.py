@@ -133,7 +133,7 @@ def test_options_are_judged_when_they_are_given_in_the_names_of_python() -> None
         Server("", version="1")
     with pytest.raises(InvalidArgumentError, match=r"^replay_events: must be a whole number"):
         Server("a", version="1").asgi(replay_events=-1)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'prt'"):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'prt'\. Did you mean 'port'\?$"):
         # A wrong name is an error of the type checker, too, which refuses a comment without need.
         Server("a", version="1").run("http", prt=3)  # pyright: ignore[reportCallIssue]
 

@@ -433,8 +433,8 @@ BAD_FUNCTIONS: list[tuple[Any, str]] = [
     (_unknown, "_unknown: parameter 'value': 'DoesNotExist' cannot be resolved"),
     (_generator, "_generator: a tool must return its result"),
     (_two_contexts, "'a' and 'b' are both the context"),
-    (_wrong_context, "parameter 'ctx': Context is for functions made with async def"),
-    (_wrong_async_context, "parameter 'ctx': SyncContext is for functions made with def"),
+    (_wrong_context, "parameter 'ctx': Context is for functions made with async def; use SyncContext"),
+    (_wrong_async_context, "parameter 'ctx': SyncContext is for functions made with def; use Context"),
     (3, "must be a function, not int"),
 ]
 

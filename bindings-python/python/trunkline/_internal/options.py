@@ -36,7 +36,11 @@ def encoded(names: Mapping[str, str], options: Mapping[str, Any]) -> dict[str, A
         InvalidArgumentError: If a time is negative or not a number.
     """
     if unknown := [name for name in options if name not in names]:
-        raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}")
+        from difflib import get_close_matches
+
+        similar = get_close_matches(unknown[0], names, n=1)
+        hint = f". Did you mean {similar[0]!r}?" if similar else ""
+        raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}{hint}")
     given = ((name, names[name], value) for name, value in options.items() if value is not None)
     return {json: in_json(name, json, value) for name, json, value in given}
 

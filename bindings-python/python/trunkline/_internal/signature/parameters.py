@@ -134,8 +134,9 @@ def _take_context(where: str, parameters: list[Parameter], hints: dict[str, Any]
             raise InvalidArgumentError(f"{where}: {found!r} and {parameter.name!r} are both the context; keep one")
         if kind != ("async" if is_async else "sync"):
             wanted, needed = ("Context", "async def") if kind == "async" else ("SyncContext", "def")
+            other = "Context" if is_async else "SyncContext"
             raise InvalidArgumentError(
-                f"{where}: parameter {parameter.name!r}: {wanted} is for functions made with {needed}"
+                f"{where}: parameter {parameter.name!r}: {wanted} is for functions made with {needed}; use {other}"
             )
         found = parameter.name
         parameters.remove(parameter)
