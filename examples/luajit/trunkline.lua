@@ -65,19 +65,20 @@ end
 
 -- Callbacks are few in LuaJIT, and are never freed here: one of each type serves all, and the
 -- number in user_data tells which Lua function is meant. An error must not leave a callback.
-local functions = {}
+local functions, last = {}, 0
 
 local function keep(fn)
-  functions[#functions + 1] = fn
-  return ffi.cast("void *", #functions)
+  last = last + 1
+  functions[last] = fn
+  return ffi.cast("void *", last)
 end
 
-local function kept(user_data)
-  return functions[tonumber(ffi.cast("intptr_t", user_data))]
+local function number_of(user_data)
+  return tonumber(ffi.cast("intptr_t", user_data))
 end
 
 local on_call = ffi.cast("trunkline_call_callback", function(call, user_data)
-  local ok, answer = pcall(kept(user_data), call)
+  local ok, answer = pcall(functions[number_of(user_data)], call)
   answer = tostring(answer)
   if ok then
     lib.trunkline_call_return_text(call, str(answer))
@@ -88,7 +89,10 @@ end)
 
 local on_reply = ffi.cast("trunkline_reply_callback", function(result, json, failure, user_data)
   local problem = failure ~= nil and ffi.string(lib.trunkline_error_message(failure)) or nil
-  local ok, reason = pcall(kept(user_data), lua(json), problem)
+  local number = number_of(user_data)
+  local done = functions[number]
+  functions[number] = nil -- a reply comes once
+  local ok, reason = pcall(done, lua(json), problem)
   if not ok then io.stderr:write(reason, "\n") end
 end)
 
