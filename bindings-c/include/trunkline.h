@@ -1082,56 +1082,6 @@ trunkline_result trunkline_tool_options_set_wrap_output(trunkline_tool_options *
                                                         bool wrap_output);
 
 /**
- * Sets the client capabilities without which a call is refused. JSON.
- *
- * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
- */
-trunkline_result trunkline_tool_options_set_requires(trunkline_tool_options *options,
-                                                     trunkline_str capabilities);
-
-/**
- * Sets whether on 2026-07-28 a call begins as a call, and its handler may make a task of it.
- *
- * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
- */
-trunkline_result trunkline_tool_options_set_defer_task(trunkline_tool_options *options,
-                                                       bool defer_task);
-
-/**
- * Sets whether to a task that was running when its process ended is run again from its start,
- * with the same arguments, by the next worker that shares the store of the server: within half a
- * minute, up to three runs in all. Two runs at once must do no harm. Not with tasks that begin
- * as calls.
- *
- * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
- */
-trunkline_result trunkline_tool_options_set_restart_task(trunkline_tool_options *options,
-                                                         bool restart_task);
-
-/**
- * Sets the additional scopes, beyond those of the endpoint, that the access token of a call must
- * grant. Lists leave out what the caller lacks scopes for. A JSON array.
- *
- * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
- */
-trunkline_result trunkline_tool_options_set_scopes(trunkline_tool_options *options,
-                                                   trunkline_str scopes);
-
-/**
- * Sets the longest time of one run of its handler. Then the call fails and the handler is
- * cancelled. In milliseconds.
- *
- * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
- */
-trunkline_result trunkline_tool_options_set_timeout_ms(trunkline_tool_options *options,
-                                                       uint64_t timeout_ms);
-
-/**
  * Sets the handle of a `visibility`, which decides who sees and calls it. For others it is not
  * there.
  *
@@ -1140,6 +1090,81 @@ trunkline_result trunkline_tool_options_set_timeout_ms(trunkline_tool_options *o
  */
 trunkline_result trunkline_tool_options_set_visible(trunkline_tool_options *options,
                                                     uint64_t visible);
+
+/**
+ * Sets the support for calls that run as tasks, whose results clients fetch later:
+ * `execution.taskSupport` of the descriptor. Without it, the tool has no tasks. JSON.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_tool_options_set_task(trunkline_tool_options *options,
+                                                 trunkline_str task);
+
+/**
+ * Sets whether to start as a plain call on 2026-07-28, which the handler can turn into a task:
+ * after it has asked for input in rounds, for example. On 2025-11-25 the client decides. Default
+ * false.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_tool_options_set_defer_task(trunkline_tool_options *options,
+                                                       bool defer_task);
+
+/**
+ * Sets whether to restart a task that was running when its process ended, from the beginning and
+ * with the same arguments, on the next worker that shares the server's store: within 30 seconds,
+ * up to three runs in all. By default, such a task fails. A worker presumed dead may still be
+ * running, so two concurrent runs must do no harm. Not for tools that defer their tasks. Default
+ * false.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_tool_options_set_restart_task(trunkline_tool_options *options,
+                                                         bool restart_task);
+
+/**
+ * Sets the `ui://` URI of the tool's user interface (MCP Apps): `_meta.ui.resourceUri` of the
+ * descriptor.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_tool_options_set_ui(trunkline_tool_options *options, trunkline_str ui);
+
+/**
+ * Sets the client capabilities, such as `{"sampling": {}}`, without which calls are refused
+ * before the handler runs. JSON.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_tool_options_set_requires(trunkline_tool_options *options,
+                                                     trunkline_str capabilities);
+
+/**
+ * Sets the scopes that the caller's access token must grant, in addition to those of the
+ * endpoint. Calls without them are refused, over HTTP with 403 and the required scopes. Lists
+ * omit the feature for callers without them, unless the server lists what is out of scope. If no
+ * tokens are verified, none are needed. A JSON array.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_tool_options_set_scopes(trunkline_tool_options *options,
+                                                   trunkline_str scopes);
+
+/**
+ * Sets the maximum time for one run of the handler, including the time it waits for its client.
+ * Then the call fails and the handler is cancelled. In milliseconds.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_tool_options_set_timeout_ms(trunkline_tool_options *options,
+                                                       uint64_t timeout_ms);
 
 /**
  * Adds a feature or a hook to a server, even while it is running. `entry` is a JSON object;
@@ -1305,7 +1330,7 @@ trunkline_result trunkline_server_add_middleware(trunkline_server *server,
  *
  * - `method`: The method: a prefix that is not the protocol's, best the domain of the vendor in
  *   reverse, a slash, and a name, such as `com.acme/sum`.
- * - `params_schema`: The JSON Schema of the params without their `_meta`; others are refused
+ * - `params_schema`: JSON Schema of the params without their `_meta`. Other params are refused
  *   with -32602. JSON, or empty for none.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:

@@ -2,18 +2,19 @@
 // ["node"].
 /// <reference types="node" preserve="true" />
 export { checkStore, Server, type PromptChanges, type ResourceChanges, type ToolChanges } from "./server.js";
+export { type DirectoryOptions, type ProxyOptions, type SkillOptions } from "./generated/options.js";
 export { type AuthOptions, type HttpOptions, type ListenOptions, type MountOptions, type ServerInfo, type ServerOptions } from "./options.js";
 export { PresentedToken, TokenError, type TokenVerifier } from "./auth.js";
 export { type ChangeableRegistration, type Changes, type ErrorHook, type Registration } from "./features/feature.js";
 export { type Handler, type ToolOptions } from "./features/tool.js";
 export { type GivenContents, type ResourceOptions, type ResourceHandler, type Variables } from "./features/resource.js";
 export { type PromptArguments, type PromptOptions, type PromptHandler } from "./features/prompt.js";
-export { type DirectoryOptions, type SkillFiles, type SkillOptions } from "./features/skill.js";
+export { type SkillFiles } from "./features/skill.js";
 export { type CompletionHandler, type Completions } from "./features/completion.js";
 export { type Page, type Provider } from "./features/provider.js";
 export { type Middleware, type MiddlewareRequest, type Next } from "./features/middleware.js";
 export { type RequestHandler, type RequestHandlerOptions, type RequestParams } from "./features/request-handler.js";
-export { type ProxiedClient, type ProxyOptions } from "./features/mount.js";
+export { type ProxiedClient } from "./features/mount.js";
 export { type FetchHandler } from "./http-mount/fetch-handler.js";
 export { type NodeHandler } from "./http-mount/node-handler.js";
 export { type Context } from "./context.js";

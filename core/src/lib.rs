@@ -208,7 +208,7 @@ pub use client::{
 pub use engine::{Limits, RevisionChoice};
 pub use protocol::{Revision, RpcError, model::ContentBlock};
 #[cfg(all(feature = "client", feature = "server"))]
-pub use proxy::ProxyDefinition;
+pub use proxy::{ProxyDefinition, ProxyOptions};
 #[cfg(feature = "server")]
 pub use server::{
     CallError, Context, Json, Params, Prompt, Resource, ResourceTemplate, Server, ServerBuilder, ServerOptions, State,

@@ -22,7 +22,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_limit(
     value: u64,
 ) -> trunkline_result {
     set!(options, {
-        let name = (limit as usize).checked_sub(1).and_then(|index| LIMITS.get(index));
+        let name = (limit as usize).checked_sub(1).and_then(|index| LIMITS.get(index)).filter(|name| !name.is_empty());
         let name = name.ok_or_else(|| Failure::invalid("the argument `limit` is not a trunkline_limit"))?;
         options.given.put(name, value);
     })

@@ -207,7 +207,7 @@ pub unsafe extern "C" fn trunkline_server_add_middleware(
 ///
 /// - `method`: The method: a prefix that is not the protocol's, best the domain of the vendor in
 ///   reverse, a slash, and a name, such as `com.acme/sum`.
-/// - `params_schema`: The JSON Schema of the params without their `_meta`; others are refused
+/// - `params_schema`: JSON Schema of the params without their `_meta`. Other params are refused
 ///   with -32602. JSON, or empty for none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_add_request_handler(

@@ -356,56 +356,6 @@ pub unsafe extern "C" fn trunkline_tool_options_set_wrap_output(
     set!(options, options.given.put("wrapOutput", wrap_output))
 }
 
-/// Sets the client capabilities without which a call is refused. JSON.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_tool_options_set_requires(
-    options: *mut trunkline_tool_options,
-    capabilities: trunkline_str,
-) -> trunkline_result {
-    set!(options, options.given.put("requires", parsed("capabilities", text!(capabilities))?))
-}
-
-/// Sets whether on 2026-07-28 a call begins as a call, and its handler may make a task of it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_tool_options_set_defer_task(
-    options: *mut trunkline_tool_options,
-    defer_task: bool,
-) -> trunkline_result {
-    set!(options, options.given.put("deferTask", defer_task))
-}
-
-/// Sets whether to a task that was running when its process ended is run again from its start,
-/// with the same arguments, by the next worker that shares the store of the server: within half a
-/// minute, up to three runs in all. Two runs at once must do no harm. Not with tasks that begin
-/// as calls.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_tool_options_set_restart_task(
-    options: *mut trunkline_tool_options,
-    restart_task: bool,
-) -> trunkline_result {
-    set!(options, options.given.put("restartTask", restart_task))
-}
-
-/// Sets the additional scopes, beyond those of the endpoint, that the access token of a call must
-/// grant. Lists leave out what the caller lacks scopes for. A JSON array.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_tool_options_set_scopes(
-    options: *mut trunkline_tool_options,
-    scopes: trunkline_str,
-) -> trunkline_result {
-    set!(options, options.given.put("scopes", parsed("scopes", text!(scopes))?))
-}
-
-/// Sets the longest time of one run of its handler. Then the call fails and the handler is
-/// cancelled. In milliseconds.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_tool_options_set_timeout_ms(
-    options: *mut trunkline_tool_options,
-    timeout_ms: u64,
-) -> trunkline_result {
-    set!(options, options.given.put("timeoutMs", timeout_ms))
-}
-
 /// Sets the handle of a `visibility`, which decides who sees and calls it. For others it is not
 /// there.
 #[unsafe(no_mangle)]
@@ -414,6 +364,82 @@ pub unsafe extern "C" fn trunkline_tool_options_set_visible(
     visible: u64,
 ) -> trunkline_result {
     set!(options, options.given.put("visible", visible))
+}
+
+/// Sets the support for calls that run as tasks, whose results clients fetch later:
+/// `execution.taskSupport` of the descriptor. Without it, the tool has no tasks. JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_tool_options_set_task(
+    options: *mut trunkline_tool_options,
+    task: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.given.put("task", parsed("task", text!(task))?))
+}
+
+/// Sets whether to start as a plain call on 2026-07-28, which the handler can turn into a task:
+/// after it has asked for input in rounds, for example. On 2025-11-25 the client decides. Default
+/// false.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_tool_options_set_defer_task(
+    options: *mut trunkline_tool_options,
+    defer_task: bool,
+) -> trunkline_result {
+    set!(options, options.given.put("deferTask", defer_task))
+}
+
+/// Sets whether to restart a task that was running when its process ended, from the beginning and
+/// with the same arguments, on the next worker that shares the server's store: within 30 seconds,
+/// up to three runs in all. By default, such a task fails. A worker presumed dead may still be
+/// running, so two concurrent runs must do no harm. Not for tools that defer their tasks. Default
+/// false.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_tool_options_set_restart_task(
+    options: *mut trunkline_tool_options,
+    restart_task: bool,
+) -> trunkline_result {
+    set!(options, options.given.put("restartTask", restart_task))
+}
+
+/// Sets the `ui://` URI of the tool's user interface (MCP Apps): `_meta.ui.resourceUri` of the
+/// descriptor.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_tool_options_set_ui(
+    options: *mut trunkline_tool_options,
+    ui: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.given.put("ui", text!(ui)))
+}
+
+/// Sets the client capabilities, such as `{"sampling": {}}`, without which calls are refused
+/// before the handler runs. JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_tool_options_set_requires(
+    options: *mut trunkline_tool_options,
+    capabilities: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.given.put("requires", parsed("capabilities", text!(capabilities))?))
+}
+
+/// Sets the scopes that the caller's access token must grant, in addition to those of the
+/// endpoint. Calls without them are refused, over HTTP with 403 and the required scopes. Lists
+/// omit the feature for callers without them, unless the server lists what is out of scope. If no
+/// tokens are verified, none are needed. A JSON array.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_tool_options_set_scopes(
+    options: *mut trunkline_tool_options,
+    scopes: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.given.put("scopes", parsed("scopes", text!(scopes))?))
+}
+
+/// Sets the maximum time for one run of the handler, including the time it waits for its client.
+/// Then the call fails and the handler is cancelled. In milliseconds.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_tool_options_set_timeout_ms(
+    options: *mut trunkline_tool_options,
+    timeout_ms: u64,
+) -> trunkline_result {
+    set!(options, options.given.put("timeoutMs", timeout_ms))
 }
 
 /// Frees options. NULL is allowed.

@@ -3,7 +3,7 @@ import type { Context } from "../context.js";
 import { checkFunction } from "../errors.js";
 import { valueOf, type Answer } from "../returns.js";
 import type { Owner } from "../scope.js";
-import { milliseconds } from "../times.js";
+import { inMilliseconds } from "../times.js";
 
 /** The handler of a feature, as its calls use it. Both steps may be asynchronous. */
 export interface Callable {
@@ -41,15 +41,8 @@ export interface Feature {
   completers?: ReadonlyMap<string, Callable> | undefined;
 }
 
-/** Options of tools, resources, resource templates and prompts. */
-export interface AccessOptions {
-  /**
-   * Scopes that calls require beside those of the endpoint, if it has authorization. Lists leave
-   * out what the caller lacks scopes for.
-   */
-  scopes?: readonly string[] | undefined;
-  /** Milliseconds of one run of the handler. Then the call fails and its signal is aborted. */
-  timeout?: number | undefined;
+/** The hook of tools, resources, resource templates and prompts. */
+export interface VisibleOption {
   /**
    * Decides who sees and calls it, for each request. For others it is not there; an error, which is
    * logged, counts as `false`.
@@ -58,16 +51,17 @@ export interface AccessOptions {
 }
 
 /** The options of features that are functions, or have functions as members. */
-export const featureHooks: readonly (keyof AccessOptions | "complete")[] = ["visible", "complete"];
+export const featureHooks: readonly (keyof VisibleOption | "complete")[] = ["visible", "complete"];
 
-/**
- * Returns the options about access and time limits, for the registration, and the visibility hook.
- */
-export function accessOf({ scopes, timeout, visible }: AccessOptions): { beside: object; visible?: Callable | undefined } {
-  const beside = { scopes, timeoutMs: milliseconds(timeout, "timeout") };
-  if (visible === undefined) return { beside };
+/** The parts of a definition: options of these names, members of the descriptor, and the hook. */
+export function partsOf({ visible, ...config }: VisibleOption, names: readonly string[], times: readonly string[]): { options: object; members: object; visible?: Callable | undefined } {
+  const options: Record<string, unknown> = {};
+  const members: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(config)) (names.includes(name) ? options : members)[name] = value;
+  const parts = { options: inMilliseconds(options, times), members };
+  if (visible === undefined) return parts;
   checkHandler(visible, "a feature's visibility");
-  return { beside, visible: { run: (_: never, context) => visible(context), answer: valueOf } };
+  return { ...parts, visible: { run: (_: never, context) => visible(context), answer: valueOf } };
 }
 
 /** A registered feature. */

@@ -3,15 +3,16 @@ import { isContentBlock } from "../content.js";
 import type { Context } from "../context.js";
 import { invalid } from "../errors.js";
 import type { JsonObject, Prompt, PromptArgument } from "../generated/model.js";
+import { promptOptionsNames, promptOptionsTimes, type PromptOptions as GeneratedOptions } from "../generated/options.js";
 import { answerOf, resultMembers, type Parts } from "../returns.js";
 import { convert } from "../schema/convert.js";
 import type { StandardSchemaV1 } from "../schema/standard-schema.js";
 import { validated } from "../schema/validate.js";
 import { completersOf, type Completions } from "./completion.js";
-import { accessOf, checkHandler, type AccessOptions, type Feature } from "./feature.js";
+import { checkHandler, partsOf, type Feature, type VisibleOption } from "./feature.js";
 
 /** The definition of a prompt. */
-export interface PromptOptions<A extends StandardSchemaV1 | undefined = undefined> extends Omit<Prompt, "name" | "arguments">, AccessOptions {
+export interface PromptOptions<A extends StandardSchemaV1 | undefined = undefined> extends Omit<Prompt, "name" | "arguments">, GeneratedOptions, VisibleOption {
   /**
    * A Standard Schema of an object, whose properties are the arguments. Arguments are strings;
    * other types are converted from them (`z.coerce.number()`).
@@ -44,17 +45,17 @@ export const promptParts: Parts = {
 };
 
 export function promptFeature(name: string, config: PromptOptions<StandardSchemaV1 | undefined>, handler: (args: never, context: Context) => unknown): Feature {
-  const { argsSchema, arguments: given, complete, scopes, timeout, visible, ...rest } = config;
+  const { argsSchema, arguments: given, complete, ...rest } = config;
   const quoted = JSON.stringify(name);
   checkHandler(handler, `prompt ${quoted}`);
   if (argsSchema && given) throw invalid(`prompt ${quoted} has argsSchema and arguments: one of them says it all`);
   const args = argsSchema && convert(argsSchema, "input", `the argsSchema of prompt ${quoted}`);
-  const access = accessOf({ scopes, timeout, visible });
+  const { options, members, visible } = partsOf(rest, promptOptionsNames, promptOptionsTimes);
   return {
     kind: "prompt",
     name: `prompt ${quoted}`,
-    description: { prompt: { name, ...rest, arguments: args ? argumentsOf(args.json) : given }, ...access.beside },
-    visible: access.visible,
+    description: { prompt: { name, ...members, arguments: args ? argumentsOf(args.json) : given }, ...options },
+    visible,
     completers: completersOf(complete),
     callable: {
       run: (values, context) => validated(args?.validate, values, (values) => handler(values, context), `Invalid arguments for prompt ${quoted}: `),

@@ -1,14 +1,16 @@
 // Handlers of requests outside the protocol: methods of extensions and vendors.
 import type { Context } from "../context.js";
 import type { JsonObject } from "../generated/model.js";
+import { requestHandlerOptionsNames, requestHandlerOptionsTimes, type RequestHandlerOptions as GeneratedOptions } from "../generated/options.js";
 import { checkNames } from "../option-names.js";
 import { valueOf } from "../returns.js";
 import { convert, type Arguments, type Schema } from "../schema/convert.js";
 import { validated } from "../schema/validate.js";
-import { accessOf, checkHandler, type AccessOptions, type Feature } from "./feature.js";
+import { inMilliseconds } from "../times.js";
+import { checkHandler, type Feature } from "./feature.js";
 
 /** The definition of a request handler. */
-export interface RequestHandlerOptions<P extends Schema | undefined = undefined> extends Pick<AccessOptions, "scopes" | "timeout"> {
+export interface RequestHandlerOptions<P extends Schema | undefined = undefined> extends Omit<GeneratedOptions, "paramsSchema"> {
   /**
    * A JSON Schema or a Standard Schema of the params, without their `_meta`. Requests with other
    * params are refused with the code -32602. Without one, the params are as they came.
@@ -27,8 +29,8 @@ export type RequestParams<P> = P extends undefined ? JsonObject : Arguments<P>;
 export type RequestHandler<P = undefined> = (params: RequestParams<P>, context: Context) => object | null | undefined | Promise<object | null | undefined>;
 
 export function requestHandlerFeature(method: string, config: RequestHandlerOptions<Schema | undefined>, handler: (params: never, context: Context) => unknown): Feature {
-  checkNames(config, ["paramsSchema", "scopes", "timeout"]);
-  const { paramsSchema, scopes, timeout } = config;
+  checkNames(config, requestHandlerOptionsNames);
+  const { paramsSchema, ...options } = config;
   const quoted = JSON.stringify(method);
   checkHandler(handler, `the method ${quoted}`);
   const params = paramsSchema === undefined ? undefined : convert(paramsSchema, "input", `the paramsSchema of ${quoted}`);
@@ -37,7 +39,7 @@ export function requestHandlerFeature(method: string, config: RequestHandlerOpti
   return {
     kind: "requestHandler",
     name: `the handler of ${quoted}`,
-    description: { method, paramsSchema: checkedByCore, ...accessOf({ scopes, timeout }).beside },
+    description: { method, paramsSchema: checkedByCore, ...inMilliseconds(options, requestHandlerOptionsTimes) },
     callable: {
       run: (given, context) => validated(params?.validate, given, (given) => handler(given, context), `${method}: `),
       answer: valueOf,

@@ -2,24 +2,14 @@
 import { base64 } from "../content.js";
 import type { Context } from "../context.js";
 import { invalid } from "../errors.js";
-import type { CacheScope, JsonObject, Resource } from "../generated/model.js";
+import type { JsonObject, Resource } from "../generated/model.js";
+import { resourceOptionsNames, resourceOptionsTimes, type ResourceOptions as GeneratedOptions } from "../generated/options.js";
 import { answerOf, resultMembers, type Parts } from "../returns.js";
-import { milliseconds } from "../times.js";
 import { completersOf, type Completions } from "./completion.js";
-import { accessOf, checkHandler, type AccessOptions, type Callable, type Feature } from "./feature.js";
+import { checkHandler, partsOf, type Callable, type Feature, type VisibleOption } from "./feature.js";
 
 /** The definition of a resource or resource template. */
-export interface ResourceOptions extends Omit<Resource, "uri" | "name">, AccessOptions {
-  /** Milliseconds that clients may cache the contents. Default: 0. */
-  ttl?: number | undefined;
-  /** Scope of the caches. Default: `private`. */
-  cacheScope?: CacheScope | undefined;
-  /**
-   * Of a template: values of variables may lead out of a folder that they are appended to.
-   * Otherwise a URI is not found if a value, decoded, has a segment `..` or a NUL, or begins like
-   * an absolute path. Default: false.
-   */
-  unsafePaths?: boolean | undefined;
+export interface ResourceOptions extends Omit<Resource, "uri" | "name">, GeneratedOptions, VisibleOption {
   /** Of a template: suggestions for variables while a user types, by their names. */
   complete?: Completions | undefined;
 }
@@ -64,31 +54,30 @@ type Flat<T> = { [K in keyof T]: T[K] };
 export const resourceParts: Parts = { part: contentsOf, member: "contents", beside: new Set(["ttlMs", "cacheScope", ...resultMembers]) };
 
 export function resourceFeature(name: string, uri: string, config: ResourceOptions, handler: (uri: string, ...rest: never[]) => unknown): Feature {
-  const { ttl, cacheScope, unsafePaths, complete, scopes, timeout, visible, ...rest } = config;
-  const access = accessOf({ scopes, timeout, visible });
+  const { complete, ...rest } = config;
+  const { options, members, visible } = partsOf(rest, resourceOptionsNames, resourceOptionsTimes);
   const noun = `resource ${JSON.stringify(name)}`;
   checkHandler(handler, noun);
   const call = handler as (uri: string, ...rest: unknown[]) => unknown;
   const answer: Callable["answer"] = (returned) => answerOf(returned, resourceParts);
-  const beside = { ttlMs: milliseconds(ttl, "ttl"), cacheScope, unsafePaths, ...access.beside };
   if (!uri.includes("{")) {
     if (complete !== undefined) throw invalid(`${noun}: complete is an option of templates: ${uri} has no variables`);
-    if (unsafePaths !== undefined) throw invalid(`${noun}: unsafePaths is an option of templates: ${uri} has no variables`);
+    if (config.unsafePaths !== undefined) throw invalid(`${noun}: unsafePaths is an option of templates: ${uri} has no variables`);
     const run = ({ uri }: { uri: string }, context: Context): unknown => call(uri, context);
-    return { kind: "resource", name: noun, description: { resource: { uri, name, ...rest }, ...beside }, callable: { run, answer }, visible: access.visible };
+    return { kind: "resource", name: noun, description: { resource: { uri, name, ...members }, ...options }, callable: { run, answer }, visible };
   }
   const run = ({ uri, variables }: { uri: string; variables: unknown }, context: Context): unknown => call(uri, variables, context);
-  return { kind: "resourceTemplate", name: noun, description: { resourceTemplate: { uriTemplate: uri, name, ...rest }, ...beside }, callable: { run, answer }, visible: access.visible, completers: completersOf(complete) };
+  return { kind: "resourceTemplate", name: noun, description: { resourceTemplate: { uriTemplate: uri, name, ...members }, ...options }, callable: { run, answer }, visible, completers: completersOf(complete) };
 }
 
-const members = new Set(["uri", "mimeType", "text", "blob", "_meta"]);
+const contentMembers = new Set(["uri", "mimeType", "text", "blob", "_meta"]);
 
 /**
  * Returns the contents that a value represents: bytes, or an object with only members of contents.
  */
 function contentsOf(value: unknown): unknown {
   if (value instanceof Uint8Array) return { blob: base64(value) };
-  if (typeof value !== "object" || value === null || !Object.keys(value).every((key) => members.has(key))) return undefined;
+  if (typeof value !== "object" || value === null || !Object.keys(value).every((key) => contentMembers.has(key))) return undefined;
   const { text, blob } = value as { text?: unknown; blob?: unknown };
   if (typeof text === "string" && blob === undefined) return value;
   if (text === undefined && (typeof blob === "string" || blob instanceof Uint8Array)) return { ...value, blob: base64(blob) };

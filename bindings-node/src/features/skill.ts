@@ -3,45 +3,22 @@ import { fileURLToPath } from "node:url";
 
 import { base64 } from "../content.js";
 import { invalid } from "../errors.js";
-import type { CacheScope } from "../generated/model.js";
+import { directoryOptionsNames, skillOptionsNames, skillOptionsTimes, type DirectoryOptions, type SkillOptions } from "../generated/options.js";
 import { checkNames } from "../option-names.js";
-import { milliseconds } from "../times.js";
+import { inMilliseconds } from "../times.js";
 import type { Feature } from "./feature.js";
 
 /** A skill's directory, or its files by path, such as `references/factors.md`. A string is text. */
 export type SkillFiles = string | URL | Readonly<Record<string, string | Uint8Array>>;
 
-/** Options of a skill. */
-export interface SkillOptions {
-  /**
-   * The URI of the folder, such as `skill://team/pdf-tools`, whose last segment is the name of the
-   * skill. Default: `skill://` and the name.
-   */
-  root?: string | undefined;
-  /** Milliseconds that clients may cache the files. Default: 0. */
-  ttl?: number | undefined;
-  /** Scope of the caches. Default: `private`. */
-  cacheScope?: CacheScope | undefined;
-}
-
-/** Options of a directory whose files are served as resources. */
-export interface DirectoryOptions {
-  /** Include files and directories whose names begin with a dot. Default: false. */
-  hidden?: boolean | undefined;
-  /** Maximum size of a file that can be read, in bytes. Default: 4 MiB. */
-  maxFileBytes?: number | undefined;
-}
-
 export function directoryFeature(uri: string, path: string | URL, options: DirectoryOptions): Feature {
-  checkNames(options, ["hidden", "maxFileBytes"]);
-  const { hidden, maxFileBytes } = options;
-  return { kind: "directory", description: { uri, path: folderOf(path), hidden, maxFileBytes } };
+  checkNames(options, directoryOptionsNames);
+  return { kind: "directory", description: { uri, path: folderOf(path), ...options } };
 }
 
 export function skillFeature(files: SkillFiles, options: SkillOptions): Feature {
-  checkNames(options, ["root", "ttl", "cacheScope"]);
-  const { root, ttl, cacheScope } = options;
-  return { kind: "skill", description: { ...contentsOf(files), root, ttlMs: milliseconds(ttl, "ttl"), cacheScope } };
+  checkNames(options, skillOptionsNames);
+  return { kind: "skill", description: { ...contentsOf(files), ...inMilliseconds(options, skillOptionsTimes) } };
 }
 
 function contentsOf(files: SkillFiles): object {

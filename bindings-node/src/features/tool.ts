@@ -2,18 +2,20 @@
 import { isContentBlock, text } from "../content.js";
 import type { Context } from "../context.js";
 import type { InputRequired } from "../client-requests.js";
-import type { CallToolResult, JsonObject, TaskSupport, Tool } from "../generated/model.js";
+import type { CallToolResult, Tool } from "../generated/model.js";
+import { toolOptionsNames, toolOptionsTimes, type ToolOptions as GeneratedOptions } from "../generated/options.js";
 import { UnfitOutput } from "../json.js";
 import { answerOf, resultMembers, wholeOf, type Parts } from "../returns.js";
 import { convert, convertArguments, issueOf, needsWrap, wrap, type Arguments, type OutputInput, type Schema } from "../schema/convert.js";
 import type { StandardSchemaV1 } from "../schema/standard-schema.js";
 import { explain, isPromise, validated } from "../schema/validate.js";
-import { accessOf, checkHandler, type AccessOptions, type Feature } from "./feature.js";
+import { checkHandler, partsOf, type Feature, type VisibleOption } from "./feature.js";
 
 /** The definition of a tool. */
 export interface ToolOptions<I extends Schema | undefined = undefined, O extends Schema | undefined = undefined>
   extends Omit<Tool, "name" | "inputSchema" | "outputSchema" | "execution">,
-    AccessOptions {
+    GeneratedOptions,
+    VisibleOption {
   /**
    * A JSON Schema or a Standard Schema. Without one the tool takes no arguments. An object of zod,
    * arktype or valibot refuses unknown arguments, unless it says what they may be
@@ -22,20 +24,6 @@ export interface ToolOptions<I extends Schema | undefined = undefined, O extends
   inputSchema?: I | undefined;
   /** A JSON Schema or a Standard Schema of the structured content. */
   outputSchema?: O | undefined;
-  /** Client capabilities that calls require, such as `{ sampling: {} }`. */
-  requires?: JsonObject | undefined;
-  /** Support for tasks, whose results clients fetch later. Default: `forbidden`. */
-  task?: TaskSupport | undefined;
-  /** On 2026-07-28, a call becomes a task by `ctx.startTask()`, not at once. Default: false. */
-  deferTask?: boolean | undefined;
-  /**
-   * A task that was running when its process ended is run again from its start, with the same
-   * arguments, by the next worker that shares the store of the server: within half a minute, up to
-   * three runs in all. Two runs at once must do no harm. Not with `deferTask`. Default: false.
-   */
-  restartTask?: boolean | undefined;
-  /** The URI (`ui://…`) of the tool's user interface (MCP Apps): `ui.resourceUri` in `_meta`. */
-  ui?: string | undefined;
 }
 
 /**
@@ -64,20 +52,19 @@ export const toolParts: Parts = {
 };
 
 export function toolFeature(name: string, config: ToolOptions<Schema | undefined, Schema | undefined>, handler: (args: never, context: Context) => unknown): Feature {
-  const { inputSchema, outputSchema, requires, task, deferTask, restartTask, ui, scopes, timeout, visible, ...rest } = config;
+  const { inputSchema, outputSchema, ...rest } = config;
   const quoted = JSON.stringify(name);
   checkHandler(handler, `tool ${quoted}`);
   const input = inputSchema === undefined ? undefined : convertArguments(inputSchema, `the inputSchema of tool ${quoted}`);
   const output = outputSchema === undefined ? undefined : convert(outputSchema, "output", `the outputSchema of tool ${quoted}`);
   const wrapped = output !== undefined && needsWrap(output.json);
   const schemas = { inputSchema: input?.json, outputSchema: output && wrapped ? wrap(output.json) : output?.json };
-  const tool = { name, ...rest, ...schemas, execution: task && { taskSupport: task }, _meta: ui === undefined ? rest._meta : shownBy(ui, rest._meta) };
-  const access = accessOf({ scopes, timeout, visible });
+  const { options, members, visible } = partsOf(rest, toolOptionsNames, toolOptionsTimes);
   return {
     kind: "tool",
     name: `tool ${quoted}`,
-    description: { tool, wrapOutput: wrapped, requires, deferTask, restartTask, explains: input?.validate && true, ...access.beside },
-    visible: access.visible,
+    description: { tool: { name, ...members, ...schemas }, wrapOutput: wrapped, explains: input?.validate && true, ...options },
+    visible,
     callable: {
       ...(input?.validate && { explain: explain.bind(undefined, input.validate, input.closed) }),
       run: (args, context) => validated(input?.validate, args, (args) => handler(args, context)),
@@ -89,10 +76,6 @@ export function toolFeature(name: string, config: ToolOptions<Schema | undefined
       },
     },
   };
-}
-
-function shownBy(resourceUri: string, meta: JsonObject = {}): JsonObject {
-  return { ...meta, ui: { ...(meta["ui"] as JsonObject | undefined), resourceUri } };
 }
 
 function outputOf(result: StandardSchemaV1.Result<unknown>): unknown {

@@ -3,9 +3,6 @@
 /** Any JSON object. */
 export type JsonObject = Record<string, unknown>;
 
-/** A tool's support for calls that run as tasks. */
-export type TaskSupport = NonNullable<ToolExecution["taskSupport"]>;
-
 /**
  * The answer to a registration whose name, URI or argument is taken.
  *
@@ -155,6 +152,15 @@ export type ChildStderr = "inherit" | "keep" | "discard";
  * - `workload_identity`: The platform vouches for this workload.
  */
 export type OAuthGrant = "authorization_code" | "client_credentials" | "enterprise_managed" | "workload_identity";
+
+/**
+ * Support of a tool for calls that run as tasks.
+ *
+ * - `forbidden`: Tasks are not supported.
+ * - `optional`: Tasks are optional.
+ * - `required`: Tasks are required; other clients get an error.
+ */
+export type TaskSupport = "forbidden" | "optional" | "required";
 
 /**
  * The drainer that takes an event.

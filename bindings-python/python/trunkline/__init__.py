@@ -39,14 +39,18 @@ if TYPE_CHECKING:
         AuthOptions,
         ChildOptions,
         ClientOptions,
+        DirectoryOptions,
         EndpointOptions,
         HttpOptions,
         MountOptions,
         OAuth,
         PromptOptions,
+        ProxyOptions,
+        RequestHandlerOptions,
         ResourceOptions,
         SampleOptions,
         ServerOptions,
+        SkillOptions,
         ToolOptions,
     )
     from ._internal._generated.store import Store
@@ -63,7 +67,9 @@ if TYPE_CHECKING:
 
 __version__ = _native.VERSION
 
-_OPTIONS = "Auth Child Client Endpoint Http Mount Prompt Resource Sample Server Tool"
+_OPTIONS = (
+    "Auth Child Client Directory Endpoint Http Mount Prompt Proxy RequestHandler Resource Sample Server Skill Tool"
+)
 # Annotation types and rarely used functions, loaded on first access.
 _LAZY = {
     **{f"{name}Options": "_generated.options" for name in _OPTIONS.split()},
@@ -118,6 +124,7 @@ __all__ = [
     "ConnectOptions",
     "Context",
     "Depends",
+    "DirectoryOptions",
     "ElicitResult",
     "EmbeddedResource",
     "EndpointOptions",
@@ -147,14 +154,17 @@ __all__ = [
     "ProtocolError",
     "Provider",
     "ProxiedClient",
+    "ProxyOptions",
     "Registration",
     "Request",
+    "RequestHandlerOptions",
     "ResourceContents",
     "ResourceOptions",
     "SampleOptions",
     "Server",
     "ServerOptions",
     "Skill",
+    "SkillOptions",
     "Store",
     "StoreError",
     "SyncClient",

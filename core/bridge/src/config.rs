@@ -2,7 +2,7 @@
 
 use super::error::BridgeError;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::time::Duration;
 use trunkline::{
     protocol::{
@@ -12,6 +12,27 @@ use trunkline::{
     },
     server::Category,
 };
+
+/// A message as a host gives it: JSON text, or its members where the host is written in Rust.
+pub trait Given {
+    /// Reads it. The error names `message` and the member that is wrong.
+    ///
+    /// # Errors
+    /// A message that is not of this type.
+    fn read<T: Described + DeserializeOwned>(self, message: &str) -> Result<T, BridgeError>;
+}
+
+impl<Text: AsRef<[u8]> + ?Sized> Given for &Text {
+    fn read<T: Described + DeserializeOwned>(self, message: &str) -> Result<T, BridgeError> {
+        read(message, self.as_ref())
+    }
+}
+
+impl Given for Map<String, Value> {
+    fn read<T: Described + DeserializeOwned>(self, message: &str) -> Result<T, BridgeError> {
+        read_value(message, Value::Object(self))
+    }
+}
 
 /// Reads JSON of the host; the error says what `what` lacks or has too much.
 pub(super) fn read<T: Described + DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, BridgeError> {

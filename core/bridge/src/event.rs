@@ -65,6 +65,7 @@ macro_rules! event_kinds {
             presence: Presence::Required,
             ty: Type::$ty,
             unit: None,
+            limit: None,
             default: None,
         }
     };

@@ -1,90 +1,16 @@
-//! The reading of the messages that `register` and `open` are given.
+//! Reads the messages of `open`.
 
 use crate::{
-    config,
+    config::{self, Given},
     error::BridgeError,
-    message::{Connecting, Listening, Open, OpenConnection, OpenListener, OpenMessage, Registration},
+    message::{Connecting, Listening, Open, OpenConnection, OpenListener, OpenMessage},
 };
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use trunkline::{
-    client::ClientOptions,
-    protocol::{describe::Described, options::Options},
-    transport::HttpOptions,
-};
-
-/// A message as a host gives it: JSON text, or its members where the host is written in Rust.
-pub trait Given {
-    /// Reads it. The error names `message` and the member that is wrong.
-    ///
-    /// # Errors
-    /// A message that is not of this type.
-    fn read<T: Described + DeserializeOwned>(self, message: &str) -> Result<T, BridgeError>;
-}
-
-impl<Text: AsRef<[u8]> + ?Sized> Given for &Text {
-    fn read<T: Described + DeserializeOwned>(self, message: &str) -> Result<T, BridgeError> {
-        config::read(message, self.as_ref())
-    }
-}
-
-impl Given for Map<String, Value> {
-    fn read<T: Described + DeserializeOwned>(self, message: &str) -> Result<T, BridgeError> {
-        config::read_value(message, Value::Object(self))
-    }
-}
+use trunkline::{client::ClientOptions, protocol::options::Options, transport::HttpOptions};
 
 const OPEN: &str = "open";
 
-/// The kinds of `register`, which are the beginnings of errors about them.
-pub(crate) const KINDS: [&str; 16] = [
-    "server",
-    "tool",
-    "resource",
-    "resourceTemplate",
-    "prompt",
-    "completion",
-    "completer",
-    "skill",
-    "directory",
-    "provider",
-    "mount",
-    "proxy",
-    "middleware",
-    "requestHandler",
-    "visibility",
-    "verifier",
-];
-
 const TRANSPORT: &str = "transport";
-
-/// Reads what `register` is given.
-pub(crate) fn registration(kind: &str, given: impl Given) -> Result<Registration, BridgeError> {
-    Ok(match kind {
-        "server" => Registration::Server(given.read(kind)?),
-        "tool" => Registration::Tool(given.read(kind)?),
-        "resource" => Registration::Resource(given.read(kind)?),
-        "resourceTemplate" => Registration::ResourceTemplate(given.read(kind)?),
-        "prompt" => Registration::Prompt(given.read(kind)?),
-        "skill" => Registration::Skill(given.read(kind)?),
-        "directory" => Registration::Directory(given.read(kind)?),
-        "completion" => Registration::Completion(given.read(kind)?),
-        "completer" => Registration::Completer(given.read(kind)?),
-        "provider" => Registration::Provider(given.read(kind)?),
-        "middleware" => Registration::Middleware(given.read(kind)?),
-        "requestHandler" => Registration::RequestHandler(given.read(kind)?),
-        "mount" => Registration::Mount(given.read(kind)?),
-        "proxy" => Registration::Proxy(given.read(kind)?),
-        "visibility" => Registration::Visibility(given.read(kind)?),
-        "verifier" => Registration::Verifier(given.read(kind)?),
-        other => {
-            return Err(BridgeError::invalid(format!(
-                "register: {other:?} is not a kind; there are {}",
-                KINDS.join(", ")
-            )));
-        }
-    })
-}
 
 /// Reads what `open` is given.
 pub(crate) fn open(given: impl Given) -> Result<Open, BridgeError> {
@@ -173,7 +99,7 @@ fn connecting(mut given: Map<String, Value>) -> Result<Connecting, BridgeError> 
         "http" => {
             let is_listeners = |name: &&String| {
                 ["mounted", "auth"].contains(&name.as_str())
-                    || HttpOptions::fields().iter().any(|field| field.json == **name)
+                    || HttpOptions::OBJECT.fields.iter().any(|field| field.json == **name)
             };
             if let Some(option) = given.keys().find(is_listeners) {
                 let text = format!("open: transport.{option} is for listeners; a client over http has url and headers");

@@ -64,9 +64,9 @@ mod telemetry;
 mod verifications;
 
 pub use body::{Body, LogRecord, ResponseHead};
+pub use config::Given;
 pub use error::{BridgeError, ErrorKind};
 pub use event::{Bell, Event, EventKind, Lane, Shape};
-pub use given::Given;
 pub use log::log_error;
 pub use option_names::OptionNames;
 pub use port::Port;

@@ -3,51 +3,94 @@
 //! Each is declared once: its members with their JSON, and its documentation. They are read
 //! strictly, so that a misspelt member is an error and not a default.
 
-use crate::{config, event::Lane};
+use crate::{
+    config::{self, Given},
+    error::BridgeError,
+    event::Lane,
+};
 use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, time::Duration};
 use trunkline::{
+    ProxyOptions,
     auth::OAuthOptions,
     client::{ClientOptions, RequestOptions, ServerDefaults},
     protocol::{
         RawJson,
         describe::{Described, Type, Values},
         model::{LoggingLevel, Root},
-        options::{JsonForm, Millis, Options, Required},
+        options::{JsonForm, MemberName, Millis, Options, Required, unknown},
     },
-    server::{CacheHints, CacheScope, ServerOptions},
+    server::{
+        DirectoryOptions, PromptOptions, RequestHandlerOptions, ResourceOptions, ResourceTemplateOptions,
+        ServerOptions, SkillOptions, ToolOptions,
+    },
     transport::{ChildCommand, HttpEndpoint, HttpOptions},
 };
 
 /// Declares a message: required members, then behind a `;` those that may be absent; `or` and a
-/// JSON value behind such a member is its default, for the documentation.
+/// JSON value behind such a member is its default, for the documentation. Behind another `;` stand
+/// structs of options, whose members are among those of the message.
 macro_rules! message {
     (
         $(#[doc = $doc:literal])*
         pub struct $name:ident {
             $($(#[doc = $required_doc:literal])* $required:ident: $required_ty:ty = $required_json:literal,)*
-            $(; $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty = $json:literal $(or $default:expr)?,)*)?
+            $(; $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty = $json:literal $(or $default:expr)?,)*
+            $(; $($(#[doc = $flat_doc:literal])* $flat:ident: $flat_ty:ty,)*)?)?
         }
     ) => {
         $(#[doc = $doc])*
-        #[derive(Debug, Clone, Default, Deserialize)]
-        #[serde(deny_unknown_fields)]
+        #[derive(Debug, Clone, Default)]
         pub struct $name {
-            $($(#[doc = $required_doc])* #[serde(rename = $required_json)] pub $required: $required_ty,)*
-            $($($(#[doc = $field_doc])* #[serde(rename = $json, default)] pub $field: $ty,)*)?
+            $($(#[doc = $required_doc])* pub $required: $required_ty,)*
+            $($($(#[doc = $field_doc])* pub $field: $ty,)*
+            $($($(#[doc = $flat_doc])* pub $flat: $flat_ty,)*)?)?
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Members;
+
+                impl<'de> serde::de::Visitor<'de> for Members {
+                    type Value = $name;
+
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str(concat!("struct ", stringify!($name)))
+                    }
+
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$name, A::Error> {
+                        let mut given = $name::default();
+                        $(let mut $required = false;)*
+                        while let Some(MemberName(name)) = map.next_key()? {
+                            match &*name {
+                                $($required_json => {
+                                    given.$required = map.next_value()?;
+                                    $required = true;
+                                })*
+                                $($($json => given.$field = map.next_value()?,)*
+                                $($(_ if Options::set(&mut given.$flat, &name, &mut map)? => {})*)?)?
+                                _ => return Err(unknown(&name, $name::OBJECT)),
+                            }
+                        }
+                        $(if !$required {
+                            return Err(serde::de::Error::missing_field($required_json));
+                        })*
+                        Ok(given)
+                    }
+                }
+
+                deserializer.deserialize_map(Members)
+            }
         }
 
         impl $name {
             /// The description for generators.
             pub const OBJECT: &'static trunkline::protocol::describe::ObjectDescription = {
-                use trunkline::protocol::describe::{FieldDescription, ObjectDescription};
-                static OBJECT: ObjectDescription = ObjectDescription {
-                    name: stringify!($name),
-                    doc: &[$($doc),*],
-                    tag: None,
-                    fields: &[
+                use trunkline::protocol::describe::{FieldDescription, ObjectDescription, count, joined};
+                const PARTS: &[&[FieldDescription]] = &[
+                    &[
                         $(FieldDescription {
                             name: stringify!($required),
                             json: $required_json,
@@ -55,6 +98,7 @@ macro_rules! message {
                             presence: trunkline::protocol::describe::Presence::Required,
                             ty: <$required_ty as Described>::TYPE,
                             unit: None,
+                            limit: None,
                             default: None,
                         },)*
                         $($(FieldDescription {
@@ -64,10 +108,15 @@ macro_rules! message {
                             presence: <$ty as Described>::PRESENCE,
                             ty: <$ty as Described>::TYPE,
                             unit: None,
+                            limit: None,
                             default: $crate::message::message!(@default $($default)?),
                         },)*)?
                     ],
-                };
+                    $($($(<$flat_ty as Options>::OBJECT.fields,)*)?)?
+                ];
+                static FIELDS: [FieldDescription; count(PARTS)] = joined(PARTS);
+                static OBJECT: ObjectDescription =
+                    ObjectDescription { name: stringify!($name), doc: &[$($doc),*], tag: None, fields: &FIELDS };
                 &OBJECT
             };
         }
@@ -132,21 +181,6 @@ message! {
         lane: Lane = "lane",
         /// The output schema describes `{"result": value}`.
         wrap_output: bool = "wrapOutput",
-        /// Client capabilities without which a call is refused.
-        requires: Option<Value> = "requires",
-        /// On 2026-07-28 a call begins as a call, and its handler may make a task of it.
-        defer_task: bool = "deferTask",
-        /// A task that was running when its process ended is run again from its start, with the
-        /// same arguments, by the next worker that shares the store of the server: within half a
-        /// minute, up to three runs in all. Two runs at once must do no harm. Not with tasks that
-        /// begin as calls.
-        restart_task: bool = "restartTask",
-        /// Additional scopes, beyond those of the endpoint, that the access token of a call must
-        /// grant. Lists leave out what the caller lacks scopes for.
-        scopes: Vec<String> = "scopes",
-        /// The longest time of one run of its handler. Then the call fails and the handler is
-        /// cancelled.
-        timeout: Option<Time> = "timeoutMs",
         /// The handle of a `visibility`, which decides who sees and calls it. For others it is not
         /// there.
         visible: Option<u64> = "visible",
@@ -155,6 +189,9 @@ message! {
         replaces: Option<u64> = "replaces",
         /// The host has a validation of its own, which explains refused arguments, or accepts them.
         explains: bool = "explains",
+        ;
+        /// The options.
+        options: ToolOptions,
     }
 }
 
@@ -168,22 +205,15 @@ message! {
         ;
         /// The drainer that takes its calls.
         lane: Lane = "lane",
-        /// Time for which a client may keep the contents.
-        ttl: Option<Time> = "ttlMs",
-        /// The callers that may share cached contents.
-        cache_scope: CacheScope = "cacheScope",
-        /// Additional scopes, beyond those of the endpoint, that the access token of a call must
-        /// grant. Lists leave out what the caller lacks scopes for.
-        scopes: Vec<String> = "scopes",
-        /// The longest time of one run of its handler. Then the call fails and the handler is
-        /// cancelled.
-        timeout: Option<Time> = "timeoutMs",
         /// The handle of a `visibility`, which decides who sees and calls it. For others it is not
         /// there.
         visible: Option<u64> = "visible",
         /// The handle of a feature of this kind whose place and name this one takes: it is changed.
         /// Its handle is stale then; its calls that run go on.
         replaces: Option<u64> = "replaces",
+        ;
+        /// The options.
+        options: ResourceOptions,
     }
 }
 
@@ -199,20 +229,6 @@ message! {
         ;
         /// The drainer that takes its calls.
         lane: Lane = "lane",
-        /// Time for which a client may keep the contents.
-        ttl: Option<Time> = "ttlMs",
-        /// The callers that may share cached contents.
-        cache_scope: CacheScope = "cacheScope",
-        /// Values of variables may lead out of a folder that they are appended to. Otherwise a URI
-        /// is not found if a value, decoded, has a segment `..` or a NUL, or begins like an
-        /// absolute path.
-        unsafe_paths: bool = "unsafePaths",
-        /// Additional scopes, beyond those of the endpoint, that the access token of a call must
-        /// grant. Lists leave out what the caller lacks scopes for.
-        scopes: Vec<String> = "scopes",
-        /// The longest time of one run of its handler. Then the call fails and the handler is
-        /// cancelled.
-        timeout: Option<Time> = "timeoutMs",
         /// The handle of a `visibility`, which decides who sees and calls it. For others it is not
         /// there.
         visible: Option<u64> = "visible",
@@ -221,6 +237,9 @@ message! {
         replaces: Option<u64> = "replaces",
         /// The handles of `completer`s, by the variables for which they suggest values.
         complete: BTreeMap<String, u64> = "complete",
+        ;
+        /// The options.
+        options: ResourceTemplateOptions,
     }
 }
 
@@ -235,12 +254,6 @@ message! {
         ;
         /// The drainer that takes its calls.
         lane: Lane = "lane",
-        /// Additional scopes, beyond those of the endpoint, that the access token of a call must
-        /// grant. Lists leave out what the caller lacks scopes for.
-        scopes: Vec<String> = "scopes",
-        /// The longest time of one run of its handler. Then the call fails and the handler is
-        /// cancelled.
-        timeout: Option<Time> = "timeoutMs",
         /// The handle of a `visibility`, which decides who sees and calls it. For others it is not
         /// there.
         visible: Option<u64> = "visible",
@@ -249,6 +262,9 @@ message! {
         replaces: Option<u64> = "replaces",
         /// The handles of `completer`s, by the arguments for which they suggest values.
         complete: BTreeMap<String, u64> = "complete",
+        ;
+        /// The options.
+        options: PromptOptions,
     }
 }
 
@@ -261,16 +277,13 @@ message! {
         ;
         /// The drainer that takes its calls; there are none.
         lane: Lane = "lane",
-        /// The URI under which its files are resources, such as `skill://team/name`.
-        root: Option<String> = "root",
         /// The folder that holds it.
         folder: Option<String> = "folder",
         /// Its files.
         files: Vec<SkillFile> = "files",
-        /// Time for which a client may keep its files.
-        ttl: Option<Time> = "ttlMs",
-        /// The callers that may share cached files.
-        cache_scope: CacheScope = "cacheScope",
+        ;
+        /// The options.
+        options: SkillOptions,
     }
 }
 
@@ -300,10 +313,11 @@ message! {
         /// The path of the folder.
         path: String = "path",
         ;
-        /// Files and folders whose names begin with a dot are offered too.
-        hidden: bool = "hidden",
-        /// Size of the largest file that is read, in bytes; 4 MiB without it.
-        max_file_bytes: Option<u64> = "maxFileBytes",
+        /// The drainer that takes its calls; there are none.
+        lane: Lane = "lane",
+        ;
+        /// The options.
+        options: DirectoryOptions,
     }
 }
 
@@ -381,14 +395,9 @@ message! {
         ;
         /// The drainer that takes its calls.
         lane: Lane = "lane",
-        /// The JSON Schema of the params without their `_meta`; others are refused with -32602.
-        params_schema: Option<Value> = "paramsSchema",
-        /// Additional scopes, beyond those of the endpoint, that the access token of a request must
-        /// grant.
-        scopes: Vec<String> = "scopes",
-        /// The longest time of one run of its handler. Then the request fails and the handler is
-        /// cancelled.
-        timeout: Option<Time> = "timeoutMs",
+        ;
+        /// The options.
+        options: RequestHandlerOptions,
     }
 }
 
@@ -449,37 +458,70 @@ message! {
         ;
         /// The number of the port of the connection; without it, the port of the server.
         port: Option<u64> = "port",
-        /// The beginning of its names and URIs, as of a mount; without it they stay.
-        prefix: Option<String> = "prefix",
-        /// Most connections to a server that are opened for callers of their own, where it is of a
-        /// revision before 2026-07-28; 64 by default.
-        max_connections: Option<u64> = "maxConnections",
         /// The drainer that takes its calls; there are none.
         lane: Lane = "lane",
+        ;
+        /// The options.
+        options: ProxyOptions,
     }
 }
 
-/// A feature to register.
-#[derive(Debug, Clone)]
-#[expect(missing_docs, reason = "the types say it")]
-#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is used once")]
-pub enum Registration {
-    Server(RegisterServer),
-    Tool(RegisterTool),
-    Resource(RegisterResource),
-    ResourceTemplate(RegisterResourceTemplate),
-    Prompt(RegisterPrompt),
-    Skill(RegisterSkill),
-    Directory(RegisterDirectory),
-    Completion(RegisterCompletion),
-    Completer(RegisterCompleter),
-    Provider(RegisterProvider),
-    Middleware(RegisterMiddleware),
-    RequestHandler(RegisterRequestHandler),
-    Mount(RegisterMount),
-    Proxy(RegisterProxy),
-    Visibility(RegisterVisibility),
-    Verifier(RegisterVerifier),
+/// Lists the kinds of registrations, each with its message.
+macro_rules! registrations {
+    ($($kind:literal $name:ident($message:ident),)*) => {
+        /// A server or one of its features to register.
+        #[derive(Debug, Clone)]
+        #[expect(missing_docs, reason = "the types say it")]
+        #[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is used once")]
+        pub enum Registration {
+            Server(RegisterServer),
+            $($name($message),)*
+        }
+
+        impl Registration {
+            /// The kinds of `register`, which are the beginnings of errors about them.
+            pub(super) const KINDS: &[&str] = &["server", $($kind),*];
+
+            /// Reads what `register` is given.
+            pub(super) fn read(kind: &str, given: impl Given) -> Result<Self, BridgeError> {
+                Ok(match kind {
+                    "server" => Self::Server(given.read(kind)?),
+                    $($kind => Self::$name(given.read(kind)?),)*
+                    other => {
+                        let kinds = Self::KINDS.join(", ");
+                        let text = format!("register: {other:?} is not a kind; there are {kinds}");
+                        return Err(BridgeError::invalid(text));
+                    }
+                })
+            }
+
+            /// The server that it joins, and the drainer that takes its calls.
+            pub(super) fn place(&self) -> (u64, Lane) {
+                match self {
+                    Self::Server(_) => (0, Lane::default()),
+                    $(Self::$name(given) => (given.server, given.lane),)*
+                }
+            }
+        }
+    };
+}
+
+registrations! {
+    "tool" Tool(RegisterTool),
+    "resource" Resource(RegisterResource),
+    "resourceTemplate" ResourceTemplate(RegisterResourceTemplate),
+    "prompt" Prompt(RegisterPrompt),
+    "completion" Completion(RegisterCompletion),
+    "completer" Completer(RegisterCompleter),
+    "skill" Skill(RegisterSkill),
+    "directory" Directory(RegisterDirectory),
+    "provider" Provider(RegisterProvider),
+    "mount" Mount(RegisterMount),
+    "proxy" Proxy(RegisterProxy),
+    "middleware" Middleware(RegisterMiddleware),
+    "requestHandler" RequestHandler(RegisterRequestHandler),
+    "visibility" Visibility(RegisterVisibility),
+    "verifier" Verifier(RegisterVerifier),
 }
 
 impl Registration {
@@ -1070,11 +1112,6 @@ pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] 
     InputRequest::OBJECT,
     HttpHead::OBJECT,
 ];
-
-/// The hints of members `ttlMs` and `cacheScope`.
-pub(crate) fn hints(ttl: Option<Time>, scope: CacheScope) -> CacheHints {
-    CacheHints::default().with_ttl(ttl.unwrap_or_default().0).with_scope(scope)
-}
 
 /// The target of `open`.
 #[derive(Debug, Clone)]

@@ -35,7 +35,7 @@ fn of_feature(names: OptionNames, message: &str) -> String {
     if !is_place || problem.is_empty() {
         return message.to_owned();
     }
-    let is_message = crate::given::KINDS.contains(&subject);
+    let is_message = crate::message::Registration::KINDS.contains(&subject);
     match (is_message, names) {
         (true, _) => {
             let within = place.strip_prefix(subject).and_then(|place| place.strip_prefix('.'));

@@ -2,16 +2,14 @@
 
 use super::{
     calls, closing,
-    config::{self, millis},
+    config::{self, Given, millis},
     description,
     entries::{HostRequest, OpenState},
     error::BridgeError,
     event::{Bell, Event, Lane, Shape},
-    exchanges,
-    given::{self, Given},
-    host_function, log,
+    exchanges, given, host_function, log,
     log_scope::LogScope,
-    message::{Fail, HttpHead, Notification, Request},
+    message::{Fail, HttpHead, Notification, Registration, Request},
     notifications::{self, GivenNotification},
     observed, opening,
     option_names::{OptionNames, translated},
@@ -110,7 +108,7 @@ impl Port {
     pub fn register(&self, kind: &str, given: impl Given) -> Result<u64, BridgeError> {
         let _scope = self.log_scope();
         let state = self.open_state()?;
-        let registered = given::registration(kind, given).and_then(|given| register::register(state, given));
+        let registered = Registration::read(kind, given).and_then(|given| register::register(state, given));
         registered.map_err(|error| translated(self.names, error))
     }
 

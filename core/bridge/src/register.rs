@@ -7,7 +7,7 @@ use super::{
     error::{BridgeError, ErrorKind},
     event::Lane,
     host_store::HostedStore,
-    message::{EXPLAIN, RegisterProxy, RegisterServer, Registration, SharedConnection, Time, hints},
+    message::{EXPLAIN, RegisterProxy, RegisterServer, Registration, SharedConnection},
     ports, skills,
     state::{PortState, full},
     table::HandleKind,
@@ -18,7 +18,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use trunkline::protocol::model::Implementation;
 use trunkline::server::{
-    CompletionDefinition, CompletionTarget, DirectoryDefinition, MiddlewareDefinition, PromptDefinition,
+    CompletionDefinition, CompletionTarget, DirectoryDefinition, Handler, MiddlewareDefinition, PromptDefinition,
     ProviderDefinition, RegisterError, RequestHandlerDefinition, ResourceDefinition, ResourceTemplateDefinition,
     Server, ToolDefinition,
 };
@@ -28,7 +28,7 @@ use trunkline::store::StoreChoice;
 struct AdditionParts {
     handler: HostHandler,
     /// Decides who sees the feature.
-    visible: Option<HostHandler>,
+    visible: Option<Arc<dyn Handler>>,
     /// Suggest values for its arguments.
     completers: Vec<(String, HostHandler)>,
     /// The id of the feature whose place the new one takes.
@@ -40,56 +40,44 @@ type PendingAddition = Box<dyn FnOnce(&Server, AdditionParts) -> Result<u64, Reg
 
 /// Adds a definition, or puts it in the place of another.
 macro_rules! put {
-    ($server:ident, $parts:ident, $given:ident, $definition:ty, $add:ident, $entry:expr) => {{
-        let mut entry: $definition = $entry;
-        entry = entry.scopes($given.scopes);
-        if let Some(Time(timeout)) = $given.timeout {
-            entry = entry.timeout(timeout);
-        }
-        if let Some(visible) = $parts.visible {
-            entry = entry.visible(visible);
-        }
+    ($server:ident, $parts:ident, $definition:ty, $add:ident, $entry:expr) => {
         match $parts.replaced {
-            Some(id) => $server.feature::<$definition>(id).replace(entry).map(|()| id),
-            None => $server.$add(entry).map(|added| added.id()),
+            Some(id) => $server.feature::<$definition>(id).replace($entry).map(|()| id),
+            None => $server.$add($entry).map(|added| added.id()),
         }
-    }};
+    };
 }
 
 fn addition(state: &Arc<PortState>, given: Registration) -> Result<PendingAddition, BridgeError> {
     Ok(match given {
-        Registration::Tool(given) => Box::new(move |server, parts| {
+        Registration::Tool(mut given) => Box::new(move |server, parts| {
             let explainer = given.explains.then(|| parts.handler.named(EXPLAIN));
-            let mut entry = ToolDefinition::new(given.tool, parts.handler)
-                .wrap_output(given.wrap_output)
-                .defer_task(given.defer_task)
-                .restart_task(given.restart_task);
-            if let Some(requires) = given.requires {
-                entry = entry.requires(requires);
-            }
+            given.options.access.visible = parts.visible;
+            let mut entry =
+                ToolDefinition::new(given.tool, parts.handler).wrap_output(given.wrap_output).options(given.options);
             if let Some(explainer) = explainer {
                 entry = entry.explained_by(explainer);
             }
-            put!(server, parts, given, ToolDefinition, add_tool, entry)
+            put!(server, parts, ToolDefinition, add_tool, entry)
         }),
-        Registration::Resource(given) => Box::new(move |server, parts| {
-            let hints = hints(given.ttl, given.cache_scope);
-            let entry = ResourceDefinition::new(given.resource, parts.handler).cache(hints);
-            put!(server, parts, given, ResourceDefinition, add_resource, entry)
+        Registration::Resource(mut given) => Box::new(move |server, parts| {
+            given.options.access.visible = parts.visible;
+            let entry = ResourceDefinition::new(given.resource, parts.handler).options(given.options);
+            put!(server, parts, ResourceDefinition, add_resource, entry)
         }),
-        Registration::ResourceTemplate(given) => Box::new(move |server, parts| {
-            let entry = ResourceTemplateDefinition::new(given.resource_template, parts.handler)
-                .cache(hints(given.ttl, given.cache_scope))
-                .unsafe_paths(given.unsafe_paths);
+        Registration::ResourceTemplate(mut given) => Box::new(move |server, parts| {
+            given.options.resource.access.visible = parts.visible;
+            let entry = ResourceTemplateDefinition::new(given.resource_template, parts.handler).options(given.options);
             let completed = parts.completers.into_iter();
             let entry = completed.fold(entry, |entry, (variable, completer)| entry.complete(variable, completer));
-            put!(server, parts, given, ResourceTemplateDefinition, add_resource_template, entry)
+            put!(server, parts, ResourceTemplateDefinition, add_resource_template, entry)
         }),
-        Registration::Prompt(given) => Box::new(move |server, parts| {
-            let entry = PromptDefinition::new(given.prompt, parts.handler);
+        Registration::Prompt(mut given) => Box::new(move |server, parts| {
+            given.options.access.visible = parts.visible;
+            let entry = PromptDefinition::new(given.prompt, parts.handler).options(given.options);
             let completed = parts.completers.into_iter();
             let entry = completed.fold(entry, |entry, (argument, completer)| entry.complete(argument, completer));
-            put!(server, parts, given, PromptDefinition, add_prompt, entry)
+            put!(server, parts, PromptDefinition, add_prompt, entry)
         }),
         Registration::Completion(given) => {
             let target = CompletionTarget::read(&given.reference)
@@ -105,10 +93,7 @@ fn addition(state: &Arc<PortState>, given: Registration) -> Result<PendingAdditi
             Box::new(move |server, _| add(server))
         }
         Registration::Directory(given) => {
-            let mut entry = DirectoryDefinition::new(given.uri, given.path).hidden(given.hidden);
-            if let Some(bytes) = given.max_file_bytes {
-                entry = entry.max_file_bytes(bytes);
-            }
+            let entry = DirectoryDefinition::new(given.uri, given.path).options(given.options);
             Box::new(move |server, _| server.add_directory(entry).map(|added| added.id()))
         }
         Registration::Provider(given) => {
@@ -126,13 +111,7 @@ fn addition(state: &Arc<PortState>, given: Registration) -> Result<PendingAdditi
             server.add_middleware(entry).map(|added| added.id())
         }),
         Registration::RequestHandler(given) => Box::new(move |server, parts| {
-            let mut entry = RequestHandlerDefinition::new(given.method, parts.handler).scopes(given.scopes);
-            if let Some(schema) = given.params_schema {
-                entry = entry.params_schema(schema);
-            }
-            if let Some(Time(timeout)) = given.timeout {
-                entry = entry.timeout(timeout);
-            }
+            let entry = RequestHandlerDefinition::new(given.method, parts.handler).options(given.options);
             server.add_request_handler(entry).map(|added| added.id())
         }),
         Registration::Mount(given) => {
@@ -140,12 +119,8 @@ fn addition(state: &Arc<PortState>, given: Registration) -> Result<PendingAdditi
             Box::new(move |server, _| server.mount(&given.prefix, &mounted).map(|added| added.id()))
         }
         Registration::Proxy(given) => {
-            let RegisterProxy { connection, port, prefix, max_connections, .. } = given;
-            let proxy = ports::proxy_of(state, &SharedConnection { connection, port })?;
-            let mut proxy = proxy.prefix(prefix.unwrap_or_default());
-            if let Some(number) = max_connections {
-                proxy = proxy.max_connections(usize::try_from(number).unwrap_or(usize::MAX));
-            }
+            let RegisterProxy { connection, port, options, .. } = given;
+            let proxy = ports::proxy_of(state, &SharedConnection { connection, port })?.options(options);
             Box::new(move |server, _| server.proxy(proxy).map(|added| added.id()))
         }
         Registration::Server(_)
@@ -185,24 +160,7 @@ fn register_server(state: &Arc<PortState>, given: RegisterServer) -> Result<u64,
 }
 
 pub(super) fn register(state: &Arc<PortState>, given: Registration) -> Result<u64, BridgeError> {
-    let (server, lane) = match &given {
-        Registration::Server(_) => (0, Lane::default()),
-        Registration::Tool(given) => (given.server, given.lane),
-        Registration::Resource(given) => (given.server, given.lane),
-        Registration::ResourceTemplate(given) => (given.server, given.lane),
-        Registration::Prompt(given) => (given.server, given.lane),
-        Registration::Skill(given) => (given.server, given.lane),
-        Registration::Directory(given) => (given.server, Lane::default()),
-        Registration::Completion(given) => (given.server, given.lane),
-        Registration::Provider(given) => (given.server, given.lane),
-        Registration::Middleware(given) => (given.server, given.lane),
-        Registration::RequestHandler(given) => (given.server, given.lane),
-        Registration::Mount(given) => (given.server, given.lane),
-        Registration::Proxy(given) => (given.server, given.lane),
-        Registration::Visibility(given) => (given.server, given.lane),
-        Registration::Completer(given) => (given.server, given.lane),
-        Registration::Verifier(given) => (given.server, given.lane),
-    };
+    let (server, lane) = given.place();
     match given {
         Registration::Server(given) => register_server(state, given),
         Registration::Verifier(_) => verifications::register(state, state.server(server)?, lane),
@@ -227,7 +185,7 @@ fn register_feature(
     let replaced = replaces.map(|handle| registered_id(state, &server, handle)).transpose()?;
     let handler = |target| HostHandler::new(state, target);
     let visible = visible.map(|handle| hook(state, &server, handle, "a visibility of this server"));
-    let visible = visible.transpose()?.map(handler);
+    let visible = visible.transpose()?.map(|hook| Arc::new(handler(hook)) as _);
     let completed = match &given {
         Registration::ResourceTemplate(given) => Some(&given.complete),
         Registration::Prompt(given) => Some(&given.complete),

@@ -23,6 +23,7 @@ const SKILL: FieldDescription = FieldDescription {
     presence: Presence::Required,
     ty: SkillEntry::TYPE,
     unit: None,
+    limit: None,
     default: None,
 };
 
@@ -50,6 +51,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
                 presence: Presence::Required,
                 ty: Type::String,
                 unit: None,
+                limit: None,
                 default: None,
             },
         ]),

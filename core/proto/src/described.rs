@@ -41,6 +41,7 @@ macro_rules! described {
                         presence: $crate::described!(@presence $presence),
                         ty: <$crate::described!(@type $ty $(, $seen)?) as Described>::TYPE,
                         unit: None,
+                        limit: None,
                         default: None,
                     },)*],
                 };

@@ -19,6 +19,22 @@ use proxied_group::ProxiedGroup;
 use remote::Remote;
 use watching::MountPoint;
 
+trunkline_proto::options! {
+    /// Options of a proxy.
+    #[derive(Debug, Clone)]
+    pub struct ProxyOptions {
+        /// Prefix of its names and URIs: tools and prompts become `prefix__name`, resources
+        /// `prefix+uri`. Without it, names and URIs stay the same, which is possible for one
+        /// server.
+        @some(String) prefix: Option<String> => "prefix" = None,
+        /// Maximum connections to a server on behalf of individual callers, if its revision is
+        /// before 2026-07-28. An idle connection is closed for another caller, and after five
+        /// minutes; if none is idle, the call is refused as busy.
+        max_connections: usize => "maxConnections" = 64,
+    }
+    setters proxy_setters
+}
+
 /// The server behind a client, or all servers of a group, to be shown by another server; see
 /// [`Server::proxy`].
 ///
@@ -36,8 +52,7 @@ use watching::MountPoint;
 #[must_use = "a proxy does nothing until it is added to a server"]
 pub struct ProxyDefinition {
     source: ProxySource,
-    prefix: String,
-    max_connections: usize,
+    options: ProxyOptions,
 }
 
 #[derive(Clone)]
@@ -45,9 +60,6 @@ enum ProxySource {
     Client(Client),
     Group(ClientGroup),
 }
-
-/// The most connections of one server behind a proxy by default.
-const MAX_CONNECTIONS: usize = 64;
 
 impl ProxyDefinition {
     /// The server of this client, under its own names.
@@ -62,22 +74,16 @@ impl ProxyDefinition {
     }
 
     fn of(source: ProxySource) -> Self {
-        Self { source, prefix: String::new(), max_connections: MAX_CONNECTIONS }
+        Self { source, options: ProxyOptions::default() }
     }
 
-    /// Shows its tools and prompts as `prefix__name`, and its resources as `prefix+uri`.
-    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
-        self.prefix = prefix.into();
+    /// All of its options at once.
+    pub fn options(mut self, options: ProxyOptions) -> Self {
+        self.options = options;
         self
     }
 
-    /// Most connections to a server that are opened for callers of their own, where it is of the
-    /// legacy era; 64 by default. One that nobody uses is closed for another caller, and after five
-    /// minutes; without any, the call is refused as busy.
-    pub fn max_connections(mut self, number: usize) -> Self {
-        self.max_connections = number;
-        self
-    }
+    proxy_setters!(self, self.options);
 }
 
 impl From<&Client> for ProxyDefinition {
@@ -123,7 +129,8 @@ impl Server {
     /// If the prefix is taken or invalid, if the client or a server of the group is this very
     /// server, or if a server of the group is a group itself.
     pub fn proxy(&self, proxy: impl Into<ProxyDefinition>) -> Result<FeatureHandle<Server>, RegisterError> {
-        let ProxyDefinition { source, prefix, max_connections } = proxy.into();
+        let ProxyDefinition { source, options: ProxyOptions { prefix, max_connections } } = proxy.into();
+        let prefix = prefix.unwrap_or_default();
         let client = match source {
             ProxySource::Client(client) => client,
             ProxySource::Group(group) => return ProxiedGroup::show(group, self, &prefix, max_connections),

@@ -25,7 +25,7 @@ mod tests;
 pub use crate::engine::RequestInfo;
 pub use builder::ServerBuilder;
 #[cfg(feature = "directories")]
-pub use directory::DirectoryDefinition;
+pub use directory::{DirectoryDefinition, DirectoryOptions};
 pub use feature_handle::FeatureHandle;
 pub use handlers::{
     Call, CallError, CallInfo, ClientRequestError, Handler, InputRequest, InputRequired, Outcome, PendingClientRequest,
@@ -35,9 +35,10 @@ pub use handlers::{
 pub use handlers::{HttpRequest, RemoteAddress};
 pub use options::ServerOptions;
 pub use registry::{
-    Category, CompletionDefinition, CompletionTarget, MiddlewareDefinition, OnDuplicate, PromptDefinition,
-    ProviderDefinition, RegisterError, RequestHandlerDefinition, ResourceDefinition, ResourceTemplateDefinition,
-    TaskSupport, ToolDefinition,
+    AccessOptions, Category, CompletionDefinition, CompletionTarget, MiddlewareDefinition, OnDuplicate,
+    PromptDefinition, PromptOptions, ProviderDefinition, RegisterError, RequestHandlerDefinition,
+    RequestHandlerOptions, ResourceDefinition, ResourceOptions, ResourceTemplateDefinition, ResourceTemplateOptions,
+    SkillOptions, TaskSupport, ToolDefinition, ToolOptions,
 };
 #[cfg(feature = "skills")]
 pub use registry::{SkillDefinition, SkillFile};

@@ -31,7 +31,7 @@ trunkline_proto::options! {
     #[derive(Debug, Clone, PartialEq)]
     pub struct ServerOptions {
         /// Items per page of a list.
-        page_size: usize => "pageSize" = 1000,
+        page_size: usize => "pageSize" limit 1 = 1000,
         /// The behavior if a name, URI or argument is registered twice: an error, or the new
         /// registration replaces the old (a notebook cell that runs twice, a module that is
         /// reloaded).
@@ -45,29 +45,29 @@ trunkline_proto::options! {
         debug: bool => "debug" = false,
         /// Maximum concurrent HTTP sessions. The longest-idle session is evicted to make room; if
         /// all are busy, new sessions are refused as busy.
-        max_sessions: usize => "maxSessions" = 10_000,
+        max_sessions: usize => "maxSessions" limit 6 = 10_000,
         /// Maximum concurrent HTTP sessions of one principal, if tokens are verified. Its
         /// longest-idle session is evicted to make room.
-        max_sessions_per_client: usize => "maxSessionsPerClient" = 1000,
+        max_sessions_per_client: usize => "maxSessionsPerClient" limit 18 = 1000,
         /// Maximum idle time of an HTTP session; a minute for one that has not been used since it
         /// was opened.
-        session_idle: Duration => "sessionIdleMs" as Millis = Duration::from_secs(30 * 60),
+        session_idle: Duration => "sessionIdleMs" limit 7 as Millis = Duration::from_secs(30 * 60),
         /// Maximum time to drain after a signal, or a close without its own deadline. Calls and
         /// tasks in flight may run until the last fifth of it (at most a second); then they fail,
         /// and their failures are sent and stored.
-        drain_deadline: Duration => "drainDeadlineMs" as Millis = Duration::from_secs(5),
+        drain_deadline: Duration => "drainDeadlineMs" limit 8 as Millis = Duration::from_secs(5),
         /// Interval of comments on an idle event stream; 0 disables them.
-        keep_alive: Duration => "keepAliveMs" as Millis = Duration::from_secs(15),
+        keep_alive: Duration => "keepAliveMs" limit 9 as Millis = Duration::from_secs(15),
         /// Keys that seal the state of requests that take several rounds: the first one seals, all
         /// of them open. Instances that share them can continue each other's rounds. By default, a
         /// random key per process. Each key is 32 random bytes, as a Base64 string.
         state_keys: Vec<StateKey> => "stateKeys" as StateKeys = Vec::new(),
         /// Maximum time between two rounds of a request on 2026-07-28.
-        state_lifetime: Duration => "stateLifetimeMs" as Millis = Duration::from_secs(3600),
+        state_lifetime: Duration => "stateLifetimeMs" limit 10 as Millis = Duration::from_secs(3600),
         /// Maximum rounds of input per request.
-        max_rounds: u32 => "maxRounds" = 16,
+        max_rounds: u32 => "maxRounds" limit 11 = 16,
         /// Maximum time for a person to answer a request for input in the legacy era.
-        input_timeout: Duration => "inputTimeoutMs" as Millis = Duration::from_secs(600),
+        input_timeout: Duration => "inputTimeoutMs" limit 12 as Millis = Duration::from_secs(600),
         /// Let clients that support it answer elicitation and sampling through tasks (2025-11-25),
         /// so that no message is kept waiting for the answer.
         client_request_tasks: bool => "clientRequestTasks" = false,
@@ -75,25 +75,25 @@ trunkline_proto::options! {
         /// to find handlers that do not support it. For tests.
         rerun_handlers: bool => "rerunHandlers" = false,
         /// Maximum lifetime of a task, and its default if the client requests none.
-        task_ttl: Duration => "taskTtlMs" as Millis = Duration::from_secs(3600),
+        task_ttl: Duration => "taskTtlMs" limit 13 as Millis = Duration::from_secs(3600),
         /// Suggested interval at which clients poll a task.
-        task_poll_interval: Duration => "taskPollIntervalMs" as Millis = Duration::from_millis(500),
+        task_poll_interval: Duration => "taskPollIntervalMs" limit 14 as Millis = Duration::from_millis(500),
         /// Maximum tasks kept at once. Beyond it, new tasks are refused as busy.
-        max_tasks: usize => "maxTasks" = 10_000,
+        max_tasks: usize => "maxTasks" limit 15 = 10_000,
         /// Maximum tasks kept at once per principal, or per session or pipe if no tokens are
         /// verified.
-        max_tasks_per_client: usize => "maxTasksPerClient" = 1000,
+        max_tasks_per_client: usize => "maxTasksPerClient" limit 17 = 1000,
         /// Total size of the results of all kept tasks. Beyond it, calls that would become tasks
         /// are refused as busy, and a task whose result does not fit fails.
-        max_task_bytes: usize => "maxTaskBytes" as Bytes = 256 << 20,
+        max_task_bytes: usize => "maxTaskBytes" limit 20 as Bytes = 256 << 20,
         /// Total size of the task results per principal, or per session or pipe if no tokens are
         /// verified.
-        max_task_bytes_per_client: usize => "maxTaskBytesPerClient" as Bytes = 64 << 20,
+        max_task_bytes_per_client: usize => "maxTaskBytesPerClient" limit 21 as Bytes = 64 << 20,
         /// Memory budget for the names that clients subscribe to (resources, tasks and
         /// elicitations), for all sessions and streams, with 128 bytes added for each name. One
         /// principal, or one address behind trusted proxies, may use a quarter of it. Beyond it,
         /// new subscriptions are refused as busy.
-        max_subscription_bytes: usize => "maxSubscriptionBytes" as Bytes = 64 << 20,
+        max_subscription_bytes: usize => "maxSubscriptionBytes" limit 23 as Bytes = 64 << 20,
         /// Where to keep tasks, and HTTP sessions of the legacy era, so that they outlive the
         /// process and other workers can serve them: a URL, `sqlite:PATH` for processes on one
         /// machine, `redis://HOST` or `rediss://HOST` for many machines, `memory:` for tests.
@@ -101,7 +101,7 @@ trunkline_proto::options! {
         /// memory of the process.
         @into store: Option<StoreChoice> => "store" as ChosenStore = None,
         /// Timeout of each store call.
-        store_deadline: Duration => "storeDeadlineMs" as Millis = Duration::from_secs(5),
+        store_deadline: Duration => "storeDeadlineMs" limit 22 as Millis = Duration::from_secs(5),
         /// Declared extensions: their settings, by id.
         extensions: Map<String, Value> => "extensions" = Map::new(),
         /// Declared experimental capabilities: their settings, by name.

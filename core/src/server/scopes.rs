@@ -61,16 +61,20 @@ impl Server {
             return Vec::new();
         };
         let of_reference = |reference| match CompletionTarget::read(reference).ok()? {
-            CompletionTarget::Prompt(name) => snapshot.prompt(&name).map(|prompt| prompt.access.scopes.clone()),
+            CompletionTarget::Prompt(name) => snapshot.prompt(&name).map(|prompt| prompt.options.access.scopes.clone()),
             CompletionTarget::Resource(uri) => {
-                snapshot.templates.get(&uri).map(|template| template.read.access.scopes.clone())
+                snapshot.templates.get(&uri).map(|template| template.read.options.access.scopes.clone())
             }
         };
         let scopes = match (target, &named.name, &named.uri, &named.reference) {
-            (Target::Tool, Some(name), ..) => snapshot.tool(name).map(|tool| tool.access.scopes.clone()),
-            (Target::Prompt, Some(name), ..) => snapshot.prompt(name).map(|prompt| prompt.access.scopes.clone()),
+            (Target::Tool, Some(name), ..) => snapshot.tool(name).map(|tool| tool.options.access.scopes.clone()),
+            (Target::Prompt, Some(name), ..) => {
+                snapshot.prompt(name).map(|prompt| prompt.options.access.scopes.clone())
+            }
             (Target::Completion, .., Some(reference)) => of_reference(reference),
-            (Target::Resource, _, Some(uri), _) => snapshot.readable(uri).map(|read| read.access.scopes.clone()),
+            (Target::Resource, _, Some(uri), _) => {
+                snapshot.readable(uri).map(|read| read.options.access.scopes.clone())
+            }
             _ => None,
         };
         scopes.unwrap_or_default()

@@ -25,6 +25,11 @@ const WIDTH: usize = 94;
 pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) -> Result<Vec<File>> {
     let environment = environment(workspace)?;
     let (objects, limits) = option_objects(surface);
+    // A retired number has no name.
+    let mut names = vec![""; limits.iter().filter_map(|field| field.limit).max().unwrap_or(0)];
+    for (number, field) in limits.iter().filter_map(|field| Some((field.limit?, field))) {
+        names[number - 1] = &field.json;
+    }
     let hooks = HOOKS.map(|(name, record)| json!({ "name": name, "fields": hook_fields(fields(surface, record)) }));
     let rows = surface.operations.iter().filter(|row| row.fixed.is_empty());
     let methods: BTreeMap<String, &str> = rows.map(|row| (row.name.to_uppercase(), &*row.method)).collect();
@@ -37,7 +42,7 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) 
         "notifyServer": hook_fields(fields(surface, "NotifyServer")),
         "hooks": hooks,
         "failures": failures(surface),
-        "limitNames": LIMITS,
+        "limitNames": names,
         "limits": numbered(&limits)?,
         "optionObjects": objects,
     }));
@@ -205,13 +210,16 @@ const OBJECTS: [Object; 5] = [
     },
     Object {
         name: "tool",
-        sources: &[Source {
-            record: "RegisterTool",
-            place: "given",
-            except: &["server", "tool", "lane", "replaces", "explains"],
-            limits: false,
-            note: "",
-        }],
+        sources: &[
+            Source {
+                record: "RegisterTool",
+                place: "given",
+                except: &["server", "tool", "lane", "replaces", "explains"],
+                limits: false,
+                note: "",
+            },
+            Source { record: "ToolOptions", place: "given", except: &[], limits: false, note: "" },
+        ],
     },
     Object {
         name: "http",
@@ -322,34 +330,6 @@ const BY_HAND: [(&[&str], &str); 2] =
 /// Lists that are given as a whole, as a JSON array.
 const WHOLE_LISTS: [&str; 1] = ["scopes"];
 
-/// The numbers of limits, from 1 in this order, which are never reused. A new limit is added at the
-/// end: `numbered` refuses one that is not here.
-const LIMITS: [&str; 23] = [
-    "pageSize",
-    "maxRunning",
-    "maxWaiting",
-    "maxMessageBytes",
-    "maxNesting",
-    "maxSessions",
-    "sessionIdleMs",
-    "drainDeadlineMs",
-    "keepAliveMs",
-    "stateLifetimeMs",
-    "maxRounds",
-    "inputTimeoutMs",
-    "taskTtlMs",
-    "taskPollIntervalMs",
-    "maxTasks",
-    "maxWaitingBytes",
-    "maxTasksPerClient",
-    "maxSessionsPerClient",
-    "maxValues",
-    "maxTaskBytes",
-    "maxTaskBytesPerClient",
-    "storeDeadlineMs",
-    "maxSubscriptionBytes",
-];
-
 /// The objects of options with their setters, and the limits of servers.
 fn option_objects(surface: &Surface) -> (Vec<Json>, Vec<&Field>) {
     let (mut objects, mut limits) = (Vec::new(), Vec::new());
@@ -359,7 +339,7 @@ fn option_objects(surface: &Surface) -> (Vec<Json>, Vec<&Field>) {
             // A message has the fields of its options, too.
             let follows = |field: &Field| {
                 let mut later = sources[number + 1..].iter().flat_map(|later| fields(surface, later.record));
-                source.record == "Request" && later.any(|other| other.json == field.json)
+                ["Request", "RegisterTool"].contains(&source.record) && later.any(|other| other.json == field.json)
             };
             let given = fields(surface, source.record).iter();
             let given = given.filter(|field| !source.except.contains(&&*field.json) && !follows(field));
@@ -391,16 +371,19 @@ fn is_number(field: &Field) -> bool {
     matches!(field.ty, Type::Integer | Type::Duration)
 }
 
-/// The limits by their numbers. The number of a limit stays the same whatever the order of the
-/// options, so each needs its place in [`LIMITS`].
+/// The limits by their numbers, which stay the same whatever the order of the options.
 fn numbered(limits: &[&Field]) -> Result<Vec<Json>> {
-    if let Some(new) = limits.iter().find(|field| !LIMITS.contains(&&*field.json)) {
-        bail!("the limit {} has no number in C: add it at the end of LIMITS in xtask/src/generate/c.rs", new.json);
+    let mut numbered = BTreeMap::new();
+    for field in limits {
+        let Some(number) = field.limit else {
+            bail!("the limit {0} has no number in C: write `\"{0}\" limit {1}`", field.json, limits.len());
+        };
+        if numbered.insert(number, field).is_some() {
+            bail!("the limit {} has the number {number} of another one in C", field.json);
+        }
     }
-    let places = LIMITS.iter().enumerate();
-    let found = places.filter_map(|(index, name)| Some((index + 1, *limits.iter().find(|field| field.json == *name)?)));
-    let limit = |(number, field): (usize, &Field)| json!({ "number": number, "name": field.json, "doc": with_default(field, &field.doc) });
-    Ok(found.map(limit).collect())
+    let limit = |(number, field): (usize, &&Field)| json!({ "number": number, "name": field.json, "doc": with_default(field, &field.doc) });
+    Ok(numbered.into_iter().map(limit).collect())
 }
 
 /// The function of an option behind `trunkline_`, or its limit, if C has one.

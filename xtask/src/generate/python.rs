@@ -103,13 +103,17 @@ const BY_PLACE: [(&str, &str); 1] = [("Identity", "subject")];
 
 /// A `TypedDict` of options: its name, the record that it is of, and the options that it leaves out
 /// because Python takes them in another way.
-const OPTIONS: [(&str, &str, &[&str]); 7] = [
+const OPTIONS: [(&str, &str, &[&str]); 11] = [
     ("AuthOptions", "AuthOptions", &["resource", "verifier"]),
     ("ChildOptions", "ChildOptions", &["command"]),
     ("ClientOptions", "ClientOptions", &["info", "listen"]),
+    ("DirectoryOptions", "DirectoryOptions", &[]),
     ("EndpointOptions", "EndpointOptions", &["url"]),
     ("HttpOptions", "HttpOptions", &[]),
     ("OAuth", "OAuthOptions", &[]),
+    ("ProxyOptions", "ProxyOptions", &[]),
+    ("RequestHandlerOptions", "RequestHandlerOptions", &[]),
+    ("SkillOptions", "SkillOptions", &[]),
     ("MountOptions", "HttpOptions", &["host", "port", "unix", "unix_mode", "max_connections"]),
 ];
 
@@ -121,7 +125,8 @@ const SERVER_OPTIONS: (&str, &str, &[&str]) = ("ServerOptions", "ServerOptions",
 /// functions give them.
 const FEATURE_OPTIONS: [(&str, &str, &str, &[&str]); 3] = [
     ("PromptOptions", "Prompt", "RegisterPrompt", &["arguments"]),
-    ("ResourceOptions", "Resource", "RegisterResource", &["uri"]),
+    // Resources and templates are added by one method.
+    ("ResourceOptions", "Resource", "RegisterResourceTemplate", &["uri"]),
     ("ToolOptions", "Tool", "RegisterTool", &["execution"]),
 ];
 
@@ -130,8 +135,7 @@ const INTERNAL: [&str; 9] =
     ["server", "lane", "wrap_output", "explains", "tool", "resource", "resource_template", "prompt", "replaces"];
 
 /// Options of features that have another default, meaning or type than in the core.
-const FEATURE_DOCS: [(&str, &str); 14] = [
-    ("cache_scope", "The callers that may share cached contents. Default: that of the server."),
+const FEATURE_DOCS: [(&str, &str); 7] = [
     (
         "complete",
         "Functions that suggest values while a user types, by the arguments or variables. Each takes the text so far and, if it has a second parameter, the other arguments; it returns texts, or a `Completion`.",
@@ -144,19 +148,10 @@ const FEATURE_DOCS: [(&str, &str); 14] = [
     ),
     ("output_schema", "Replaces the schema made from the return annotation, which is the default."),
     ("size", "The size in bytes. Not for templates."),
-    ("ttl", "The time for which clients may keep the contents. Default: that of the server."),
-    ("defer_task", "On 2026-07-28 a call begins as a call, and becomes a task with `ctx.start_task`."),
-    (
-        "restart_task",
-        "A task that was running when its process ended is run again from its start, with the same arguments, by the next worker that shares the store of the server: within half a minute, up to three runs in all. Two runs at once must do no harm. Not with `defer_task`.",
-    ),
-    ("requires", "Client capabilities without which a call is refused, such as `{\"sampling\": {}}`."),
-    ("task", "Calls may or must run as tasks, where client and revision have those. Default: `\"forbidden\"`."),
     (
         "visible",
         "Decides who sees and calls it, for each request: a function of the context and dependencies that returns a `bool`. For others it is not there; an exception, which is logged, counts as False. Default: everybody.",
     ),
-    ("ui", "The `ui://` URI of a resource that shows the result (MCP Apps): `ui.resourceUri` in `meta`."),
 ];
 
 /// Defaults of a mounted endpoint, whose path a framework has chosen already.
@@ -167,7 +162,7 @@ const MOUNT_DEFAULTS: [(&str, &str); 3] = [
 ];
 
 /// Options whose Python type says more, or allows more, than that of the core.
-const OPTION_TYPES: [(&str, &str); 14] = [
+const OPTION_TYPES: [(&str, &str); 15] = [
     ("capabilities", "Mapping[str, Any]"),
     ("complete", "Mapping[str, Callable[..., Any]]"),
     ("visible", "Callable[..., bool | Awaitable[bool]]"),
@@ -176,6 +171,7 @@ const OPTION_TYPES: [(&str, &str); 14] = [
     ("input_schema", "Mapping[str, Any]"),
     ("jwks", "Mapping[str, Any]"),
     ("output_schema", "Mapping[str, Any]"),
+    ("params_schema", "Mapping[str, Any]"),
     ("requires", "Mapping[str, Any]"),
     ("revision", "str"),
     ("stderr_file", "str | os.PathLike[str]"),
@@ -398,6 +394,8 @@ struct OptionDict {
     name: String,
     doc: String,
     fields: Vec<OptionField>,
+    /// The names in JSON of those of the registration; the others are members of the descriptor.
+    registration: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -439,22 +437,11 @@ fn feature_options(
     let registration = surface.messages.iter().find(|record| record.name == registration)?;
     let mut fields: Vec<Field> =
         descriptor.fields.iter().filter(|field| !without.contains(&field.name.as_str())).cloned().collect();
-    // Resources and templates are added by one method.
-    let template = surface.messages.iter().find(|record| record.name == "RegisterResourceTemplate");
-    let of_template = template.into_iter().filter(|_| name == "ResourceOptions").flat_map(|record| &record.fields);
-    for field in registration.fields.iter().chain(of_template) {
+    for field in &registration.fields {
         let is_new = fields.iter().all(|known| known.name != field.name);
         if is_new && !INTERNAL.contains(&field.name.as_str()) {
             fields.push(field.clone());
         }
-    }
-    if name == "ToolOptions" {
-        // Parts of `execution` and `_meta`, by names of their own.
-        let title = fields.iter().find(|field| field.name == "title").cloned();
-        let mut execution = surface.object("ToolExecution").into_iter().flat_map(|object| &object.fields);
-        let support = execution.find(|field| field.name == "task_support").cloned();
-        let parts = [("task", support), ("ui", title)].into_iter();
-        fields.extend(parts.filter_map(|(part, like)| Some(Field { name: part.into(), json: part.into(), ..like? })));
     }
     for field in &mut fields {
         if let Some((_, doc)) = FEATURE_DOCS.iter().find(|(name, _)| *name == field.name) {
@@ -462,12 +449,14 @@ fn feature_options(
         }
     }
     let doc = format!("Options of `add_{}`. {}", snake(&descriptor.name), descriptor.doc);
-    Some(option_dict(name, &doc, fields.iter()))
+    let options = surface.options.iter().filter(|record| record.name == name).flat_map(|record| &record.fields);
+    let registration = options.map(|field| field.json.clone()).collect();
+    Some(OptionDict { registration, ..option_dict(name, &doc, fields.iter()) })
 }
 
 fn option_dict<'a>(name: &str, doc: &str, fields: impl Iterator<Item = &'a Field>) -> OptionDict {
     let fields = fields.map(|field| option_field(name, field)).collect();
-    OptionDict { name: name.to_owned(), doc: doc.to_owned(), fields }
+    OptionDict { name: name.to_owned(), doc: doc.to_owned(), fields, registration: Vec::new() }
 }
 
 fn option_field(dict: &str, field: &Field) -> OptionField {

@@ -179,6 +179,8 @@ pub(crate) struct Field {
     #[serde(rename = "type")]
     pub(crate) ty: Type,
     pub(crate) unit: Option<Unit>,
+    /// The number of a limit in C.
+    pub(crate) limit: Option<usize>,
     pub(crate) presence: Presence,
     /// The value where none is given; a duration in milliseconds.
     pub(crate) default: Option<Value>,

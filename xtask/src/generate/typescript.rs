@@ -29,7 +29,7 @@ const REPLACED: [&str; 8] =
 
 /// Members with another type than the core's: narrower where it keeps unknown words, or one of
 /// JavaScript.
-const TYPES: [(&str, &str, &str); 13] = [
+const TYPES: [(&str, &str, &str); 15] = [
     ("call_tool", "arguments", "object"),
     ("ElicitRequest", "requestedSchema", "JsonObject"),
     ("SampleParams", "metadata", "JsonObject"),
@@ -41,6 +41,8 @@ const TYPES: [(&str, &str, &str); 13] = [
     ("ServerOptions", "stateKeys", "(string | Uint8Array)[]"),
     ("AuthOptions", "jwks", "JsonObject"),
     ("AuthOptions", "dpopNonce", "boolean | string"),
+    ("RequestHandlerOptions", "paramsSchema", "JsonObject"),
+    ("ToolOptions", "requires", "JsonObject"),
     ("*", "cacheScope", "CacheScope"),
     ("facts", "inputResponses", "Readonly<Record<string, JsonObject>>"),
 ];

@@ -3,7 +3,7 @@
 use super::LOAD;
 use crate::{
     error::BridgeError,
-    message::{self, RegisterSkill, Request, hints},
+    message::{self, RegisterSkill, Request},
     replies::answer_by_task,
     state::PortState,
 };
@@ -48,11 +48,7 @@ fn definition(given: RegisterSkill) -> Result<SkillDefinition, BridgeError> {
         Some(_) => return Err(BridgeError::invalid("skill: needs either folder or files")),
         None => SkillDefinition::new(given.files.into_iter().map(file).collect::<Result<Vec<_>, _>>()?),
     };
-    let entry = entry.cache(hints(given.ttl, given.cache_scope));
-    Ok(match given.root {
-        Some(root) => entry.root(root),
-        None => entry,
-    })
+    Ok(entry.options(given.options))
 }
 
 #[derive(Deserialize)]

@@ -31,9 +31,12 @@ use trunkline::protocol::{
     project::field_span,
 };
 use trunkline::{
-    ChildCommand, ClientOptions, HttpOptions, RequestOptions, ServerOptions,
+    ChildCommand, ClientOptions, HttpOptions, ProxyOptions, RequestOptions, ServerOptions,
     auth::{Identity, OAuthOptions},
     bridge_support::BoundAddress,
+    server::{
+        DirectoryOptions, PromptOptions, RequestHandlerOptions, ResourceTemplateOptions, SkillOptions, ToolOptions,
+    },
     transport::HttpEndpoint,
 };
 
@@ -64,9 +67,19 @@ pub fn surface() -> Value {
         models.options_named::<ChildCommand>("ChildOptions", "`ChildCommand`"),
         models.options_named::<HttpEndpoint>("EndpointOptions", "`HttpEndpoint`"),
         models.options::<OAuthOptions>(),
+        models.options::<ToolOptions>(),
+        models.options_named::<ResourceTemplateOptions>(
+            "ResourceOptions",
+            "`ResourceTemplateOptions`, and without `unsafe_paths` of `ResourceOptions`",
+        ),
+        models.options::<PromptOptions>(),
+        models.options::<SkillOptions>(),
+        models.options::<DirectoryOptions>(),
+        models.options::<ProxyOptions>(),
+        models.options::<RequestHandlerOptions>(),
     ];
     let mut messages: Vec<Value> = message::TO_CORE.iter().map(|message| models.message(message, "toCore")).collect();
-    messages.push(models.message_of::<Request>("toCore"));
+    messages.push(models.message(Request::OBJECT, "toCore"));
     for (object, direction) in [(&AccessToken::TYPE, "body"), (&Identity::TYPE, "answer")] {
         models.shape(object);
         if let Type::Model(object) = object {
@@ -148,8 +161,7 @@ struct Models {
 
 impl Models {
     fn options<T: Options>(&mut self) -> Value {
-        let fields: Vec<Value> = T::fields().into_iter().map(|field| self.field(field, None)).collect();
-        json!({"name": T::OBJECT.name, "doc": text(T::OBJECT.doc), "fields": fields})
+        self.record(T::OBJECT.name, T::OBJECT.doc, T::OBJECT.fields, |_| true)
     }
 
     /// Options whose structs have other names in Rust.
@@ -162,9 +174,7 @@ impl Models {
 
     /// Some options of one request.
     fn request_options(&mut self, name: &str, doc: &str, wanted: impl Fn(&str) -> bool) -> Value {
-        let fields = RequestOptions::fields().into_iter().filter(|field| wanted(field.json));
-        let fields: Vec<Value> = fields.map(|field| self.field(field, None)).collect();
-        json!({"name": name, "doc": doc, "fields": fields})
+        self.record(name, &[doc], RequestOptions::OBJECT.fields, |field| wanted(field.json))
     }
 
     fn record(
@@ -195,13 +205,6 @@ impl Models {
 
     fn message(&mut self, message: &'static ObjectDescription, direction: &str) -> Value {
         let mut described = self.record(message.name, message.doc, message.fields, |_| true);
-        described["direction"] = direction.into();
-        described
-    }
-
-    /// A message that has options among its members.
-    fn message_of<T: Options>(&mut self, direction: &str) -> Value {
-        let mut described = self.options::<T>();
         described["direction"] = direction.into();
         described
     }
@@ -305,6 +308,7 @@ impl Models {
                     "json": "serverName",
                     "type": "string",
                     "unit": null,
+                    "limit": null,
                     "presence": "optional",
                     "default": null,
                     "doc": "The name of the server in its group, if it is in one.",
@@ -338,6 +342,7 @@ impl Models {
                 Type::Duration => Some(Unit::Milliseconds.as_str()),
                 _ => field.unit.map(Unit::as_str),
             },
+            "limit": field.limit,
             "presence": field.presence.as_str(),
             "default": field.default.map(|default| default()),
             "doc": text(field.doc),

@@ -16,22 +16,22 @@ crate::options! {
     #[derive(Debug, Clone, PartialEq)]
     pub struct Limits {
         /// Maximum size of a message. Over HTTP, larger ones are refused with 413.
-        max_message_bytes: usize => "maxMessageBytes" as Bytes = 4 << 20,
+        max_message_bytes: usize => "maxMessageBytes" limit 4 as Bytes = 4 << 20,
         /// Maximum nesting of arrays and objects in a message; at most 128.
-        max_nesting: usize => "maxNesting" = DEEPEST,
+        max_nesting: usize => "maxNesting" limit 5 = DEEPEST,
         /// Maximum JSON values in a message, which take far more memory than their text; a message
         /// with more is invalid. An HTTP endpoint also counts the values of all messages with more
         /// than 2,048, until their calls and tasks have ended. Bodies above 64 KiB may have twice
         /// this number in total, and those of one principal this number; smaller bodies this number
         /// in total, and those of one principal a quarter. Beyond that, messages are refused as
         /// busy.
-        max_values: usize => "maxValues" = 500_000,
+        max_values: usize => "maxValues" limit 19 = 500_000,
         /// Maximum running calls per session.
-        max_running: usize => "maxRunning" = 128,
+        max_running: usize => "maxRunning" limit 2 = 128,
         /// Maximum queued calls per session. Beyond it, calls are refused as busy.
-        max_waiting: usize => "maxWaiting" = 1024,
+        max_waiting: usize => "maxWaiting" limit 3 = 1024,
         /// Total size of all queued calls of a session. Calls that do not fit are refused as busy.
-        max_waiting_bytes: usize => "maxWaitingBytes" as Bytes = 64 << 20,
+        max_waiting_bytes: usize => "maxWaitingBytes" limit 16 as Bytes = 64 << 20,
         /// Timeout of a request; each progress notification restarts it.
         request_timeout: Duration = Duration::from_secs(60),
         /// Maximum time of a request regardless of progress.

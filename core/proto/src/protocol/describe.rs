@@ -65,7 +65,7 @@ pub struct ObjectDescription {
 }
 
 /// A member of an object.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct FieldDescription {
     /// The name in Rust.
     pub name: &'static str,
@@ -79,8 +79,48 @@ pub struct FieldDescription {
     pub ty: Type,
     /// The unit of a number.
     pub unit: Option<Unit>,
+    /// The number of a limit in C.
+    pub limit: Option<u8>,
     /// Its default.
     pub default: Option<fn() -> Value>,
+}
+
+/// The number of members of an object and of those that are flattened into it.
+#[doc(hidden)]
+pub const fn count(parts: &[&[FieldDescription]]) -> usize {
+    let (mut count, mut part) = (0, 0);
+    while part < parts.len() {
+        count += parts[part].len();
+        part += 1;
+    }
+    count
+}
+
+/// The members of an object and of those that are flattened into it.
+#[doc(hidden)]
+pub const fn joined<const COUNT: usize>(parts: &[&[FieldDescription]]) -> [FieldDescription; COUNT] {
+    const NONE: FieldDescription = FieldDescription {
+        name: "",
+        json: "",
+        doc: &[],
+        presence: Presence::Optional,
+        ty: Type::Json,
+        unit: None,
+        limit: None,
+        default: None,
+    };
+    let mut fields = [NONE; COUNT];
+    let (mut next, mut part) = (0, 0);
+    while part < parts.len() {
+        let mut field = 0;
+        while field < parts[part].len() {
+            fields[next] = parts[part][field];
+            next += 1;
+            field += 1;
+        }
+        part += 1;
+    }
+    fields
 }
 
 /// When a member is present.

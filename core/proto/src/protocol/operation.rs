@@ -181,6 +181,7 @@ macro_rules! described_operations {
                 presence: described_operations!(@$presence),
                 ty: <$ty as Described>::TYPE,
                 unit: None,
+                limit: None,
                 default: None,
             },)*]),
             fixed: &[],

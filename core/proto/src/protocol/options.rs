@@ -4,7 +4,7 @@
 //! member that is absent or `null` has its default; an unknown member is an error.
 
 use super::{
-    describe::{Described, FieldDescription, ObjectDescription, Presence, Type, Unit},
+    describe::{Described, ObjectDescription, Presence, Type, Unit},
     fault::Fault,
     known_names::unknown_name,
 };
@@ -13,16 +13,12 @@ use serde::{
     de::{DeserializeOwned, DeserializeSeed, Error, MapAccess, Visitor},
 };
 use serde_json::Value;
-use std::{fmt, marker::PhantomData, time::Duration};
+use std::{borrow::Cow, fmt, marker::PhantomData, time::Duration};
 
 /// A struct of options.
 pub trait Options: Default {
-    /// The description, without the members of flattened structs.
+    /// The description, with the members of flattened structs.
     const OBJECT: &'static ObjectDescription;
-
-    /// The options, including those of flattened structs, whose members are at the same level in
-    /// JSON.
-    fn fields() -> Vec<&'static FieldDescription>;
 
     /// Reads the next value of a map as the option with that name. Returns `false`, without reading
     /// anything, if there is no such option.
@@ -59,9 +55,9 @@ pub fn read_over<'de, T: Options, D: Deserializer<'de>>(base: T, deserializer: D
 
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
             let mut options = self.0;
-            while let Some(name) = map.next_key::<String>()? {
+            while let Some(MemberName(name)) = map.next_key()? {
                 if !options.set(&name, &mut map)? {
-                    return Err(unknown::<T, A::Error>(&name));
+                    return Err(unknown(&name, T::OBJECT));
                 }
             }
             Ok(options)
@@ -71,11 +67,17 @@ pub fn read_over<'de, T: Options, D: Deserializer<'de>>(base: T, deserializer: D
     deserializer.deserialize_map(Members(base))
 }
 
-/// Creates the error for an unknown option.
-pub fn unknown<T: Options, E: Error>(name: &str) -> E {
-    let known: Vec<_> = T::fields().iter().map(|field| field.json).collect();
+/// Creates the error for an unknown member.
+pub fn unknown<E: Error>(name: &str, of: &ObjectDescription) -> E {
+    let known: Vec<_> = of.fields.iter().map(|field| field.json).collect();
     E::custom(unknown_name(name, &known))
 }
+
+/// The name of a member, borrowed from its text where it has no escapes.
+#[doc(hidden)]
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub struct MemberName<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
 /// Reads the next value of a map in a form; `null` counts as absent.
 ///
@@ -273,16 +275,22 @@ impl<'de, T, F: JsonForm<T>> Deserialize<'de> for Formed<T, F> {
 /// Type,` after a `;` include the options of another such struct. The struct is `non_exhaustive`;
 /// each row has a setter `with_name`. The setter of `@into name: Type` takes anything that converts
 /// into the type, that of `@some(Value) name: Option<Value>` anything that converts into the value,
-/// and that of `@each(Item) name: Vec<Item>` a list of anything that converts into items.
+/// and that of `@each(Item) name: Vec<Item>` a list of anything that converts into items. `limit 7`
+/// after the JSON name is the number of a limit in C. It never changes and is never reused: a new
+/// limit gets the next one.
+///
+/// `setters name` after the struct defines a macro. `name!(self, self.options)` in the `impl` of a
+/// type that holds the struct gives the type a setter for each row with a JSON name.
 #[macro_export]
 macro_rules! options {
     (
         $(#[doc = $doc:literal])*
         $(#[derive($($derived:ident),* $(,)?)])?
         pub struct $name:ident {
-            $($(#[doc = $field_doc:literal])* $(@$into:ident $(($given:ty))?)? $field:ident: $ty:ty $(=> $json:literal $(as $form:path)?)? = $default:expr,)*
+            $($(#[doc = $field_doc:literal])* $(@$into:ident $(($given:ty))?)? $field:ident: $ty:ty $(=> $json:literal $(limit $limit:literal)? $(as $form:path)?)? = $default:expr,)*
             $(; $($(#[doc = $flat_doc:literal])* $flat:ident: $flat_ty:ty,)*)?
         }
+        $(setters $setters:ident)?
     ) => {
         $(#[doc = $doc])*
         $(#[derive($($derived),*)])?
@@ -307,19 +315,16 @@ macro_rules! options {
 
         impl $crate::protocol::options::Options for $name {
             const OBJECT: &'static $crate::protocol::describe::ObjectDescription = {
-                static OBJECT: $crate::protocol::describe::ObjectDescription = $crate::protocol::describe::ObjectDescription {
-                    name: stringify!($name),
-                    doc: &[$($doc),*],
-                    tag: None,
-                    fields: $crate::options!(@rows [] $($field [$($field_doc)*] [$ty] [$($json $(as $form)?)?] [$default];)*),
-                };
+                use $crate::protocol::describe::{FieldDescription, ObjectDescription, count, joined};
+                const PARTS: &[&[FieldDescription]] = &[
+                    $crate::options!(@rows [] $($field [$($field_doc)*] [$ty] [$($json [$($limit)?] $(as $form)?)?] [$default];)*),
+                    $($(<$flat_ty as $crate::protocol::options::Options>::OBJECT.fields,)*)?
+                ];
+                static FIELDS: [FieldDescription; count(PARTS)] = joined(PARTS);
+                static OBJECT: ObjectDescription =
+                    ObjectDescription { name: stringify!($name), doc: &[$($doc),*], tag: None, fields: &FIELDS };
                 &OBJECT
             };
-
-            fn fields() -> Vec<&'static $crate::protocol::describe::FieldDescription> {
-                let own = <Self as $crate::protocol::options::Options>::OBJECT.fields.iter();
-                own$($(.chain(<$flat_ty as $crate::protocol::options::Options>::fields()))*)?.collect()
-            }
 
             fn set<'de, A: serde::de::MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
                 $($(if name == $json {
@@ -358,6 +363,8 @@ macro_rules! options {
                 $crate::protocol::options::read(deserializer)
             }
         }
+
+        $crate::options!(@setters [$($setters)?] [] $([$($into)?] $field [$($field_doc)*] [$crate::options!(@given [$ty] [$($($given)?)?])] [$($json)?];)*);
     };
 
     (@given [$ty:ty] []) => { $ty };
@@ -371,7 +378,7 @@ macro_rules! options {
     (@rows [$($done:expr,)*] $field:ident [$($doc:literal)*] [$ty:ty] [] [$default:expr]; $($rest:tt)*) => {
         $crate::options!(@rows [$($done,)*] $($rest)*)
     };
-    (@rows [$($done:expr,)*] $field:ident [$($doc:literal)*] [$ty:ty] [$json:literal $(as $form:path)?] [$default:expr]; $($rest:tt)*) => {
+    (@rows [$($done:expr,)*] $field:ident [$($doc:literal)*] [$ty:ty] [$json:literal [$($limit:literal)?] $(as $form:path)?] [$default:expr]; $($rest:tt)*) => {
         $crate::options!(@rows [$($done,)* $crate::protocol::describe::FieldDescription {
             name: stringify!($field),
             json: $json,
@@ -379,6 +386,7 @@ macro_rules! options {
             presence: <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::PRESENCE,
             ty: <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::TYPE,
             unit: <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::UNIT,
+            limit: $crate::options!(@limit $($limit)?),
             default: match <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::PRESENCE {
                 $crate::protocol::describe::Presence::Required => None,
                 _ => Some(|| {
@@ -387,6 +395,33 @@ macro_rules! options {
                 }),
             },
         },] $($rest)*)
+    };
+
+    (@limit) => { None };
+    (@limit $limit:literal) => { Some($limit) };
+
+    (@setters [] $($rows:tt)*) => {};
+    // For Rust alone.
+    (@setters $name:tt [$($done:tt)*] $kind:tt $field:ident $doc:tt $given:tt []; $($rest:tt)*) => {
+        $crate::options!(@setters $name [$($done)*] $($rest)*);
+    };
+    (@setters $name:tt [$($done:tt)*] $kind:tt $field:ident $doc:tt $given:tt [$json:literal]; $($rest:tt)*) => {
+        $crate::options!(@setters $name [$($done)* $kind $field $doc $given;] $($rest)*);
+    };
+    (@setters [$name:ident] [$([$($kind:ident)?] $field:ident [$($doc:literal)*] [$given:ty];)*]) => {
+        macro_rules! $name {
+            ($this:ident, $place:expr) => {
+                $(
+                    $(#[doc = $doc])*
+                    pub fn $field(mut $this, $field: $crate::setters!(@type [$($kind)?] $given)) -> Self {
+                        $place.$field = $crate::setters!(@value [$($kind)?] $field);
+                        $this
+                    }
+                )*
+            };
+        }
+        #[allow(unused_imports, reason = "the module may have the only holder")]
+        pub(crate) use $name;
     };
 }
 
@@ -405,8 +440,18 @@ mod tests {
         #[derive(Debug, Clone, PartialEq)]
         pub struct Inner {
             /// A size.
-            max_bytes: usize => "maxBytes" as Bytes = 4 << 20,
+            max_bytes: usize => "maxBytes" limit 3 as Bytes = 4 << 20,
         }
+        setters inner_setters
+    }
+
+    #[derive(Default)]
+    struct Holder {
+        inner: Inner,
+    }
+
+    impl Holder {
+        inner_setters!(self, self.inner);
     }
 
     options! {
@@ -466,6 +511,11 @@ mod tests {
     }
 
     #[test]
+    fn a_type_that_holds_options_has_their_setters() {
+        assert_eq!(Holder::default().max_bytes(7).inner, Inner { max_bytes: 7 });
+    }
+
+    #[test]
     fn changes_are_named() {
         assert_eq!(Outer::default().changed(), [""; 0]);
         let given = read(json!({"pageSize": 1000, "idleMs": 20, "path": false, "maxBytes": 7})).unwrap();
@@ -503,13 +553,14 @@ mod tests {
     }
 
     #[test]
-    fn descriptions_know_unit_and_default() {
-        let fields = Outer::fields();
+    fn descriptions_know_unit_default_and_limit() {
+        let fields = Outer::OBJECT.fields;
         assert_eq!(
             fields.iter().map(|field| field.json).collect::<Vec<_>>(),
             ["pageSize", "idleMs", "path", "action", "names", "lists", "roots", "maxBytes"]
         );
         assert_eq!((fields[1].unit, fields[1].default.unwrap()()), (Some(Unit::Milliseconds), json!(5000)));
         assert_eq!((fields[7].unit, fields[7].default.unwrap()()), (Some(Unit::Bytes), json!(4 << 20)));
+        assert_eq!((fields[0].limit, fields[7].limit), (None, Some(3)));
     }
 }

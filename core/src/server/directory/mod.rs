@@ -6,14 +6,23 @@ use super::{
     handlers::{Call, Handler, Outcome},
     registry::{Category, ProviderDefinition, RegisterError},
 };
-use crate::protocol::{RawJson, uri};
+use crate::protocol::{RawJson, options::Bytes, uri};
 use files::{Folder, Unreadable};
 use serde::Deserialize;
 use serde_json::json;
 use std::{path::PathBuf, sync::Arc};
 
-/// The most bytes of a file that is read, unless the definition says otherwise.
-const MAX_FILE_BYTES: u64 = 4 << 20;
+trunkline_proto::options! {
+    /// Options of a folder whose files are resources.
+    #[derive(Debug, Clone)]
+    pub struct DirectoryOptions {
+        /// Include files and folders whose names start with a dot.
+        hidden: bool => "hidden" = false,
+        /// Maximum size of a file to read. Larger files are listed, but reading them fails.
+        max_file_bytes: usize => "maxFileBytes" as Bytes = 4 << 20,
+    }
+    setters directory_setters
+}
 
 /// A folder to register: its files are resources, those in the folders below it too. A resource is
 /// read when it is asked for, so that changes are seen; text is text, and everything else a blob.
@@ -32,37 +41,31 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 pub struct DirectoryDefinition {
     uri: String,
     path: PathBuf,
-    hidden: bool,
-    max_file_bytes: u64,
+    options: DirectoryOptions,
 }
 
 impl DirectoryDefinition {
     /// The files of the folder at `path`. The URI of each is `uri`, a `/` unless it ends with one,
     /// and the path within the folder.
     pub fn new(uri: impl Into<String>, path: impl Into<PathBuf>) -> Self {
-        Self { uri: uri.into(), path: path.into(), hidden: false, max_file_bytes: MAX_FILE_BYTES }
+        Self { uri: uri.into(), path: path.into(), options: DirectoryOptions::default() }
     }
 
-    /// Offers hidden files too.
-    pub fn hidden(mut self, hidden: bool) -> Self {
-        self.hidden = hidden;
+    /// All of its options at once.
+    pub fn options(mut self, options: DirectoryOptions) -> Self {
+        self.options = options;
         self
     }
 
-    /// The most bytes of a file that is read; larger ones are listed, and reading one is an error.
-    /// 4 MiB by default.
-    pub fn max_file_bytes(mut self, bytes: u64) -> Self {
-        self.max_file_bytes = bytes;
-        self
-    }
+    directory_setters!(self, self.options);
 
     pub(super) fn compile(self) -> Result<ProviderDefinition, RegisterError> {
-        let Self { mut uri, path, hidden, max_file_bytes } = self;
+        let Self { mut uri, path, options: DirectoryOptions { hidden, max_file_bytes } } = self;
         uri::check(&uri).map_err(|problem| RegisterError(format!("Directory {uri}: uri: {problem}")))?;
         if !uri.ends_with('/') {
             uri.push('/');
         }
-        let folder = Folder::open(&path, hidden, max_file_bytes)
+        let folder = Folder::open(&path, hidden, u64::try_from(max_file_bytes).unwrap_or(u64::MAX))
             .map_err(|error| RegisterError(format!("Directory {uri}: path: {}: {error}", path.display())))?;
         Ok(ProviderDefinition::new(Category::Resources, DirectoryHandler { uri, folder: Arc::new(folder) }))
     }

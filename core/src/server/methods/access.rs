@@ -7,7 +7,7 @@ use crate::{
     runtime::{BoxedTask, Promise},
     server::{
         handlers::{Handler, Outcome},
-        registry::{Access, List, ListCandidate, Listed, ListedPage},
+        registry::{AccessOptions, List, ListCandidate, Listed, ListedPage},
         request::{ActiveRequest, Responder, ResultMapper, Routed},
         result::{ResultWriter, error_of},
     },
@@ -22,7 +22,7 @@ const ASKED_AT_ONCE: usize = 16;
 /// none. `next` gets `false` if the caller must not know of the feature.
 pub(super) fn decide(
     context: &ActiveRequest,
-    access: &Access,
+    access: &AccessOptions,
     name: &str,
     next: impl FnOnce(&ActiveRequest, bool) -> Result<Routed, RpcError> + Send + 'static,
 ) -> Result<Routed, RpcError> {

@@ -6,7 +6,7 @@ use crate::{
     protocol::{RawJson, RpcError},
     server::{
         handlers::{Handler, Outcome},
-        registry::{Access, Category, CompletionTarget},
+        registry::{AccessOptions, Category, CompletionTarget},
         request::{ActiveRequest, ResultMapper, Routed},
         result::{ResultWriter, render_completion},
     },
@@ -86,7 +86,7 @@ pub(super) fn complete(context: &ActiveRequest, params: Option<&RawJson>) -> Res
 
 /// The prompt or template of an argument.
 struct CompletedFeature {
-    access: Access,
+    access: AccessOptions,
     /// `true` also where only a provider or a mounted server may know.
     has_argument: bool,
 }
@@ -98,13 +98,13 @@ impl CompletedFeature {
         let (registered, category) = match reference {
             CompletionTarget::Prompt(name) => {
                 let prompt = snapshot.prompts.get(name);
-                (prompt.map(|prompt| (&prompt.access, prompt.has_argument(argument))), Category::Prompts)
+                (prompt.map(|prompt| (&prompt.options.access, prompt.has_argument(argument))), Category::Prompts)
             }
             CompletionTarget::Resource(uri) => {
                 let template = snapshot.templates.get(uri);
-                let template =
-                    template.map(|template| (&template.read.access, template.template.variables().contains(&argument)));
-                let resource = || snapshot.resources.get(uri).map(|resource| (&resource.read.access, false));
+                let template = template
+                    .map(|template| (&template.read.options.access, template.template.variables().contains(&argument)));
+                let resource = || snapshot.resources.get(uri).map(|resource| (&resource.read.options.access, false));
                 (template.or_else(resource), Category::ResourceTemplates)
             }
         };
@@ -118,7 +118,7 @@ impl CompletedFeature {
                     CompletionTarget::Resource(uri) => snapshot.mount_of_uri(uri).is_some(),
                 };
                 let may_be = is_mounted || snapshot.providers(category).next().is_some();
-                may_be.then(|| Self { access: Access::default(), has_argument: true })
+                may_be.then(|| Self { access: AccessOptions::default(), has_argument: true })
             }
         }
     }

@@ -39,11 +39,11 @@ pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<R
     };
     let arguments = params.arguments.map_or_else(RawJson::empty_object, |text| RawJson::slice_of(raw.buffer(), text));
     let filled = Arc::clone(prompt);
-    access::decide(context, &prompt.access, &prompt.name, move |context, is_visible| {
+    access::decide(context, &prompt.options.access, &prompt.name, move |context, is_visible| {
         if !is_visible {
             return Err(RpcError::unknown_prompt(&filled.name));
         }
-        access::check_scopes(context, "prompt", &filled.name, &filled.access.scopes)?;
+        access::check_scopes(context, "prompt", &filled.name, &filled.options.access.scopes)?;
         let wrong = |problem| RpcError::invalid_params(format!("Prompt {}: {problem}", filled.name));
         let input = filled.input(arguments).map_err(wrong)?;
         Ok(Routed::Run(Arc::new(Filling { prompt: filled }), input))
@@ -65,7 +65,7 @@ impl ResultMapper for Filling {
     }
 
     fn timeout(&self) -> Option<Duration> {
-        self.prompt.access.timeout
+        self.prompt.options.access.timeout
     }
 
     fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {

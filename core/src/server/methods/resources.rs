@@ -6,9 +6,9 @@ use crate::{
     protocol::{RawJson, RpcError, uri},
     server::{
         handlers::{Handler, Outcome},
-        registry::{Access, Category, ListSet, Listed, ReadInfo, RegisteredTemplate, Snapshot},
+        registry::{Category, ListSet, Listed, ReadInfo, RegisteredTemplate, ResourceOptions, Snapshot},
         request::{ActiveRequest, NextStep, ResultMapper, Routed},
-        result::{CacheHints, ReadOf, ResultWriter, render_read},
+        result::{ReadOf, ResultWriter, render_read},
     },
 };
 use serde::Deserialize;
@@ -24,7 +24,7 @@ pub(super) fn read(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
     let snapshot = &context.snapshot;
     if let Some(resource) = snapshot.resources.get(&uri) {
         let (read, uri) = (Arc::clone(&resource.read), uri.into_owned());
-        return access::decide(context, &resource.read.access, resource.key(), move |context, is_visible| {
+        return access::decide(context, &resource.read.options.access, resource.key(), move |context, is_visible| {
             match is_visible {
                 true => run(context, &read, &uri, &json!({"uri": uri})),
                 false => Err(RpcError::resource_not_found(&uri, context.info.revision)),
@@ -56,17 +56,22 @@ fn read_by_template(context: &ActiveRequest, raw: &RawJson, uri: &str, from: usi
         return Ok(Routed::Run(Arc::new(mapper), lists::get_body(raw)?));
     };
     let (matched, raw, uri) = (Arc::clone(&template), raw.clone(), uri.to_owned());
-    access::decide(context, &template.read.access, template.key(), move |context, is_visible| match is_visible {
-        true => {
-            let wrong = |problem| RpcError::invalid_params(format!("Resource {uri}: {problem}"));
-            run(context, &matched.read, &uri, &matched.input(&uri, &variables).map_err(wrong)?)
-        }
-        false => read_by_template(context, &raw, &uri, position + 1),
-    })
+    access::decide(
+        context,
+        &template.read.options.access,
+        template.key(),
+        move |context, is_visible| match is_visible {
+            true => {
+                let wrong = |problem| RpcError::invalid_params(format!("Resource {uri}: {problem}"));
+                run(context, &matched.read, &uri, &matched.input(&uri, &variables).map_err(wrong)?)
+            }
+            false => read_by_template(context, &raw, &uri, position + 1),
+        },
+    )
 }
 
 fn run(context: &ActiveRequest, read: &Arc<ReadInfo>, uri: &str, input: &Value) -> Result<Routed, RpcError> {
-    access::check_scopes(context, "resource", uri, &read.access.scopes)?;
+    access::check_scopes(context, "resource", uri, &read.options.access.scopes)?;
     let mapper = ResourceRead { uri: uri.to_owned(), read: Arc::clone(read), provider: None };
     RawJson::from_value(input).map(|input| Routed::Run(Arc::new(mapper), input)).map_err(|_| RpcError::internal())
 }
@@ -79,7 +84,7 @@ pub(super) fn subscribe(context: &ActiveRequest, params: Option<&RawJson>) -> Re
         return Err(RpcError::resource_not_found(&uri, context.info.revision));
     }
     // The resources of a provider or a remote server are only known when they are read.
-    let access = context.snapshot.readable(&uri).map(|read| read.access.clone()).unwrap_or_default();
+    let access = context.snapshot.readable(&uri).map(|read| read.options.access.clone()).unwrap_or_default();
     let (scopes, name) = (access.scopes.clone(), uri.into_owned());
     let uri = name.clone();
     access::decide(context, &access, &name, move |context, is_visible| {
@@ -146,8 +151,8 @@ struct ResourceRead {
 impl ResourceRead {
     fn provided(index: usize, uri: &str, snapshot: &Snapshot) -> Option<Self> {
         let provider = snapshot.providers(Category::Resources).nth(index)?;
-        let (cache, access) = (CacheHints::default(), Access::default());
-        let read = ReadInfo { mime_type: None, cache, access, handler: Arc::clone(&provider.handler) };
+        let (options, handler) = (ResourceOptions::default(), Arc::clone(&provider.handler));
+        let read = ReadInfo { mime_type: None, options, handler };
         Some(Self { uri: uri.to_owned(), read: Arc::new(read), provider: Some(index) })
     }
 }
@@ -162,7 +167,7 @@ impl ResultMapper for ResourceRead {
     }
 
     fn timeout(&self) -> Option<Duration> {
-        self.read.access.timeout
+        self.read.options.access.timeout
     }
 
     fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {

@@ -42,11 +42,11 @@ pub(super) fn call(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
             }
         });
     };
-    if tool.access.visible.is_none() {
+    if tool.options.access.visible.is_none() {
         return call_registered(context, tool, raw, arguments);
     }
     let (called, raw) = (Arc::clone(tool), raw.clone());
-    access::decide(context, &tool.access, &tool.name, move |context, is_visible| match is_visible {
+    access::decide(context, &tool.options.access, &tool.name, move |context, is_visible| match is_visible {
         true => call_registered(context, &called, &raw, arguments),
         false => Err(unknown(&called.name)),
     })
@@ -58,7 +58,7 @@ fn call_registered(
     raw: &RawJson,
     arguments: RawJson,
 ) -> Result<Routed, RpcError> {
-    access::check_scopes(context, "tool", &tool.name, &tool.access.scopes)?;
+    access::check_scopes(context, "tool", &tool.name, &tool.options.access.scopes)?;
     check_capabilities(tool, &context.info)?;
     let (tool, raw) = (Arc::clone(tool), raw.clone());
     let is_costly = tool.input.is_costly(arguments.as_bytes().len());
@@ -93,7 +93,7 @@ fn begin(
     arguments: RawJson,
 ) -> Result<Routed, RpcError> {
     let mapper = Arc::new(Calling(Arc::clone(tool)));
-    let tasks = ToolTasks { support: tool.task_support, defers: tool.defers_task };
+    let tasks = ToolTasks { support: tool.task_support, defers: tool.options.defer_task };
     Ok(match mode(context, &tool.name, tasks, raw)? {
         Mode::Call => Routed::Run(mapper, arguments),
         Mode::Task(ttl) => Routed::RunAsTask(mapper, arguments, ttl),
@@ -116,7 +116,7 @@ fn read_arguments(tool: &str, arguments: &RawJson) -> Result<Value, RpcError> {
 
 /// DISC-15: what the tool needs of the client must be declared.
 fn check_capabilities(tool: &RegisteredTool, info: &RequestInfo) -> Result<(), RpcError> {
-    let Some(required) = &tool.requires else { return Ok(()) };
+    let Some(required) = &tool.options.requires else { return Ok(()) };
     let declared: Value = info.client_capabilities.parse().unwrap_or_default();
     if covers(&declared, required) {
         return Ok(());
@@ -153,11 +153,11 @@ impl ResultMapper for Calling {
     }
 
     fn timeout(&self) -> Option<Duration> {
-        self.0.access.timeout
+        self.0.options.access.timeout
     }
 
     fn restarts_task(&self) -> bool {
-        self.0.restarts_task
+        self.0.options.restart_task
     }
 
     fn is_costly(&self, outcome: &Outcome) -> bool {

@@ -1,20 +1,27 @@
 //! The callers of a feature, and the time of its handler.
 
-use crate::{http::scope::is_scope, server::handlers::Handler};
+use crate::{http::scope::is_scope, protocol::options::Millis, server::handlers::Handler};
 use std::{sync::Arc, time::Duration};
 
-/// The conditions under which a feature is seen and called, and the time that its handler has.
-#[derive(Clone, Default)]
-pub(in crate::server) struct Access {
-    /// The scopes that the caller's access token must grant.
-    pub(in crate::server) scopes: Vec<String>,
-    /// Decides who sees and calls the feature.
-    pub(in crate::server) visible: Option<Arc<dyn Handler>>,
-    /// The longest time of one run of the handler.
-    pub(in crate::server) timeout: Option<Duration>,
+trunkline_proto::options! {
+    /// Access to a feature, and the time limit of its handler.
+    #[derive(Debug, Clone)]
+    pub struct AccessOptions {
+        /// Scopes that the caller's access token must grant, in addition to those of the endpoint.
+        /// Calls without them are refused, over HTTP with 403 and the required scopes. Lists omit
+        /// the feature for callers without them, unless the server lists what is out of scope. If
+        /// no tokens are verified, none are needed.
+        @each(String) scopes: Vec<String> => "scopes" = Vec::new(),
+        /// Maximum time for one run of the handler, including the time it waits for its client.
+        /// Then the call fails and the handler is cancelled.
+        @some(std::time::Duration) timeout: Option<Duration> => "timeoutMs" as Millis = None,
+        /// Decides per request who can see and call the feature.
+        visible: Option<Arc<dyn Handler>> = None,
+    }
+    setters access_setters
 }
 
-impl Access {
+impl AccessOptions {
     /// Returns whether callers may see different things of it.
     pub(in crate::server) fn is_personal(&self) -> bool {
         !self.scopes.is_empty() || self.visible.is_some()
@@ -36,35 +43,19 @@ impl Access {
     }
 }
 
-/// The setters that the definitions of tools, resources, resource templates and prompts have.
-macro_rules! access_setters {
-    () => {
-        /// Scopes that the access token of a call must grant, beside those that the endpoint needs.
-        /// Calls without them are refused (over HTTP with 403), and told all that is needed; lists
-        /// leave out what the caller lacks scopes for, unless
-        /// [`crate::ServerOptions::list_out_of_scope`] says otherwise. Where a transport verifies
-        /// no tokens, nothing is needed.
-        pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
-            self.access.scopes.extend(scopes.into_iter().map(Into::into));
-            self
-        }
-
+/// The setter that the definitions of tools, resources, resource templates, prompts and request
+/// handlers have.
+macro_rules! visible_setter {
+    ($this:ident, $place:expr) => {
         /// Decides for each request who sees and calls the feature: for others it is not there.
         /// Calls of the hook get `{"name"}`, the name or URI of the feature, and are answered with
         /// the value `true` or `false`; a failure counts as `false`. Lists ask it for each feature
         /// that has one.
-        pub fn visible(mut self, hook: impl $crate::server::handlers::Handler) -> Self {
-            self.access.visible = Some(::std::sync::Arc::new(hook));
-            self
-        }
-
-        /// The longest time of one run of the handler, the time in which it waits for its client
-        /// included. Then the call fails and the handler is cancelled.
-        pub fn timeout(mut self, timeout: ::std::time::Duration) -> Self {
-            self.access.timeout = Some(timeout);
-            self
+        pub fn visible(mut $this, hook: impl $crate::server::handlers::Handler) -> Self {
+            $place.visible = Some(::std::sync::Arc::new(hook));
+            $this
         }
     };
 }
 
-pub(super) use access_setters;
+pub(super) use visible_setter;

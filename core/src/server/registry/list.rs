@@ -1,6 +1,6 @@
 //! One list of a server: in the order of registration, by key, and page by page.
 
-use super::{access::Access, duplicate::OnDuplicate, register_error::RegisterError};
+use super::{access::AccessOptions, duplicate::OnDuplicate, register_error::RegisterError};
 use crate::protocol::{RawJson, Revision, RevisionFeature};
 use serde_json::Value;
 use std::{
@@ -20,7 +20,7 @@ pub(crate) trait Listed {
     /// The descriptor for lists.
     fn descriptor(&self) -> &Descriptor;
     /// The conditions under which it is seen and called.
-    fn access(&self) -> &Access;
+    fn access(&self) -> &AccessOptions;
 }
 
 /// A descriptor as it was given, and its JSON for each revision, made when first listed.
@@ -82,7 +82,7 @@ impl<T> Clone for Numbered<T> {
 pub(crate) struct ListCandidate {
     pub(in crate::server) number: u64,
     pub(in crate::server) key: String,
-    pub(in crate::server) access: Access,
+    pub(in crate::server) access: AccessOptions,
     /// Its descriptor in the words of the revision.
     pub(in crate::server) text: RawJson,
 }

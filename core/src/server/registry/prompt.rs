@@ -1,7 +1,7 @@
 //! Prompts: how they are registered, and what is known of them then.
 
 use super::{
-    access::{Access, access_setters},
+    access::{AccessOptions, access_setters, visible_setter},
     completers::{Completers, complete_setter},
     list::{Descriptor, Listed},
     members::{self, check_members},
@@ -19,23 +19,39 @@ use crate::{
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
+trunkline_proto::options! {
+    /// Options of a prompt, in addition to its descriptor.
+    #[derive(Debug, Clone)]
+    pub struct PromptOptions {
+        ;
+        /// Its access.
+        access: AccessOptions,
+    }
+}
+
 /// A prompt to register: its descriptor (the specification's Prompt of the newest revision) and its
 /// handler.
 #[must_use = "a prompt does nothing until it is added to a server"]
 pub struct PromptDefinition {
-    descriptor: Value,
+    pub(in crate::server) descriptor: Value,
+    pub(in crate::server) options: PromptOptions,
     arguments_schema: Option<Value>,
-    access: Access,
     completers: Completers,
-    handler: Arc<dyn Handler>,
+    pub(in crate::server) handler: Arc<dyn Handler>,
 }
 
 impl PromptDefinition {
     /// A prompt from its descriptor, a Prompt object with `name`. Calls of the handler get the
     /// arguments object.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
-        let (access, completers) = (Access::default(), Completers::default());
-        Self { descriptor, arguments_schema: None, access, completers, handler: Arc::new(handler) }
+        let (options, completers) = (PromptOptions::default(), Completers::default());
+        Self { descriptor, options, arguments_schema: None, completers, handler: Arc::new(handler) }
+    }
+
+    /// All of its options at once.
+    pub fn options(mut self, options: PromptOptions) -> Self {
+        self.options = options;
+        self
     }
 
     /// The JSON Schema of the arguments. They arrive as strings; the handler gets numbers and
@@ -52,11 +68,12 @@ impl PromptDefinition {
         self
     }
 
-    access_setters!();
+    access_setters!(self, self.options.access);
+    visible_setter!(self, self.options.access);
     complete_setter!();
 
     pub(in crate::server) fn compile(self) -> Result<RegisteredPrompt, RegisterError> {
-        let Self { descriptor, arguments_schema, access, completers, handler } = self;
+        let Self { descriptor, options, arguments_schema, completers, handler } = self;
         let name = match descriptor.get("name").and_then(Value::as_str) {
             Some("") | None => return Err(RegisterError("A prompt needs the string member name".into())),
             Some(name) => name.to_owned(),
@@ -70,14 +87,14 @@ impl PromptDefinition {
                 return Err(RegisterError(format!("Prompt {name}: the argument {} is there twice", argument.name)));
             }
         }
-        access.check().map_err(|problem| RegisterError(format!("Prompt {name}: {problem}")))?;
+        options.access.check().map_err(|problem| RegisterError(format!("Prompt {name}: {problem}")))?;
         let names: Vec<_> = arguments.iter().map(|argument| argument.name.as_str()).collect();
         completers.check(&format!("Prompt {name}"), &names)?;
         let given: Vec<_> = names.iter().map(|name| TextMember { name, is_list: false }).collect();
         let reader = arguments_schema.map(|schema| TextReader::compile(schema, &given)).transpose();
         let reader = reader.map_err(|problem| RegisterError(format!("Prompt {name}: {problem}")))?;
         let descriptor = Descriptor::new(descriptor, project::project_prompt);
-        Ok(RegisteredPrompt { name, descriptor, arguments, reader, access, completers, handler })
+        Ok(RegisteredPrompt { name, descriptor, options, arguments, reader, completers, handler })
     }
 }
 
@@ -88,17 +105,17 @@ pub(crate) struct RegisteredPrompt {
     arguments: Vec<PromptArgument>,
     /// Converts the arguments for the handler.
     reader: Option<TextReader>,
-    pub(in crate::server) access: Access,
+    pub(in crate::server) options: PromptOptions,
     pub(super) completers: Completers,
     pub(in crate::server) handler: Arc<dyn Handler>,
 }
 
 impl RegisteredPrompt {
     pub(in crate::server) fn definition(&self) -> PromptDefinition {
-        let (descriptor, access) = (self.descriptor.value().clone(), self.access.clone());
+        let (descriptor, options) = (self.descriptor.value().clone(), self.options.clone());
         let arguments_schema = self.reader.as_ref().map(|reader| reader.schema().clone());
         let (completers, handler) = (self.completers.clone(), Arc::clone(&self.handler));
-        PromptDefinition { descriptor, arguments_schema, access, completers, handler }
+        PromptDefinition { descriptor, options, arguments_schema, completers, handler }
     }
 
     /// The input of the handler, or the problem of invalid arguments (PRM-05).
@@ -161,7 +178,7 @@ impl Listed for RegisteredPrompt {
         &self.descriptor
     }
 
-    fn access(&self) -> &Access {
-        &self.access
+    fn access(&self) -> &AccessOptions {
+        &self.options.access
     }
 }

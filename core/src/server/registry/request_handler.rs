@@ -1,7 +1,7 @@
 //! Requests beyond the protocol: the methods of extensions and vendors that a server serves.
 
 use super::{
-    access::{Access, access_setters},
+    access::{AccessOptions, access_setters, visible_setter},
     register_error::RegisterError,
 };
 use crate::{
@@ -14,6 +14,19 @@ use std::{collections::BTreeMap, sync::Arc};
 
 /// Most methods beyond the protocol that the servers of a process may serve in all.
 const MAX_METHODS: usize = 4_096;
+
+trunkline_proto::options! {
+    /// Options of the handler of a request beyond the protocol.
+    #[derive(Debug, Clone)]
+    pub struct RequestHandlerOptions {
+        /// JSON Schema of the params without their `_meta`. Other params are refused with -32602.
+        @some(Value) params_schema: Option<Value> => "paramsSchema" = None,
+        ;
+        /// Its access.
+        access: AccessOptions,
+    }
+    setters request_handler_setters
+}
 
 /// A request of clients to serve that the protocol does not have, such as `com.acme/sum`. Calls of
 /// its handler get the params without their `_meta`, `{}` if there are none. The answer is a result
@@ -33,8 +46,7 @@ const MAX_METHODS: usize = 4_096;
 #[must_use = "a handler does nothing until it is added to a server"]
 pub struct RequestHandlerDefinition {
     method: String,
-    params_schema: Option<Value>,
-    access: Access,
+    options: RequestHandlerOptions,
     handler: Arc<dyn Handler>,
 }
 
@@ -43,19 +55,22 @@ impl RequestHandlerDefinition {
     /// vendor in reverse, a slash, and a name.
     pub fn new(method: impl Into<String>, handler: impl Handler) -> Self {
         let (method, handler) = (method.into(), Arc::new(handler));
-        Self { method, params_schema: None, access: Access::default(), handler }
+        Self { method, options: RequestHandlerOptions::default(), handler }
     }
 
-    /// The JSON Schema of the params without their `_meta`. Others are refused with -32602.
-    pub fn params_schema(mut self, schema: Value) -> Self {
-        self.params_schema = Some(schema);
+    /// All of its options at once.
+    pub fn options(mut self, options: RequestHandlerOptions) -> Self {
+        self.options = options;
         self
     }
 
-    access_setters!();
+    request_handler_setters!(self, self.options);
+    access_setters!(self, self.options.access);
+    visible_setter!(self, self.options.access);
 
     pub(in crate::server) fn compile(self) -> Result<RegisteredRequestHandler, RegisterError> {
-        let Self { method, params_schema, access, handler } = self;
+        let Self { method, options, handler } = self;
+        let RequestHandlerOptions { params_schema, access } = options;
         vendor::check_method(&method).map_err(|problem| RegisterError(format!("Request handler: {problem}")))?;
         let wrong = |problem: &dyn std::fmt::Display| RegisterError(format!("Request handler {method}: {problem}"));
         let params = params_schema.as_ref().map(Schema::compile).transpose();
@@ -87,6 +102,6 @@ fn row(name: &str) -> Result<&'static Method, RegisterError> {
 pub(crate) struct RegisteredRequestHandler {
     pub(in crate::server) method: &'static Method,
     pub(in crate::server) params: Option<Schema>,
-    pub(in crate::server) access: Access,
+    pub(in crate::server) access: AccessOptions,
     pub(in crate::server) handler: Arc<dyn Handler>,
 }

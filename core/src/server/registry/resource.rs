@@ -1,7 +1,7 @@
 //! Resources and resource templates: how they are registered, and what is known of them then.
 
 use super::{
-    access::{Access, access_setters},
+    access::{AccessOptions, access_setters, visible_setter},
     app,
     completers::{Completers, complete_setter},
     list::{Descriptor, Listed},
@@ -25,34 +25,64 @@ use crate::{
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+trunkline_proto::options! {
+    /// Options of a resource, in addition to its descriptor.
+    #[derive(Debug, Clone)]
+    pub struct ResourceOptions {
+        ;
+        /// Hints for the caches of clients.
+        cache: CacheHints,
+        /// Its access.
+        access: AccessOptions,
+    }
+}
+
+trunkline_proto::options! {
+    /// Options of a resource template, in addition to its descriptor.
+    #[derive(Debug, Clone)]
+    pub struct ResourceTemplateOptions {
+        /// Allow values of template variables that could lead out of a folder they are appended to.
+        /// By default, a URI is treated as not found if a decoded value has a `..` segment or a
+        /// NUL, or looks like an absolute path.
+        unsafe_paths: bool => "unsafePaths" = false,
+        ;
+        /// Those of all resources.
+        resource: ResourceOptions,
+    }
+    setters template_setters
+}
+
 /// A resource to register: its descriptor (the specification's Resource of the newest revision) and
 /// its handler.
 #[must_use = "a resource does nothing until it is added to a server"]
 pub struct ResourceDefinition {
-    descriptor: Value,
-    cache: CacheHints,
-    access: Access,
-    handler: Arc<dyn Handler>,
+    pub(in crate::server) descriptor: Value,
+    pub(in crate::server) options: ResourceOptions,
+    pub(in crate::server) handler: Arc<dyn Handler>,
 }
 
 /// A resource template to register: its descriptor (the specification's ResourceTemplate of the
 /// newest revision) and its handler.
 #[must_use = "a resource template does nothing until it is added to a server"]
 pub struct ResourceTemplateDefinition {
-    descriptor: Value,
-    cache: CacheHints,
-    access: Access,
-    unsafe_paths: bool,
+    pub(in crate::server) descriptor: Value,
+    pub(in crate::server) options: ResourceTemplateOptions,
     variables_schema: Option<Value>,
     completers: Completers,
-    handler: Arc<dyn Handler>,
+    pub(in crate::server) handler: Arc<dyn Handler>,
 }
 
 impl ResourceDefinition {
     /// A resource from its descriptor, a Resource object with `uri` and `name`. Calls of the
     /// handler get `{"uri": …}`.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
-        Self { descriptor, cache: CacheHints::default(), access: Access::default(), handler: Arc::new(handler) }
+        Self { descriptor, options: ResourceOptions::default(), handler: Arc::new(handler) }
+    }
+
+    /// All of its options at once.
+    pub fn options(mut self, options: ResourceOptions) -> Self {
+        self.options = options;
+        self
     }
 
     /// Adds or replaces a member of the descriptor, such as `title` or `mimeType`.
@@ -63,14 +93,15 @@ impl ResourceDefinition {
 
     /// Time that clients may keep the contents.
     pub fn cache(mut self, hints: CacheHints) -> Self {
-        self.cache = hints;
+        self.options.cache = hints;
         self
     }
 
-    access_setters!();
+    access_setters!(self, self.options.access);
+    visible_setter!(self, self.options.access);
 
     pub(in crate::server) fn compile(self) -> Result<RegisteredResource, RegisterError> {
-        let Self { descriptor, cache, access, handler } = self;
+        let Self { descriptor, options, handler } = self;
         let uri_text = member(&descriptor, "A resource", "uri")?;
         uri::check(&uri_text).map_err(|problem| RegisterError(format!("Resource {uri_text}: uri: {problem}")))?;
         members::read::<Resource>(&descriptor)
@@ -80,14 +111,10 @@ impl ResourceDefinition {
             .map_err(|error| RegisterError(format!("Resource {uri_text}: annotations: {error}")))?;
         let mime_type = descriptor.get("mimeType").and_then(Value::as_str).map(str::to_owned);
         app::check_resource(&uri_text, mime_type.as_deref())
-            .and_then(|()| access.check())
+            .and_then(|()| options.access.check())
             .map_err(|problem| RegisterError(format!("Resource {uri_text}: {problem}")))?;
         let descriptor = Descriptor::new(descriptor, project::project_resource);
-        Ok(RegisteredResource {
-            uri: uri_text,
-            descriptor,
-            read: Arc::new(ReadInfo { mime_type, cache, access, handler }),
-        })
+        Ok(RegisteredResource { uri: uri_text, descriptor, read: Arc::new(ReadInfo { mime_type, options, handler }) })
     }
 }
 
@@ -95,9 +122,14 @@ impl ResourceTemplateDefinition {
     /// A template from its descriptor, a ResourceTemplate object with `uriTemplate` (RFC 6570) and
     /// `name`. Calls of the handler get `{"uri": …, "variables": {…}}`.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
-        let (cache, access, completers) = (CacheHints::default(), Access::default(), Completers::default());
-        let handler = Arc::new(handler);
-        Self { descriptor, cache, access, unsafe_paths: false, variables_schema: None, completers, handler }
+        let (options, completers) = (ResourceTemplateOptions::default(), Completers::default());
+        Self { descriptor, options, variables_schema: None, completers, handler: Arc::new(handler) }
+    }
+
+    /// All of its options at once.
+    pub fn options(mut self, options: ResourceTemplateOptions) -> Self {
+        self.options = options;
+        self
     }
 
     /// The JSON Schema of the variables. They are strings, and lists of strings where the template
@@ -117,23 +149,18 @@ impl ResourceTemplateDefinition {
 
     /// Time that clients may keep the contents.
     pub fn cache(mut self, hints: CacheHints) -> Self {
-        self.cache = hints;
+        self.options.resource.cache = hints;
         self
     }
 
-    /// Values of variables may lead out of a folder that they are appended to. Otherwise a URI is
-    /// not found if a value, decoded, has a segment `..` or a NUL, or begins like an
-    /// absolute path: [`UriTemplate::has_unsafe_path`].
-    pub fn unsafe_paths(mut self, unsafe_paths: bool) -> Self {
-        self.unsafe_paths = unsafe_paths;
-        self
-    }
-
-    access_setters!();
+    template_setters!(self, self.options);
+    access_setters!(self, self.options.resource.access);
+    visible_setter!(self, self.options.resource.access);
     complete_setter!();
 
     pub(in crate::server) fn compile(self) -> Result<RegisteredTemplate, RegisterError> {
-        let Self { descriptor, cache, access, unsafe_paths, variables_schema, completers, handler } = self;
+        let Self { descriptor, options, variables_schema, completers, handler } = self;
+        let ResourceTemplateOptions { unsafe_paths, resource: options } = options;
         let text = member(&descriptor, "A resource template", "uriTemplate")?;
         let wrong = |what: &str, error: &dyn std::fmt::Display| {
             RegisterError(format!("Resource template {text}: {what}: {error}"))
@@ -145,7 +172,7 @@ impl ResourceTemplateDefinition {
         check_annotated(&descriptor).map_err(|error| wrong("annotations", &error))?;
         let mime_type = descriptor.get("mimeType").and_then(Value::as_str).map(str::to_owned);
         app::check_resource(&text, mime_type.as_deref())
-            .and_then(|()| access.check())
+            .and_then(|()| options.access.check())
             .map_err(|problem| RegisterError(format!("Resource template {text}: {problem}")))?;
         let names = template.variables();
         completers.check(&format!("Resource template {text}"), &names)?;
@@ -153,7 +180,7 @@ impl ResourceTemplateDefinition {
         let reader = variables_schema.map(|schema| TextReader::compile(schema, &given)).transpose();
         let reader = reader.map_err(|problem| RegisterError(format!("Resource template {text}: {problem}")))?;
         let descriptor = Descriptor::new(descriptor, project::project_resource_template);
-        let read = Arc::new(ReadInfo { mime_type, cache, access, handler });
+        let read = Arc::new(ReadInfo { mime_type, options, handler });
         Ok(RegisteredTemplate { text, descriptor, template, unsafe_paths, reader, completers, read })
     }
 }
@@ -173,15 +200,15 @@ fn member(descriptor: &Value, what: &str, name: &str) -> Result<String, Register
 /// The part of a resource or template that reading needs.
 pub(in crate::server) struct ReadInfo {
     pub(in crate::server) mime_type: Option<String>,
-    pub(in crate::server) cache: CacheHints,
-    pub(in crate::server) access: Access,
+    pub(in crate::server) options: ResourceOptions,
     pub(in crate::server) handler: Arc<dyn Handler>,
 }
 
 impl ReadInfo {
     /// CCH-13: contents that not every caller may read are for one of them only.
     pub(in crate::server) fn hints(&self) -> CacheHints {
-        if self.access.is_personal() { self.cache.with_scope(CacheScope::Private) } else { self.cache }
+        let ResourceOptions { cache, access } = &self.options;
+        if access.is_personal() { cache.with_scope(CacheScope::Private) } else { *cache }
     }
 }
 
@@ -194,9 +221,8 @@ pub(crate) struct RegisteredResource {
 
 impl RegisteredResource {
     pub(in crate::server) fn definition(&self) -> ResourceDefinition {
-        let (descriptor, read) = (self.descriptor.value().clone(), &self.read);
-        let (cache, access, handler) = (read.cache, read.access.clone(), Arc::clone(&read.handler));
-        ResourceDefinition { descriptor, cache, access, handler }
+        let (options, handler) = (self.read.options.clone(), Arc::clone(&self.read.handler));
+        ResourceDefinition { descriptor: self.descriptor.value().clone(), options, handler }
     }
 }
 
@@ -212,8 +238,8 @@ impl Listed for RegisteredResource {
         &self.descriptor
     }
 
-    fn access(&self) -> &Access {
-        &self.read.access
+    fn access(&self) -> &AccessOptions {
+        &self.read.options.access
     }
 }
 
@@ -231,11 +257,14 @@ pub(crate) struct RegisteredTemplate {
 
 impl RegisteredTemplate {
     pub(in crate::server) fn definition(&self) -> ResourceTemplateDefinition {
-        let (descriptor, read, unsafe_paths) = (self.descriptor.value().clone(), &self.read, self.unsafe_paths);
-        let (cache, access, handler) = (read.cache, read.access.clone(), Arc::clone(&read.handler));
-        let variables_schema = self.reader.as_ref().map(|reader| reader.schema().clone());
-        let completers = self.completers.clone();
-        ResourceTemplateDefinition { descriptor, cache, access, unsafe_paths, variables_schema, completers, handler }
+        let (unsafe_paths, resource) = (self.unsafe_paths, self.read.options.clone());
+        ResourceTemplateDefinition {
+            descriptor: self.descriptor.value().clone(),
+            options: ResourceTemplateOptions { unsafe_paths, resource },
+            variables_schema: self.reader.as_ref().map(|reader| reader.schema().clone()),
+            completers: self.completers.clone(),
+            handler: Arc::clone(&self.read.handler),
+        }
     }
 
     /// The input of the handler for a URI with these variables, or their problem.
@@ -267,7 +296,7 @@ impl Listed for RegisteredTemplate {
         &self.descriptor
     }
 
-    fn access(&self) -> &Access {
-        &self.read.access
+    fn access(&self) -> &AccessOptions {
+        &self.read.options.access
     }
 }

@@ -1,7 +1,7 @@
 //! Tools: how they are registered, and what is known of them then.
 
 use super::{
-    access::{Access, access_setters},
+    access::{AccessOptions, access_setters, visible_setter},
     app,
     list::{Descriptor, Listed},
     members::{self, check_members},
@@ -9,46 +9,73 @@ use super::{
 };
 use crate::{
     protocol::{
+        describe::{Described, Type, Values},
         model::Tool,
         project,
         schema::{self, HeaderParameter, Schema},
     },
     server::{handlers::Handler, result::CompiledOutputSchema},
 };
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
+
+trunkline_proto::options! {
+    /// Options of a tool, in addition to its descriptor.
+    #[derive(Debug, Clone)]
+    pub struct ToolOptions {
+        /// Support for calls that run as tasks, whose results clients fetch later:
+        /// `execution.taskSupport` of the descriptor. Without it, the tool has no tasks.
+        @some(TaskSupport) task: Option<TaskSupport> => "task" = None,
+        /// Start as a plain call on 2026-07-28, which the handler can turn into a task: after it
+        /// has asked for input in rounds, for example. On 2025-11-25 the client decides.
+        defer_task: bool => "deferTask" = false,
+        /// Restart a task that was running when its process ended, from the beginning and with the
+        /// same arguments, on the next worker that shares the server's store: within 30 seconds, up
+        /// to three runs in all. By default, such a task fails. A worker presumed dead may still be
+        /// running, so two concurrent runs must do no harm. Not for tools that defer their tasks.
+        restart_task: bool => "restartTask" = false,
+        /// `ui://` URI of the tool's user interface (MCP Apps): `_meta.ui.resourceUri` of the
+        /// descriptor.
+        @some(String) ui: Option<String> => "ui" = None,
+        /// Client capabilities, such as `{"sampling": {}}`, without which calls are refused before
+        /// the handler runs.
+        @some(Value) requires: Option<Value> => "requires" = None,
+        ;
+        /// Its access.
+        access: AccessOptions,
+    }
+    setters tool_setters
+}
 
 /// A tool to register: its descriptor (the specification's Tool of the newest revision) and its
 /// handler.
 #[must_use = "a tool does nothing until it is added to a server"]
 pub struct ToolDefinition {
-    descriptor: Value,
-    wrap_output: bool,
-    requires: Option<Value>,
-    defers_task: bool,
-    restarts_task: bool,
-    access: Access,
-    handler: Arc<dyn Handler>,
+    pub(in crate::server) descriptor: Value,
+    pub(in crate::server) wrap_output: bool,
+    pub(in crate::server) options: ToolOptions,
+    pub(in crate::server) handler: Arc<dyn Handler>,
     explainer: Option<Arc<dyn Handler>>,
 }
 
-/// `true` if a tool may run as a task: `execution.taskSupport` of its descriptor, on every revision
-/// that has tasks.
+/// Support of a tool for calls that run as tasks.
 ///
 /// ```
 /// use trunkline::{Tool, server::TaskSupport};
 ///
 /// let tool: Tool = Tool::new("render", "Renders a film.", async || "done".to_owned()).task(TaskSupport::Optional);
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum TaskSupport {
-    /// Never.
+    /// Tasks are not supported.
     #[default]
     Forbidden,
-    /// If the client can.
+    /// Tasks are optional.
     Optional,
-    /// Only; clients that cannot are refused.
+    /// Tasks are required; other clients get an error.
     Required,
 }
 
@@ -60,21 +87,47 @@ pub(crate) struct ToolTasks {
     pub(crate) defers: bool,
 }
 
+impl Described for TaskSupport {
+    const TYPE: Type = {
+        static VALUES: Values = Values {
+            name: "TaskSupport",
+            doc: &[" Support of a tool for calls that run as tasks."],
+            values: &[
+                ("forbidden", &[" Tasks are not supported."]),
+                ("optional", &[" Tasks are optional."]),
+                ("required", &[" Tasks are required; other clients get an error."]),
+            ],
+            open: false,
+        };
+        Type::Values(&VALUES)
+    };
+}
+
 impl TaskSupport {
     fn of(descriptor: &Value) -> Result<Self, &'static str> {
-        match descriptor.get("execution").and_then(|execution| execution.get("taskSupport")).map(Value::as_str) {
-            None | Some(Some("forbidden")) => Ok(Self::Forbidden),
-            Some(Some("optional")) => Ok(Self::Optional),
-            Some(Some("required")) => Ok(Self::Required),
-            Some(_) => Err("execution.taskSupport must be forbidden, optional or required"),
+        match descriptor.get("execution").and_then(|execution| execution.get("taskSupport")) {
+            None => Ok(Self::Forbidden),
+            Some(given) => {
+                Self::deserialize(given).map_err(|_| "execution.taskSupport must be forbidden, optional or required")
+            }
         }
     }
+}
 
-    pub(in crate::server) fn as_str(self) -> &'static str {
-        match self {
-            Self::Forbidden => "forbidden",
-            Self::Optional => "optional",
-            Self::Required => "required",
+impl ToolOptions {
+    /// Moves the options that are members of the descriptor there.
+    fn complete(&mut self, descriptor: &mut Map<String, Value>) {
+        fn object<'a>(of: &'a mut Map<String, Value>, member: &str) -> Option<&'a mut Map<String, Value>> {
+            of.entry(member).or_insert_with(|| json!({})).as_object_mut()
+        }
+        if let Some(support) = self.task.take() {
+            descriptor.insert("execution".to_owned(), json!({"taskSupport": support}));
+        }
+        // A `_meta` of another type is refused with the whole descriptor.
+        if let Some(uri) = self.ui.take()
+            && let Some(ui) = object(descriptor, "_meta").and_then(|meta| object(meta, "ui"))
+        {
+            ui.insert("resourceUri".to_owned(), uri.into());
         }
     }
 }
@@ -86,10 +139,7 @@ impl ToolDefinition {
         Self {
             descriptor,
             wrap_output: false,
-            requires: None,
-            defers_task: false,
-            restarts_task: false,
-            access: Access::default(),
+            options: ToolOptions::default(),
             handler: Arc::new(handler),
             explainer: None,
         }
@@ -101,37 +151,15 @@ impl ToolDefinition {
         self
     }
 
-    /// Client capabilities (a ClientCapabilities object) without which calls are refused before the
-    /// handler sees them.
-    pub fn requires(mut self, capabilities: Value) -> Self {
-        self.requires = Some(capabilities);
+    /// All of its options at once.
+    pub fn options(mut self, options: ToolOptions) -> Self {
+        self.options = options;
         self
     }
 
-    /// Returns whether the tool may run as a task.
-    pub fn task(self, support: TaskSupport) -> Self {
-        self.with("execution", json!({"taskSupport": support.as_str()}))
-    }
-
-    /// On 2026-07-28 a call begins as a call, and becomes a task when its handler says so with
-    /// [`crate::server::CallInfo::start_task`]: after it has asked for input in rounds, say. On
-    /// 2025-11-25 the client decides.
-    pub fn defer_task(mut self, defer: bool) -> Self {
-        self.defers_task = defer;
-        self
-    }
-
-    /// A task of the tool that was running when its process ended is run again from its start, with
-    /// the same arguments, by the next worker that shares the store of the server
-    /// ([`crate::server::ServerOptions::store`]): within half a minute, up to three runs in all.
-    /// Without it, such a task has failed. A worker that only seemed to be gone may still run, so
-    /// two runs must do no harm. Not for tools that [defer](Self::defer_task) their tasks.
-    pub fn restart_task(mut self, restart: bool) -> Self {
-        self.restarts_task = restart;
-        self
-    }
-
-    access_setters!();
+    tool_setters!(self, self.options);
+    access_setters!(self, self.options.access);
+    visible_setter!(self, self.options.access);
 
     /// Judges arguments that the input schema refuses by a validation of the handler's own: the
     /// explainer is called with them, in place of the handler. It answers
@@ -150,8 +178,7 @@ impl ToolDefinition {
     }
 
     pub(in crate::server) fn compile(self) -> Result<RegisteredTool, RegisterError> {
-        let Self { mut descriptor, wrap_output, requires, defers_task, restarts_task, access, handler, explainer } =
-            self;
+        let Self { mut descriptor, wrap_output, mut options, handler, explainer } = self;
         let Some(members) = descriptor.as_object_mut() else {
             return Err(RegisterError("A tool's descriptor must be an object".into()));
         };
@@ -161,6 +188,7 @@ impl ToolDefinition {
         };
         check_name(&name)?;
         let wrong = |what: &str, error: &dyn std::fmt::Display| RegisterError(format!("Tool {name}: {what}: {error}"));
+        options.complete(members);
         // TOOL-08: a tool without parameters says so.
         let input_schema = members
             .entry("inputSchema")
@@ -176,16 +204,16 @@ impl ToolDefinition {
             }),
             None => None,
         };
-        if requires.as_ref().is_some_and(|requires| !requires.is_object()) {
+        if options.requires.as_ref().is_some_and(|requires| !requires.is_object()) {
             return Err(wrong("requires", &"must be a ClientCapabilities object"));
         }
-        access.check().map_err(|problem| RegisterError(format!("Tool {name}: {problem}")))?;
+        options.access.check().map_err(|problem| RegisterError(format!("Tool {name}: {problem}")))?;
         // A descriptor that peers would refuse to read is refused here; a valid one stays as it was
         // given.
         members::read::<Tool>(&descriptor).map_err(|fault| RegisterError(format!("Tool {name}: {fault}")))?;
         check_members::<Tool>("tool", &name, &descriptor)?;
         let task_support = TaskSupport::of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
-        if restarts_task && (defers_task || task_support == TaskSupport::Forbidden) {
+        if options.restart_task && (options.defer_task || task_support == TaskSupport::Forbidden) {
             let problem = "needs execution.taskSupport optional or required, and tasks that are not deferred";
             return Err(wrong("running a task again", &problem));
         }
@@ -197,12 +225,9 @@ impl ToolDefinition {
             input,
             mirrored,
             output,
-            requires,
             task_support,
-            defers_task,
-            restarts_task,
             interface,
-            access,
+            options,
             handler,
             explainer,
         })
@@ -228,13 +253,10 @@ pub(crate) struct RegisteredTool {
     /// Parameters that HTTP headers repeat.
     pub(in crate::server) mirrored: Vec<HeaderParameter>,
     pub(in crate::server) output: Option<CompiledOutputSchema>,
-    pub(in crate::server) requires: Option<Value>,
     pub(in crate::server) task_support: TaskSupport,
-    pub(in crate::server) defers_task: bool,
-    pub(in crate::server) restarts_task: bool,
     /// The URI of its user interface.
     pub(in crate::server) interface: Option<String>,
-    pub(in crate::server) access: Access,
+    pub(in crate::server) options: ToolOptions,
     pub(in crate::server) handler: Arc<dyn Handler>,
     /// Has words of its own for arguments that the input schema refuses.
     pub(in crate::server) explainer: Option<Arc<dyn Handler>>,
@@ -245,10 +267,7 @@ impl RegisteredTool {
         ToolDefinition {
             descriptor: self.descriptor.value().clone(),
             wrap_output: self.output.as_ref().is_some_and(|output| output.wrap),
-            requires: self.requires.clone(),
-            defers_task: self.defers_task,
-            restarts_task: self.restarts_task,
-            access: self.access.clone(),
+            options: self.options.clone(),
             handler: Arc::clone(&self.handler),
             explainer: self.explainer.clone(),
         }
@@ -267,7 +286,7 @@ impl Listed for RegisteredTool {
         &self.descriptor
     }
 
-    fn access(&self) -> &Access {
-        &self.access
+    fn access(&self) -> &AccessOptions {
+        &self.options.access
     }
 }

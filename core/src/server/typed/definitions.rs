@@ -8,17 +8,18 @@ use super::{
 use crate::{
     protocol::{
         RawJson,
-        model::{Annotations, ClientCapabilities, Icon, ToolAnnotations},
+        model::{Annotations, Icon, ToolAnnotations},
         schema::{SchemaMember, members},
     },
     server::{
-        CacheHints, CompletionDefinition, CompletionTarget, Outcome, PromptDefinition, ResourceDefinition,
+        CacheHints, Call, CompletionDefinition, CompletionTarget, Outcome, PromptDefinition, ResourceDefinition,
         ResourceTemplateDefinition, TaskSupport, ToolDefinition,
+        registry::{access_setters, template_setters, tool_setters},
     },
 };
 use serde::Serialize;
 use serde_json::{Value, json, value::RawValue};
-use std::{future::Future, time::Duration};
+use std::{future::Future, sync::Arc};
 
 /// A definition that can be registered on a server with the state `S`: a typed one such as
 /// [`Tool`], or one in JSON.
@@ -39,105 +40,87 @@ macro_rules! entries {
 
 entries!(ToolDefinition, ResourceDefinition, ResourceTemplateDefinition, PromptDefinition, CompletionDefinition);
 
-/// A descriptor, and the entry built from it once the state of its handler is known.
-struct Draft<S, Entry> {
-    descriptor: Value,
-    bind: Box<dyn FnOnce(Value, S) -> Entry + Send>,
-    /// The settings outside of the descriptor.
-    settings: Vec<Box<dyn FnOnce(Entry) -> Entry + Send>>,
+/// Gives a definition the handlers that need the state.
+type Bind<S, Entry> = Box<dyn FnOnce(Entry, S) -> Entry + Send>;
+
+fn set(descriptor: &mut Value, member: &str, value: impl Serialize) {
+    descriptor[member] = serde_json::to_value(value).unwrap_or_default();
 }
 
-impl<S, Entry: 'static> Draft<S, Entry> {
-    fn new(descriptor: Value, bind: impl FnOnce(Value, S) -> Entry + Send + 'static) -> Self {
-        Self { descriptor, bind: Box::new(bind), settings: Vec::new() }
-    }
+/// The definitions of features that wait for the state of their handlers.
+macro_rules! bound {
+    ($($feature:ident: $entry:ty,)*) => {
+        $(
+            impl<S> $feature<S> {
+                /// Binds the state, to register the definition on a running [`crate::Server`].
+                pub fn with_state(self, state: S) -> $feature
+                where
+                    S: Send + 'static,
+                {
+                    let Self { entry, bind } = self;
+                    $feature { entry, bind: Box::new(move |entry, ()| bind(entry, state)) }
+                }
+            }
 
-    /// Sets a part of the entry that is not in its descriptor.
-    fn tune(&mut self, setting: impl FnOnce(Entry) -> Entry + Send + 'static) {
-        self.settings.push(Box::new(setting));
-    }
-
-    fn set(&mut self, member: &str, value: impl Serialize) {
-        self.descriptor[member] = serde_json::to_value(value).unwrap_or_default();
-    }
-
-    fn add_icon(&mut self, icon: &Icon) {
-        let icon = serde_json::to_value(icon).unwrap_or_default();
-        match self.descriptor["icons"].as_array_mut() {
-            Some(icons) => icons.push(icon),
-            None => self.descriptor["icons"] = json!([icon]),
-        }
-    }
-
-    fn with_state(self, state: S) -> Draft<(), Entry>
-    where
-        S: Send + 'static,
-    {
-        let Self { descriptor, bind, settings } = self;
-        let bind: Box<dyn FnOnce(Value, ()) -> Entry + Send> = Box::new(move |descriptor, ()| bind(descriptor, state));
-        Draft { descriptor, bind, settings }
-    }
-
-    fn into_entry(self, state: S) -> Entry {
-        let entry = (self.bind)(self.descriptor, state);
-        self.settings.into_iter().fold(entry, |entry, setting| setting(entry))
-    }
+            impl<S> IntoDefinition<S, $entry> for $feature<S> {
+                fn into_entry(self, state: S) -> $entry {
+                    (self.bind)(self.entry, state)
+                }
+            }
+        )*
+    };
 }
 
-/// Settings shared by all four kinds.
+bound! {
+    Tool: ToolDefinition,
+    Resource: ResourceDefinition,
+    ResourceTemplate: ResourceTemplateDefinition,
+    Prompt: PromptDefinition,
+}
+
+/// Settings shared by all four kinds; `$access` is the place of their access options.
 macro_rules! common_members {
-    () => {
+    ($this:ident, $access:expr) => {
+        access_setters!($this, $access);
+
         /// The display name.
-        pub fn title(mut self, title: impl Into<String>) -> Self {
-            self.draft.set("title", title.into());
-            self
+        pub fn title(mut $this, title: impl Into<String>) -> Self {
+            set(&mut $this.entry.descriptor, "title", title.into());
+            $this
         }
 
         /// Adds an icon for user interfaces.
-        pub fn icon(mut self, icon: Icon) -> Self {
-            self.draft.add_icon(&icon);
-            self
+        pub fn icon(mut $this, icon: Icon) -> Self {
+            let icon = serde_json::to_value(icon).unwrap_or_default();
+            match $this.entry.descriptor["icons"].as_array_mut() {
+                Some(icons) => icons.push(icon),
+                None => $this.entry.descriptor["icons"] = json!([icon]),
+            }
+            $this
         }
 
         /// Adds a member of `_meta`.
-        pub fn meta(mut self, key: &str, value: impl Into<Value>) -> Self {
-            self.draft.descriptor["_meta"][key] = value.into();
-            self
-        }
-
-        /// Scopes that the caller's access token must grant. Lists omit the feature for callers
-        /// without them, unless [`crate::ServerOptions::list_out_of_scope`] is set. If no tokens
-        /// are verified, none are needed.
-        pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
-            let scopes: Vec<String> = scopes.into_iter().map(Into::into).collect();
-            self.draft.tune(|entry| entry.scopes(scopes));
-            self
+        pub fn meta(mut $this, key: &str, value: impl Into<Value>) -> Self {
+            $this.entry.descriptor["_meta"][key] = value.into();
+            $this
         }
 
         /// Decides per request who can see and call the feature: an async function that returns a
         /// `bool`, or a `Result` of one. To other callers the feature does not exist; an error is
         /// logged and counts as `false`. Lists run it for each feature that has one.
-        pub fn visible<M, H>(mut self, hook: H) -> Self
+        pub fn visible<M, H>(mut $this, hook: H) -> Self
         where
             H: AsyncHandler<M, Arguments: HandlerArguments<()>> + Send + Sync + 'static,
             H::Future: Future<Output: IntoDecision> + Send + 'static,
         {
-            let hook = serve(hook, (), whole_input, IntoDecision::into_decision);
-            self.draft.tune(|entry| entry.visible(hook));
-            self
-        }
-
-        /// Maximum time for one run of the handler, including the time it waits for its client.
-        /// Then the call fails and the handler is cancelled.
-        pub fn timeout(mut self, timeout: Duration) -> Self {
-            self.draft.tune(move |entry| entry.timeout(timeout));
-            self
+            $access.visible = Some(Arc::new(serve(hook, (), whole_input, IntoDecision::into_decision)));
+            $this
         }
 
         /// Sets any other member of the descriptor, replacing an existing one.
-        pub fn with(mut self, member: &str, value: impl Into<Value>) -> Self {
-            self.draft.set(member, value.into());
-            self
+        pub fn with(mut $this, member: &str, value: impl Into<Value>) -> Self {
+            set(&mut $this.entry.descriptor, member, value.into());
+            $this
         }
     };
 }
@@ -155,11 +138,11 @@ macro_rules! complete_member {
             H::Future: Future<Output: IntoCompletionResult> + Send + 'static,
             S: Clone + Send + Sync + 'static,
         {
-            let (argument, bind) = (argument.into(), self.draft.bind);
-            self.draft.bind = Box::new(move |descriptor, state: S| {
+            let (argument, bind) = (argument.into(), self.bind);
+            self.bind = Box::new(move |entry, state: S| {
                 let completer =
                     serve(handler, state.clone(), whole_input, IntoCompletionResult::into_completion_result);
-                bind(descriptor, state).complete(argument, completer)
+                bind(entry, state).complete(argument, completer)
             });
             self
         }
@@ -171,25 +154,25 @@ macro_rules! resource_members {
     () => {
         /// The description, for the model.
         pub fn description(mut self, description: impl Into<String>) -> Self {
-            self.draft.set("description", description.into());
+            set(&mut self.entry.descriptor, "description", description.into());
             self
         }
 
         /// The MIME type of the contents.
         pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
-            self.draft.set("mimeType", mime_type.into());
+            set(&mut self.entry.descriptor, "mimeType", mime_type.into());
             self
         }
 
         /// The audience, the priority and the time of the last change.
         pub fn annotations(mut self, annotations: Annotations) -> Self {
-            self.draft.set("annotations", annotations);
+            set(&mut self.entry.descriptor, "annotations", annotations);
             self
         }
 
         /// Time for which clients may cache the contents.
         pub fn cache(mut self, hints: CacheHints) -> Self {
-            self.draft.tune(move |entry| entry.cache(hints));
+            self.entry = self.entry.cache(hints);
             self
         }
     };
@@ -209,7 +192,8 @@ macro_rules! resource_members {
 /// ```
 #[must_use = "a tool does nothing until it is added to a server"]
 pub struct Tool<S = ()> {
-    draft: Draft<S, ToolDefinition>,
+    entry: ToolDefinition,
+    bind: Bind<S, ToolDefinition>,
 }
 
 impl<S> Tool<S> {
@@ -241,74 +225,34 @@ impl<S> Tool<S> {
         } else {
             IntoToolResult::into_tool_result
         };
-        let draft = Draft::new(descriptor, move |descriptor, state| {
-            ToolDefinition::new(descriptor, serve(handler, state, whole_input, into_outcome)).wrap_output(wrap_output)
+        let bind = Box::new(move |mut entry: ToolDefinition, state| {
+            entry.handler = Arc::new(serve(handler, state, whole_input, into_outcome));
+            entry
         });
-        Self { draft }
+        Self { entry: ToolDefinition::new(descriptor, drop::<Call>).wrap_output(wrap_output), bind }
     }
 
-    common_members!();
+    tool_setters!(self, self.entry.options);
+    common_members!(self, self.entry.options.access);
 
     /// Hints about its behavior.
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
-        self.draft.set("annotations", annotations);
+        set(&mut self.entry.descriptor, "annotations", annotations);
         self
     }
 
     /// The input schema, instead of that of [`super::Params`].
     pub fn input_schema(mut self, schema: Value) -> Self {
-        self.draft.set("inputSchema", schema);
+        set(&mut self.entry.descriptor, "inputSchema", schema);
         self
     }
 
     /// The output schema, instead of that of the return type. It describes the structured content,
     /// an object.
     pub fn output_schema(mut self, schema: Value) -> Self {
-        self.draft.set("outputSchema", schema);
-        self.draft.tune(|entry| entry.wrap_output(false));
+        set(&mut self.entry.descriptor, "outputSchema", schema);
+        self.entry.wrap_output = false;
         self
-    }
-
-    /// Client capabilities without which calls are refused before the handler runs.
-    pub fn requires(mut self, capabilities: ClientCapabilities) -> Self {
-        if let Ok(capabilities) = serde_json::to_value(capabilities) {
-            self.draft.tune(|entry| entry.requires(capabilities));
-        }
-        self
-    }
-
-    /// Sets whether the tool may or must run as a task.
-    pub fn task(mut self, support: TaskSupport) -> Self {
-        self.draft.set("execution", json!({"taskSupport": support.as_str()}));
-        self
-    }
-
-    /// Starts as a plain call on 2026-07-28, which the handler can turn into a task with
-    /// [`crate::Context::start_task`]. On 2025-11-25 the client decides.
-    pub fn defer_task(mut self, defer: bool) -> Self {
-        self.draft.tune(move |entry| entry.defer_task(defer));
-        self
-    }
-
-    /// Restarts a task that was running when its process ended, on the next worker that shares the
-    /// server's store. See [`crate::server::ToolDefinition::restart_task`].
-    pub fn restart_task(mut self, restart: bool) -> Self {
-        self.draft.tune(move |entry| entry.restart_task(restart));
-        self
-    }
-
-    /// Binds the state, to register the tool on a running [`crate::Server`].
-    pub fn with_state(self, state: S) -> Tool
-    where
-        S: Send + 'static,
-    {
-        Tool { draft: self.draft.with_state(state) }
-    }
-}
-
-impl<S> IntoDefinition<S, ToolDefinition> for Tool<S> {
-    fn into_entry(self, state: S) -> ToolDefinition {
-        self.draft.into_entry(state)
     }
 }
 
@@ -324,7 +268,8 @@ impl<S> IntoDefinition<S, ToolDefinition> for Tool<S> {
 /// ```
 #[must_use = "a resource does nothing until it is added to a server"]
 pub struct Resource<S = ()> {
-    draft: Draft<S, ResourceDefinition>,
+    entry: ResourceDefinition,
+    bind: Bind<S, ResourceDefinition>,
 }
 
 impl<S> Resource<S> {
@@ -336,36 +281,20 @@ impl<S> Resource<S> {
         S: Send + Sync + 'static,
     {
         let descriptor = json!({"uri": uri.into(), "name": name.into()});
-        let draft = Draft::new(descriptor, move |descriptor, state| {
-            ResourceDefinition::new(
-                descriptor,
-                serve(handler, state, whole_input, IntoResourceResult::into_resource_result),
-            )
+        let bind = Box::new(move |mut entry: ResourceDefinition, state| {
+            entry.handler = Arc::new(serve(handler, state, whole_input, IntoResourceResult::into_resource_result));
+            entry
         });
-        Self { draft }
+        Self { entry: ResourceDefinition::new(descriptor, drop::<Call>), bind }
     }
 
-    common_members!();
+    common_members!(self, self.entry.options.access);
     resource_members!();
 
     /// The size of the contents in bytes.
     pub fn size(mut self, bytes: u64) -> Self {
-        self.draft.set("size", bytes);
+        set(&mut self.entry.descriptor, "size", bytes);
         self
-    }
-
-    /// Binds the state, to register the resource on a running [`crate::Server`].
-    pub fn with_state(self, state: S) -> Resource
-    where
-        S: Send + 'static,
-    {
-        Resource { draft: self.draft.with_state(state) }
-    }
-}
-
-impl<S> IntoDefinition<S, ResourceDefinition> for Resource<S> {
-    fn into_entry(self, state: S) -> ResourceDefinition {
-        self.draft.into_entry(state)
     }
 }
 
@@ -389,7 +318,8 @@ impl<S> IntoDefinition<S, ResourceDefinition> for Resource<S> {
 /// ```
 #[must_use = "a resource template does nothing until it is added to a server"]
 pub struct ResourceTemplate<S = ()> {
-    draft: Draft<S, ResourceTemplateDefinition>,
+    entry: ResourceTemplateDefinition,
+    bind: Bind<S, ResourceTemplateDefinition>,
 }
 
 impl<S> ResourceTemplate<S> {
@@ -404,39 +334,19 @@ impl<S> ResourceTemplate<S> {
         S: Send + Sync + 'static,
     {
         let descriptor = json!({"uriTemplate": uri_template.into(), "name": name.into()});
-        let draft = Draft::new(descriptor, move |descriptor, state| {
-            let handler = serve(handler, state, variables, IntoResourceResult::into_resource_result);
-            let entry = ResourceTemplateDefinition::new(descriptor, handler);
-            H::Arguments::input_schema().into_iter().fold(entry, ResourceTemplateDefinition::variables_schema)
+        let entry = ResourceTemplateDefinition::new(descriptor, drop::<Call>);
+        let entry = H::Arguments::input_schema().into_iter().fold(entry, ResourceTemplateDefinition::variables_schema);
+        let bind = Box::new(move |mut entry: ResourceTemplateDefinition, state| {
+            entry.handler = Arc::new(serve(handler, state, variables, IntoResourceResult::into_resource_result));
+            entry
         });
-        Self { draft }
+        Self { entry, bind }
     }
 
-    common_members!();
+    template_setters!(self, self.entry.options);
+    common_members!(self, self.entry.options.resource.access);
     resource_members!();
     complete_member!();
-
-    /// Allows values of variables that could lead out of a folder they are appended to. By default,
-    /// a URI is treated as not found if a decoded value has a `..` segment or a NUL, or looks like
-    /// an absolute path.
-    pub fn unsafe_paths(mut self, unsafe_paths: bool) -> Self {
-        self.draft.tune(move |entry| entry.unsafe_paths(unsafe_paths));
-        self
-    }
-
-    /// Binds the state, to register the template on a running [`crate::Server`].
-    pub fn with_state(self, state: S) -> ResourceTemplate
-    where
-        S: Send + 'static,
-    {
-        ResourceTemplate { draft: self.draft.with_state(state) }
-    }
-}
-
-impl<S> IntoDefinition<S, ResourceTemplateDefinition> for ResourceTemplate<S> {
-    fn into_entry(self, state: S) -> ResourceTemplateDefinition {
-        self.draft.into_entry(state)
-    }
 }
 
 /// A prompt: a name, a description, an async function that creates its messages, and its other
@@ -460,7 +370,8 @@ impl<S> IntoDefinition<S, ResourceTemplateDefinition> for ResourceTemplate<S> {
 /// ```
 #[must_use = "a prompt does nothing until it is added to a server"]
 pub struct Prompt<S = ()> {
-    draft: Draft<S, PromptDefinition>,
+    entry: PromptDefinition,
+    bind: Bind<S, PromptDefinition>,
 }
 
 impl<S> Prompt<S> {
@@ -487,30 +398,16 @@ impl<S> Prompt<S> {
         if let Some(schema) = &schema {
             descriptor["arguments"] = members(schema).into_iter().map(argument).collect();
         }
-        let draft = Draft::new(descriptor, move |descriptor, state| {
-            let handler = serve(handler, state, whole_input, IntoPromptResult::into_prompt_result);
-            let entry = PromptDefinition::new(descriptor, handler);
-            schema.into_iter().fold(entry, PromptDefinition::arguments_schema)
+        let entry = PromptDefinition::new(descriptor, drop::<Call>);
+        let bind = Box::new(move |mut entry: PromptDefinition, state| {
+            entry.handler = Arc::new(serve(handler, state, whole_input, IntoPromptResult::into_prompt_result));
+            entry
         });
-        Self { draft }
+        Self { entry: schema.into_iter().fold(entry, PromptDefinition::arguments_schema), bind }
     }
 
-    common_members!();
+    common_members!(self, self.entry.options.access);
     complete_member!();
-
-    /// Binds the state, to register the prompt on a running [`crate::Server`].
-    pub fn with_state(self, state: S) -> Prompt
-    where
-        S: Send + 'static,
-    {
-        Prompt { draft: self.draft.with_state(state) }
-    }
-}
-
-impl<S> IntoDefinition<S, PromptDefinition> for Prompt<S> {
-    fn into_entry(self, state: S) -> PromptDefinition {
-        self.draft.into_entry(state)
-    }
 }
 
 /// Completes an argument with an async function.

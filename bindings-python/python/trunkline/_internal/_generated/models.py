@@ -355,6 +355,9 @@ ChildStderr: TypeAlias = Literal["inherit", "keep", "discard"]
 OAuthGrant: TypeAlias = Literal["authorization_code", "client_credentials", "enterprise_managed", "workload_identity"]
 """The way to access tokens."""
 
+TaskSupport: TypeAlias = Literal["forbidden", "optional", "required"]
+"""Support of a tool for calls that run as tasks."""
+
 
 class ServerDefaults(Model):
     """Default transport options for the servers of a configuration or a group: process options

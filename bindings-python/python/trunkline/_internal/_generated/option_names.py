@@ -59,6 +59,11 @@ CLIENT_OPTIONS: Final = {
     "telemetry": "telemetry",
 }
 
+DIRECTORY_OPTIONS: Final = {
+    "hidden": "hidden",
+    "max_file_bytes": "maxFileBytes",
+}
+
 ENDPOINT_OPTIONS: Final = {
     "headers": "headers",
     "ca": "ca",
@@ -119,6 +124,23 @@ OAUTH: Final = {
     "idp_token_type": "idpTokenType",
     "identity_token": "identityToken",
     "assertion": "assertion",
+}
+
+PROXY_OPTIONS: Final = {
+    "prefix": "prefix",
+    "max_connections": "maxConnections",
+}
+
+REQUEST_HANDLER_OPTIONS: Final = {
+    "params_schema": "paramsSchema",
+    "scopes": "scopes",
+    "timeout": "timeoutMs",
+}
+
+SKILL_OPTIONS: Final = {
+    "root": "root",
+    "ttl": "ttlMs",
+    "cache_scope": "cacheScope",
 }
 
 MOUNT_OPTIONS: Final = {
@@ -199,11 +221,16 @@ PROMPT_OPTIONS: Final = {
     "description": "description",
     "icons": "icons",
     "meta": "_meta",
-    "scopes": "scopes",
-    "timeout": "timeoutMs",
     "visible": "visible",
     "complete": "complete",
+    "scopes": "scopes",
+    "timeout": "timeoutMs",
 }
+# Of the registration; the others are members of the descriptor.
+PROMPT_REGISTRATION: Final = (
+    "scopes",
+    "timeoutMs",
+)
 
 RESOURCE_OPTIONS: Final = {
     "name": "name",
@@ -214,14 +241,22 @@ RESOURCE_OPTIONS: Final = {
     "icons": "icons",
     "annotations": "annotations",
     "meta": "_meta",
+    "visible": "visible",
+    "complete": "complete",
+    "unsafe_paths": "unsafePaths",
     "ttl": "ttlMs",
     "cache_scope": "cacheScope",
     "scopes": "scopes",
     "timeout": "timeoutMs",
-    "visible": "visible",
-    "unsafe_paths": "unsafePaths",
-    "complete": "complete",
 }
+# Of the registration; the others are members of the descriptor.
+RESOURCE_REGISTRATION: Final = (
+    "unsafePaths",
+    "ttlMs",
+    "cacheScope",
+    "scopes",
+    "timeoutMs",
+)
 
 TOOL_OPTIONS: Final = {
     "name": "name",
@@ -232,12 +267,22 @@ TOOL_OPTIONS: Final = {
     "annotations": "annotations",
     "icons": "icons",
     "meta": "_meta",
-    "requires": "requires",
-    "defer_task": "deferTask",
-    "restart_task": "restartTask",
-    "scopes": "scopes",
-    "timeout": "timeoutMs",
     "visible": "visible",
     "task": "task",
+    "defer_task": "deferTask",
+    "restart_task": "restartTask",
     "ui": "ui",
+    "requires": "requires",
+    "scopes": "scopes",
+    "timeout": "timeoutMs",
 }
+# Of the registration; the others are members of the descriptor.
+TOOL_REGISTRATION: Final = (
+    "task",
+    "deferTask",
+    "restartTask",
+    "ui",
+    "requires",
+    "scopes",
+    "timeoutMs",
+)

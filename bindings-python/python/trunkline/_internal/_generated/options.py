@@ -17,6 +17,7 @@ from .models import (
     OAuthGrant,
     OnDuplicate,
     Root,
+    TaskSupport,
     ToolAnnotations,
 )
 from .sample_options import SampleOptions as SampleOptions  # noqa: PLC0414 - for other modules
@@ -261,6 +262,18 @@ class ClientOptions(TypedDict, total=False):
     """Report requests to OpenTelemetry, as spans and metrics. Enabled by default if the program
     uses OpenTelemetry: if it is loaded (Python, Node.js), as a cargo feature (Rust), through
     callbacks (C).
+    """
+
+
+class DirectoryOptions(TypedDict, total=False):
+    """Options of a folder whose files are resources."""
+
+    hidden: bool | None
+    """Include files and folders whose names start with a dot. Default: False."""
+
+    max_file_bytes: int | None
+    """Maximum size of a file to read. Larger files are listed, but reading them fails. Default:
+    4 MiB.
     """
 
 
@@ -538,6 +551,59 @@ class OAuth(TypedDict, total=False):
     assertion: str | None
     """The JWT with which the platform vouches for this workload (`workload_identity`). If it
     expires before the connection ends, use the function `assertion` instead. Default: none.
+    """
+
+
+class ProxyOptions(TypedDict, total=False):
+    """Options of a proxy."""
+
+    prefix: str | None
+    """Prefix of its names and URIs: tools and prompts become `prefix__name`, resources
+    `prefix+uri`. Without it, names and URIs stay the same, which is possible for one server.
+    """
+
+    max_connections: int | None
+    """Maximum connections to a server on behalf of individual callers, if its revision is before
+    2026-07-28. An idle connection is closed for another caller, and after five minutes; if
+    none is idle, the call is refused as busy. Default: 64.
+    """
+
+
+class RequestHandlerOptions(TypedDict, total=False):
+    """Options of the handler of a request beyond the protocol."""
+
+    params_schema: Mapping[str, Any] | None
+    """JSON Schema of the params without their `_meta`. Other params are refused with -32602.
+    Default: none.
+    """
+
+    scopes: Sequence[str] | None
+    """Scopes that the caller's access token must grant, in addition to those of the endpoint.
+    Calls without them are refused, over HTTP with 403 and the required scopes. Lists omit the
+    feature for callers without them, unless the server lists what is out of scope. If no
+    tokens are verified, none are needed. Default: none.
+    """
+
+    timeout: float | None
+    """Maximum time for one run of the handler, including the time it waits for its client. Then
+    the call fails and the handler is cancelled. In seconds. Default: none.
+    """
+
+
+class SkillOptions(TypedDict, total=False):
+    """Options of an agent skill."""
+
+    root: str | None
+    """URI of its folder, such as `skill://team/pdf-tools`; the last segment is the name of the
+    skill. Without it, `skill://` and the name.
+    """
+
+    ttl: float | None
+    """Time for which a client may cache the result; 0 disables caching. In seconds. Default: 0."""
+
+    cache_scope: CacheScope | None
+    """The callers that may share a cached result: only the one it was made for, or all. Default:
+    `"private"`.
     """
 
 
@@ -847,16 +913,6 @@ class PromptOptions(TypedDict, total=False):
     meta: Mapping[str, Any] | None
     """Metadata, by reverse-domain name. Default: none."""
 
-    scopes: Sequence[str] | None
-    """Additional scopes, beyond those of the endpoint, that the access token of a call must
-    grant. Lists leave out what the caller lacks scopes for. Default: none.
-    """
-
-    timeout: float | None
-    """The longest time of one run of its handler. Then the call fails and the handler is
-    cancelled. In seconds. Default: none.
-    """
-
     visible: Callable[..., bool | Awaitable[bool]] | None
     """Decides who sees and calls it, for each request: a function of the context and
     dependencies that returns a `bool`. For others it is not there; an exception, which is
@@ -867,6 +923,18 @@ class PromptOptions(TypedDict, total=False):
     """Functions that suggest values while a user types, by the arguments or variables. Each
     takes the text so far and, if it has a second parameter, the other arguments; it returns
     texts, or a `Completion`. Default: none.
+    """
+
+    scopes: Sequence[str] | None
+    """Scopes that the caller's access token must grant, in addition to those of the endpoint.
+    Calls without them are refused, over HTTP with 403 and the required scopes. Lists omit the
+    feature for callers without them, unless the server lists what is out of scope. If no
+    tokens are verified, none are needed. Default: none.
+    """
+
+    timeout: float | None
+    """Maximum time for one run of the handler, including the time it waits for its client. Then
+    the call fails and the handler is cancelled. In seconds. Default: none.
     """
 
 
@@ -897,38 +965,42 @@ class ResourceOptions(TypedDict, total=False):
     meta: Mapping[str, Any] | None
     """Metadata, by reverse-domain name. Default: none."""
 
-    ttl: float | None
-    """The time for which clients may keep the contents. Default: that of the server. In seconds."""
-
-    cache_scope: CacheScope | None
-    """The callers that may share cached contents. Default: that of the server."""
-
-    scopes: Sequence[str] | None
-    """Additional scopes, beyond those of the endpoint, that the access token of a call must
-    grant. Lists leave out what the caller lacks scopes for. Default: none.
-    """
-
-    timeout: float | None
-    """The longest time of one run of its handler. Then the call fails and the handler is
-    cancelled. In seconds. Default: none.
-    """
-
     visible: Callable[..., bool | Awaitable[bool]] | None
     """Decides who sees and calls it, for each request: a function of the context and
     dependencies that returns a `bool`. For others it is not there; an exception, which is
     logged, counts as False. Default: everybody.
     """
 
-    unsafe_paths: bool | None
-    """Values of variables may lead out of a folder that they are appended to. Otherwise a URI is
-    not found if a value, decoded, has a segment `..` or a NUL, or begins like an absolute
-    path.
-    """
-
     complete: Mapping[str, Callable[..., Any]] | None
     """Functions that suggest values while a user types, by the arguments or variables. Each
     takes the text so far and, if it has a second parameter, the other arguments; it returns
     texts, or a `Completion`. Default: none.
+    """
+
+    unsafe_paths: bool | None
+    """Allow values of template variables that could lead out of a folder they are appended to.
+    By default, a URI is treated as not found if a decoded value has a `..` segment or a NUL,
+    or looks like an absolute path. Default: False.
+    """
+
+    ttl: float | None
+    """Time for which a client may cache the result; 0 disables caching. In seconds. Default: 0."""
+
+    cache_scope: CacheScope | None
+    """The callers that may share a cached result: only the one it was made for, or all. Default:
+    `"private"`.
+    """
+
+    scopes: Sequence[str] | None
+    """Scopes that the caller's access token must grant, in addition to those of the endpoint.
+    Calls without them are refused, over HTTP with 403 and the required scopes. Lists omit the
+    feature for callers without them, unless the server lists what is out of scope. If no
+    tokens are verified, none are needed. Default: none.
+    """
+
+    timeout: float | None
+    """Maximum time for one run of the handler, including the time it waits for its client. Then
+    the call fails and the handler is cancelled. In seconds. Default: none.
     """
 
 
@@ -961,45 +1033,48 @@ class ToolOptions(TypedDict, total=False):
     meta: Mapping[str, Any] | None
     """Metadata, by reverse-domain name. Default: none."""
 
-    requires: Mapping[str, Any] | None
-    """Client capabilities without which a call is refused, such as `{"sampling": {}}`. Default:
-    none.
-    """
-
-    defer_task: bool | None
-    """On 2026-07-28 a call begins as a call, and becomes a task with `ctx.start_task`. Default:
-    False.
-    """
-
-    restart_task: bool | None
-    """A task that was running when its process ended is run again from its start, with the same
-    arguments, by the next worker that shares the store of the server: within half a minute,
-    up to three runs in all. Two runs at once must do no harm. Not with `defer_task`. Default:
-    False.
-    """
-
-    scopes: Sequence[str] | None
-    """Additional scopes, beyond those of the endpoint, that the access token of a call must
-    grant. Lists leave out what the caller lacks scopes for. Default: none.
-    """
-
-    timeout: float | None
-    """The longest time of one run of its handler. Then the call fails and the handler is
-    cancelled. In seconds. Default: none.
-    """
-
     visible: Callable[..., bool | Awaitable[bool]] | None
     """Decides who sees and calls it, for each request: a function of the context and
     dependencies that returns a `bool`. For others it is not there; an exception, which is
     logged, counts as False. Default: everybody.
     """
 
-    task: Literal["forbidden", "optional", "required"] | None
-    """Calls may or must run as tasks, where client and revision have those. Default:
-    `"forbidden"`.
+    task: TaskSupport | None
+    """Support for calls that run as tasks, whose results clients fetch later:
+    `execution.taskSupport` of the descriptor. Without it, the tool has no tasks.
+    """
+
+    defer_task: bool | None
+    """Start as a plain call on 2026-07-28, which the handler can turn into a task: after it has
+    asked for input in rounds, for example. On 2025-11-25 the client decides. Default: False.
+    """
+
+    restart_task: bool | None
+    """Restart a task that was running when its process ended, from the beginning and with the
+    same arguments, on the next worker that shares the server's store: within 30 seconds, up
+    to three runs in all. By default, such a task fails. A worker presumed dead may still be
+    running, so two concurrent runs must do no harm. Not for tools that defer their tasks.
+    Default: False.
     """
 
     ui: str | None
-    """The `ui://` URI of a resource that shows the result (MCP Apps): `ui.resourceUri` in
-    `meta`. Default: none.
+    """`ui://` URI of the tool's user interface (MCP Apps): `_meta.ui.resourceUri` of the
+    descriptor. Default: none.
+    """
+
+    requires: Mapping[str, Any] | None
+    """Client capabilities, such as `{"sampling": {}}`, without which calls are refused before
+    the handler runs. Default: none.
+    """
+
+    scopes: Sequence[str] | None
+    """Scopes that the caller's access token must grant, in addition to those of the endpoint.
+    Calls without them are refused, over HTTP with 403 and the required scopes. Lists omit the
+    feature for callers without them, unless the server lists what is out of scope. If no
+    tokens are verified, none are needed. Default: none.
+    """
+
+    timeout: float | None
+    """Maximum time for one run of the handler, including the time it waits for its client. Then
+    the call fails and the handler is cancelled. In seconds. Default: none.
     """

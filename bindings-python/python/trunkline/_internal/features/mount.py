@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
+import trunkline
+
+from .._generated.option_names import PROXY_OPTIONS
 from ..errors import InvalidArgumentError
-from ..options import camel_case
+from ..options import Unpack, encoded
 from .handler import Handler
 from .registry import Registry
 
@@ -96,7 +99,7 @@ class Mounts(Registry):
         self._lend(server)
         return Mount(self, "mount", prefix)
 
-    def proxy(self, client: ProxiedClient, *, prefix: str = "", max_connections: int | None = None) -> Mount:
+    def proxy(self, client: ProxiedClient, **options: Unpack[trunkline.ProxyOptions]) -> Mount:
         """Add the features of the server behind a client, whatever revisions the two sides use.
 
         With a client group, each of its servers is mounted under its name for as long as it is in
@@ -108,10 +111,7 @@ class Mounts(Registry):
 
         Args:
             client: A connected client or client group.
-            prefix: Tools and prompts are named `prefix__name`, resources `prefix+uri`. An empty
-                prefix, which only one server can have, leaves names and URIs unchanged.
-            max_connections: Maximum number of connections to a server for separate callers; default
-                64.
+            options: See `ProxyOptions`.
 
         Returns:
             A handle that unmounts it.
@@ -124,5 +124,6 @@ class Mounts(Registry):
         shared = getattr(client, "_shared", None)
         if shared is None:
             raise InvalidArgumentError(f"proxy() takes a connected client, not {client!r}")
-        self._add(ProxyHandler(prefix, camel_case(max_connections=max_connections), shared), f"a proxy {prefix!r}")
+        prefix = options.get("prefix") or ""
+        self._add(ProxyHandler(prefix, encoded(PROXY_OPTIONS, options), shared), f"a proxy {prefix!r}")
         return Mount(self, "proxy", prefix)

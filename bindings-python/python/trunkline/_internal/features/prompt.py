@@ -7,7 +7,7 @@ from typing import Any, TypeVar, overload
 
 import trunkline
 
-from .._generated.option_names import PROMPT_OPTIONS
+from .._generated.option_names import PROMPT_OPTIONS, PROMPT_REGISTRATION
 from ..errors import InvalidArgumentError
 from ..options import Unpack, camel_case, encoded
 from ..returns import Answer, render_messages
@@ -89,7 +89,7 @@ class Prompts(Registry):
 
 def _prompt(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[PromptHandler, str]:
     given = encoded(PROMPT_OPTIONS, options)
-    beside = taken(given, "scopes", "timeoutMs")
+    beside = taken(given, *PROMPT_REGISTRATION)
     prompt = described(function, given)
     signature = TextSignature(function, "a prompt")
     arguments = [

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
+import trunkline
+
+from .._generated.option_names import REQUEST_HANDLER_OPTIONS
 from .._generated.waist import VALUE
 from ..client_requests.input_request import InputRequired
-from ..options import camel_case, in_ms
+from ..options import Unpack, encoded
 from ..returns import Answer
 from ..schema.jsonable import jsonable
 from ..signature.tool_signature import Signature
@@ -49,10 +52,7 @@ class RequestHandlers(Registry):
     def request_handler(
         self,
         method: str,
-        *,
-        params_schema: Mapping[str, Any] | None = None,
-        scopes: Sequence[str] = (),
-        timeout: float | None = None,
+        **options: Unpack[trunkline.RequestHandlerOptions],
     ) -> Callable[[F], F]:
         """Register the decorated function as the handler of a request that is not part of the
         protocol, and return it unchanged: `@server.request_handler("com.acme/sum")`. See
@@ -60,7 +60,7 @@ class RequestHandlers(Registry):
         """
 
         def decorate(function: F) -> F:
-            self.add_request_handler(method, function, params_schema=params_schema, scopes=scopes, timeout=timeout)
+            self.add_request_handler(method, function, **options)
             return function
 
         return decorate
@@ -69,10 +69,7 @@ class RequestHandlers(Registry):
         self,
         method: str,
         function: Callable[..., Any],
-        *,
-        params_schema: Mapping[str, Any] | None = None,
-        scopes: Sequence[str] = (),
-        timeout: float | None = None,
+        **options: Unpack[trunkline.RequestHandlerOptions],
     ) -> None:
         """Adds the handler of a request that the protocol does not have. Clients send it with
         `client.request(method, params)`.
@@ -85,22 +82,17 @@ class RequestHandlers(Registry):
                 functions of tools do. It returns the result, a dict or an object such as a
                 dataclass, or None for an empty one. A `ToolError` is a JSON-RPC error with its
                 text.
-            params_schema: replaces the schema made from the parameters; params are then passed as
-                JSON has them.
-            scopes: scopes that the access token of a request must grant beside those of the
-                endpoint.
-            timeout: the longest time of one run of the function, in seconds. Then the request fails
-                and the function is cancelled. Default: none.
+            options: see `RequestHandlerOptions`.
 
         Raises:
             InvalidArgumentError: if the method is one of the protocol, or begins with a prefix of
                 it, or has a handler already.
         """
         # Results have no schema.
-        signature = Signature(function, "a request handler", input_schema=params_schema, output_schema={})
-        registration = camel_case(
-            method=method, params_schema=signature.input_schema, scopes=[*scopes] or None, **in_ms(timeout=timeout)
-        )
+        given = encoded(REQUEST_HANDLER_OPTIONS, options)
+        schema = given.get("paramsSchema")
+        signature = Signature(function, "a request handler", input_schema=schema, output_schema={})
+        registration = {"method": method, **given, "paramsSchema": signature.input_schema}
         handler = RequestHandler(method, function, signature, registration)
         handler.require(self._dependencies)
         self._add(handler, f"a handler of {method!r}")

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 import trunkline
 
-from .._generated.option_names import RESOURCE_OPTIONS
+from .._generated.option_names import RESOURCE_OPTIONS, RESOURCE_REGISTRATION
 from ..errors import InvalidArgumentError
 from ..options import Unpack, encoded
 from ..returns import Answer, render_contents
@@ -115,7 +115,7 @@ def _resource(uri: str, function: Callable[..., Any], options: Mapping[str, Any]
     signature = TextSignature(function, "a resource", lists)
     _check(uri, variables, signature)
     given = encoded(RESOURCE_OPTIONS, options)
-    beside = taken(given, "ttlMs", "cacheScope", "unsafePaths", "scopes", "timeoutMs")
+    beside = taken(given, *RESOURCE_REGISTRATION)
     descriptor = described(function, given)
     if is_template:
         if "size" in given:

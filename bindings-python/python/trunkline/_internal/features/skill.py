@@ -6,10 +6,12 @@ import os
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from .._generated.models import CacheScope
+import trunkline
+
+from .._generated.option_names import DIRECTORY_OPTIONS, SKILL_OPTIONS
 from ..errors import InvalidArgumentError
 from ..model.base import encode_base64
-from ..options import camel_case, in_ms
+from ..options import Unpack, encoded
 from .handler import Handler
 from .registry import Registry
 
@@ -51,10 +53,7 @@ class Skills(Registry):
     def add_skill(
         self,
         files: str | os.PathLike[str] | Mapping[str, str | bytes],
-        *,
-        root: str | None = None,
-        ttl: float | None = None,
-        cache_scope: CacheScope | None = None,
+        **options: Unpack[trunkline.SkillOptions],
     ) -> Skill:
         """Adds an agent skill: a folder with a `SKILL.md`, which begins with its name and
         description. Its files are read now, and clients read them as resources.
@@ -62,10 +61,7 @@ class Skills(Registry):
         Args:
             files: the folder, or the files by their paths within it, such as
                 `references/factors.md`.
-            root: the URI of the folder, such as `skill://team/pdf-tools` (default: `skill://` and
-                the name); its last segment is the name of the skill.
-            ttl: for how many seconds clients may keep what they read.
-            cache_scope: whether others than the caller may be given what was kept.
+            options: see `SkillOptions`.
 
         Returns:
             The handle for `remove_skill`.
@@ -74,13 +70,13 @@ class Skills(Registry):
             InvalidArgumentError: if the folder cannot be read, a file does not belong into skills,
                 or the root is taken.
         """
-        skill = Skill(root or files)
-        hints = camel_case(root=root, cache_scope=cache_scope, **in_ms(ttl=ttl))
-        self._add(SkillHandler(skill, {**_contents(files), **hints}), "this skill")
+        skill = Skill(options.get("root") or files)
+        registration = {**_contents(files), **encoded(SKILL_OPTIONS, options)}
+        self._add(SkillHandler(skill, registration), "this skill")
         return skill
 
     def add_directory(
-        self, uri: str, path: str | os.PathLike[str], *, hidden: bool = False, max_file_bytes: int | None = None
+        self, uri: str, path: str | os.PathLike[str], **options: Unpack[trunkline.DirectoryOptions]
     ) -> None:
         """Add a directory whose files are served as resources. Files are read on request: text as
         text, everything else as blobs.
@@ -92,17 +88,14 @@ class Skills(Registry):
             uri: Prefix of the files' URIs, such as `docs://`, followed by a `/` and the path within
                 the directory.
             path: The directory.
-            hidden: Whether to include files and directories whose names begin with a dot.
-            max_file_bytes: Maximum size of a file that can be read; default 4 MiB.
+            options: See `DirectoryOptions`.
 
         Raises:
             InvalidArgumentError: If the URI is malformed or already used by a directory, or the
                 path is not a directory.
         """
-        registration = camel_case(uri=uri, path=_absolute(path), hidden=hidden, max_file_bytes=max_file_bytes)
-        handler = DirectoryHandler(uri, registration)
-        del handler.registration["lane"]
-        self._add(handler, f"a directory at {uri!r}")
+        registration = {"uri": uri, "path": _absolute(path), **encoded(DIRECTORY_OPTIONS, options)}
+        self._add(DirectoryHandler(uri, registration), f"a directory at {uri!r}")
 
     def remove_directory(self, uri: str) -> None:
         """Remove a directory.

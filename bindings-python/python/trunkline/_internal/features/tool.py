@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import trunkline
 
-from .._generated.option_names import TOOL_OPTIONS
+from .._generated.option_names import TOOL_OPTIONS, TOOL_REGISTRATION
 from .._generated.waist import VALUE
 from ..errors import InvalidArgumentError
 from ..options import Unpack, camel_case, encoded
@@ -139,24 +139,12 @@ class Tools(Registry):
 
 def _tool(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[ToolHandler, str]:
     given = encoded(TOOL_OPTIONS, options)
-    registration = taken(given, "requires", "scopes", "deferTask", "restartTask", "timeoutMs")
+    registration = taken(given, *TOOL_REGISTRATION)
     input_schema, output_schema = given.pop("inputSchema", None), given.pop("outputSchema", None)
-    task, ui = given.pop("task", None), given.pop("ui", None)
-    if ui is not None:
-        given["_meta"] = _shown_by(ui, given.get("_meta", {}))
     tool = described(function, given)
     signature = Signature(function, input_schema=input_schema, output_schema=output_schema)
-    tool |= camel_case(
-        input_schema=signature.input_schema,
-        output_schema=signature.returns.schema,
-        execution=camel_case(task_support=task),
-    )
+    tool |= camel_case(input_schema=signature.input_schema, output_schema=signature.returns.schema)
     wraps, explains = signature.returns.wrap or None, signature.explains or None
     registration |= camel_case(tool=tool, wrap_output=wraps, explains=explains)
     name = tool["name"]
     return ToolHandler(name, function, signature, registration), f"a tool named {name!r}"
-
-
-def _shown_by(ui: str, meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the `_meta` of a tool whose user interface is at this URI."""
-    return {**meta, "ui": {**(meta.get("ui") or {}), "resourceUri": ui}}

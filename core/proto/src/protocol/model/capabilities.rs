@@ -21,6 +21,12 @@ json_object! {
     }
 }
 
+impl From<ClientCapabilities> for Value {
+    fn from(capabilities: ClientCapabilities) -> Self {
+        serde_json::to_value(capabilities).unwrap_or_default()
+    }
+}
+
 json_object! {
     /// The capabilities of a server.
     pub struct ServerCapabilities {

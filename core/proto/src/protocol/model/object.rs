@@ -42,6 +42,7 @@ macro_rules! json_object {
                         presence: json_object!(@presence $kind),
                         ty: json_object!(@values [$($($value),*)?] $kind $($ty)?),
                         unit: None,
+                        limit: None,
                         default: None,
                     },)*],
                 };

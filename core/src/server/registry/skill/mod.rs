@@ -8,7 +8,7 @@ pub use skill_files::SkillFile;
 pub(super) use skill_files::StoredFile;
 
 use super::{
-    access::Access,
+    access::AccessOptions,
     list::{Descriptor, Listed},
     register_error::RegisterError,
     resource::{RegisteredResource, ResourceDefinition},
@@ -30,6 +30,20 @@ const MANIFEST: &str = "SKILL.md";
 const MAX_FILES: usize = 512;
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
+trunkline_proto::options! {
+    /// Options of an agent skill.
+    #[derive(Debug, Clone)]
+    pub struct SkillOptions {
+        /// URI of its folder, such as `skill://team/pdf-tools`; the last segment is the name of the
+        /// skill. Without it, `skill://` and the name.
+        @some(String) root: Option<String> => "root" = None,
+        ;
+        /// Hints for the caches of clients.
+        cache: CacheHints,
+    }
+    setters skill_setters
+}
+
 /// A skill to register: its files, `SKILL.md` among them.
 ///
 /// ```
@@ -40,33 +54,33 @@ const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// ```
 #[must_use = "a skill does nothing until it is added to a server"]
 pub struct SkillDefinition {
-    root: Option<String>,
     files: Vec<SkillFile>,
-    cache: CacheHints,
+    options: SkillOptions,
 }
 
 impl SkillDefinition {
     /// A skill of these files. Its URI is `skill://` and its name, unless [`Self::root`] says
     /// otherwise.
     pub fn new(files: impl IntoIterator<Item = SkillFile>) -> Self {
-        Self { root: None, files: files.into_iter().collect(), cache: CacheHints::default() }
+        Self { files: files.into_iter().collect(), options: SkillOptions::default() }
     }
 
-    /// Where the skill lies: a URI whose last segment is its name, such as
-    /// `skill://team/pdf-tools`.
-    pub fn root(mut self, root: impl Into<String>) -> Self {
-        self.root = Some(root.into());
+    /// All of its options at once.
+    pub fn options(mut self, options: SkillOptions) -> Self {
+        self.options = options;
         self
     }
 
+    skill_setters!(self, self.options);
+
     /// Time that clients may keep the contents.
     pub fn cache(mut self, hints: CacheHints) -> Self {
-        self.cache = hints;
+        self.options.cache = hints;
         self
     }
 
     pub(in crate::server) fn compile(self) -> Result<RegisteredSkill, RegisterError> {
-        let Self { root, files, cache } = self;
+        let Self { files, options: SkillOptions { root, cache } } = self;
         let manifest = files.iter().find(|file| file.path() == MANIFEST);
         let manifest =
             manifest.ok_or_else(|| RegisterError(format!("A skill needs the file {MANIFEST} at its root")))?;
@@ -173,8 +187,8 @@ impl Listed for RegisteredSkill {
         &self.descriptor
     }
 
-    fn access(&self) -> &Access {
-        &self.resource.read.access
+    fn access(&self) -> &AccessOptions {
+        &self.resource.read.options.access
     }
 }
 
