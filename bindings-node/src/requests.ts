@@ -67,7 +67,7 @@ const requestOptions: readonly (keyof ToolCallOptions | keyof ClientRequestOptio
 /**
  * The result of a tool call. Structured content that is not an object is in its member `result`.
  */
-export type ToolResult<S> = HasText & (S extends Schema ? Omit<CallToolResult, "structuredContent"> & { structuredContent: Structured<Arguments<S>> } : CallToolResult);
+export type ToolResult<S = undefined> = HasText & (S extends Schema ? Omit<CallToolResult, "structuredContent"> & { structuredContent: Structured<Arguments<S>> } : CallToolResult);
 
 interface HasText {
   /** The text blocks of the content, joined by newlines. */

@@ -6,7 +6,7 @@ import express from "express";
 import { Hono } from "hono";
 import { mount } from "hono/mount";
 import { Client, InputRequired, ProtocolError, Server, TransportError, TrunklineError, elicit, listRoots, sample, text, user } from "trunkline";
-import type { CallToolResult, ConnectOptions, Context, ErrorKind, Identity, ListResourcesResult, Registration, Root, Tool } from "trunkline";
+import type { CallToolResult, ConnectOptions, Context, ErrorKind, Identity, ListResourcesResult, Registration, Root, Tool, ToolResult } from "trunkline";
 import * as v from "valibot";
 import { z } from "zod";
 
@@ -168,7 +168,7 @@ export async function client(): Promise<void> {
   // @ts-expect-error not a revision
   await Client.connect(server, { revision: "2025-01-01" });
   const tools: Tool[] = await client.listTools();
-  const result: CallToolResult = await client.callTool("zod", { city: tools[0]?.name }, { onProgress: ({ progress }) => progress.toFixed() });
+  const result: CallToolResult & ToolResult = await client.callTool("zod", { city: tools[0]?.name }, { onProgress: ({ progress }) => progress.toFixed() });
   const sums = await client.callTool("add", {}, { result: z.object({ z: z.number() }), raiseOnError: true });
   holds<Same<typeof sums.structuredContent.z, number>>();
   sums.structuredContent.z.toFixed();
