@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 const here = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const root = dirname(here);
 const targets = { trunkline: here };
-for (const name of ["express", "hono", "@hono/node-server", "@opentelemetry", "zod"]) targets[name] = join(here, "node_modules", name);
+for (const name of ["ai", "express", "hono", "@hono/node-server", "@opentelemetry", "zod"]) targets[name] = join(here, "node_modules", name);
 
 for (const [name, target] of Object.entries(targets)) {
   const link = join(root, "node_modules", name);

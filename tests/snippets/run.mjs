@@ -3,6 +3,9 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
+/** Modules that prepare a program. */
+const before = { in_ai_sdk: "./ai_model.mjs" };
+
 const [folder, ...names] = process.argv.slice(2);
 // As in a program that has more to do: a client in memory holds the event loop for its calls only,
 // and a handler is cancelled a moment after its caller.
@@ -17,6 +20,7 @@ for (const name of names) {
   };
   let error = null;
   try {
+    if (name in before) await import(before[name]);
     await import(pathToFileURL(join(folder, `${name}.js`)).href);
   } catch (thrown) {
     error = thrown.stack ?? String(thrown);

@@ -37,7 +37,7 @@ pub(crate) fn install_and_compile(workspace: &Workspace) -> Result<()> {
 /// Lets the fixtures, examples and benches of the tree import the package by its name, and the
 /// frameworks of its tests.
 fn link_into_tree(workspace: &Workspace) -> Result<()> {
-    if ["trunkline", "express", "hono", "@hono/node-server", "@opentelemetry", "zod"]
+    if ["trunkline", "ai", "express", "hono", "@hono/node-server", "@opentelemetry", "zod"]
         .iter()
         .all(|name| workspace.path("node_modules").join(name).exists())
     {

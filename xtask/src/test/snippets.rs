@@ -14,7 +14,10 @@ use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
 /// Pages whose programs are of one language each; all others show all four.
-const OF_ONE_LANGUAGE: [&str; 3] = ["docs/frameworks", "docs/tutorial-", "docs/migrate-"];
+const OF_ONE_LANGUAGE: [&str; 2] = ["docs/tutorial-", "docs/migrate-"];
+
+/// Programs inside of a framework, which is of one language.
+const IN_A_FRAMEWORK: &str = "in_";
 
 /// Pages of the waist and of the core's interior, with code that is only part of a program.
 const INTERNALS: [&str; 2] = ["docs/architecture.md", "docs/transports.md"];
@@ -66,9 +69,9 @@ fn fault(workspace: &Workspace, page: &str, block: &Block) -> Option<String> {
 
 /// A snippet is there in every language.
 fn missing_languages(workspace: &Workspace, page: &str, block: &Block) -> Option<String> {
-    let (stem, _) = block.file.as_deref()?.strip_prefix(FOLDER)?.rsplit_once('.')?;
-    let is_missing = |ending: &&str| !workspace.path(&format!("{FOLDER}{stem}.{ending}")).exists();
+    let (stem, _) = block.file.as_deref()?.strip_prefix(FOLDER)?.strip_prefix('/')?.rsplit_once('.')?;
+    let is_missing = |ending: &&str| !workspace.path(&format!("{FOLDER}/{stem}.{ending}")).exists();
     let missing: Vec<_> = Language::ALL.iter().map(|language| language.snippet_ending).filter(is_missing).collect();
-    let may_lack = OF_ONE_LANGUAGE.iter().any(|prefix| page.starts_with(prefix));
-    (!may_lack && !missing.is_empty()).then(|| format!("{FOLDER}{stem} lacks {}", missing.join(", ")))
+    let may_lack = stem.starts_with(IN_A_FRAMEWORK) || OF_ONE_LANGUAGE.iter().any(|prefix| page.starts_with(prefix));
+    (!may_lack && !missing.is_empty()).then(|| format!("{FOLDER}/{stem} lacks {}", missing.join(", ")))
 }
