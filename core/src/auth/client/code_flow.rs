@@ -70,8 +70,9 @@ pub(super) async fn obtain(
     };
     let login_timeout = parts.settings.options.login_timeout;
     let redirected = within(&**parts.runtime, login_timeout, authorizing.visit(with_query(endpoint, &query))).await;
-    let redirected =
-        redirected.ok_or_else(|| AuthError(format!("Nobody authorized the client within {login_timeout:?}")))??;
+    let redirected = redirected.ok_or_else(|| {
+        AuthError(format!("Nobody logged in within {login_timeout:?} (the option `login_timeout`)"))
+    })??;
     let code = expected.code(&redirected)?;
     let form = [
         ("grant_type", "authorization_code"),
@@ -136,9 +137,13 @@ impl ExpectedRedirect<'_> {
             }
             Ok(first)
         };
-        if value("state")?.as_deref() != Some(self.state) {
-            let text = "The redirect does not belong to this authorization: its state differs";
-            return Err(AuthError(text.to_owned()).into());
+        let state = value("state")?;
+        if state.as_deref() != Some(self.state) {
+            let why = match state {
+                Some(_) => "its state differs",
+                None => "it has no state. A program that receives redirects itself returns the whole URL",
+            };
+            return Err(AuthError(format!("The redirect does not belong to this authorization: {why}")).into());
         }
         match value("iss")? {
             Some(iss) if iss != self.issuer => {
@@ -183,7 +188,8 @@ mod tests {
         }
         for (redirected, required, why) in [
             ("code=c&state=x", false, "state"),
-            ("code=c", false, "state"),
+            ("code=c", false, "no state"),
+            ("c", false, "the whole URL"),
             ("code=c&state=s&state=s", false, "twice"),
             ("code=c&state=s", true, "lacks iss"),
             ("code=c&state=s&iss=https://a.example/", false, "another"),

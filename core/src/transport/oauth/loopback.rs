@@ -88,6 +88,11 @@ impl LoopbackHandler {
 }
 
 impl RedirectParts {
+    fn uri(&self) -> String {
+        let Self { host, port, path } = self;
+        format!("http://{host}:{port}{path}")
+    }
+
     fn read(uri: &str) -> Option<Self> {
         let url = Url::parse(uri).ok().filter(|url| {
             let plain = url.query().is_none() && url.fragment().is_none() && url.username().is_empty();
@@ -95,6 +100,15 @@ impl RedirectParts {
         })?;
         let host = url.host_str()?.to_owned();
         Some(Self { host, port: url.port().unwrap_or(0), path: url.path().to_owned() })
+    }
+
+    /// What to do if the browser runs on another machine.
+    fn elsewhere(&self) -> String {
+        let Self { host, port, .. } = self;
+        let run = format!("ssh -L {port}:{host}:{port} HOST");
+        format!(
+            "If your browser runs on another machine, forward that port first: run `{run}` there, with this machine as HOST"
+        )
     }
 
     /// Takes the port, or one that is free: that of the registration, if it is.
@@ -119,7 +133,8 @@ impl AuthorizationHandler for LoopbackHandler {
             redirect.path = format!("{PATH}/{}", URL_SAFE_NO_PAD.encode(&hash.as_ref()[..ISSUER_HASH]));
         }
         Box::pin(async move {
-            let no_port = |error: io::Error| AuthError(format!("No port for the redirect: {error}"));
+            let uri = redirect.uri();
+            let no_port = |error: io::Error| AuthError(format!("Cannot listen for the redirect to {uri}: {error}"));
             let registered = start.registered.as_deref().and_then(RedirectParts::read);
             let listener = redirect.listen(registered).await.map_err(no_port)?;
             redirect.port = listener.local_addr().map_err(no_port)?.port();
@@ -137,8 +152,7 @@ struct RedirectReceiver {
 
 impl Authorizing for RedirectReceiver {
     fn redirect_uri(&self) -> String {
-        let RedirectParts { host, port, path } = &self.redirect;
-        format!("http://{host}:{port}{path}")
+        self.redirect.uri()
     }
 
     fn visit(self: Box<Self>, url: String) -> BoxedTask<Result<String, AuthError>> {
@@ -147,7 +161,7 @@ impl Authorizing for RedirectReceiver {
             let expected = Arc::new(ExpectedRequest { path: self.redirect.path.clone(), state });
             let mut opening = match &self.opener {
                 Some(opener) => opener.open(url),
-                None => Box::pin(open_browser(url, self.redirect_uri())),
+                None => Box::pin(open_browser(url, self.redirect.clone())),
             };
             let (mut is_open, mut answering) = (false, JoinSet::new());
             loop {
@@ -171,14 +185,14 @@ impl Authorizing for RedirectReceiver {
     }
 }
 
-async fn open_browser(url: String, redirect_uri: String) -> Result<(), AuthError> {
+async fn open_browser(url: String, redirect: RedirectParts) -> Result<(), AuthError> {
     let problem = match browser::open(&url) {
         // Without a word of its end, it is open.
         Ok(ended) => ended.await.unwrap_or(Ok(())).err(),
         Err(error) => Some(error),
     };
     if let Some(error) = problem {
-        let elsewhere = "If your browser runs on another machine, forward that port first, such as with ssh -L";
+        let (redirect_uri, elsewhere) = (redirect.uri(), redirect.elsewhere());
         if io::stderr().is_terminal() || !tracing::dispatcher::has_been_set() {
             eprintln!(
                 "No browser could be opened ({error}). To log in, visit this page:\n\n  {url}\n\nIt ends at {redirect_uri}. {elsewhere}."
@@ -313,6 +327,17 @@ mod tests {
         assert_eq!(path(&fixed, "https://a.example", true).await, "/done");
     }
 
+    #[test]
+    fn a_person_at_another_machine_gets_the_command_that_forwards_the_port() {
+        for (uri, run) in [
+            ("http://127.0.0.1:8912/callback", "`ssh -L 8912:127.0.0.1:8912 HOST`"),
+            ("http://[::1]:8080/", "`ssh -L 8080:[::1]:8080 HOST`"),
+        ] {
+            let told = RedirectParts::read(uri).unwrap().elsewhere();
+            assert!(told.contains(run), "{told}");
+        }
+    }
+
     #[tokio::test]
     async fn auc_35_the_redirect_uri_is_that_of_the_registration() {
         let given = |uri| LoopbackHandler::default().with_redirect_uri(uri);
@@ -324,7 +349,7 @@ mod tests {
         }
         let held = given(&fixed).unwrap().begin(start()).await.unwrap();
         let error = given(&fixed).unwrap().begin(start()).await.err().unwrap();
-        assert!(error.0.starts_with("No port for the redirect"), "{error}");
+        assert!(error.0.starts_with(&format!("Cannot listen for the redirect to {fixed}: ")), "{error}");
         drop(held);
         // Without a port of its own: that of the registration, or another one while it is taken.
         let open = given("http://localhost/oauth/callback").unwrap();
