@@ -1,7 +1,7 @@
 // A client's handlers for requests and notifications of its server.
 import { checkHandler, type Callable } from "./features/feature.js";
 import { keepCause, ToolError } from "./errors.js";
-import { asked, notified, operations, own, silent, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
+import { asked, notified, operations, own, returned, silent, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
 import { transportFunctions, type Transport } from "./generated/transport.js";
 import { callBack } from "./log.js";
 import type { ServerRequestContext } from "./requests.js";
@@ -76,7 +76,9 @@ function ownFunction(operation: string, callable: Callable): Callable {
 function answerOf(result: unknown, name: keyof RequestHandlers): ReturnType<typeof resultOf> {
   if (silent.includes(name)) return resultOf({});
   if (typeof result === "object" && result !== null) return resultOf(result);
-  throw new TypeError(`${name} returned ${String(result)}, which is not a result`);
+  // Not the value, which may be a secret.
+  const found = result === null ? "null" : typeof result;
+  throw new TypeError(`${name} returned ${found} instead of an object (${returned[name] ?? "a result"})`);
 }
 
 /** Returns the handlers of these names that are given. */

@@ -317,8 +317,10 @@ test("what a function for credentials throws comes back", () =>
       assert.equal(error.cause, problem, operation);
     }
     const error = await Client.connect(url, { onAccessToken: () => undefined }).catch((error) => error);
-    assert.match(error.message, /onAccessToken returned undefined/);
+    assert.match(error.message, /onAccessToken returned undefined instead of an object \(Token\)/);
     assert.ok(error.cause instanceof TypeError);
+    const pasted = await Client.connect(url, { onAuthorize: ({ url }) => url, auth: { redirectUri: "http://127.0.0.1:9/x" } }).catch((error) => error);
+    assert.match(pasted.message, /onAuthorize returned string instead of an object \(Redirect\)$/);
   }));
 
 test("servers of a group have credentials of their own", () =>

@@ -654,9 +654,13 @@ def test_exceptions_of_functions_for_credentials_come_back() -> None:
                     assert caught.value.__cause__ is problem, name
             client = Client(url)
             client.on_access_token(nothing)
-            with pytest.raises(AuthorizationRequiredError, match="returned NoneType") as caught:
+            with pytest.raises(AuthorizationRequiredError, match="returned NoneType instead of Token") as caught:
                 await client.connect()
             assert isinstance(caught.value.__cause__, TypeError)
+            client = Client(url, auth=OAuth(redirect_uri="http://127.0.0.1:9/x"))
+            client.on_authorize(lambda request: request.url)  # type: ignore[arg-type,return-value]
+            with pytest.raises(AuthorizationRequiredError, match=r"returned str instead of Redirect$"):
+                await client.connect()
 
     def blocking(url: str) -> BaseException | None:
         client = SyncClient(url)

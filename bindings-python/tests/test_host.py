@@ -143,7 +143,7 @@ def test_a_handler_that_returns_nothing_where_a_result_is_needed(
                 await client.call_tool("greet")
 
     run(test())
-    assert "on_elicit returned NoneType, which is not a result" in caplog.text
+    assert "on_elicit returned NoneType instead of ElicitResult" in caplog.text
 
 
 @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])

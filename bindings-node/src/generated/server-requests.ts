@@ -108,6 +108,20 @@ export const operations: Record<keyof RequestHandlers, string> = {
 /** The handlers that return nothing. */
 export const silent: readonly (keyof RequestHandlers)[] = ["onOpenUrl", "onSaveCredentials", "onRemoveCredentials"];
 
+/** The result types of the other handlers. */
+export const returned: Partial<Record<keyof RequestHandlers, string>> = {
+  onElicit: "ElicitResult",
+  onElicitUrl: "ElicitResult",
+  onSample: "CreateMessageResult",
+  onSampleWithTools: "CreateMessageResult",
+  onAuthorize: "Redirect",
+  onAccessToken: "Token",
+  onIdentityToken: "Token",
+  onAssertion: "Token",
+  onRequestHeaders: "GivenHeaders",
+  onLoadCredentials: "LoadedCredentials",
+};
+
 /** Functions that only the program itself calls, never a server. */
 export const own: readonly (keyof RequestHandlers)[] = ["onAuthorize", "onOpenUrl", "onAccessToken", "onIdentityToken", "onAssertion", "onRequestHeaders", "onLoadCredentials", "onSaveCredentials", "onRemoveCredentials"];
 

@@ -37,6 +37,20 @@ SILENT: Final = frozenset(
     )
 )
 
+# The result types of the other handlers.
+RETURNED: Final[dict[object, str]] = {
+    "elicit": "ElicitResult",
+    "elicit_url": "ElicitResult",
+    "sample": "CreateMessageResult",
+    "sample_with_tools": "CreateMessageResult",
+    "authorize": "Redirect",
+    "access_token": "Token",
+    "identity_token": "Token",
+    "assertion": "Token",
+    "request_headers": "GivenHeaders",
+    "load_credentials": "LoadedCredentials",
+}
+
 # Functions that only the program itself calls, never a server.
 OWN: Final = frozenset(
     (

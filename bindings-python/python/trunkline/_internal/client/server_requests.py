@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _native
-from .._generated.waist import OWN, RESULT, SILENT
+from .._generated.waist import OWN, RESULT, RETURNED, SILENT
 from ..client_requests.input_request import ElicitResult
 from ..errors import InvalidArgumentError, keep_cause
 from ..features.handler import Handler
@@ -62,4 +62,5 @@ class ServerRequestHandler(Handler):
             return RESULT, {}
         if isinstance(value, (Model, Mapping)):
             return RESULT, jsonable(value)
-        raise TypeError(f"the handler of on_{self.key} returned {type(value).__qualname__}, which is not a result")
+        expected = RETURNED.get(self.key, "a result")
+        raise TypeError(f"the handler of on_{self.key} returned {type(value).__qualname__} instead of {expected}")
