@@ -58,7 +58,7 @@ impl ClientInner {
         self.generation.fetch_add(1, Ordering::AcqRel);
         self.reconnecting.lock().lost(self.runtime.now());
         let link = self.link.lock().take();
-        tracing::warn!(target: "trunkline::client::connection", error = %failure, "the connection was lost, and is made anew when it is needed");
+        tracing::warn!(target: "trunkline::client::connection", error = %failure, "the connection was lost; the next call reconnects, unless the option `reconnect` is off");
         self.host.stop_requests();
         self.cache.clear();
         self.fail_all(&ClientError::Link(failure.clone()));
