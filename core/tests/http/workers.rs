@@ -81,6 +81,43 @@ async fn a_session_is_served_by_every_process_until_one_ends_it() {
     }
 }
 
+/// TSK-32, TSK-34: without access tokens, at any process, and for no other session.
+#[tokio::test]
+async fn the_tasks_of_a_session_are_served_by_every_process() {
+    let [a, b, c] = workers().await;
+    let slow = async || {
+        sleep(Duration::from_millis(300)).await;
+        "done"
+    };
+    for fixture in [&a, &b, &c] {
+        let endless = async || std::future::pending::<()>().await;
+        fixture.server.add_tool(Tool::new("slow-task", "Takes time", slow).task(TaskSupport::Required)).unwrap();
+        fixture.server.add_tool(Tool::new("endless-task", "Never ends", endless).task(TaskSupport::Required)).unwrap();
+    }
+    let id = a.session("2025-11-25").await;
+    let slow = json!({"name": "slow-task", "arguments": {}, "task": {}});
+    let task = a.ask_in(&id, "tools/call", slow).await.json()["result"]["task"]["taskId"].clone();
+    let named = json!({"taskId": task});
+    for fixture in [&b, &c, &a] {
+        let got = fixture.ask_in(&id, "tasks/get", named.clone()).await.json();
+        assert_eq!(got["result"]["taskId"], task, "{got}");
+        let listed = fixture.ask_in(&id, "tasks/list", json!({})).await.json();
+        assert_eq!(listed["result"]["tasks"][0]["taskId"], task, "{listed}");
+    }
+    let result = b.ask_in(&id, "tasks/result", named.clone()).await.json();
+    assert_eq!(result["result"]["content"][0]["text"], "done", "{result}");
+    let other = b.session("2025-11-25").await;
+    for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+        let refused = c.ask_in(&other, method, named.clone()).await.json();
+        assert!(refused["error"]["message"].as_str().unwrap().contains("Unknown"), "{method}: {refused}");
+    }
+    assert_eq!(b.ask_in(&other, "tasks/list", json!({})).await.json()["result"]["tasks"], json!([]));
+    let endless = json!({"name": "endless-task", "arguments": {}, "task": {}});
+    let second = a.ask_in(&id, "tools/call", endless).await.json()["result"]["task"]["taskId"].clone();
+    let cancelled = b.ask_in(&id, "tasks/cancel", json!({"taskId": second})).await.json();
+    assert_eq!(cancelled["result"]["status"], "cancelled", "{cancelled}");
+}
+
 #[tokio::test]
 async fn a_process_that_starts_again_goes_on_with_its_sessions() {
     let store = store();

@@ -81,8 +81,9 @@ pub(super) fn list(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
     };
     let (server, revision) = (context.server(), context.info.revision);
     let owner = context.owner();
-    // Without a principal, tasks are those of a session, which ends with its process.
-    if let (Some(stored), false) = (context.stored_tasks()?, owner.principal.is_empty()) {
+    // Without a principal, tasks belong to a session, which other processes know by its id.
+    let is_known_elsewhere = !owner.principal.is_empty() || owner.session_id.is_some();
+    if let (Some(stored), true) = (context.stored_tasks()?, is_known_elsewhere) {
         return Ok(stored.listed(after, server.options().page_size, owner, cursor));
     }
     let (page, more) = context.services.tasks.page(after, server.options().page_size, &owner);

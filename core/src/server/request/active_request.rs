@@ -299,7 +299,8 @@ impl ActiveRequest {
     /// with one.
     pub(in crate::server) fn owner(&self) -> TaskOwner {
         let session = Task::is_core(self.info.revision).then(|| self.connection.number());
-        TaskOwner { principal: self.info.principal(), session }
+        let session_id = session.and_then(|_| self.session_id()).map(str::to_owned);
+        TaskOwner { principal: self.info.principal(), session, session_id }
     }
 
     /// Who its resource usage is charged to.

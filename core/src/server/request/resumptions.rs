@@ -6,7 +6,7 @@
 //! in the server's store, for all of its workers, or else in memory. When the memory budget is
 //! exhausted, the oldest record of the principal with the most is evicted.
 
-use super::tasks::{StoredTasks, principal_key};
+use super::tasks::{StoredTasks, digest};
 use crate::{
     engine::later,
     protocol::RpcError,
@@ -118,7 +118,7 @@ impl Resumptions {
         cancellation: &Cancellation,
     ) -> Result<(Resumption, BTreeMap<String, Value>), RpcError> {
         let backend = self.backend(stored, runtime);
-        let key = format!("resumed/{}/{}", principal_key(&state.principal), state.id);
+        let key = format!("resumed/{}/{}", digest(&state.principal), state.id);
         for _ in 0..ATTEMPTS {
             match self.try_hold(&backend, &key, state.expires).await {
                 Ok(Some(held)) => return Ok(held),

@@ -110,7 +110,7 @@ impl TaskElsewhere {
 }
 
 impl StoredTasks {
-    /// `tasks/list` for a principal.
+    /// `tasks/list` for a principal, or for a session with an id.
     pub(in crate::server) fn listed(
         self: &Arc<Self>,
         after: u64,

@@ -15,7 +15,7 @@ mod task_view;
 
 pub(in crate::server) use elsewhere::{TaskElsewhere, view_at_end};
 pub(in crate::server) use stored::StoredTasks;
-pub(in crate::server::request) use stored::principal_key;
+pub(in crate::server::request) use stored::digest;
 pub(in crate::server) use task::{Task, TaskOwner};
 pub(in crate::server) use task_creation::{Mode, mode, visible_tasks};
 pub(in crate::server) use task_table::Tasks;

@@ -1,6 +1,7 @@
 //! Stored tasks.
 
 use super::{
+    stored::digest,
     task::{Task, TaskOwner},
     task_view::TaskView,
 };
@@ -26,6 +27,9 @@ pub(super) struct TaskRecord {
     pub(super) principal: String,
     /// Whether it was created in a legacy session.
     pub(super) session: bool,
+    /// The digest of that session's id, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session_digest: Option<String>,
     /// When it expires, in milliseconds since the Unix epoch.
     pub(super) ends: u64,
     /// The number of the run, starting at 1, if the task restarts when its worker dies.
@@ -42,6 +46,7 @@ impl TaskRecord {
             worker: worker.to_owned(),
             principal: owner.principal.clone(),
             session: owner.session.is_some(),
+            session_digest: owner.session_id.as_deref().map(digest),
             ends: u64::try_from(task.ends().as_millis()).unwrap_or(u64::MAX),
             run: task.run().map(|run| run.number),
             task: task.latest(),
@@ -71,10 +76,17 @@ impl TaskRecord {
         Duration::from_millis(self.ends).saturating_sub(now)
     }
 
-    /// A principal sees its own tasks. Without one, anyone who knows the id sees a modern task;
-    /// tasks of a session are not visible, because a session ends with its process.
+    /// A principal sees its own tasks. Without one, a session sees its own, at every process if it
+    /// has an id, and anyone who knows the id sees a modern task.
     pub(super) fn is_visible_to(&self, owner: &TaskOwner) -> bool {
-        self.principal == owner.principal && (!self.principal.is_empty() || (!self.session && owner.session.is_none()))
+        if self.principal != owner.principal {
+            return false;
+        }
+        let same_session = match (&self.session_digest, &owner.session_id) {
+            (Some(of_task), Some(id)) => *of_task == digest(id),
+            _ => !self.session && owner.session.is_none(),
+        };
+        !self.principal.is_empty() || same_session
     }
 
     pub(super) fn is_of_session(&self) -> bool {

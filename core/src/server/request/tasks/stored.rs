@@ -78,13 +78,23 @@ fn inbox(worker: &str) -> String {
 
 /// The log of the ids of a principal's tasks.
 fn list(principal: &str) -> String {
-    format!("tasks-of/{}", principal_key(principal))
+    format!("tasks-of/{}", digest(principal))
 }
 
-/// A principal as a part of a key. Issuers choose principals, so they can have any length and
-/// contain any characters.
-pub(in crate::server::request) fn principal_key(principal: &str) -> String {
-    URL_SAFE_NO_PAD.encode(Sha256::digest(principal))
+/// The log of the ids of an owner's tasks: its principal's, or else its session's. `None` if no
+/// other process can list them.
+fn list_of(owner: &TaskOwner) -> Option<String> {
+    match &owner.session_id {
+        _ if !owner.principal.is_empty() => Some(list(&owner.principal)),
+        Some(id) => Some(format!("tasks-of-session/{}", digest(id))),
+        None => None,
+    }
+}
+
+/// A principal or session id as a part of a key. Issuers choose principals, so they can have any
+/// length and contain any characters.
+pub(in crate::server::request) fn digest(text: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(text))
 }
 
 #[cfg(test)]
@@ -145,11 +155,10 @@ impl StoredTasks {
                 self.keep_request(task, &request, options.task_ttl).await?;
             }
             recording.begin().await?;
-            let principal = &task.owner().principal;
-            if is_new && !principal.is_empty() {
+            if let (true, Some(list)) = (is_new, list_of(task.owner())) {
                 // Keep the list as long as any task in it.
                 let (most, keep_for) = (options.max_tasks_per_client, options.task_ttl);
-                self.store.append(&list(principal), task.id(), most, keep_for).await?;
+                self.store.append(&list, task.id(), most, keep_for).await?;
             }
             Ok(())
         };
@@ -236,7 +245,7 @@ impl StoredTasks {
         self.store.append(&inbox(worker), &text, MAX_MESSAGES, MESSAGE_TIME).await.map(drop).map_err(unavailable)
     }
 
-    /// One page of a principal's tasks after a position, and the position of the next page.
+    /// One page of an owner's tasks after a position, and the position of the next page.
     pub(super) async fn page(
         self: &Arc<Self>,
         after: u64,
@@ -244,7 +253,8 @@ impl StoredTasks {
         owner: &TaskOwner,
     ) -> Result<(Vec<TaskRecord>, Option<u64>), RpcError> {
         let size = size.max(1);
-        let listed = self.store.read(&list(&owner.principal), after, size.saturating_add(1), Duration::ZERO).await;
+        let Some(list) = list_of(owner) else { return Ok((Vec::new(), None)) };
+        let listed = self.store.read(&list, after, size.saturating_add(1), Duration::ZERO).await;
         let listed = listed.map_err(unavailable)?;
         let next = (listed.len() > size).then(|| listed[size - 1].position);
         let look_up = |id: String| -> BoxedTask<Result<Option<TaskRecord>, StoreError>> {

@@ -41,6 +41,8 @@ pub(in crate::server) struct TaskOwner {
     pub(in crate::server) principal: String,
     /// The legacy session.
     pub(in crate::server) session: Option<u64>,
+    /// The id of that session, by which other processes know it. Only HTTP sessions have one.
+    pub(in crate::server) session_id: Option<String>,
 }
 
 /// A task. Its handler runs in this process.

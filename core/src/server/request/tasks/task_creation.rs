@@ -100,7 +100,7 @@ pub(in crate::server) fn visible_tasks(
     if !extension::TASKS.is_in(&declared) {
         return Err(RpcError::missing_client_capability(extension::TASKS.required()));
     }
-    let owner = TaskOwner { principal: info.principal(), session: None };
+    let owner = TaskOwner { principal: info.principal(), session: None, session_id: None };
     ids.retain(|id| tasks.find(id, &owner).is_ok());
     Ok(ids)
 }
