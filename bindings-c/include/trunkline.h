@@ -2471,6 +2471,20 @@ trunkline_result trunkline_listener_close(trunkline_listener *listener,
                                           trunkline_error **error);
 
 /**
+ * Starts closing the listener, as `trunkline_listener_close` does, and returns at once: for
+ * programs with a loop of their own. Callbacks run in `trunkline_dispatch` meanwhile; after it,
+ * `trunkline_listener_closed` says whether the listener has ended. If called repeatedly, the
+ * earliest deadline wins.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
+ * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
+ */
+trunkline_result trunkline_listener_start_close(const trunkline_listener *listener,
+                                                uint64_t deadline_ms,
+                                                trunkline_error **error);
+
+/**
  * Returns `true` if the listener has ended (because it was closed, or stdin ended); also for
  * NULL. Changes only inside `trunkline_dispatch` and other blocking functions.
  *
@@ -2878,8 +2892,8 @@ bool trunkline_client_closed(const trunkline_client *client);
 trunkline_result trunkline_client_end(const trunkline_client *client, trunkline_error **error);
 
 /**
- * Closes the connection: requests in flight get `deadline_ms` to finish, and then fail with
- * `TRUNKLINE_CLOSED`, and a child process is ended. Blocks until it is closed and runs callbacks
+ * Closes the connection: requests in flight fail with `TRUNKLINE_CLOSED`, and a child process
+ * gets `deadline_ms` to exit before it is killed. Blocks until it is closed and runs callbacks
  * meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
  * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
@@ -2889,6 +2903,20 @@ trunkline_result trunkline_client_end(const trunkline_client *client, trunkline_
 trunkline_result trunkline_client_close(trunkline_client *client,
                                         uint64_t deadline_ms,
                                         trunkline_error **error);
+
+/**
+ * Starts closing the connection, as `trunkline_client_close` does, and returns at once: for
+ * programs with a loop of their own. Callbacks run in `trunkline_dispatch` meanwhile; after it,
+ * `trunkline_client_closed` says whether the connection has ended. If called repeatedly, the
+ * earliest deadline wins.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
+ * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
+ */
+trunkline_result trunkline_client_start_close(const trunkline_client *client,
+                                              uint64_t deadline_ms,
+                                              trunkline_error **error);
 
 /**
  * Frees a client; an open one is closed without waiting. Callbacks of started requests no longer

@@ -557,6 +557,9 @@ class Listener : public detail::Handle<trunkline_listener, trunkline_listener_fr
   void close(std::uint64_t deadline_ms = 5000) const {
     detail::check(trunkline_listener_close, get(), deadline_ms);
   }
+  void start_close(std::uint64_t deadline_ms = 5000) const {
+    detail::check(trunkline_listener_start_close, get(), deadline_ms);
+  }
 };
 
 class Client;
@@ -727,6 +730,9 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
   }
   void close(std::uint64_t deadline_ms = 5000) const {
     detail::check(trunkline_client_close, get(), deadline_ms);
+  }
+  void start_close(std::uint64_t deadline_ms = 5000) const {
+    detail::check(trunkline_client_start_close, get(), deadline_ms);
   }
   trunkline_port *port() const noexcept { return trunkline_client_port(get()); }
 

@@ -149,9 +149,15 @@ pub(crate) fn close<'a>(
     outcome.and(closed.ok_or_else(|| Failure::timeout("what was closed did not end in time")))
 }
 
+/// Starts closing a listener or connection; its `Closed` event tells when it has ended.
+pub(crate) fn start_close(port: &Port, handle: u64, open: &OpenHandle, deadline_ms: u64) -> Result<(), Failure> {
+    if open.is_closed() {
+        return Ok(());
+    }
+    Ok(port.core.close(handle, deadline_ms)?)
+}
+
 /// Closes a listener or connection without waiting.
 pub(crate) fn close_now(port: &Port, handle: u64, open: &OpenHandle) {
-    if !open.is_closed() {
-        let _ = port.core.close(handle, 0);
-    }
+    let _ = start_close(port, handle, open, 0);
 }

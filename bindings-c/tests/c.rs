@@ -79,7 +79,7 @@ macro_rules! scenarios {
 scenarios! {
     names_and_version json_helpers null_arguments wrong_arguments values_of_a_call client_beyond_server memory_call shapes_and_failures
     answered_later dropped_call destructors blocking_is_refused progress cancellation timeouts
-    closing requests_to_the_client resources_prompts_and_completion changed_features removed_and_told provider middleware
+    closing closing_in_a_loop requests_to_the_client resources_prompts_and_completion changed_features removed_and_told provider middleware
     request_handlers completers
     freed_while_requesting skill access_tokens unix_socket stdio http mounted probes rate_limit many_threads options event_loop notifications waking forked unread_stderr closed_leaves_nothing
     stop_in_signal_handler stop_leaves_errno freed_inside_callbacks one_at_a_time dispatching_and_blocking outputs_come_first listeners_close_together

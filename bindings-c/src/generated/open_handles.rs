@@ -41,6 +41,22 @@ pub unsafe extern "C" fn trunkline_listener_close(
     })
 }
 
+/// Starts closing the listener, as `trunkline_listener_close` does, and returns at once: for
+/// programs with a loop of their own. Callbacks run in `trunkline_dispatch` meanwhile; after it,
+/// `trunkline_listener_closed` says whether the listener has ended. If called repeatedly, the
+/// earliest deadline wins.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_listener_start_close(
+    listener: *const trunkline_listener,
+    deadline_ms: u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let listener = &handle!(listener).inner;
+        open_handle::start_close(&listener.port, listener.handle, &listener.open, deadline_ms)
+    })
+}
+
 /// Returns `true` if the connection has ended or could not be established; also for NULL. Changes
 /// only inside `trunkline_dispatch` and other blocking functions.
 #[unsafe(no_mangle)]
@@ -59,8 +75,8 @@ pub unsafe extern "C" fn trunkline_client_end(
     guard(error, || handle!(client).connection.open.outcome())
 }
 
-/// Closes the connection: requests in flight get `deadline_ms` to finish, and then fail with
-/// `TRUNKLINE_CLOSED`, and a child process is ended. Blocks until it is closed and runs callbacks
+/// Closes the connection: requests in flight fail with `TRUNKLINE_CLOSED`, and a child process
+/// gets `deadline_ms` to exit before it is killed. Blocks until it is closed and runs callbacks
 /// meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_close(
@@ -72,5 +88,21 @@ pub unsafe extern "C" fn trunkline_client_close(
         // A callback may free the client.
         let client = handle!(client).connection.clone();
         open_handle::close(&client.port, [(client.handle, &client.open)], deadline_ms)
+    })
+}
+
+/// Starts closing the connection, as `trunkline_client_close` does, and returns at once: for
+/// programs with a loop of their own. Callbacks run in `trunkline_dispatch` meanwhile; after it,
+/// `trunkline_client_closed` says whether the connection has ended. If called repeatedly, the
+/// earliest deadline wins.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_start_close(
+    client: *const trunkline_client,
+    deadline_ms: u64,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let client = &handle!(client).connection;
+        open_handle::start_close(&client.port, client.handle, &client.open, deadline_ms)
     })
 }

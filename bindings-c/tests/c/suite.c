@@ -937,6 +937,45 @@ static trunkline_listener *listen_http(trunkline_server *server) {
   return listener;
 }
 
+/* In a loop of the program, nothing blocks while calls finish. */
+static void closing_in_a_loop(void) {
+  trunkline_server *server = new_server();
+  trunkline_port *port = trunkline_server_port(server);
+  trunkline_client_options *options = NULL;
+  trunkline_listener *listener = listen_http(server);
+  trunkline_client *client = NULL;
+  outcome end = {0, 0, TRUNKLINE_OK, ""};
+  unsigned long long begin;
+  kept = NULL;
+  add(server, S(PLAIN("keep")), keep, NULL);
+  OK(trunkline_client_options_new(&options, &error));
+  CHECK(trunkline_client_options_set_port(options, port) == TRUNKLINE_OK);
+  OK(trunkline_client_connect_http(trunkline_listener_url(listener), options, &client, &error));
+  trunkline_client_options_free(options);
+  OK(trunkline_client_start(client, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"keep\"}"), NULL, see_outcome, &end, free_outcome, NULL, &error));
+  while (!kept) OK(trunkline_dispatch(port, 1000, NULL, &error));
+  begin = now_ms();
+  OK(trunkline_listener_start_close(listener, 20000, &error));
+  CHECK(now_ms() - begin < patience_ms(1000));
+  OK(trunkline_dispatch(port, 50, NULL, &error));
+  CHECK(!trunkline_listener_closed(listener) && end.count == 0);
+  CHECK(trunkline_call_return_text(kept, S("in time")) == TRUNKLINE_OK);
+  while (!trunkline_listener_closed(listener)) OK(trunkline_dispatch(port, 1000, NULL, &error));
+  settle(port, &end);
+  CHECK(end.count == 1 && end.result == TRUNKLINE_OK && now_ms() - begin < patience_ms(10000));
+  OK(trunkline_client_start_close(client, 20000, &error));
+  while (!trunkline_client_closed(client)) OK(trunkline_dispatch(port, 1000, NULL, &error));
+  CHECK(now_ms() - begin < patience_ms(10000));
+  OK(trunkline_listener_start_close(listener, 0, &error));
+  OK(trunkline_listener_end(listener, &error));
+  CHECK(trunkline_listener_start_close(NULL, 0, NULL) == TRUNKLINE_NULL);
+  trunkline_call_free(kept);
+  kept = NULL;
+  trunkline_client_free(client);
+  trunkline_listener_free(listener);
+  trunkline_server_free(server);
+}
+
 static void run_server(void *data) { OK(trunkline_server_run((trunkline_server *)data, &error)); }
 
 static int polled_until_cancelled;
@@ -1731,6 +1770,7 @@ static const struct {
     {"cancellation", cancellation},
     {"timeouts", timeouts},
     {"closing", closing},
+    {"closing_in_a_loop", closing_in_a_loop},
     {"requests_to_the_client", requests_to_the_client},
     {"resources_prompts_and_completion", resources_prompts_and_completion},
     {"changed_features", changed_features},
