@@ -14,7 +14,7 @@ pub(crate) fn bytes<const LENGTH: usize>() -> Option<[u8; LENGTH]> {
     match getrandom::fill(&mut bytes) {
         Ok(()) => Some(bytes),
         Err(error) => {
-            tracing::error!(target: "trunkline::random", %error, "the system gives no random bytes");
+            tracing::error!(target: "trunkline::random", %error, "could not get random bytes from the system");
             None
         }
     }

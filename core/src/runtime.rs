@@ -37,7 +37,7 @@ pub trait Runtime: Send + Sync + 'static {
     /// If this runtime cannot open a store at this URL.
     fn open_store(&self, url: &str, deadline: Duration) -> Result<Arc<dyn Store>, StoreError> {
         let _ = deadline;
-        Err(StoreError::new(StoreErrorKind::Invalid, redacted(url), "this runtime opens no stores"))
+        Err(StoreError::new(StoreErrorKind::Invalid, redacted(url), "this runtime does not support stores"))
     }
     /// The terminal of the process, if it has one.
     fn terminal(&self) -> Option<Arc<dyn Terminal>> {

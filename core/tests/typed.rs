@@ -435,11 +435,11 @@ async fn numbers_that_json_does_not_have_fail_the_call_with_their_place() {
         .build();
     let client = Client::connect(&server).await.unwrap();
     let text = async |name: &str| client.call_tool(name, ()).await.unwrap().joined_text();
-    assert!(text("json").await.ends_with("$.celsius[1]: NaN has no JSON form"), "{}", text("json").await);
-    assert!(text("number").await.ends_with("$: inf has no JSON form"));
+    assert!(text("json").await.ends_with("$.celsius[1]: NaN cannot be represented in JSON"), "{}", text("json").await);
+    assert!(text("number").await.ends_with("$: inf cannot be represented in JSON"));
     assert_eq!(text("none").await, r#"{"celsius":[null]}"#);
     let error = client.read_resource("readings://all").await.unwrap_err().to_string();
-    assert!(error.contains("$.celsius[1]: NaN has no JSON form"), "{error}");
+    assert!(error.contains("$.celsius[1]: NaN cannot be represented in JSON"), "{error}");
     let error = client.call_tool("none", BTreeMap::from([("a", f64::NAN)])).await.unwrap_err();
     assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains("$.a: NaN"), "{error}");
 }
@@ -494,7 +494,7 @@ async fn eli_12_a_form_of_a_type_gives_a_value_of_it() {
         let booking = Booking { people: 4, window: None, seats: Some(Seats::Bench) };
         assert_eq!(text, format!("{:?} Decline", Elicited::Accept(booking)), "{revision}");
         let error = client.call_tool("nested", ()).await.unwrap_err();
-        assert!(error.to_string().contains("Nested.booking: a form asks for texts"), "{revision}: {error}");
+        assert!(error.to_string().contains("Nested.booking: a form supports only strings"), "{revision}: {error}");
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn authorization(state: &Arc<PortState>, auth: Value) -> Result<Autho
         Some(handle) => {
             if let Some(option) = jwt.changed().first() {
                 return Err(BridgeError::invalid(format!(
-                    "open: transport.auth.{option} is for JWTs, and the verifier judges tokens itself"
+                    "open: transport.auth.{option} is for JWTs and cannot be combined with a verifier"
                 )));
             }
             Authorization::new(authorization, verifications::verifier(state, handle)?)

@@ -140,13 +140,13 @@ impl Channel for HostChannel {
     async fn receive(&self) -> Result<Option<Bytes>, LinkFailure> {
         let answer = self.call(RECEIVE, self.lanes.receive, RawJson::empty_object()).await;
         let received: Result<MessageOfServer, _> = answer.map_err(LinkFailure::Broken)?.read();
-        let unreadable = |problem| LinkFailure::Broken(format!("The answer of {RECEIVE} makes no sense: {problem}"));
+        let unreadable = |problem| LinkFailure::Broken(format!("Invalid return value of {RECEIVE}: {problem}"));
         Ok(received.map_err(unreadable)?.message.map(Bytes::from))
     }
 
     async fn close(&self) {
         if let Err(problem) = self.call(CLOSE, self.lanes.close, RawJson::empty_object()).await {
-            tracing::warn!(target: "trunkline::bridge", error = %problem, "a transport of the program was not closed");
+            tracing::warn!(target: "trunkline::bridge", error = %problem, "could not close a custom transport");
         }
     }
 }

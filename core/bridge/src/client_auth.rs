@@ -222,7 +222,7 @@ fn with_visit(options: OAuthOptions, functions: &Functions<'_>) -> Result<OAuthO
         (None, None) => return Ok(options),
         (None, Some(_)) if options.grant != OAuthGrant::AuthorizationCode => {
             return Err(BridgeError::invalid(format!(
-                "open: the function {OPEN_URL} is for the grant authorization_code, and the grant is {}",
+                "open: the function {OPEN_URL} is for the grant authorization_code, but the grant is {}",
                 options.grant.as_str()
             )));
         }
@@ -235,7 +235,7 @@ fn with_visit(options: OAuthOptions, functions: &Functions<'_>) -> Result<OAuthO
         (Some(visit), None) => visit,
         (Some(_), Some(_)) => {
             return Err(BridgeError::invalid(format!(
-                "open: the functions {AUTHORIZE} and {OPEN_URL} are both given: {OPEN_URL} is for redirects that the library receives"
+                "open: the functions {AUTHORIZE} and {OPEN_URL} cannot be combined: {OPEN_URL} is for redirects that the library receives"
             )));
         }
     };
@@ -257,9 +257,7 @@ fn wrong(error: AuthOptionError) -> BridgeError {
 }
 
 fn both(option: &str, function: &str) -> BridgeError {
-    BridgeError::invalid(format!(
-        "open: auth.{option} is given, and the function {function} too: there can be one of them"
-    ))
+    BridgeError::invalid(format!("open: auth.{option} cannot be combined with the function {function}"))
 }
 
 /// The host's functions that were given.
@@ -309,7 +307,7 @@ impl HostCall {
         let (name, answer) = (self.name, self.answer(params));
         Box::pin(async move {
             let read: Result<T, _> = answer.await?.read();
-            read.map(take).map_err(|problem| AuthError(format!("The answer of {name} makes no sense: {problem}")))
+            read.map(take).map_err(|problem| AuthError(format!("Invalid return value of {name}: {problem}")))
         })
     }
 
@@ -340,7 +338,7 @@ impl TokenStore for HostStore {
             let loaded: Result<LoadedCredentials, _> = answer.await?.read();
             loaded
                 .map(|loaded| loaded.value)
-                .map_err(|problem| AuthError(format!("The answer of {LOAD} makes no sense: {problem}")))
+                .map_err(|problem| AuthError(format!("Invalid return value of {LOAD}: {problem}")))
         })
     }
 

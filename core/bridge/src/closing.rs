@@ -87,7 +87,7 @@ async fn end<T: Openable>(state: Arc<PortState>, handle: u64, deadline: Duration
             ended::<T>(&state, handle, None);
         }
         Found::Opening(task) => {
-            let closed = BridgeError::new(ErrorKind::Closed, "Closed while it was being opened");
+            let closed = BridgeError::new(ErrorKind::Closed, "Closed while it was opening");
             failed_to_open::<T>(&state, handle, closed);
             // A connection that nobody is waiting for. Dropping the task cleans up what it has
             // started.

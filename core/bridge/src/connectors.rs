@@ -25,8 +25,8 @@ pub(super) fn connector(
                 .map_err(|error| BridgeError::invalid(error.to_string()))?;
             of_entry(state, entry, options, handoff)
         }
-        Connecting::Channel => Err(BridgeError::invalid("open: a channel is not a server of a group")),
-        Connecting::Group(_) => Err(BridgeError::invalid("open: a group is not a server of another group")),
+        Connecting::Channel => Err(BridgeError::invalid("open: a channel cannot be a server of a group")),
+        Connecting::Group(_) => Err(BridgeError::invalid("open: a group cannot be a server of another group")),
         Connecting::Memory(Memory { server }) => {
             Ok(Arc::new(MemoryConnector::new(state.server(server)?, state.runtime()?)))
         }

@@ -290,7 +290,7 @@ pub(super) enum WaitingMessage {
 pub(super) fn too_many_wait() -> BridgeError {
     BridgeError::new(
         ErrorKind::Busy,
-        format!("{MAX_WAITING} requests and notifications wait for the connection to open"),
+        format!("{MAX_WAITING} requests and notifications are already waiting for the connection to open"),
     )
 }
 

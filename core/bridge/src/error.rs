@@ -180,7 +180,7 @@ impl BridgeError {
     }
 
     pub(super) fn stale(what: &str, handle: u64) -> Self {
-        Self::invalid(format!("{handle} is not the handle of {what}, or no longer"))
+        Self::invalid(format!("{handle} is not a valid handle of {what}"))
     }
 
     /// The error object as JSON.

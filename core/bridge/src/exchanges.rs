@@ -130,9 +130,11 @@ impl Drop for ResponseEvents {
     fn drop(&mut self) {
         let error = match () {
             () if self.complete => None,
-            () if std::thread::panicking() => Some((ErrorKind::Internal, "The response was cut short inside")),
+            () if std::thread::panicking() => {
+                Some((ErrorKind::Internal, "The response was aborted by an internal error"))
+            }
             () if self.exchange.is_cancelled() => Some((ErrorKind::Cancelled, "The request was cancelled")),
-            () => Some((ErrorKind::Closed, "The listener was closed before the response had ended")),
+            () => Some((ErrorKind::Closed, "The listener was closed before the response was complete")),
         };
         let Some(state) = self.state.upgrade() else { return };
         // Dropped after the lock is released.
@@ -151,8 +153,9 @@ fn request_of(head: &HttpHead, body: FedBody) -> Result<Request<FedBody>, String
     };
     let mut request = Request::new(body);
     *request.method_mut() =
-        Method::from_bytes(head.method.as_bytes()).map_err(|_| format!("{:?} is not a method", head.method))?;
-    *request.uri_mut() = Uri::try_from(&target).map_err(|error| format!("{target:?} is not a target: {error}"))?;
+        Method::from_bytes(head.method.as_bytes()).map_err(|_| format!("{:?} is not an HTTP method", head.method))?;
+    *request.uri_mut() =
+        Uri::try_from(&target).map_err(|error| format!("{target:?} is not a request target: {error}"))?;
     if let Some(address) = head.remote_address.as_deref().and_then(|address| address.parse().ok()) {
         request.extensions_mut().insert(RemoteAddress(address));
     }

@@ -32,7 +32,7 @@ pub(super) fn is_blocked(state: &Weak<PortState>, handle: u64) -> bool {
 
 pub(super) fn exit_blocked() -> ! {
     // The host no longer reads its log.
-    write_stderr("trunkline: the process exits though a handler still blocks it: its server has ended\n");
+    write_stderr("trunkline: exiting while a handler is still blocking: its server has stopped\n");
     exit(1)
 }
 

@@ -13,7 +13,7 @@ pub(super) fn names(handlers: &Handlers) -> BTreeSet<String> {
 pub(super) fn check_opened(opened: &BTreeSet<String>, handlers: &Handlers) -> Result<(), BridgeError> {
     match names(handlers).difference(opened).next() {
         Some(name) => Err(BridgeError::invalid(format!(
-            "handlers: {name} came too late: the authorization and the transport of a connection are what they were when it was opened, so give it before connecting"
+            "handlers: {name} was set too late: the authorization and the transport of an open connection cannot change; set it before connecting"
         ))),
         None => Ok(()),
     }

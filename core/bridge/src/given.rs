@@ -18,10 +18,10 @@ pub(crate) fn open(given: impl Given) -> Result<Open, BridgeError> {
         given.read(OPEN)?;
     match (server, client) {
         (Some(_), None) if !handlers.is_empty() || auth.is_some() => Err(BridgeError::invalid(
-            "open: handlers and auth are a client's; a server registers what it offers, and has transport.auth",
+            "open: handlers and auth are for clients; a server registers its features and uses transport.auth",
         )),
         (None, Some(_)) if foreground || signals => {
-            Err(BridgeError::invalid("open: foreground and signals are a listener's"))
+            Err(BridgeError::invalid("open: foreground and signals are for listeners"))
         }
         (Some(server), None) => {
             let transport = listening(transport)?;
@@ -47,10 +47,10 @@ fn listening(mut given: Map<String, Value>) -> Result<Listening, BridgeError> {
         "stdio" => nothing_else(&given).map(|()| Listening::Stdio),
         "http" => {
             if given.contains_key("url") {
-                return Err(BridgeError::invalid("open: a server over http has no transport.url but host and port"));
+                return Err(BridgeError::invalid("open: a server over http takes host and port, not transport.url"));
             }
             if given.contains_key("headers") {
-                let text = "open: transport.headers are a client's; a listener has none to give";
+                let text = "open: transport.headers is for clients, not for listeners";
                 return Err(BridgeError::invalid(text));
             }
             // As for options: null is absent.
@@ -72,7 +72,7 @@ fn listening(mut given: Map<String, Value>) -> Result<Listening, BridgeError> {
                 let options: HttpOptions = config::read_member(OPEN, TRANSPORT, Value::Object(given))?;
                 if options.health && !path {
                     return Err(BridgeError::invalid(
-                        "open: transport.health of a mounted server needs transport.path; where the web framework has chosen the path, it answers probes itself",
+                        "open: transport.health of a mounted server needs transport.path; without one, the web framework must answer probes",
                     ));
                 }
                 return Ok(Listening::Mounted { path: path.then(|| options.path.clone()), options, auth });
@@ -112,7 +112,7 @@ fn connecting(mut given: Map<String, Value>) -> Result<Connecting, BridgeError> 
         }
         "channel" => match given.keys().next() {
             Some(name) => {
-                Err(BridgeError::invalid(format!("open: transport.{name}: unknown option; channel has none")))
+                Err(BridgeError::invalid(format!("open: transport.{name}: unknown option; channel takes none")))
             }
             None => Ok(Connecting::Channel),
         },
@@ -136,7 +136,7 @@ fn type_of(given: &mut Map<String, Value>) -> Result<String, BridgeError> {
 
 fn nothing_else(given: &Map<String, Value>) -> Result<(), BridgeError> {
     match given.keys().next() {
-        Some(name) => Err(BridgeError::invalid(format!("open: transport.{name}: unknown option; stdio has none"))),
+        Some(name) => Err(BridgeError::invalid(format!("open: transport.{name}: unknown option; stdio takes none"))),
         None => Ok(()),
     }
 }

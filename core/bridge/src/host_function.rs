@@ -120,7 +120,7 @@ impl Drop for WaitingCall {
         let Some(state) = self.state.upgrade() else { return };
         let unanswered = state.tables.lock().server_requests.remove(self.ticket);
         if unanswered.is_some() {
-            let reason = Bytes::from_static(b"the answer is no longer wanted");
+            let reason = Bytes::from_static(b"the response is no longer needed");
             call_off(&state, self.lane, self.ticket, self.connection, reason);
         }
     }

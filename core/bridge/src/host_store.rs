@@ -228,7 +228,7 @@ impl HostedStore {
             return Err(BridgeError::invalid(format!("server: store: {name:?} is not a function of a store")));
         }
         let lane = |name: &str| {
-            let missing = || BridgeError::invalid(format!("server: store: it has no function {name}"));
+            let missing = || BridgeError::invalid(format!("server: store: missing function {name}"));
             functions.get(name).copied().ok_or_else(missing)
         };
         let lanes = StoreLanes {
@@ -262,7 +262,7 @@ impl HostedStore {
         let (this, params) = (self.clone(), RawJson::from_value(params));
         let permit = Arc::clone(&self.calls).try_acquire_owned();
         Box::pin(async move {
-            let _permit = permit.map_err(|_| unavailable("too many calls wait for it"))?;
+            let _permit = permit.map_err(|_| unavailable("too many calls are waiting for it"))?;
             let params = params.map_err(|problem| unavailable(&problem.to_string()))?;
             let answer = this.host.call(name, lane, params).await.map_err(|error| failure(&error))?;
             answer.read().map_err(|problem| nonsense(name, &problem))
@@ -281,7 +281,7 @@ fn unavailable(problem: &str) -> StoreError {
 }
 
 fn nonsense(name: &str, problem: &str) -> StoreError {
-    unavailable(&format!("the answer of {name} makes no sense: {problem}"))
+    unavailable(&format!("invalid return value of {name}: {problem}"))
 }
 
 /// The failure of a function; `data.error` is the kind.
@@ -349,7 +349,7 @@ impl Store for HostedStore {
             if (1..POSITIONS).contains(&position) {
                 Ok(position)
             } else {
-                Err(nonsense(APPEND, &format!("the position {position}: they are at least 1 and less than 2^53")))
+                Err(nonsense(APPEND, &format!("the position {position} is not at least 1 and less than 2^53")))
             }
         })
     }
@@ -368,7 +368,7 @@ impl Store for HostedStore {
             let mut last = after;
             for StoredEntry { position, .. } in &entries {
                 if *position <= last {
-                    return Err(nonsense(READ, &format!("the position {position} follows {last}")));
+                    return Err(nonsense(READ, &format!("the position {position} does not come after {last}")));
                 }
                 last = *position;
             }

@@ -213,6 +213,6 @@ impl GivenNotification<'_> {
     }
 
     fn mistaken(target: &str) -> BridgeError {
-        BridgeError::invalid(format!("notify: the target is {target}, and the message is for something else"))
+        BridgeError::invalid(format!("notify: the target is {target}, but the message is for another kind of target"))
     }
 }

@@ -118,7 +118,7 @@ fn open_connection(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
         && client.auth.is_some()
         && connector.transport() != Transport::Http
     {
-        return Err(BridgeError::invalid("open: auth is for servers over HTTP, and this one is not"));
+        return Err(BridgeError::invalid("open: auth is for servers over HTTP, but this one is not"));
     }
     let answered = server_requests::operations(&given.handlers)?;
     let opening = PendingOpen::<Connection>::enter(state, slot)?;
@@ -314,7 +314,7 @@ impl<T: Openable> Drop for PendingOpen<T> {
     fn drop(&mut self) {
         // A no-op if it was opened or has failed normally. That leaves panics and the end of the
         // runtime.
-        let cut = BridgeError::new(ErrorKind::Internal, "The opening was cut short inside");
+        let cut = BridgeError::new(ErrorKind::Internal, "The opening was aborted by an internal error");
         failed_to_open::<T>(&self.state, self.handle, cut);
     }
 }

@@ -79,10 +79,10 @@ mod tests {
                 "name must be a string",
             ),
             (
-                "tool: timeoutMs: must be a time from 0 on, not -1",
-                "timeout: must be a time from 0 on, not -1",
-                "timeout: must be a time from 0 on, not -1",
-                "timeout: must be a time from 0 on, not -1",
+                "tool: timeoutMs: must be a non-negative duration, not -1",
+                "timeout: must be a non-negative duration, not -1",
+                "timeout: must be a non-negative duration, not -1",
+                "timeout: must be a non-negative duration, not -1",
             ),
             (
                 "tool: deferTask: must be true or false, not 2",

@@ -294,7 +294,7 @@ impl EventQueue {
                 if event.kind == EventKind::Notification {
                     let dropped = self.notifications.taken(size(&event));
                     if dropped > 0 {
-                        tracing::warn!(target: "trunkline::bridge", dropped, "notifications were dropped: they came faster than they were taken");
+                        tracing::warn!(target: "trunkline::bridge", dropped, "dropped notifications: they arrived faster than they were handled");
                     }
                 }
                 event

@@ -146,7 +146,7 @@ fn register_server(state: &Arc<PortState>, given: RegisterServer) -> Result<u64,
     let store = given.store.map(|functions| HostedStore::new(state, &functions)).transpose()?;
     let options = match &store {
         Some(_) if given.options.store.is_some() => {
-            return Err(BridgeError::invalid("server: it has a store of its own, or options.store, but not both"));
+            return Err(BridgeError::invalid("server: a custom store cannot be combined with options.store"));
         }
         Some(store) => given.options.with_store(StoreChoice::own(Arc::new(store.clone()))),
         None => given.options,

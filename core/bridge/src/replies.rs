@@ -34,7 +34,7 @@ pub(super) fn answer_by_task(
 ) -> Result<(), BridgeError> {
     let (process, port) = (state.process()?, Arc::clone(state));
     let timeout = [given.options.timeout, given.options.max_timeout].into_iter().flatten().min();
-    let silence = format!("{} did not end", given.method);
+    let silence = format!("{} did not finish", given.method);
     let task = state.spawn(&process, async move {
         let outcome = within(timeout, &silence, answer).await;
         finish(&port, ticket, outcome.map(RawJson::into_bytes));

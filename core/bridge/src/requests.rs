@@ -31,9 +31,9 @@ enum Peer {
 }
 
 pub(super) fn request(state: &Arc<PortState>, handle: u64, mut given: Request) -> Result<u64, BridgeError> {
-    let closed = || BridgeError::new(ErrorKind::Closed, "The connection is closed, or the call is done");
+    let closed = || BridgeError::new(ErrorKind::Closed, "The connection is closed, or the call has ended");
     if given.method.is_empty() {
-        return Err(BridgeError::invalid("request: method: it must be given"));
+        return Err(BridgeError::invalid("request: method is missing"));
     }
     if given.notification {
         return Err(BridgeError::invalid("request: a notification is sent with notify"));
@@ -188,7 +188,7 @@ pub(super) fn send_waiting(state: &Arc<PortState>, connection: &Connection, hand
             WaitingMessage::Request(ticket, given) => (ticket, given),
             WaitingMessage::Notification(given) => {
                 if let Err(error) = notifications::of_connection(state, handle, connection, given) {
-                    tracing::warn!(target: "trunkline::bridge", %error, "a notification was not sent once the connection was open");
+                    tracing::warn!(target: "trunkline::bridge", %error, "could not send a queued notification");
                 }
                 continue;
             }

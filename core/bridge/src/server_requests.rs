@@ -20,7 +20,7 @@ pub(super) fn operations(given: &Handlers) -> Result<Vec<(&'static str, Lane)>, 
         Some(host) => Ok((host.operation.name, *lane)),
         None => {
             let known: Vec<_> = HOST.iter().map(|host| host.operation.name).collect();
-            Err(BridgeError::invalid(format!("handlers: {name:?} is unknown; there are {}", known.join(", "))))
+            Err(BridgeError::invalid(format!("handlers: {name:?} is unknown; use one of {}", known.join(", "))))
         }
     };
     requests.map(operation).collect()

@@ -42,7 +42,7 @@ pub(super) fn end_by_signals(state: &Arc<PortState>, handle: u64) -> Result<(), 
         }
     };
     EndingSignals::take(task)
-        .map_err(|error| BridgeError::new(ErrorKind::Internal, format!("signals cannot be handled: {error}")))
+        .map_err(|error| BridgeError::new(ErrorKind::Internal, format!("could not install signal handlers: {error}")))
 }
 
 /// Completes when the host has drained the end of the listener. Exits if that takes too long.

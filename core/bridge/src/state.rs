@@ -38,7 +38,7 @@ pub(super) struct PortState {
 
 /// The error of a full table.
 pub(super) fn full() -> BridgeError {
-    BridgeError::new(ErrorKind::Busy, "The port has no numbers left")
+    BridgeError::new(ErrorKind::Busy, "The port has no handles left")
 }
 
 impl PortState {
@@ -62,7 +62,7 @@ impl PortState {
         if self.queue.is_of_this_process() {
             return Ok(());
         }
-        let text = "This port belongs to the process that was forked: make a new server or client in the child";
+        let text = "This port was created before fork(): create a new server or client in the child process";
         Err(BridgeError::new(ErrorKind::Forked, text))
     }
 

@@ -26,7 +26,7 @@ use trunkline::{
 pub(super) fn open(state: &Arc<PortState>, client: &Client, ticket: u64, given: &Request) -> Result<(), BridgeError> {
     let (process, timeout) = (state.process()?, given.options.timeout);
     if given.options.input_responses != InputResponses::default() {
-        let text = "`inputResponses` and `requestState` are for calls; a task takes answers by respond";
+        let text = "`inputResponses` and `requestState` are for calls; use respond for a task";
         return Err(BridgeError::invalid(format!("request: {}: {text}", given.method)));
     }
     if given.options.is_manual() && given.method != START_TASK {
@@ -55,7 +55,7 @@ pub(super) fn open(state: &Arc<PortState>, client: &Client, ticket: u64, given: 
         let filter: SubscriptionFilter = parsed("subscribe", given)?;
         state.spawn(&process, async move {
             let subscribing = async { client.subscribe(filter).await.map_err(BridgeError::from) };
-            match within(timeout, "The server has not taken the subscription", subscribing).await {
+            match within(timeout, "The server did not accept the subscription", subscribing).await {
                 Ok(subscription) => {
                     let reply = RawJson::from_value(subscription.filter());
                     opened(&port, ticket, StreamSource::Subscription(subscription), reply);
@@ -131,10 +131,10 @@ pub(super) fn request(state: &Arc<PortState>, stream: u64, given: &Request) -> R
             StreamSource::Task(task, _) if method == RESPOND => {
                 let responding = async {
                     let responses =
-                        responses.ok_or_else(|| BridgeError::invalid("respond: the answers are missing"))?;
+                        responses.ok_or_else(|| BridgeError::invalid("respond: the responses are missing"))?;
                     Ok(task.respond(&responses).await?)
                 };
-                let responded = within(timeout, "The task has not taken the answers", responding).await;
+                let responded = within(timeout, "The task did not accept the responses", responding).await;
                 responded.and_then(|()| RawJson::from_value(&()).map_err(unwritable))
             }
             StreamSource::Task(task, _) => {

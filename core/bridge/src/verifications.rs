@@ -58,16 +58,16 @@ fn answer(state: &PortState, ticket: u64, answer: Result<VerifierReply, BridgeEr
 
 fn identity(shape: Shape, body: &Bytes) -> Result<VerifierReply, BridgeError> {
     if shape == Shape::Text {
-        return Err(BridgeError::invalid("complete: a verifier answers with an identity, a JSON object"));
+        return Err(BridgeError::invalid("complete: a verifier must return an identity, a JSON object"));
     }
     let members: Option<Map<String, Value>> = config::read("complete: identity", body)?;
     let read = |members| config::read_value::<Identity>("complete: identity", Value::Object(members));
     let identity = members.map(read).transpose()?;
     if identity.as_ref().is_some_and(|identity| !identity.is_named()) {
-        let text = "complete: identity: it names nobody: give a subject, a client id or a principal";
+        let text = "complete: identity: needs a subject, a client id or a principal";
         return Err(BridgeError::invalid(text));
     }
-    Ok(identity.ok_or_else(|| Refusal::InvalidToken("The access token is not known".into())))
+    Ok(identity.ok_or_else(|| Refusal::InvalidToken("Unknown access token".into())))
 }
 
 fn finish(state: &PortState, ticket: u64, answer: VerifierReply) -> bool {

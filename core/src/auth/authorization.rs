@@ -172,7 +172,7 @@ impl Authorization {
             None | Some(Value::Null) => None,
             Some(binding) => match binding.get("jkt").and_then(Value::as_str) {
                 Some(key) if binding.as_object().is_some_and(|methods| methods.len() == 1) => Some(key),
-                _ => return Err(invalid("The access token is bound in a way that is not known here")),
+                _ => return Err(invalid("The access token uses an unsupported kind of binding")),
             },
         };
         match (&candidate.proof, binding) {
@@ -183,13 +183,15 @@ impl Authorization {
             }
             (Some(_), None) => return Err(invalid("The access token is not bound to a key")),
             (Some(proof), Some(key)) if proof.key != key => {
-                return Err(refused(Refusal::InvalidProof("The DPoP proof is of another key than the token".into())));
+                return Err(refused(Refusal::InvalidProof(
+                    "The DPoP proof is for a different key than the token".into(),
+                )));
             }
             (Some(proof), Some(_)) => match self.terms.replays.lock().note(now, proof) {
                 ProofUse::First => {}
                 ProofUse::Again => return Err(refused(Refusal::InvalidProof("The DPoP proof was used before".into()))),
                 ProofUse::NoRoom => {
-                    let text = "there is no room to remember another DPoP proof of the endpoint: it may remember more (its number of DPoP proofs)";
+                    let text = "the endpoint cannot remember more DPoP proofs: raise its maximum number of DPoP proofs";
                     return Err(refused(Refusal::Unavailable(text.into())));
                 }
             },

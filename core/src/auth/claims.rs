@@ -19,14 +19,14 @@ pub(super) struct ExpectedClaims<'a> {
 /// claim but not its value.
 pub(super) fn judge(claims: Map<String, Value>, expected: &ExpectedClaims<'_>) -> Result<Identity, &'static str> {
     if claims.get("iss").and_then(Value::as_str) != Some(expected.issuer) {
-        return Err("The access token is of another issuer");
+        return Err("The access token is from another issuer");
     }
     if !is_for(claims.get("aud"), expected.audiences) {
         return Err("The access token is not for this server");
     }
     #[allow(clippy::cast_precision_loss)]
     let (now, leeway) = (expected.now as f64, LEEWAY as f64);
-    let expires = date(&claims, "exp")?.ok_or("The access token does not say when it expires")?;
+    let expires = date(&claims, "exp")?.ok_or("The access token has no expiry")?;
     if now >= expires + leeway {
         return Err("The access token has expired");
     }

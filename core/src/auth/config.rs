@@ -211,15 +211,12 @@ impl Authorization {
         let resource = options.resource_url()?;
         let public_url = options.public_url.as_deref().map(|url| endpoint_url("publicUrl", url)).transpose()?;
         if let Some(name) = Metadata::OWN_MEMBERS.iter().find(|name| options.metadata.contains_key(**name)) {
-            return Err(AuthOptionError::new(
-                "metadata",
-                format!("has {name}, which the document has from other options"),
-            ));
+            return Err(AuthOptionError::new("metadata", format!("has {name}, which other options set")));
         }
         if options.authorization_servers.is_empty() {
             return Err(AuthOptionError::new(
                 "authorizationServers",
-                "must name at least one: where do clients get tokens?",
+                "must name at least one: clients get their tokens there",
             ));
         }
         for server in &options.authorization_servers {
@@ -247,10 +244,7 @@ impl Authorization {
             DpopNonce::Secret(secret) => Some(Nonces::new(&secret)),
         };
         if options.dpop_proofs == 0 {
-            return Err(AuthOptionError::new(
-                "dpopProofs",
-                "must be at least 1, for a proof is remembered when it is used",
-            ));
+            return Err(AuthOptionError::new("dpopProofs", "must be at least 1"));
         }
         if options.dpop_algorithms.is_empty() {
             return Err(AuthOptionError::new("dpopAlgorithms", "must name at least one"));
@@ -290,7 +284,7 @@ impl Authorization {
 fn random_secret() -> Result<[u8; MIN_SECRET], AuthOptionError> {
     let mut secret = [0; MIN_SECRET];
     getrandom::fill(&mut secret).map_err(|error| {
-        AuthOptionError::new("dpopNonce", format!("needs a secret, and the system gives no random bytes: {error}"))
+        AuthOptionError::new("dpopNonce", format!("needs a secret, but the system returned no random bytes: {error}"))
     })?;
     Ok(secret)
 }

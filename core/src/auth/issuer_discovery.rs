@@ -28,7 +28,7 @@ pub(super) fn metadata_urls(issuer: &str) -> Vec<Url> {
 /// The `jwks_uri` of a metadata document. Its `issuer` must match exactly (RFC 8414 section 3.3).
 pub(super) fn keys_of(metadata: &Value, issuer: &str) -> Result<Url, &'static str> {
     if metadata.get("issuer").and_then(Value::as_str) != Some(issuer) {
-        return Err("is of another issuer");
+        return Err("is for another issuer");
     }
     let uri = metadata.get("jwks_uri").and_then(Value::as_str).ok_or("has no jwks_uri")?;
     // A remote issuer must not redirect us to services on this machine.

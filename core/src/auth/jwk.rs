@@ -42,7 +42,7 @@ impl PublicKey {
         let text = |name: &str| jwk.get(name).and_then(Value::as_str);
         let bytes =
             |name: &str| text(name).and_then(|text| URL_SAFE_NO_PAD.decode(text).ok()).filter(|it| !it.is_empty());
-        let missing = "lacks a member of its type";
+        let missing = "lacks a member that its type requires";
         let material = match (text("kty"), text("crv")) {
             (Some("RSA"), _) => KeyMaterial::Rsa { n: bytes("n").ok_or(missing)?, e: bytes("e").ok_or(missing)? },
             (Some("EC"), Some(curve)) => {
@@ -50,7 +50,7 @@ impl PublicKey {
                     "P-256" => (Curve::P256, 32),
                     "P-384" => (Curve::P384, 48),
                     "P-521" => (Curve::P521, 66),
-                    _ => return Err("is of a curve that is not known here"),
+                    _ => return Err("uses an unsupported curve"),
                 };
                 let coordinate = |name| bytes(name).filter(|bytes| bytes.len() == size).ok_or(missing);
                 let point = [vec![0x04], coordinate("x")?, coordinate("y")?].concat();
@@ -59,7 +59,7 @@ impl PublicKey {
             (Some("OKP"), Some("Ed25519")) => {
                 KeyMaterial::Ed25519(bytes("x").filter(|bytes| bytes.len() == 32).ok_or(missing)?)
             }
-            _ => return Err("is of a type that is not known here"),
+            _ => return Err("has an unsupported type"),
         };
         Ok(Self { id: text("kid").map(str::to_owned), only: text("alg").map(str::to_owned), material })
     }
@@ -146,7 +146,7 @@ impl KeySet {
     /// Parses a key set. Skips unknown kinds of keys, and keys that are not for verifying
     /// signatures.
     pub(super) fn of_json(set: &Value) -> Result<Self, &'static str> {
-        let keys = set.get("keys").and_then(Value::as_array).ok_or("is not a set of keys: it lacks the array keys")?;
+        let keys = set.get("keys").and_then(Value::as_array).ok_or("is not a JWK set: it has no array `keys`")?;
         let verifies = |jwk: &&Value| {
             let used = jwk.get("use").is_none_or(|usage| usage == "sig");
             let operations = jwk.get("key_ops").and_then(Value::as_array);
@@ -154,7 +154,7 @@ impl KeySet {
         };
         let keys: Vec<_> =
             keys.iter().take(MAX_KEYS).filter(verifies).filter_map(|jwk| PublicKey::of_jwk(jwk).ok()).collect();
-        if keys.is_empty() { Err("holds no public key for signatures") } else { Ok(Self(keys)) }
+        if keys.is_empty() { Err("contains no public key for signatures") } else { Ok(Self(keys)) }
     }
 
     /// The keys that may have signed a token with this key id and algorithm. A key that is alone in

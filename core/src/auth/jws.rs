@@ -30,14 +30,13 @@ impl<'a> Jws<'a> {
     pub(super) fn parse(token: &'a str) -> Result<Self, &'static str> {
         let parts: Vec<&str> = token.splitn(4, '.').collect();
         let &[header, claims, signature] = parts.as_slice() else { return Err("is not a signed JWT") };
-        let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| "is not encoded as a JWT is");
+        let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| "is not encoded as a JWT");
         let signature = decode(signature)?;
-        let header: Header =
-            serde_json::from_slice(&decode(header)?).map_err(|_| "has a header that is not a JWT header")?;
-        let claims = serde_json::from_slice(&decode(claims)?).map_err(|_| "holds no claims")?;
+        let header: Header = serde_json::from_slice(&decode(header)?).map_err(|_| "has an invalid JWT header")?;
+        let claims = serde_json::from_slice(&decode(claims)?).map_err(|_| "contains no claims")?;
         if header.crit.is_some() {
             // RFC 7515 section 4.1.11: an unknown critical header field makes the token invalid.
-            return Err("has critical header fields that are not known here");
+            return Err("has unsupported critical header fields");
         }
         let signed = &token[..parts[0].len() + 1 + parts[1].len()];
         Ok(Self { header, claims, signed, signature })

@@ -120,7 +120,7 @@ impl KeySource {
             (None, None) => Ok(Self::Discovered),
             (Some(set), None) => Ok(Self::Given(set)),
             (None, Some(url)) => Ok(Self::At(url)),
-            (Some(_), Some(_)) => Err(AuthOptionError::new("jwksUri", "and `jwks` exclude each other")),
+            (Some(_), Some(_)) => Err(AuthOptionError::new("jwksUri", "and `jwks` are mutually exclusive")),
         }
     }
 }
@@ -172,13 +172,13 @@ impl JwtVerifier {
         let JwtOptions { issuer: issuers, audience: audiences, jwks, jwks_uri, algorithms, strict_type } = options;
         let keys = KeySource::of(jwks, jwks_uri)?;
         if issuers.is_empty() {
-            return Err(AuthOptionError::new("issuer", "is missing: whose tokens are accepted?"));
+            return Err(AuthOptionError::new("issuer", "is missing: set the issuer of the accepted tokens"));
         }
         if algorithms.is_empty() {
             return Err(AuthOptionError::new("algorithms", "must name at least one"));
         }
         if issuers.len() > 1 && !matches!(keys, KeySource::Discovered) {
-            return Err(AuthOptionError::new("issuer", "must be one only where `jwks` or `jwksUri` is given"));
+            return Err(AuthOptionError::new("issuer", "must be a single issuer if `jwks` or `jwksUri` is given"));
         }
         let issuers: Result<Vec<_>, _> = issuers.into_iter().map(|name| Issuer::new(name, &keys)).collect();
         Ok(Self { inner: Arc::new(Policy { issuers: issuers?, audiences, algorithms, strict_type, fetch }) })
@@ -224,7 +224,7 @@ impl Policy {
             }
             TokenStep::Wait { state, .. } if state.waiting.len() >= MAX_WAITING => {
                 drop(state);
-                verification.complete(Err(Refusal::Unavailable("too many tokens wait for keys".into())));
+                verification.complete(Err(Refusal::Unavailable("too many tokens are waiting for keys".into())));
             }
             TokenStep::Wait { issuer, mut state, fetch } => {
                 state.waiting.push(verification);
@@ -243,14 +243,14 @@ impl Policy {
             Err(error) => return invalid(&format!("The access token {error}")),
         };
         if !self.is_access_token(jws.header.typ.as_deref()) {
-            return invalid("The JWT is not an access token: its type is another");
+            return invalid("The JWT is not an access token: it has another type");
         }
         let Some(algorithm) = jws.algorithm(&self.algorithms) else {
             return invalid("The access token is signed with an algorithm that is not accepted here");
         };
         let name = jws.claims.get("iss").and_then(Value::as_str);
         let Some(index) = self.issuers.iter().position(|issuer| Some(issuer.name.as_str()) == name) else {
-            return invalid("The access token is of another issuer");
+            return invalid("The access token is from another issuer");
         };
         let issuer = &self.issuers[index];
         let id = jws.header.kid.as_deref();
@@ -349,7 +349,7 @@ async fn discover(fetch: &dyn Fetch, issuer: &str) -> Result<Url, FetchError> {
 async fn document(fetch: &dyn Fetch, url: &Url) -> Result<Value, FetchError> {
     let failed = |text: &str| FetchError(format!("{url} {text}"));
     let request = Request::get(url.as_str()).header(header::ACCEPT, "application/json").body(Bytes::new());
-    let response = fetch.fetch(request.map_err(|_| failed("cannot be asked"))?).await?;
+    let response = fetch.fetch(request.map_err(|_| failed("is not a valid request URL"))?).await?;
     match response.status() {
         StatusCode::OK if response.body().len() > MAX_DOCUMENT => Err(failed("is too large")),
         StatusCode::OK => serde_json::from_slice(response.body()).map_err(|_| failed("is not JSON")),

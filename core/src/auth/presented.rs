@@ -38,14 +38,14 @@ pub(super) struct Presented<'a> {
 pub(super) fn read<'a>(headers: &'a HeaderMap, query: Option<&str>) -> Result<Presented<'a>, Refusal> {
     let malformed = |text: &str| Refusal::Malformed(text.into());
     if query.is_some_and(has_token) {
-        return Err(malformed("A token must not be part of the URL: send it in the header Authorization"));
+        return Err(malformed("A token must not be part of the URL: send it in the Authorization header"));
     }
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Err(Refusal::Missing) };
     if values.next().is_some() {
-        return Err(malformed("There is more than one header Authorization"));
+        return Err(malformed("There is more than one Authorization header"));
     }
-    let value = value.to_str().map_err(|_| malformed("The header Authorization is not ASCII"))?.trim();
+    let value = value.to_str().map_err(|_| malformed("The Authorization header is not ASCII"))?.trim();
     let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
     let scheme = match scheme {
         _ if scheme.eq_ignore_ascii_case("Bearer") => Scheme::Bearer,
@@ -57,7 +57,7 @@ pub(super) fn read<'a>(headers: &'a HeaderMap, query: Option<&str>) -> Result<Pr
         return Err(malformed("The access token is too long"));
     }
     if !is_token(token) {
-        return Err(malformed("The header Authorization holds no token of the syntax of RFC 6750"));
+        return Err(malformed("The Authorization header contains no token in the syntax of RFC 6750"));
     }
     Ok(Presented { scheme, token })
 }

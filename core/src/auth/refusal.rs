@@ -57,12 +57,12 @@ impl Refusal {
     /// The description for the client.
     pub(crate) fn description(&self) -> &str {
         match self {
-            Self::Missing => "This server needs an access token in the header Authorization",
+            Self::Missing => "This server requires an access token in the Authorization header",
             Self::Malformed(text) | Self::InvalidToken(text) | Self::InvalidProof(text) => text,
-            Self::NonceNeeded => "The DPoP proof needs the nonce of the header DPoP-Nonce",
+            Self::NonceNeeded => "The DPoP proof needs the nonce from the DPoP-Nonce header",
             Self::InsufficientScope { description: Some(text), .. } => text,
             Self::InsufficientScope { .. } => "The access token does not grant what this request needs",
-            Self::Unavailable(_) => "The access token cannot be verified now",
+            Self::Unavailable(_) => "The access token cannot be verified at the moment",
         }
     }
 }

@@ -169,7 +169,7 @@ impl Abandonment {
 impl Drop for Verification {
     fn drop(&mut self) {
         // This is a no-op if it was completed.
-        self.answer.complete(Err(Refusal::Unavailable("the verifier dropped the token without an answer".into())));
+        self.answer.complete(Err(Refusal::Unavailable("the verifier dropped the token without a decision".into())));
     }
 }
 
@@ -206,7 +206,7 @@ pub(crate) fn ask(verifier: &dyn TokenVerifier, request: ProtectedRequest) -> Ve
     let verification = Verification { request, answer: Arc::clone(&answer) };
     // If the verifier panics, its `Verification` is dropped, which refuses the request.
     if catch_unwind(AssertUnwindSafe(|| verifier.verify(verification))).is_err() {
-        tracing::error!(target: "trunkline::auth::tokens", "a verifier of tokens panicked");
+        tracing::error!(target: "trunkline::auth::tokens", "a token verifier panicked");
     }
     VerifierAnswer(answer)
 }

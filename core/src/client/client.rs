@@ -211,8 +211,7 @@ impl Client {
             conversation.declare(as_raw(&needed));
         } else if let Some(missing) = missing(&needed, &self.inner.capabilities.parse().unwrap_or_default()) {
             let text = format!(
-                "The capability {missing} was not declared when the connection was opened, and this server's revision takes \
-                 no others: register the handler before connecting"
+                "The capability {missing} was not declared when the connection was opened, and this server's revision does not allow adding it later: register the handler before connecting"
             );
             return Err(ClientError::Invalid(text));
         }

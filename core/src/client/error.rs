@@ -58,7 +58,7 @@ pub enum ClientError {
         failure: LinkFailure,
     },
     /// The server's reply is neither a result nor an error, or is not a valid result of the method.
-    #[error("The server's answer makes no sense: {0}")]
+    #[error("Invalid response: {0}")]
     InvalidResponse(String),
     /// The server needs input before it has a result, and the options say that the caller supplies
     /// it.
@@ -66,10 +66,10 @@ pub enum ClientError {
     InputRequired(Box<InputRequired>),
     /// The host did not supply the input that the server needs for this call: its handler failed,
     /// or returned an unsolicited answer.
-    #[error("The input that the server needs was not given: {0}")]
+    #[error("The input that the server needs was not provided: {0}")]
     NoInput(String),
     /// The server asked for input more often than allowed per call.
-    #[error("The server needs input again after {0} rounds, the most that a call may have")]
+    #[error("The server asked for input again after {0} rounds, the maximum for one call")]
     TooManyRounds(usize),
     /// The server does not know the task, or has deleted it: the server's error.
     #[error("{0}")]
@@ -78,7 +78,7 @@ pub enum ClientError {
     #[error("The task {0} was cancelled")]
     TaskCancelled(String),
     /// The task did not finish within its lifetime: its id, and the lifetime.
-    #[error("The task {0} did not come to its end within {1:?}, the time that the server keeps it")]
+    #[error("The task {0} did not finish within {1:?}, the time that the server keeps it")]
     TaskExpired(String, Duration),
     /// An argument is invalid.
     #[error("{0}")]

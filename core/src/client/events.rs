@@ -57,6 +57,6 @@ pub trait ClientEvents: Send + Sync + 'static {
 /// the connection.
 pub(in crate::client) fn contained(name: &'static str, function: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(function)).is_err() {
-        tracing::error!(target: "trunkline::client", function = name, "a function of the program panicked");
+        tracing::error!(target: "trunkline::client", function = name, "a callback panicked");
     }
 }

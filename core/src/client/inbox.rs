@@ -45,7 +45,7 @@ impl Inbox for ClientInbox {
         let Some(client) = self.client() else { return };
         // Hooks of the program run in here, and their panics must not end the reader.
         if catch_unwind(AssertUnwindSafe(|| client.receive(&frame))).is_err() {
-            tracing::error!(target: "trunkline::client::connection", "a panic while a message was taken in: a hook that hears of notifications or progress must not");
+            tracing::error!(target: "trunkline::client::connection", "panic while handling a message: hooks for notifications and progress must not panic");
         }
     }
 
@@ -108,7 +108,7 @@ impl ClientInner {
             return match Beginning::of(frame) {
                 Beginning { id: Some(id), response: true } => self.request_failed(&id, LinkFailure::Broken(problem)),
                 _ => {
-                    tracing::warn!(target: "trunkline::client::connection", limit, "the server sent a message that is too long, which was skipped")
+                    tracing::warn!(target: "trunkline::client::connection", limit, "skipped a message from the server that exceeds the size limit")
                 }
             };
         }
@@ -186,7 +186,7 @@ impl ClientInner {
             ClientReceived::Withdrawn(id) => self.withdrawn(id),
             ClientReceived::Replied(answer) => self.send(answer),
             ClientReceived::Nothing(why) => {
-                tracing::debug!(target: "trunkline::client::connection", reason = %why, "a message without an effect")
+                tracing::debug!(target: "trunkline::client::connection", reason = %why, "ignored a message")
             }
         }
     }

@@ -281,7 +281,7 @@ impl ClientInner {
         let invalid_frame = self.invalid_frame.lock();
         invalid_frame
             .as_ref()
-            .map(|invalid_frame| format!("; it sent what is not a message: {invalid_frame:?}"))
+            .map(|invalid_frame| format!("; it sent something that is not a message: {invalid_frame:?}"))
             .unwrap_or_default()
     }
 
@@ -289,7 +289,7 @@ impl ClientInner {
         loop {
             let now = self.runtime.now();
             let expired = self.conversation.lock().expired(now).map(|(id, method, time)| {
-                (id, format!("The server did not answer {method} within {time:?} and was told to cancel"))
+                (id, format!("The server did not answer {method} within {time:?}; the request was cancelled"))
             });
             match expired {
                 Some((id, text)) => {

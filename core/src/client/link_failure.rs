@@ -62,7 +62,7 @@ pub enum LinkFailure {
     Closed,
     /// The client's runtime has ended, and the connection with it.
     #[error(
-        "The connection is closed: the runtime that the client was opened on has ended; connect again on another one"
+        "The connection is closed: the runtime that the client was opened on has shut down; connect again on another one"
     )]
     RuntimeEnded,
 }

@@ -234,7 +234,9 @@ impl ProxiedCall {
     fn put(&self, method: &str, params: &RawJson) -> Result<Arc<Question>, RpcError> {
         self.change(|state| {
             if state.questions.len() >= MAX_QUESTIONS {
-                return Err(RpcError::busy(&format!("{MAX_QUESTIONS} requests for the client of one call")));
+                return Err(RpcError::busy(&format!(
+                    "{MAX_QUESTIONS} requests to the client of one call are already pending"
+                )));
             }
             state.question_count += 1;
             let question = Arc::new(Question {
@@ -287,7 +289,7 @@ impl Drop for PendingQuestion {
         let pending = self.question.pending.lock().take();
         if let Some((info, pending)) = pending {
             // If it was answered, there is nothing to cancel.
-            info.cancel_client_request(&pending, "the server does not need the answer any more");
+            info.cancel_client_request(&pending, "the server no longer needs the response");
         }
     }
 }

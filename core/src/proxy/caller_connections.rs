@@ -154,7 +154,7 @@ impl LeaseTable {
         let idle = self.entries.iter().enumerate().filter(|(_, entry)| entry.users == 0);
         let Some((position, _)) = idle.min_by_key(|(_, entry)| entry.idle_since) else {
             return Err(RpcError::busy(&format!(
-                "{max} callers have connections of their own to the server behind this one, and the proxy may open no more: raise its number of connections"
+                "the proxy has reached its limit of {max} connections to the server behind it: raise its number of connections"
             )));
         };
         Ok(self.entries.remove(position).connection)
@@ -241,7 +241,7 @@ impl CallerConnection {
         }
         let params = RawJson::from_value(&json!({"level": wanted})).unwrap_or_else(|_| RawJson::empty_object());
         if let Err(error) = client.request(method::LOGGING_SET_LEVEL, Some(&params), &Default::default()).await {
-            tracing::debug!(target: "trunkline::server::proxy", %error, "a server behind a proxy did not take the log level");
+            tracing::debug!(target: "trunkline::server::proxy", %error, "a server behind a proxy rejected the log level");
         }
     }
 }

@@ -137,14 +137,11 @@ impl Server {
         };
         let connector = client.connector();
         if !connector.has_sessions() {
-            return Err(RegisterError(
-                "proxy: this client is that of a group, whose servers have clients of their own; give the group itself"
-                    .to_owned(),
-            ));
+            return Err(RegisterError("proxy: this client belongs to a group; pass the group itself".to_owned()));
         }
         if connector.is_of_server(self.identity()) {
             return Err(RegisterError(
-                "proxy: the client is one of this very server, so calls would not end".to_owned(),
+                "proxy: the client is connected to this server itself, so calls would never end".to_owned(),
             ));
         }
         let mount_point = MountPoint { server: self.downgrade(), prefix: prefix.clone() };

@@ -75,7 +75,7 @@ pub(super) fn rpc_error(error: &ClientError) -> RpcError {
                 ErrorKind::Transport | ErrorKind::Closed if !matches!(error, ClientError::InvalidResponse(_)) => {
                     "The server behind this one cannot be reached now"
                 }
-                _ => "The answer of the server behind this one cannot be used",
+                _ => "The response of the server behind this one is invalid",
             };
             RpcError::new(code::INTERNAL_ERROR, text)
         }

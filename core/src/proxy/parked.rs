@@ -40,7 +40,7 @@ impl ParkedCalls {
             oldest
         };
         if let Some((_, oldest)) = oldest {
-            tracing::warn!(target: "trunkline::server::proxy", waiting = MAX_CALLS, "a call was given up: too many calls of a proxy wait for their callers");
+            tracing::warn!(target: "trunkline::server::proxy", waiting = MAX_CALLS, "abandoned a call: too many calls of a proxy are waiting for their callers");
             oldest.give_up();
         }
         let (calls, runtime) = (Arc::downgrade(self), Arc::clone(&self.runtime));

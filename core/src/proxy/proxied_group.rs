@@ -63,7 +63,7 @@ impl ProxiedGroup {
             return Err(format!("the server {name:?} of the group is itself a group; add a proxy for that one"));
         }
         if access.is_of_server(self.outside) {
-            return Err(format!("the server {name:?} of the group is this very server, so calls would not end"));
+            return Err(format!("the server {name:?} of the group is this server itself, so calls would never end"));
         }
         Ok(())
     }
@@ -96,7 +96,7 @@ impl ProxiedGroup {
         added
             .inspect_err(|error| {
                 let name = access.name();
-                tracing::warn!(target: "trunkline::server::proxy", server = name, error, "a server of a group is not shown");
+                tracing::warn!(target: "trunkline::server::proxy", server = name, error, "could not add a server of a group");
             })
             .ok()
     }

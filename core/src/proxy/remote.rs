@@ -179,7 +179,7 @@ impl Remote {
             sent.finish(outcome.unwrap_or(Err(ClientError::Cancelled)));
             drop(permit);
             if let Err(error) = task.cancel().await {
-                tracing::debug!(target: "trunkline::server::proxy", %error, "a task behind a proxy was not cancelled");
+                tracing::debug!(target: "trunkline::server::proxy", %error, "could not cancel a task behind a proxy");
             }
         }));
         self.drive(call, info).await
@@ -220,7 +220,7 @@ impl Remote {
     /// Resumes a call with the caller's answers.
     async fn taken_up(&self, info: &CallInfo, kept: &Value) -> Outcome {
         let Some(call) = kept.as_str().and_then(|id| self.parked.take(id)) else {
-            let text = "The call has ended at the server behind this one, which waited for the answers; call again";
+            let text = "The server behind this one ended the call before it received the responses; call again";
             return Outcome::Protocol(RpcError::invalid_request(text));
         };
         self.drive(call, info).await

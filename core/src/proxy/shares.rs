@@ -39,7 +39,7 @@ impl Shares {
         let own = calls.iter().filter(|call| call.caller == caller).count();
         if own > 0 && own >= limit.saturating_sub(calls.len()) {
             return Err(RpcError::busy(&format!(
-                "this caller has {own} of the {limit} requests (maxInFlight of the proxy's client), which others need, too"
+                "this caller uses {own} of the {limit} requests (maxInFlight of the proxy's client), and the rest is reserved for others"
             )));
         }
         let number = calls.last().map_or(0, |last| last.number + 1);
@@ -76,7 +76,7 @@ impl ClientEvents for Shares {
         match self.only() {
             Some(info) => pass_log(&info, params),
             None => {
-                tracing::debug!(target: "trunkline::server::proxy", "a log message that may be for any of many callers")
+                tracing::debug!(target: "trunkline::server::proxy", "ignored a log message: it could be for any of several callers")
             }
         }
     }
@@ -86,6 +86,6 @@ impl ClientEvents for Shares {
 pub(super) fn pass_log(info: &CallInfo, params: Option<&RawJson>) {
     match params.map(RawJson::read::<LogMessage>) {
         Some(Ok(LogMessage { level, logger, data, .. })) => info.log(level, logger.as_deref(), &data),
-        _ => tracing::debug!(target: "trunkline::server::proxy", "a log message that cannot be read"),
+        _ => tracing::debug!(target: "trunkline::server::proxy", "ignored an invalid log message"),
     }
 }

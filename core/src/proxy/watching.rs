@@ -73,7 +73,7 @@ impl Watching {
                     report(subscription, mount_point).await;
                 }
                 Err(error) => {
-                    tracing::warn!(target: "trunkline::server::proxy", %error, "a proxy does not hear of changed lists");
+                    tracing::warn!(target: "trunkline::server::proxy", %error, "a proxy cannot subscribe to list changes");
                 }
             }
         }));
@@ -91,7 +91,7 @@ impl Watching {
                 return Ok(());
             }
             if resources.len() >= MAX_RESOURCES {
-                return Err(RpcError::busy(&format!("{MAX_RESOURCES} resources of a proxy are subscribed to")));
+                return Err(RpcError::busy(&format!("{MAX_RESOURCES} resources of a proxy are already subscribed to")));
             }
         }
         let subscription = client.subscribe(uri.as_str()).await.map_err(|error| super::outcomes::rpc_error(&error))?;
@@ -161,5 +161,5 @@ fn missed(server: &Server, subscription: &Subscription, mount_point: &MountPoint
 }
 
 fn report_end(error: &ClientError) {
-    tracing::warn!(target: "trunkline::server::proxy", %error, "a proxy does not hear of changes any more");
+    tracing::warn!(target: "trunkline::server::proxy", %error, "a proxy no longer receives changes");
 }

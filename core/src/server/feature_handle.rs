@@ -130,7 +130,7 @@ fn put(registry: &Snapshot, id: u64, by: Addition) -> Result<Edited, RegisterErr
 }
 
 fn removed() -> RegisterError {
-    RegisterError("The feature is not registered any more: it was removed or replaced".into())
+    RegisterError("The feature is no longer registered: it was removed or replaced".into())
 }
 
 impl<D> Clone for FeatureHandle<D> {
@@ -194,7 +194,7 @@ mod tests {
         changing.update(|tool| tool.with("inputSchema", json!({"type": "text"}))).unwrap_err();
         assert_eq!(text_of(&peer.ask("tools/call", json!({"name": "renamed"})).await), "other", "nothing changed");
         assert!(server.find_tool("renamed").unwrap().remove());
-        assert!(changing.update(|tool| tool).unwrap_err().to_string().contains("not registered any more"));
+        assert!(changing.update(|tool| tool).unwrap_err().to_string().contains("no longer registered"));
         assert!(!changing.enable() && !changing.disable() && !changing.remove());
     }
 
@@ -286,11 +286,11 @@ mod tests {
         assert_eq!(add(&server, plan(), "city"), Ok(()));
         assert_eq!(add(&server, CompletionTarget::Resource("x://{v}".into()), "v"), Ok(()));
         for (target, argument, says) in [
-            (plan(), "gnre", "the prompt plan: there is no argument gnre; it has city, country"),
+            (plan(), "gnre", "the prompt plan: there is no argument gnre; the arguments are city, country"),
             (plan(), "city", "already registered"),
             (CompletionTarget::Prompt("nope".into()), "x", "there is no prompt nope"),
             (CompletionTarget::Resource("y://{v}".into()), "v", "there is no resource template y://{v}"),
-            (CompletionTarget::Resource("x://{v}".into()), "w", "there is no argument w; it has v"),
+            (CompletionTarget::Resource("x://{v}".into()), "w", "there is no argument w; the arguments are v"),
         ] {
             let error = add(&server, target, argument).unwrap_err();
             assert!(error.contains(says), "{error}");
@@ -331,7 +331,10 @@ mod tests {
         assert_eq!(values(complete(reference(), "city").await), json!([]));
         assert_eq!(values(complete(reference(), "country").await), json!(["Oslo"]));
         let refused = prompt.replace(plan("cty")).unwrap_err().to_string();
-        assert!(refused.contains("Prompt plan: complete: there is no argument cty; it has city, country"), "{refused}");
+        assert!(
+            refused.contains("Prompt plan: complete: there is no argument cty; the arguments are city, country"),
+            "{refused}"
+        );
         let refused =
             ResourceTemplate::new("y://{v}", "y", async || "y").complete("w", async |_: CompleteParams| [""; 0]);
         assert!(server.add_resource_template(refused).unwrap_err().to_string().contains("it has v"));

@@ -233,7 +233,7 @@ impl LifespanUse {
             tracing::warn!(
                 target: "trunkline::server::lifespan",
                 limit = ?CLOSE_TIMEOUT,
-                "the lifespan of the server was not closed in time; nobody waits for it any more"
+                "the lifespan of the server did not close in time; no longer waiting for it"
             );
         }
     }

@@ -21,7 +21,7 @@ pub(crate) fn read(text: &str) -> Result<Frontmatter, String> {
     let Value::Object(fields) = fields else { return Err("the frontmatter of SKILL.md must be a mapping".into()) };
     let text_of = |field: &str| {
         let text = fields.get(field).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
-        text.map(str::to_owned).ok_or_else(|| format!("the frontmatter of SKILL.md needs the text {field}"))
+        text.map(str::to_owned).ok_or_else(|| format!("the frontmatter of SKILL.md needs the string {field}"))
     };
     let (name, description) = (text_of("name")?, text_of("description")?);
     check_name(&name)?;
@@ -38,7 +38,7 @@ fn parse(yaml: &str) -> Result<Value, serde_saphyr::Error> {
 
 #[cfg(not(feature = "skills"))]
 fn parse(_: &str) -> Result<Value, &'static str> {
-    Err("the feature skills of the crate is off")
+    Err("the cargo feature `skills` is disabled")
 }
 
 fn block(text: &str) -> Option<&str> {

@@ -37,7 +37,7 @@ const PARTS: [(&str, ContractPart); 8] = [
 
 /// Checks a store over two connections, which may be the same one. Returns the violations found.
 pub(crate) async fn findings(runtime: Arc<dyn Runtime>, one: Arc<dyn Store>, other: Arc<dyn Store>) -> Vec<String> {
-    let Some(run) = random::unguessable() else { return vec!["the system gives no random bytes".to_owned()] };
+    let Some(run) = random::unguessable() else { return vec!["could not get random bytes from the system".to_owned()] };
     let prefix = format!("check/{run}/");
     let mut findings = Vec::new();
     for (name, part) in PARTS {
@@ -185,13 +185,13 @@ async fn conditions(one: Subject, other: Subject) -> Found {
     same!(
         one.put_if("a", Some(""), "1", MINUTE).await?,
         false,
-        "put_if with an empty text, which is not an absent one"
+        "put_if with an empty text, which is not the same as an absent one"
     );
     same!(one.put_if("a", None, "1", MINUTE).await?, true, "put_if of an absent key, expected absent");
     same!(other.put_if("a", None, "2", MINUTE).await?, false, "put_if of a key that is there, expected absent");
-    same!(other.put_if("a", Some("0"), "2", MINUTE).await?, false, "put_if with another text than is there");
+    same!(other.put_if("a", Some("0"), "2", MINUTE).await?, false, "put_if with a text other than the current one");
     same!(one.get("a").await?.as_deref(), Some("1"), "get after put_if that did nothing");
-    same!(other.put_if("a", Some("1"), "2", MINUTE).await?, true, "put_if with the text that is there");
+    same!(other.put_if("a", Some("1"), "2", MINUTE).await?, true, "put_if with the current text");
     same!(one.get("a").await?.as_deref(), Some("2"), "get after put_if");
     one.remove("a").await?;
     same!(one.put_if("a", Some("2"), "3", MINUTE).await?, false, "put_if with the text that was removed");
@@ -209,7 +209,7 @@ async fn times(one: Subject, other: Subject) -> Found {
     }
     same!(one.put_if("if", None, "1", SHORT).await?, true, "put_if of an absent key, expected absent");
     one.put("longer", "1", MINUTE).await?;
-    same!(one.put_if("longer", Some("1"), "1", 2 * MINUTE).await?, true, "put_if with the text that is there");
+    same!(one.put_if("longer", Some("1"), "1", 2 * MINUTE).await?, true, "put_if with the current text");
     one.put("shorter", "1", MINUTE).await?;
     one.put("shorter", "1", SHORT).await?;
     one.append("log", "1", 9, SHORT).await?;
@@ -220,14 +220,14 @@ async fn times(one: Subject, other: Subject) -> Found {
     one.append("ever-log", "1", 9, Duration::MAX).await?;
     one.sleep(SHORT + SHORT / 3).await;
     for key in ["put", "if", "shorter"] {
-        same!(other.get(key).await?, None, "get of {key:?} after its time of {SHORT:?}");
+        same!(other.get(key).await?, None, "get of {key:?} after its lifetime of {SHORT:?}");
     }
-    same!(other.put_if("if", None, "2", MINUTE).await?, true, "put_if of a key whose time is over, expected absent");
+    same!(other.put_if("if", None, "2", MINUTE).await?, true, "put_if of an expired key, expected absent");
     for key in ["longer", "ever"] {
         same!(other.get(key).await?.as_deref(), Some("1"), "get of {key:?} within its time");
     }
     let read = async |log: &str| other.read(log, 0, 9, NOW).await.map(|entries| entries.len());
-    same!(read("log").await?, 0, "number of entries of a log after its time of {SHORT:?}");
+    same!(read("log").await?, 0, "number of entries of a log after its lifetime of {SHORT:?}");
     same!(read("renewed").await?, 2, "number of entries of a log within its time");
     same!(read("ever-log").await?, 1, "number of entries of a log that is kept for ever");
     Ok(())
@@ -248,8 +248,9 @@ async fn atomicity(one: Subject, other: Subject) -> Found {
             for _ in 0..5 {
                 // Of the concurrent calls in each round, exactly one wins.
                 for attempt in 0.. {
-                    holds!(attempt < 1000, "put_if failed a thousand times, though others were done");
-                    let count = store.get("count").await?.ok_or("get: an entry is gone that others replace")?;
+                    holds!(attempt < 1000, "put_if failed a thousand times while others succeeded");
+                    let count =
+                        store.get("count").await?.ok_or("get: an entry disappeared while others replaced it")?;
                     let number: u64 = count.parse().map_err(|_| format!("get: {}, no number", excerpt(&count)))?;
                     if store.put_if("count", Some(&count), &(number + 1).to_string(), MINUTE).await? {
                         break;
@@ -260,7 +261,11 @@ async fn atomicity(one: Subject, other: Subject) -> Found {
         })
     };
     race::all((0..8).map(counter).collect()).await?;
-    same!(one.get("count").await?.as_deref(), Some("40"), "a number that 8 callers have raised 5 times each by put_if");
+    same!(
+        one.get("count").await?.as_deref(),
+        Some("40"),
+        "a number that 8 callers incremented 5 times each with put_if"
+    );
     Ok(())
 }
 
@@ -293,7 +298,7 @@ async fn logs(one: Subject, other: Subject) -> Found {
         "append gave the position {later} after a log was removed that had {}: none is given twice",
         positions[2]
     );
-    same!(read(positions[2], 9).await?, [(later, "later".to_owned())], "read of a log that was made anew");
+    same!(read(positions[2], 9).await?, [(later, "later".to_owned())], "read of a log that was created again");
     Ok(())
 }
 
@@ -326,7 +331,7 @@ async fn appending_together(one: Subject, other: Subject) -> Found {
         while seen.len() < 80 {
             let entries = reading.read("a", after, 7, SOON).await?;
             let count = seen.len();
-            holds!(!entries.is_empty(), "a reader that goes on from the latest position has {count} of 80 entries");
+            holds!(!entries.is_empty(), "a reader that continues from the latest position has {count} of 80 entries");
             holds!(
                 entries.is_sorted_by(|one, next| one.position < next.position) && entries[0].position > after,
                 "read after {after}: {}, which must rise",

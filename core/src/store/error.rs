@@ -39,8 +39,8 @@ impl std::fmt::Display for StoreErrorKind {
         f.write_str(match self {
             Self::Unavailable => "is not available",
             Self::Full => "is full",
-            Self::Corrupt => "holds something that cannot be read",
-            Self::Invalid => "cannot be used so",
+            Self::Corrupt => "contains invalid data",
+            Self::Invalid => "cannot be used this way",
         })
     }
 }

@@ -237,7 +237,7 @@ impl Kept {
         if self.bytes + bytes <= self.max_bytes {
             return Ok(());
         }
-        let problem = format!("it holds {} of {} bytes, and {bytes} more are to be kept", self.bytes, self.max_bytes);
+        let problem = format!("it holds {} of {} bytes and has no space for {bytes} more", self.bytes, self.max_bytes);
         Err(StoreError::new(StoreErrorKind::Full, NAME, problem))
     }
 

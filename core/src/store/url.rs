@@ -73,14 +73,14 @@ impl StoreUrl {
                 let query = if others.is_empty() { String::new() } else { format!("?{}", others.join("&")) };
                 Ok(Self::Redis { url: format!("{url}{query}"), namespace: namespace.to_owned() })
             }
-            _ => Err(invalid(format!("the forms of URLs are {FORMS}"))),
+            _ => Err(invalid(format!("supported URLs are {FORMS}"))),
         }
     }
 }
 
 /// The error for a store whose cargo feature is off.
 pub(crate) fn missing(url: &str, feature: &str) -> StoreError {
-    let problem = format!("the cargo feature {feature} of trunkline is off");
+    let problem = format!("the cargo feature `{feature}` of trunkline is disabled");
     StoreError::new(StoreErrorKind::Invalid, redacted(url), problem)
 }
 
@@ -121,13 +121,13 @@ mod tests {
             assert_eq!(StoreUrl::parse(text).unwrap(), expected, "{text}");
         }
         for (text, part) in [
-            ("", "the forms of URLs are memory:, sqlite:PATH"),
+            ("", "supported URLs are memory:, sqlite:PATH"),
             ("memory", "forms"),
             ("memory:x", "forms"),
             ("sqlite:", "path of the file is missing"),
             ("sqlite://state.db", "write the path as sqlite:PATH"),
             ("redis:localhost", "forms"),
-            ("postgres://u:secret@h/db", "The store postgres://h/db cannot be used so: the forms"),
+            ("postgres://u:secret@h/db", "The store postgres://h/db cannot be used this way: supported"),
             ("redis://:secret@h?namespace=", "namespace must have"),
             ("redis://:secret@h?namespace=a:b", "namespace must have"),
         ] {

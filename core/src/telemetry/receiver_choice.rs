@@ -12,7 +12,7 @@ pub(crate) fn or_of_program(wanted: Option<bool>, given: Option<Arc<dyn Telemetr
     if found.is_none() && wanted == Some(true) {
         tracing::warn!(
             target: "trunkline::telemetry",
-            "telemetry is asked for, and there is no receiver: turn on the cargo feature opentelemetry or give one"
+            "telemetry is enabled, but has no receiver: enable the cargo feature `opentelemetry` or set one"
         );
     }
     found

@@ -122,7 +122,7 @@ mod tests {
             (Slip::None, &[][..]),
             (Slip::Blank, &["entries: get of what was put: Some(\"a\"), not Some("]),
             (Slip::Unconditional, &["conditions: put_if with an empty text", "atomicity: calls of put_if"]),
-            (Slip::Everlasting, &["times: get of \"put\" after its time of 300ms: Some(\"1\"), not None"]),
+            (Slip::Everlasting, &["times: get of \"put\" after its lifetime of 300ms: Some(\"1\"), not None"]),
             (Slip::Unbounded, &["bounds of logs: a log of 5 entries at most"]),
             (Slip::Restarted, &["logs: read of three entries"]),
         ] {

@@ -32,7 +32,7 @@ pub(super) async fn exit_if_held_after(deadline: Duration) {
 
 fn exit_if_held(busy: &BusyThreads) {
     if busy.are_held() {
-        tracing::error!(target: "trunkline::server::listener", "a handler blocks its thread: the process exits without it");
+        tracing::error!(target: "trunkline::server::listener", "a handler is blocking its thread: exiting without waiting for it");
         process::exit(1);
     }
 }

@@ -19,7 +19,7 @@ const REMOTE: &str = "SSH_CONNECTION";
 /// run as long as the browser.
 pub(crate) fn open(url: &str) -> io::Result<oneshot::Receiver<io::Result<()>>> {
     if !has_screen(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())) {
-        return Err(io::Error::other("there is no screen"));
+        return Err(io::Error::other("there is no display"));
     }
     start(command(url))
 }

@@ -201,11 +201,11 @@ impl<C: Channel> Link for ChannelLink<C> {
 impl<C: Channel> ChannelLink<C> {
     /// Reports that the channel takes no messages.
     fn congested(&self, message: &LinkMessage) {
-        let problem = format!("{} MiB wait for the transport, which does not take them", MAX_WAITING >> 20);
+        let problem = format!("{} MiB are waiting for the transport, which does not accept them", MAX_WAITING >> 20);
         match &message.request {
             Some(request) => self.inbox.failed(&request.id, LinkFailure::Congested(problem)),
             None => {
-                tracing::warn!(target: "trunkline::client::channel", error = %problem, "a notification or response was not delivered")
+                tracing::warn!(target: "trunkline::client::channel", error = %problem, "could not deliver a notification or response")
             }
         }
     }

@@ -65,7 +65,7 @@ impl Connector for ChildConnector {
                 None => drop(tokio::spawn(reading.in_task(stdout))),
                 Some(handoff) => reading
                     .on_thread(stdout, Arc::clone(&link.round_trips), handoff)
-                    .map_err(|error| LinkFailure::NotStarted(format!("no thread to read: {error}")))?,
+                    .map_err(|error| LinkFailure::NotStarted(format!("cannot start the reader thread: {error}")))?,
             }
             Ok(link as Arc<dyn Link>)
         })
@@ -184,11 +184,11 @@ impl Link for ChildLink {
 impl ChildLink {
     /// Reports that the server does not read.
     fn congested(&self, message: &LinkMessage) {
-        let problem = format!("{} MiB wait for the server process, which does not read", MAX_QUEUED >> 20);
+        let problem = format!("{} MiB are waiting for the server process, which does not read them", MAX_QUEUED >> 20);
         match &message.request {
             Some(request) => self.inbox.failed(&request.id, LinkFailure::Congested(problem)),
             None => {
-                tracing::warn!(target: "trunkline::client::child", error = %problem, "a notification or response was not delivered")
+                tracing::warn!(target: "trunkline::client::child", error = %problem, "could not deliver a notification or response")
             }
         }
     }
@@ -340,7 +340,7 @@ impl MessageReader {
                         self.ending.inbox.failed(&id, LinkFailure::Broken(problem));
                     }
                     _ => {
-                        tracing::warn!(target: "trunkline::client::child", limit, "the server sent a message that is too long, which was skipped")
+                        tracing::warn!(target: "trunkline::client::child", limit, "skipped a message from the server that exceeds the size limit")
                     }
                 }
             }

@@ -134,7 +134,7 @@ fn json_file(path: &Path) -> Result<Value, ConfigError> {
     let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut text));
     read.map_err(|error| failed(format!("cannot be read: {error}")))?;
     if text.len() as u64 > MAX_BYTES {
-        return Err(failed(format!("is larger than {} MiB, so it is not a configuration", MAX_BYTES >> 20)));
+        return Err(failed(format!("is larger than the limit of {} MiB", MAX_BYTES >> 20)));
     }
     json(&text).map_err(|error| failed(format!("is not JSON: {error}")))
 }

@@ -187,7 +187,7 @@ impl Client {
         let runtime = TokioRuntime::current();
         let connector = target.into().connector(&options, &runtime)?;
         if options.auth.is_some() && connector.transport() != crate::wire_log::Transport::Http {
-            return Err(ClientError::Invalid("auth is for servers over HTTP, and this one is not".to_owned()));
+            return Err(ClientError::Invalid("auth is for servers over HTTP, but this one is not".to_owned()));
         }
         Self::open(runtime, connector, options, Arc::new(events)).await
     }

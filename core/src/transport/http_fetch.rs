@@ -59,7 +59,7 @@ impl Fetch for HttpFetch {
             if !safe {
                 return Err(failed("is not https"));
             }
-            let request = request.try_into().map_err(|_| failed("cannot be asked"))?;
+            let request = request.try_into().map_err(|_| failed("is not a valid request URL"))?;
             let fetched = tokio::time::timeout(DEADLINE, bounded(fetch.client(is_near)?, request, &uri)).await;
             fetched.unwrap_or_else(|_| Err(FetchError::timed_out(&uri, DEADLINE)))
         })

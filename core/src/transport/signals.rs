@@ -84,7 +84,7 @@ impl SignalWatch {
     pub(super) async fn came(&self) {
         // The thread lives as long as this.
         let _ = self.has_come.clone().wait_for(|has_come| *has_come).await;
-        tracing::info!(target: "trunkline::server::listener", "a signal ends the server: calls in flight may complete");
+        tracing::info!(target: "trunkline::server::listener", "received a signal: stopping the server after the calls in flight");
     }
 }
 

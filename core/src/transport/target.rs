@@ -125,7 +125,7 @@ impl Target {
             }
             Self::Invalid(error) => return Err(error.into()),
             Self::Client(_) => {
-                let text = "This is a client, which is connected already: use it as it is, or add it to a group";
+                let text = "This client is already connected: use it directly, or add it to a group";
                 return Err(ClientError::Invalid(text.to_owned()));
             }
             Self::Custom(connector) => connector,

@@ -39,7 +39,9 @@ impl Terminal for SystemTerminal {
             }
             match Device::open() {
                 Ok(device) => dialogue(&mut SystemConsole { device, stopped }),
-                Err(error) => tracing::warn!(target: "trunkline::client::terminal", %error, "the terminal is gone"),
+                Err(error) => {
+                    tracing::warn!(target: "trunkline::client::terminal", %error, "could not open the terminal")
+                }
             }
         };
         thread::Builder::new().name("trunkline-terminal".to_owned()).spawn(talk).map(drop)
@@ -55,7 +57,7 @@ impl DialoguePermit {
         if DIALOGUES.fetch_add(1, Ordering::AcqRel) < MAX_DIALOGUES {
             return Ok(permit);
         }
-        Err(io::Error::other(format!("{MAX_DIALOGUES} requests wait for the user already")))
+        Err(io::Error::other(format!("{MAX_DIALOGUES} requests are already waiting for the user")))
     }
 }
 
@@ -78,7 +80,7 @@ impl Console for SystemConsole {
     fn read_line(&mut self) -> io::Result<Option<String>> {
         let line = self.device.read_line(&self.stopped);
         if line.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {
-            self.show("\n(The answer is no longer wanted.)\n")?;
+            self.show("\n(The request was withdrawn.)\n")?;
         }
         line
     }

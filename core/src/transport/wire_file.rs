@@ -41,7 +41,7 @@ impl WireFile {
             let folder = std::env::var_os("TRUNKLINE_WIRE_LOG")?;
             Self::in_folder(Path::new(&folder))
                 .inspect_err(
-                    |error| tracing::error!(target: "trunkline::wire_log", %error, "the wire log cannot be written"),
+                    |error| tracing::error!(target: "trunkline::wire_log", %error, "could not write the wire log"),
                 )
                 .ok()
         })

@@ -913,7 +913,7 @@ async fn failures_show_what_the_server_said_and_what_to_do() {
             "maintenance until noon",
             &["HTTP 503: maintenance until noon; retry after 60 s"][..],
         ),
-        (403, "", plan, &[r#"refuses access (HTTP 403): {"error": "your plan has no MCP"}"#]),
+        (403, "", plan, &[r#"denied access (HTTP 403): {"error": "your plan has no MCP"}"#]),
         (403, "", "", &["(HTTP 403); check the credentials"]),
         (
             200,
@@ -921,8 +921,8 @@ async fn failures_show_what_the_server_said_and_what_to_do() {
             "<h1>Log \u{1b}[2Jin</h1>",
             &["HTTP 200 with a body that is not MCP (text/html): <h1>Log in</h1>; check"],
         ),
-        (407, "", "", &["A proxy asks for credentials (HTTP 407); write its user"]),
-        (404, "", "no page", &["HTTP 404: no page; there is neither Streamable HTTP nor HTTP+SSE at this URL"]),
+        (407, "", "", &["A proxy requires credentials (HTTP 407); put its user"]),
+        (404, "", "no page", &["HTTP 404: no page; this URL serves neither Streamable HTTP nor HTTP+SSE"]),
         (204, "", "", &["HTTP 204 without a message"]),
     ] {
         let server = Scripted::new(move |_| (0, http(status, headers, page))).await;
@@ -1096,7 +1096,7 @@ async fn failures_carry_their_facts() {
     assert_eq!(demand.error_description.as_deref(), Some("Not for you"));
     assert_eq!(demand.scopes.as_deref(), Some(&["a".to_owned(), "b".to_owned()][..]));
     assert_eq!(demand.resource_metadata.as_deref(), Some("https://x/y"));
-    let text = "The access token does not suffice (HTTP 403): Not for you; needed scopes: a b";
+    let text = "The access token is insufficient (HTTP 403): Not for you; required scopes: a b";
     assert_eq!(error.to_string(), text);
     client.close().await;
     // In a conversation that is open the text has the start of the page, without what a terminal
@@ -1176,7 +1176,7 @@ async fn compressed_answers_are_refused_unread() {
             "Identity" => assert!(outcome.is_ok(), "{outcome:?}"),
             _ => {
                 let error = outcome.unwrap_err().to_string();
-                assert!(error.contains(coding) && error.contains("turn compression off"), "{error}");
+                assert!(error.contains(coding) && error.contains("turn off compression"), "{error}");
             }
         }
         client.close().await;
@@ -1276,7 +1276,7 @@ async fn a_function_gives_the_headers_of_each_request() {
     assert_eq!((seen.header("x-method"), seen.header("authorization")), (Some("POST"), Some("Bearer t1")));
     assert_eq!(auth.given.load(Ordering::SeqCst), 2);
 
-    for (name, problem) in [("Mcp-Name", "is the protocol's"), ("a b", "is malformed")] {
+    for (name, problem) in [("Mcp-Name", "is set by the protocol"), ("a b", "is malformed")] {
         let given = RequestHeaders::from_fn(move |_| async move { Ok([(name.to_owned(), String::new())]) });
         let options = ClientOptions::default().with_auth(given);
         let error = Client::connect_with(&*server.url, options, ()).await.err().unwrap();

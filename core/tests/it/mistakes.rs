@@ -19,13 +19,16 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ),
     (
         "b().with_state(1_u8).tool(N, N, async |State(it): State<u16>| it)",
-        &["the state of the server is `u8`, which gives no `u16`", "State<u16>` to implement `FromContext<u8>`"],
+        &[
+            "the state of the server is `u8`, which does not provide `u16`",
+            "State<u16>` to implement `FromContext<u8>`",
+        ],
     ),
     (
         "b().tool(N, N, async |State(it): State<u16>| it).with_state(1_u16)",
         &[
-            "the state of the server is `()`, which gives no `u16`",
-            "`with_state` gives the state of the handlers that are added after it",
+            "the state of the server is `()`, which does not provide `u16`",
+            "`with_state` sets the state of the handlers that are added after it",
         ],
     ),
     ("b().tool(N, N, |_: Context| Untyped)", &["`Untyped` is not a future"]),

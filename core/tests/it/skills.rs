@@ -319,7 +319,7 @@ fn skills_inside_skills_hold_the_same_files() {
         SkillDefinition::new(files).root(format!("skill://pdf-tools/{name}"))
     };
     let own = "---\nname: own\ndescription: Own\n---\n";
-    assert!(refused(inside("own", own)).contains("lies inside the skill skill://pdf-tools"));
+    assert!(refused(inside("own", own)).contains("is inside the skill skill://pdf-tools"));
     let around = SkillDefinition::new([manifest("billing", "")]).root("skill://acme/billing");
     assert!(refused(around).contains("skill://acme/billing/refunds lies inside"));
     let server = Server::builder("s", "1").build();

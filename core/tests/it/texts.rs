@@ -74,7 +74,7 @@ async fn prm_05_arguments_of_prompts_are_converted_by_their_types() {
 
     for (argument, value, problem) in [
         ("goal", "twenty", r#"Prompt goal: /goal: "twenty" is not of type "integer""#),
-        ("goal", "99999999999", "goal: must be a whole number from -2147483648 to 2147483647, not 99999999999"),
+        ("goal", "99999999999", "goal: must be an integer from -2147483648 to 2147483647, not 99999999999"),
         ("share", "2", "Prompt goal: /share: 2 is greater than the maximum of 1.0"),
         ("urgent", "maybe", r#"Prompt goal: /urgent: "maybe" is not of type "boolean""#),
         ("unit", "feet", "Prompt goal: /unit: "),

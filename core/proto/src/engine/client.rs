@@ -390,7 +390,7 @@ impl<T: Clone> ClientConversation<T> {
                 let of_request = self.outgoing.progress(now, &token).map(|sent| sent.item.clone());
                 match of_request.or_else(|| self.tasks.get(&token).cloned()) {
                     Some(item) => ClientReceived::Progress { item, params },
-                    None => ClientReceived::Nothing("progress of no request in flight"),
+                    None => ClientReceived::Nothing("progress for an unknown request"),
                 }
             }
             Message::Notification(notification) if &*notification.method == method::CANCELLED => {
@@ -399,7 +399,7 @@ impl<T: Clone> ClientConversation<T> {
                 match of.and_then(|of| RequestId::from_json(of.request_id.get())).filter(|id| self.incoming.remove(id))
                 {
                     Some(id) => ClientReceived::Withdrawn(id),
-                    None => ClientReceived::Nothing("a cancellation of no request of the server"),
+                    None => ClientReceived::Nothing("a cancellation of an unknown request"),
                 }
             }
             Message::Notification(notification) => self.notified(notification),
@@ -414,7 +414,7 @@ impl<T: Clone> ClientConversation<T> {
         };
         match self.outgoing.get(&id).filter(|sent| &*sent.method == method::SUBSCRIPTIONS_LISTEN) {
             Some(sent) => ClientReceived::OfSubscription { item: sent.item.clone(), notification },
-            None => ClientReceived::Nothing("a notification of no open subscription"),
+            None => ClientReceived::Nothing("a notification for an unknown subscription"),
         }
     }
 
@@ -424,7 +424,7 @@ impl<T: Clone> ClientConversation<T> {
             let abandoned = response.id.as_ref().is_some_and(|id| self.abandoned.remove(id));
             return match response.outcome {
                 Ok(result) if abandoned => ClientReceived::Abandoned(result),
-                _ => ClientReceived::Nothing("a response that answers no request in flight"),
+                _ => ClientReceived::Nothing("a response to an unknown request"),
             };
         };
         let takes_input = |revision| {
@@ -492,10 +492,10 @@ impl<T: Clone> ClientConversation<T> {
         // Those about tasks are answered at once, but for one that waits for a result.
         let waits = !host_tasks::is_about_tasks(name) || name == method::TASKS_RESULT;
         if waits && self.incoming.len() >= MAX_INCOMING {
-            return Err(RpcError::busy(&format!("{MAX_INCOMING} requests of the server wait for answers")));
+            return Err(RpcError::busy(&format!("{MAX_INCOMING} requests from the server are already pending")));
         }
         if !self.incoming.insert(request.id.clone()) {
-            return Err(RpcError::invalid_request("A request with this id waits for its answer"));
+            return Err(RpcError::invalid_request("A request with this id is already pending"));
         }
         Ok((name, task))
     }
@@ -613,9 +613,7 @@ fn check_result<T>(sent: &Sent<T>, result: RawJson) -> Result<Checked, NoResult>
                 "\"task\"" if sent.as_task && &*sent.method == method::TOOLS_CALL => Ok(Checked::Task(result)),
                 // Some examples of the extension show it here, too.
                 "\"task\"" if &*sent.method == method::TASKS_GET => Ok(Checked::Complete(result)),
-                _ => Err(NoResult::InvalidResponse(format!(
-                    "the result has the type {kind}, which this client did not ask for"
-                ))),
+                _ => Err(NoResult::InvalidResponse(format!("the result has the unexpected type {kind}"))),
             }
         }
         _ => Ok(Checked::Complete(result)),

@@ -53,7 +53,7 @@ impl RevisionChoice {
             (None, Era::Modern) => Ok(Self::Modern),
             (Some(era), _) if era == only => Ok(self),
             _ => Err(NegotiationError::NoCommonRevision {
-                server: list(Revision::of(only)) + " (its transport carries no other)",
+                server: list(Revision::of(only)) + " (its transport supports no other)",
                 client: list(self.revisions().into_iter()),
             }),
         }
@@ -188,7 +188,7 @@ pub struct Negotiated {
 #[non_exhaustive]
 pub enum NegotiationError {
     /// No revision in common.
-    #[error("No protocol revision in common: the server speaks {server}, this client {client}")]
+    #[error("No common protocol revision: the server supports {server}; this client supports {client}")]
     NoCommonRevision {
         /// The revisions that the server named.
         server: String,
@@ -196,7 +196,7 @@ pub enum NegotiationError {
         client: String,
     },
     /// The server refused.
-    #[error("The server refused to open the conversation: {0}")]
+    #[error("The server rejected the handshake: {0}")]
     Refused(RpcError),
     /// No answer in time.
     #[error("The server did not answer in time")]
@@ -205,7 +205,7 @@ pub enum NegotiationError {
     #[error("{0}")]
     Transport(String),
     /// The server's answer makes no sense.
-    #[error("The server's answer makes no sense: {0}")]
+    #[error("Invalid response: {0}")]
     InvalidResponse(String),
 }
 
@@ -320,7 +320,7 @@ impl Negotiation {
                 self.handshake(true)
             }
             ProbeOutcome::Status(400 | 404 | 405, text) => NegotiationStep::Fail(NegotiationError::Transport(format!(
-                "{text}; there is neither Streamable HTTP nor HTTP+SSE at this URL"
+                "{text}; this URL serves neither Streamable HTTP nor HTTP+SSE"
             ))),
             ProbeOutcome::Status(_, text) => NegotiationStep::Fail(NegotiationError::Transport(text)),
             ProbeOutcome::TimedOut => NegotiationStep::Fail(NegotiationError::TimedOut),

@@ -151,7 +151,7 @@ impl<T, U> ServerConversation<T, U> {
             Admission::Run((call, attached)) => Received::Call(call, attached),
             Admission::Wait => Received::Waits(id),
             Admission::Busy => {
-                Received::Refuse(RefusedRequest { id: Some(id), error: RpcError::busy("too many calls wait") })
+                Received::Refuse(RefusedRequest { id: Some(id), error: RpcError::busy("too many calls are waiting") })
             }
         }
     }
@@ -198,7 +198,7 @@ impl<T, U> ServerConversation<T, U> {
     pub fn response(&mut self, response: Response) -> Received<T, U> {
         match response.id.as_ref().and_then(|id| self.outgoing.finish(id)) {
             Some(item) => Received::Answered(item, response.outcome),
-            None => Received::Nothing("a response that answers no request of ours"),
+            None => Received::Nothing("a response to an unknown request"),
         }
     }
 
@@ -211,7 +211,7 @@ impl<T, U> ServerConversation<T, U> {
                 };
                 let id = RequestId::from_json(cancelled.request_id.get());
                 let Some(key) = id.and_then(|id| self.incoming.find(&id)) else {
-                    return Received::Nothing("a cancellation of no open request");
+                    return Received::Nothing("a cancellation of an unknown request");
                 };
                 let (waiting, next) = self.incoming.cancel(key);
                 let waiting = waiting.map(|(_, attached)| attached);
@@ -230,7 +230,7 @@ impl<T, U> ServerConversation<T, U> {
                 None => Received::Nothing("a task without an id"),
             },
             method::INITIALIZED => Received::Initialized,
-            _ => Received::Nothing("a notification without effect"),
+            _ => Received::Nothing("a notification that has no effect"),
         }
     }
 
@@ -285,11 +285,11 @@ impl<T, U> ServerConversation<T, U> {
         item: U,
     ) -> Result<(RequestId, Bytes), RpcError> {
         if Method::find(method, MessageKind::Request, Sender::Server, revision).is_none() {
-            let text = format!("{method} (servers cannot ask it in revision {revision})");
+            let text = format!("{method} (servers cannot send it in revision {revision})");
             return Err(RpcError::method_not_found(&text));
         }
         if self.outgoing.len() >= MAX_IN_FLIGHT {
-            return Err(RpcError::busy(&format!("{MAX_IN_FLIGHT} requests to the client are in flight")));
+            return Err(RpcError::busy(&format!("{MAX_IN_FLIGHT} requests to the client are already in flight")));
         }
         let id = self.outgoing.start(now, timeout, item);
         let params = params.map(|params| one_line(params.as_bytes()));

@@ -56,7 +56,7 @@ pub fn classify(frame: &Frame, version: Option<&str>) -> Result<Posted, Rejectio
             });
             if modern_header || misplaced {
                 let error = RpcError::invalid_request(
-                    "Batches exist only in revision 2025-03-26, and hold neither initialize nor requests of other revisions",
+                    "Batches are only supported in revision 2025-03-26, and must not contain initialize or requests of other revisions",
                 );
                 return Err(Rejection::bad_request(None, &error));
             }
@@ -105,7 +105,7 @@ pub fn check_batch(revision: Option<Revision>) -> Result<(), Rejection> {
     if revision.is_some_and(|revision| revision.supports(RevisionFeature::Batches)) {
         return Ok(());
     }
-    let error = RpcError::invalid_request("Batches exist only in revision 2025-03-26");
+    let error = RpcError::invalid_request("Batches are only supported in revision 2025-03-26");
     Err(Rejection::bad_request(None, &error))
 }
 
@@ -133,14 +133,14 @@ pub fn no_session(frame: &Frame) -> Rejection {
 /// A message for a session that does not exist, or not any more (HTTP-47).
 pub fn unknown_session(frame: Option<&Frame>) -> Rejection {
     let error =
-        RpcError::invalid_request("The session has ended or never was: initialize again without Mcp-Session-Id");
+        RpcError::invalid_request("The session has ended or does not exist: initialize again without Mcp-Session-Id");
     Rejection::new(http::StatusCode::NOT_FOUND, frame.and_then(id_of), &error)
 }
 
 /// An event that a stream cannot be continued from (HTTP-38).
 pub fn unknown_event() -> Rejection {
     let error = RpcError::invalid_request(
-        "The Last-Event-ID is of no stream of this session, or what followed it is not kept any more: ask for a stream without it",
+        "The Last-Event-ID belongs to no stream of this session, or later events are no longer kept: request a stream without it",
     );
     Rejection::bad_request(None, &error)
 }

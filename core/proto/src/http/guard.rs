@@ -44,7 +44,7 @@ impl Guard {
     pub fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Rejection> {
         for (header, name) in [(header::HOST, "Host"), (header::ORIGIN, "Origin")] {
             if headers.get_all(header).iter().nth(1).is_some() {
-                let error = RpcError::invalid_request(format!("There is more than one header {name}"));
+                let error = RpcError::invalid_request(format!("There is more than one {name} header"));
                 return Err(Rejection::new(StatusCode::BAD_REQUEST, None, &error));
             }
         }
@@ -74,9 +74,8 @@ impl Guard {
 
 /// `list`: the option in a word that is true in each language: this text goes to the caller.
 fn refused(header: &str, value: &str, list: &str) -> Rejection {
-    let message = format!(
-        "The {header} {value:?} is not allowed here. If it should be, add it to the allowed {list} of the server"
-    );
+    let message =
+        format!("The {header} {value:?} is not allowed. To allow it, add it to the allowed {list} of the server");
     Rejection::new(StatusCode::FORBIDDEN, None, &RpcError::invalid_request(message))
 }
 

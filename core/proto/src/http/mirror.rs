@@ -54,7 +54,7 @@ fn parameters(headers: &HeaderMap) -> Arc<MirroredParameters> {
 /// The header that repeats a parameter.
 pub fn parameter_name(name: &str) -> Result<HeaderName, String> {
     HeaderName::try_from(format!("{}{name}", headers::PARAMETER_PREFIX))
-        .map_err(|_| format!("the parameter header {name:?} is not a name of a header"))
+        .map_err(|_| format!("the parameter header {name:?} is not a valid header name"))
 }
 
 /// The text of a header value: as it stands, or out of its Base64 wrapper (H26-06, H26-07).

@@ -135,7 +135,7 @@ impl Routes {
     pub fn describe(&self) -> String {
         let endpoint = self.endpoint.as_deref().unwrap_or("/");
         match self.sse.as_ref().filter(|sse| !sse.shared) {
-            Some(sse) => format!("the MCP endpoint is {endpoint}, that of HTTP+SSE is {}", sse.stream),
+            Some(sse) => format!("the MCP endpoint is {endpoint}, the HTTP+SSE endpoint is {}", sse.stream),
             None => format!("the MCP endpoint is {endpoint}"),
         }
     }

@@ -120,7 +120,7 @@ impl RpcError {
     /// -32602: the cursor is invalid or has expired.
     pub fn invalid_cursor() -> Self {
         Self::invalid_params(
-            "Invalid cursor: use the nextCursor of the previous page as it stands, or leave it out to start again",
+            "Invalid cursor: use the nextCursor of the previous page unchanged, or omit it to start over",
         )
     }
 

@@ -38,7 +38,7 @@ pub fn check_id(id: &str) -> Result<(), String> {
     if prefix.split('.').all(is_label) && is_name {
         return Ok(());
     }
-    Err(format!("{id:?} is not an id of an extension; one looks like \"com.example/name\""))
+    Err(format!("{id:?} is not a valid extension id; use one like \"com.example/name\""))
 }
 
 impl Extension {

@@ -160,8 +160,8 @@ fn expected(ty: Type) -> Option<String> {
         }
         Type::String | Type::OneOf(_) | Type::Values(_) => "a string",
         Type::Boolean => "true or false",
-        Type::Integer => "a whole number from 0 on",
-        Type::Duration => "a time from 0 on",
+        Type::Integer => "a non-negative integer",
+        Type::Duration => "a non-negative duration",
         Type::Number => "a number",
         Type::Object | Type::Map(_) | Type::Model(_) | Type::Union(_) => "an object",
         Type::List(_) => "a list",
@@ -173,7 +173,9 @@ fn expected(ty: Type) -> Option<String> {
 }
 
 fn refused(given: &Value, expected: &str) -> String {
-    let number = given.as_str().filter(|text| text.parse::<f64>().is_ok() && expected.contains("number"));
+    let number = given
+        .as_str()
+        .filter(|text| text.parse::<f64>().is_ok() && (expected.contains("number") || expected.contains("integer")));
     let remedy = number.map(|number| format!(": give the number {number}")).unwrap_or_default();
     let shown = match given {
         Value::Array(_) => "a list".to_owned(),
@@ -214,7 +216,7 @@ mod tests {
             (fault::<Resource>(json!({"uri": "a:b", "name": 3})), ".name: must be a string, not 3"),
             (
                 fault::<Resource>(json!({"uri": "a:b", "name": "b", "size": "3"})),
-                r#".size: must be a whole number from 0 on, not "3": give the number 3"#,
+                r#".size: must be a non-negative integer, not "3": give the number 3"#,
             ),
             (fault::<ResourceTemplate>(json!({"uriTemplate": "a:{b}"})), ".name: is missing"),
             (

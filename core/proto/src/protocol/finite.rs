@@ -13,7 +13,8 @@ use std::fmt::{self, Display};
 /// Checks that all numbers of a value are finite.
 ///
 /// # Errors
-/// The first one that is not, with its place: `$.readings[1].celsius: NaN has no JSON form`.
+/// The first one that is not, with its place:
+/// `$.readings[1].celsius: NaN cannot be represented in JSON`.
 pub(super) fn check(value: &(impl Serialize + ?Sized)) -> serde_json::Result<()> {
     value.serialize(Numbers).map_err(serde_json::Error::custom)
 }
@@ -71,7 +72,11 @@ impl FiniteParts {
 }
 
 fn finite(number: f64) -> FiniteCheck {
-    if number.is_finite() { Ok(()) } else { Err(NotFinite::custom(format_args!("{number} has no JSON form"))) }
+    if number.is_finite() {
+        Ok(())
+    } else {
+        Err(NotFinite::custom(format_args!("{number} cannot be represented in JSON")))
+    }
 }
 
 /// Values without a number that could be wrong.
@@ -294,15 +299,15 @@ mod tests {
         let text = r#"{"shapes":[{"Square":{"side":null,"unit":"cm"}},{"Pair":[0.5,1.0]}],"by_name":{"a":[1,2.0]}}"#;
         assert_eq!(drawing(Shape::Pair(0.5, 1.0), 2.0).unwrap().as_str(), text);
         for (drawing, path) in [
-            (drawing(Shape::Round(f64::NAN), 1.0), "$.shapes[1].Round: NaN has no JSON form"),
-            (drawing(Shape::Pair(0.0, f32::INFINITY), 1.0), "$.shapes[1].Pair[1]: inf has no JSON form"),
+            (drawing(Shape::Round(f64::NAN), 1.0), "$.shapes[1].Round: NaN cannot be represented in JSON"),
+            (drawing(Shape::Pair(0.0, f32::INFINITY), 1.0), "$.shapes[1].Pair[1]: inf cannot be represented in JSON"),
             (
                 drawing(Shape::Square { side: Some(f64::NAN), unit: "m" }, 1.0),
-                "$.shapes[1].Square.side: NaN has no JSON form",
+                "$.shapes[1].Square.side: NaN cannot be represented in JSON",
             ),
-            (drawing(Shape::Round(1.0), f64::NEG_INFINITY), "$.by_name.a[1]: -inf has no JSON form"),
-            (RawJson::from_value(&f64::NAN), "$: NaN has no JSON form"),
-            (RawJson::from_value(&[f64::NAN]), "$[0]: NaN has no JSON form"),
+            (drawing(Shape::Round(1.0), f64::NEG_INFINITY), "$.by_name.a[1]: -inf cannot be represented in JSON"),
+            (RawJson::from_value(&f64::NAN), "$: NaN cannot be represented in JSON"),
+            (RawJson::from_value(&[f64::NAN]), "$[0]: NaN cannot be represented in JSON"),
         ] {
             assert_eq!(drawing.unwrap_err().to_string(), path);
         }

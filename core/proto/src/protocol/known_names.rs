@@ -3,12 +3,12 @@
 /// The error for an option that is not one of those known.
 pub(super) fn unknown_name(name: &str, known: &[&'static str]) -> String {
     if let Some(meant) = nearest(name, known.iter().copied()) {
-        return format!("unknown option `{name}`: is it `{meant}`?");
+        return format!("unknown option `{name}`: did you mean `{meant}`?");
     }
     let known: Vec<_> = known.iter().map(|known| format!("`{known}`")).collect();
     match known.len() {
-        0 => format!("unknown option `{name}`: there are none"),
-        _ => format!("unknown option `{name}`: there are {}", known.join(", ")),
+        0 => format!("unknown option `{name}`: no options are accepted here"),
+        _ => format!("unknown option `{name}`: valid options are {}", known.join(", ")),
     }
 }
 

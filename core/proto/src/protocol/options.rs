@@ -234,7 +234,7 @@ impl JsonForm<u32> for Permissions {
         u32::from_str_radix(&text, 8)
             .ok()
             .filter(|mode| *mode <= 0o777)
-            .ok_or_else(|| D::Error::custom(format_args!("{text:?} is not written as for files, such as \"660\"")))
+            .ok_or_else(|| D::Error::custom(format_args!("{text:?} is not a file mode such as \"660\"")))
     }
 
     fn write(value: &u32) -> Value {
@@ -250,7 +250,8 @@ impl JsonForm<u16> for PortNumber {
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
         let port = u64::deserialize(deserializer)?;
-        u16::try_from(port).map_err(|_| D::Error::custom(format_args!("{port} is not a port; ports end at 65535")))
+        u16::try_from(port)
+            .map_err(|_| D::Error::custom(format_args!("{port} is not a valid port: the maximum is 65535")))
     }
 
     fn write(value: &u16) -> Value {
@@ -525,14 +526,14 @@ mod tests {
     #[test]
     fn errors_name_the_member() {
         for (given, problem) in [
-            (json!({"pageSize": "x"}), r#"pageSize: must be a whole number from 0 on, not "x""#),
+            (json!({"pageSize": "x"}), r#"pageSize: must be a non-negative integer, not "x""#),
             (
                 json!({"pageSize": "8000"}),
-                r#"pageSize: must be a whole number from 0 on, not "8000": give the number 8000"#,
+                r#"pageSize: must be a non-negative integer, not "8000": give the number 8000"#,
             ),
-            (json!({"pageSize": -3}), "pageSize: must be a whole number from 0 on, not -3"),
-            (json!({"pageSize": 2.5}), "pageSize: must be a whole number from 0 on, not 2.5"),
-            (json!({"idleMs": [1]}), "idleMs: must be a time from 0 on, not a list"),
+            (json!({"pageSize": -3}), "pageSize: must be a non-negative integer, not -3"),
+            (json!({"pageSize": 2.5}), "pageSize: must be a non-negative integer, not 2.5"),
+            (json!({"idleMs": [1]}), "idleMs: must be a non-negative duration, not a list"),
             (json!({"action": 3}), r#"action: must be "accept" or "decline" or "cancel", not 3"#),
             (json!({"action": "no"}), r#"action: must be "accept" or "decline" or "cancel", not "no""#),
             (json!({"path": 3}), "path: 3 is neither a string nor false"),
@@ -548,7 +549,7 @@ mod tests {
             let unknown = read(json!({name: 1})).unwrap_err();
             assert!(unknown.contains(&format!("unknown option `{name}`: ")), "{unknown}");
             assert_eq!(unknown.contains(": is it `"), is_close, "{unknown}");
-            assert_eq!(unknown.contains("there are `pageSize`"), !is_close, "{unknown}");
+            assert_eq!(unknown.contains("valid options are `pageSize`"), !is_close, "{unknown}");
         }
     }
 

@@ -45,8 +45,8 @@ impl RawJson {
     /// Writes a value as JSON.
     ///
     /// # Errors
-    /// If the value cannot be JSON: a map with keys that are not strings, or a number that is NaN
-    /// or infinite, whose place the error names.
+    /// If the value cannot be serialized as JSON: a map with keys that are not strings, or a number
+    /// that is NaN or infinite, whose place the error names.
     pub fn from_value(value: &impl Serialize) -> serde_json::Result<Self> {
         let text = serde_json::to_vec(value)?;
         // Such a number was written as `null`, so that most values are not looked at again.
@@ -195,6 +195,6 @@ mod tests {
         // Miri takes minutes for the longer one.
         let length = if cfg!(miri) { 1000 } else { 100_000 };
         let long = said(json!({"name": "x", "inner": {"size": "ä".repeat(length)}}));
-        assert_eq!(long, "inner.size: must be a whole number from 0 on, not a string");
+        assert_eq!(long, "inner.size: must be a non-negative integer, not a string");
     }
 }

@@ -49,13 +49,13 @@ pub(super) fn reworded(words: &str) -> String {
         given.parse().is_ok_and(|given: i128| given > *greatest || (given < *least && *least < 0))
     };
     if let Some((least, greatest)) = range(expected).filter(is_outside) {
-        return format!("must be a whole number from {least} to {greatest}, not {given}");
+        return format!("must be an integer from {least} to {greatest}, not {given}");
     }
     let expected = match expected {
         "a map" => "an object",
         "a sequence" => "a list",
         "a boolean" => "true or false",
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0 on",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a non-negative integer",
         "i32" | "i64" => "a whole number",
         "f64" => "a number",
         of_rust if of_rust.starts_with("struct ") => "an object",
@@ -92,10 +92,10 @@ mod tests {
             ("invalid type: integer `2`, expected a boolean", "must be true or false, not 2"),
             ("`done`: invalid type: string \"yes\", expected a boolean", "`done`: must be true or false, not \"yes\""),
             ("invalid type: sequence, expected a map", "must be an object, not a list"),
-            ("invalid type: floating point `2.5`, expected u64", "must be a whole number from 0 on, not 2.5"),
-            ("invalid value: integer `256`, expected u8", "must be a whole number from 0 to 255, not 256"),
-            ("invalid value: integer `-1`, expected u8", "must be a whole number from 0 on, not -1"),
-            ("invalid value: integer `-129`, expected i8", "must be a whole number from -128 to 127, not -129"),
+            ("invalid type: floating point `2.5`, expected u64", "must be a non-negative integer, not 2.5"),
+            ("invalid value: integer `256`, expected u8", "must be an integer from 0 to 255, not 256"),
+            ("invalid value: integer `-1`, expected u8", "must be a non-negative integer, not -1"),
+            ("invalid value: integer `-129`, expected i8", "must be an integer from -128 to 127, not -129"),
             ("invalid type: null, expected struct Taken", "must be an object, not null"),
             ("missing field `done`", "`done` is missing"),
             ("keys have 32 bytes, in Base64", "keys have 32 bytes, in Base64"),

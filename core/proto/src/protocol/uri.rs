@@ -23,7 +23,7 @@ pub fn check(uri: &str) -> Result<(), UriError> {
             Err(UriError::new(uri, "has characters that must be percent-encoded"))
         }
         Err(_) if !has_scheme(uri) => Err(UriError::new(uri, "has no scheme, such as \"file:\" or one of your own")),
-        Err(_) => Err(UriError::new(uri, "is not a URI by RFC 3986")),
+        Err(_) => Err(UriError::new(uri, "is not a valid URI (RFC 3986)")),
     }
 }
 
@@ -39,12 +39,14 @@ pub fn check_url(url: &str) -> Result<(), UriError> {
         return Err(UriError::new(url, "must be an https URL"));
     }
     match parsed.authority() {
-        Some(authority) if authority.host().is_empty() => Err(UriError::new(url, "names no host")),
+        Some(authority) if authority.host().is_empty() => Err(UriError::new(url, "has no host")),
         // A name before the host makes another host look like the one that is meant, and a password
         // is a secret (ELI-16).
-        Some(authority) if authority.has_userinfo() => Err(UriError::new(url, "must not hold a user name or password")),
+        Some(authority) if authority.has_userinfo() => {
+            Err(UriError::new(url, "must not contain a user name or password"))
+        }
         Some(_) => Ok(()),
-        None => Err(UriError::new(url, "names no host")),
+        None => Err(UriError::new(url, "has no host")),
     }
 }
 
@@ -63,7 +65,7 @@ pub fn check_traversal(uri: &str) -> Result<(), UriError> {
     let path = rest.split(['?', '#']).next().unwrap_or_default();
     let path: Vec<u8> = percent_decode_str(path).collect();
     if path.contains(&0) {
-        return Err(UriError::new(uri, "holds a NUL character"));
+        return Err(UriError::new(uri, "contains a NUL character"));
     }
     // Windows divides paths by backslashes too.
     if path.split(|byte| matches!(byte, b'/' | b'\\')).any(|segment| segment == b"..") {

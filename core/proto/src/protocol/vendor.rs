@@ -24,14 +24,16 @@ pub fn check_method(name: &str) -> Result<(), String> {
     }
     // JSON-RPC 2.0, section 4.
     if name.starts_with("rpc.") {
-        return Err(format!("{name:?}: names that begin with \"rpc.\" are those of JSON-RPC itself"));
+        return Err(format!("{name:?}: names that begin with \"rpc.\" are reserved by JSON-RPC"));
     }
     let (prefix, own) = name.split_once('/').unwrap_or_default();
     if prefix.is_empty() || own.is_empty() {
         return Err(format!("{name:?} needs a prefix and a name of its own, such as \"com.acme/sum\""));
     }
     if Method::has_prefix(prefix) || is_reserved(prefix) {
-        return Err(format!("{name:?}: the prefix {prefix:?} is the protocol's; take one such as \"com.acme/\""));
+        return Err(format!(
+            "{name:?}: the prefix {prefix:?} is reserved by the protocol; use one such as \"com.acme/\""
+        ));
     }
     if name.len() > MAX_NAME || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(format!("{name:?} must be up to {MAX_NAME} visible ASCII characters"));
@@ -56,7 +58,7 @@ mod tests {
         for (name, says) in [
             ("tools/call", "is a method of the protocol"),
             ("initialize", "is a method of the protocol"),
-            ("tools/sum", "the prefix \"tools\" is the protocol's"),
+            ("tools/sum", "the prefix \"tools\" is reserved by the protocol"),
             ("notifications/com.acme", "the prefix \"notifications\""),
             ("io.modelcontextprotocol/x", "the prefix"),
             ("dev.mcp/x", "the prefix"),

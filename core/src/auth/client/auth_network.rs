@@ -83,7 +83,7 @@ pub(super) fn check(url: &str) -> Result<(), AuthError> {
         return Ok(());
     }
     Err(AuthError(format!(
-        "{:?} is refused: URLs of authorization must be https, or on this machine",
+        "{:?} was refused: authorization URLs must use https or point to this machine",
         super::sanitized(url)
     )))
 }

@@ -148,13 +148,13 @@ impl ExpectedRedirect<'_> {
         match value("iss")? {
             Some(iss) if iss != self.issuer => {
                 return Err(AuthError(format!(
-                    "The redirect comes from another authorization server than {}: it is not used",
+                    "The redirect is from another authorization server than {}",
                     sanitized(self.issuer)
                 ))
                 .into());
             }
             None if self.iss_required => {
-                let text = format!("The redirect of {} lacks iss: it is not used", sanitized(self.issuer));
+                let text = format!("The redirect from {} has no parameter iss", sanitized(self.issuer));
                 return Err(AuthError(text).into());
             }
             _ => {}

@@ -99,7 +99,7 @@ impl CredentialSession {
             return if other {
                 Ok(true)
             } else {
-                Err(AuthError(format!("{} wants a DPoP nonce that it does not send", sanitized(&request.url))))
+                Err(AuthError(format!("{} requires a DPoP nonce but did not send one", sanitized(&request.url))))
             };
         }
         let steps_up = refusal.status == 403;
@@ -208,7 +208,7 @@ impl CredentialSession {
         match self.renew(settings, &network, &tokens, now).await {
             // The old tokens may still be accepted.
             Err(error) if !tokens.has_ended(now) => {
-                tracing::warn!(target: "trunkline::auth::client", %error, "the access token is not renewed yet");
+                tracing::warn!(target: "trunkline::auth::client", %error, "could not renew the access token yet");
                 Ok(())
             }
             Err(error) => Err(error),
@@ -277,7 +277,7 @@ impl CredentialSession {
         if demand.dpop && !demand.bearer && !settings.options.dpop {
             // XAU-56
             return Err(AuthError(format!(
-                "{} accepts tokens bound to a key only: turn DPoP on",
+                "{} accepts only tokens bound to a key: enable DPoP",
                 sanitized(&request.url)
             )));
         }
@@ -295,16 +295,14 @@ impl CredentialSession {
         let is_known = |scope: &String| tokens.as_ref().is_some_and(|tokens| tokens.requested.contains(scope));
         if steps_up && refusal.round > 0 && demand.scopes.iter().all(is_known) {
             let scopes = sanitized(&demand.scopes.join(" "));
-            return Err(AuthError(format!(
-                "The server still needs the scopes {scopes:?}, which were asked for just now"
-            )));
+            return Err(AuthError(format!("The server still needs the scopes {scopes:?}, which were just requested")));
         }
         if let Some(tokens) = &tokens
             && !steps_up
         {
             if tokens.is_new && refusal.round > 0 {
                 let why = demand.description.as_deref().or(demand.error.as_deref()).map(sanitized).unwrap_or_default();
-                return Err(AuthError(format!("The server refuses the token that was issued for it just now: {why}")));
+                return Err(AuthError(format!("The server rejects a token that was just issued for it: {why}")));
             }
             if tokens.refresh_token.is_some() && self.renew(settings, &network, tokens, now).await? {
                 return Ok(true);
@@ -360,7 +358,7 @@ impl CredentialSession {
         let expected = client.issuer.clone().or(last.map(|last| last.issuer));
         match expected {
             Some(expected) if expected != found.server.issuer => Err(AuthError(format!(
-                "The client {} is registered with {}, but the server now names {}: register the client there, and name that issuer",
+                "The client {} is registered with {}, but the server now names {}: register the client there, and set that issuer",
                 client.id,
                 sanitized(&expected),
                 sanitized(&found.server.issuer)

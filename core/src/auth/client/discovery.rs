@@ -53,7 +53,7 @@ pub(super) async fn discover(
     url: &str,
     metadata_url: Option<&str>,
 ) -> Result<Discovered, AuthError> {
-    let (origin, path) = split(url).ok_or_else(|| AuthError(format!("{} is not a URL of a server", sanitized(url))))?;
+    let (origin, path) = split(url).ok_or_else(|| AuthError(format!("{} is not a server URL", sanitized(url))))?;
     for candidate in resource_metadata_urls(origin, path, metadata_url) {
         let Some(metadata) = network.document::<ResourceMetadata>(&candidate).await? else { continue };
         let resource = metadata.resource.filter(|resource| names(resource, url)).ok_or_else(|| {
@@ -64,7 +64,7 @@ pub(super) async fn discover(
             ))
         })?;
         let issuer = metadata.authorization_servers.first().ok_or_else(|| {
-            AuthError(format!("The metadata at {} names no authorization server", sanitized(&candidate)))
+            AuthError(format!("The metadata at {} lists no authorization server", sanitized(&candidate)))
         })?;
         return Ok(Discovered {
             resource,
@@ -74,7 +74,7 @@ pub(super) async fn discover(
         });
     }
     if let Some(named) = metadata_url {
-        return Err(AuthError(format!("There is no metadata of the server at {}, which it names", sanitized(named))));
+        return Err(AuthError(format!("There is no metadata at {}, the URL that the server gave", sanitized(named))));
     }
     Ok(Discovered {
         resource: canonical(url),
@@ -121,7 +121,7 @@ pub(super) async fn server_metadata(network: &NetworkContext, issuer: &str) -> R
         let Some(metadata) = network.document::<ServerMetadata>(&candidate).await? else { continue };
         if metadata.issuer != issuer {
             return Err(AuthError(format!(
-                "The metadata at {} is of the issuer {:?}, not of {:?}: it is not used",
+                "The metadata at {} is for the issuer {:?}, not {:?}",
                 sanitized(&candidate),
                 sanitized(&metadata.issuer),
                 sanitized(issuer)
@@ -129,7 +129,7 @@ pub(super) async fn server_metadata(network: &NetworkContext, issuer: &str) -> R
         }
         return Ok(metadata);
     }
-    Err(AuthError(format!("The authorization server {} has no metadata at its well-known places", sanitized(issuer))))
+    Err(AuthError(format!("The authorization server {} has no metadata at its well-known URLs", sanitized(issuer))))
 }
 
 /// AUC-06 to AUC-08: the URLs where the metadata of an issuer may be, in the order to try.
@@ -156,7 +156,7 @@ async fn legacy(network: &NetworkContext, origin: &str) -> Result<ServerMetadata
         // The issuer is derived from the URL, whose root can be written with or without a slash.
         if metadata.issuer.strip_suffix('/').unwrap_or(&metadata.issuer) != origin {
             return Err(AuthError(format!(
-                "The metadata at {} is of the issuer {:?}: it is not used",
+                "The metadata at {} is for another issuer, {:?}",
                 sanitized(&candidate),
                 sanitized(&metadata.issuer)
             )));

@@ -83,13 +83,12 @@ pub(super) fn check_algorithm(settings: &Settings, server: &ServerMetadata) -> R
         return Ok(());
     }
     let (issuer, listed) = (sanitized(&server.issuer), sanitized(&listed.join(", ")));
-    Err(AuthError(format!("{issuer} takes assertions signed by {listed}; the key signs by {algorithm}")))
+    Err(AuthError(format!("{issuer} accepts assertions signed with {listed}, but the key uses {algorithm}")))
 }
 
 /// The preregistered client, or its metadata document. Grants without a user never register a
 /// client (XAU-08, XAU-23).
 pub(super) fn given_or_document(parts: &Parts<'_>, server: &ServerMetadata) -> Result<ClientRegistration, AuthError> {
-    registration::unregistered(parts.settings, server)?.ok_or_else(|| {
-        AuthError(format!("{} needs a client id that was registered there beforehand", sanitized(&server.issuer)))
-    })
+    registration::unregistered(parts.settings, server)?
+        .ok_or_else(|| AuthError(format!("{} requires a pre-registered client id", sanitized(&server.issuer))))
 }

@@ -24,7 +24,7 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<St
     if found.dpop_required && parts.proofs.is_none() {
         // XAU-56
         return Err(AuthError(format!(
-            "{} accepts tokens bound to a key only: turn DPoP on",
+            "{} accepts only tokens bound to a key: enable DPoP",
             sanitized(&found.resource)
         ))
         .into());
@@ -33,7 +33,7 @@ pub(super) async fn obtain(parts: &Parts<'_>, found: &Discovered, scopes: Vec<St
     if parts.proofs.is_some() && listed.is_some_and(|listed| !listed.iter().any(|name| name == PROOF_ALGORITHM)) {
         // XAU-48
         return Err(AuthError(format!(
-            "{} takes DPoP proofs, but none signed by {PROOF_ALGORITHM}",
+            "{} does not accept DPoP proofs signed with {PROOF_ALGORITHM}",
             sanitized(&found.server.issuer)
         ))
         .into());

@@ -47,13 +47,13 @@ pub(super) async fn obtain(
     let exchanged = endpoint.ask(&form, Some(credentials), None).await.map_err(|refused| {
         // XAU-31
         let sign_on = matches!(refused.code.as_deref(), Some("invalid_grant" | "invalid_request"));
-        let advice = if sign_on { ". The user may need to sign on at the identity provider again" } else { "" };
+        let advice = if sign_on { ". The user may need to sign in to the identity provider again" } else { "" };
         AuthError(format!("{}{advice}", refused.error))
     })?;
     // XAU-21
     if exchanged.issued_token_type.as_deref() != Some(ID_JAG) {
         let given = sanitized(exchanged.issued_token_type.as_deref().unwrap_or("nothing"));
-        return Err(AuthError(format!("{} gave {given:?} instead of an ID-JAG: it is not used", sanitized(url))));
+        return Err(AuthError(format!("{} returned {given:?} instead of an ID-JAG", sanitized(url))));
     }
     let client = given_or_document(parts, &found.server)?;
     jwt_bearer(parts, found, &exchanged.access_token, scopes, Some(client)).await

@@ -252,7 +252,7 @@ impl OAuthOptions {
         if self.token.is_some() {
             let other = given.iter().find(|name| **name != "token").copied();
             return match other.or(handler) {
-                Some(other) => Err(AuthOptionError::new(other, "is for OAuth: a token is sent as it is, alone")),
+                Some(other) => Err(AuthOptionError::new(other, "is for OAuth and cannot be combined with `token`")),
                 None => Ok(()),
             };
         }
@@ -262,7 +262,7 @@ impl OAuthOptions {
                 && !grants.contains(&grant)
             {
                 let names: Vec<_> = grants.iter().map(|grant| grant.as_str()).collect();
-                let problem = format!("is for the grant {}, and the grant is {}", names.join(" or "), grant.as_str());
+                let problem = format!("is for the grant {}, but the grant is {}", names.join(" or "), grant.as_str());
                 return Err(AuthOptionError::new(name, problem));
             }
         }
@@ -278,7 +278,7 @@ impl OAuthOptions {
             }
         }
         if let (LoginHandler::Own(_), Some(_)) = (&self.handler, &self.redirect_uri) {
-            return Err(AuthOptionError::new("redirectUri", "is given, and the handler has its own"));
+            return Err(AuthOptionError::new("redirectUri", "cannot be set: the handler has its own"));
         }
         self.check_values()
     }
@@ -337,10 +337,10 @@ impl OAuthOptions {
             return Err(AuthOptionError::new("scopes", problem));
         }
         if self.login_timeout.is_zero() {
-            return Err(AuthOptionError::new("loginTimeoutMs", "is 0: nobody logs in that quickly"));
+            return Err(AuthOptionError::new("loginTimeoutMs", "must be more than 0"));
         }
         if self.request_timeout.is_zero() {
-            return Err(AuthOptionError::new("requestTimeoutMs", "is 0: no server answers that quickly"));
+            return Err(AuthOptionError::new("requestTimeoutMs", "must be more than 0"));
         }
         Ok(())
     }
@@ -510,8 +510,8 @@ mod tests {
                 "auth.clientMetadataUrl \"https://a.example\" cannot be",
             ),
             (json!({"scopes": ["a b"]}), "auth.scopes has \"a b\""),
-            (json!({"loginTimeoutMs": 0}), "auth.loginTimeoutMs is 0"),
-            (json!({"requestTimeoutMs": 0}), "auth.requestTimeoutMs is 0"),
+            (json!({"loginTimeoutMs": 0}), "auth.loginTimeoutMs must be more than 0"),
+            (json!({"requestTimeoutMs": 0}), "auth.requestTimeoutMs must be more than 0"),
             (json!({"grant": "client_credentials", "offlineAccess": true}), "auth.offlineAccess is for the grant"),
         ] {
             let error = refused(given);
@@ -526,7 +526,7 @@ mod tests {
             refused(json!({"grant": "client_credentials"})),
             "auth.client_id is missing: the grant client_credentials needs `client_id` or `client_metadata_url`"
         );
-        assert_eq!(refused(json!({"loginTimeoutMs": 0})), "auth.login_timeout is 0: nobody logs in that quickly");
+        assert_eq!(refused(json!({"loginTimeoutMs": 0})), "auth.login_timeout must be more than 0");
     }
 
     #[test]

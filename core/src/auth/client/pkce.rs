@@ -6,7 +6,8 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 /// 32 random bytes in base64url: 43 characters, as RFC 7636 section 4.1 recommends.
 pub(super) fn random() -> Result<String, AuthError> {
     let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| AuthError(format!("The system has no random numbers: {error}")))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| AuthError(format!("Could not get random bytes from the system: {error}")))?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 

@@ -110,12 +110,12 @@ async fn register(
     let issuer = sanitized(&server.issuer);
     let endpoint = server.registration_endpoint.as_deref().ok_or_else(|| {
         AuthError(format!(
-            "{issuer} registers no clients: register one there, and give its client id (and secret, if it has one)"
+            "{issuer} does not support client registration: register a client there, and set its client id (and secret, if it has one)"
         ))
     })?;
     check(endpoint)?;
     let method = AuthMethod::choose(&[AuthMethod::None, AuthMethod::Basic, AuthMethod::Post], server)
-        .ok_or_else(|| AuthError(format!("{issuer} authenticates clients in no way that is known here")))?;
+        .ok_or_else(|| AuthError(format!("{issuer} offers no supported client authentication method")))?;
     let mut wanted = json!({
         "client_name": settings.options.client_name,
         "redirect_uris": [redirect_uri],
@@ -134,7 +134,7 @@ async fn register(
         .header(header::CONTENT_TYPE, "application/json")
         .header(header::ACCEPT, "application/json")
         .body(Bytes::from(wanted.to_string()))
-        .map_err(|_| AuthError(format!("{} cannot be asked", sanitized(endpoint))))?;
+        .map_err(|_| AuthError(format!("{} is not a valid request URL", sanitized(endpoint))))?;
     let response = network.send(request).await?;
     let answer: Value = serde_json::from_slice(response.body()).unwrap_or_default();
     let text = |name: &str| answer[name].as_str().map(str::to_owned);
@@ -144,7 +144,7 @@ async fn register(
         let why = text("error_description").map(|text| format!(": {text}")).unwrap_or_default();
         let what = sanitized(&format!("{code}{why}"));
         return Err(AuthError(format!(
-            "{issuer} does not register this client with the redirect URI {redirect_uri} ({what})"
+            "{issuer} refused to register this client with the redirect URI {redirect_uri} ({what})"
         )));
     }
     let client_id =

@@ -116,7 +116,9 @@ fn checked(given: impl IntoIterator<Item = (String, String)>) -> Result<Headers,
         .map(|(name, value)| {
             let name = name.to_ascii_lowercase();
             if RESERVED.contains(&&*name) || name.starts_with("mcp-") {
-                return Err(AuthError(format!("The header {name:?} is the protocol's: the function must not give it")));
+                return Err(AuthError(format!(
+                    "The header {name:?} is set by the protocol: the function must not return it"
+                )));
             }
             Ok((name, value))
         })
@@ -132,7 +134,7 @@ mod tests {
         let given = |name: &str| checked([(name.to_owned(), "x".to_owned())]);
         assert_eq!(given("X-Team"), Ok(vec![("x-team".to_owned(), "x".to_owned())]));
         for name in ["Content-Type", "MCP-Protocol-Version", "mcp-param-x", "host"] {
-            assert!(given(name).unwrap_err().0.contains("is the protocol's"), "{name}");
+            assert!(given(name).unwrap_err().0.contains("is set by the protocol"), "{name}");
         }
     }
 }

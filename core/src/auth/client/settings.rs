@@ -35,7 +35,7 @@ impl Settings {
     /// Derives the settings from validated options.
     pub(super) fn new(options: OAuthOptions, network: Arc<dyn AuthNetwork>) -> Result<Self, AuthOptionError> {
         let store = options.store.without_files().ok_or_else(|| {
-            AuthOptionError::new("store", "is on disk: OAuth::new has stores there, or give one of your own")
+            AuthOptionError::new("store", "needs the file system: use OAuth::new, or set a store of your own")
         })?;
         let grant = Grant::of(&options)?;
         let key = options.private_key.as_deref().map(|pem| SigningKey::from_pem(pem, options.algorithm)).transpose();
@@ -61,7 +61,7 @@ impl Grant {
             OAuthGrant::AuthorizationCode => match &options.handler {
                 LoginHandler::Own(handler) => Self::AuthorizationCode(Arc::clone(handler)),
                 LoginHandler::Browser | LoginHandler::Opener(_) => {
-                    return Err(AuthOptionError::new("handler", "is missing: OAuth::new has one for the browser"));
+                    return Err(AuthOptionError::new("handler", "is missing: use OAuth::new to log in with a browser"));
                 }
             },
             OAuthGrant::ClientCredentials => Self::ClientCredentials,

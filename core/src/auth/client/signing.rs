@@ -62,7 +62,7 @@ impl SigningKey {
     /// Generates a key for ES256.
     pub(super) fn generate() -> Result<Self, AuthError> {
         let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING)
-            .map_err(|_| AuthError("No key could be made".to_owned()))?;
+            .map_err(|_| AuthError("Could not generate a key".to_owned()))?;
         Ok(Self { algorithm: Algorithm::Es256, id: None, material: SigningMaterial::Ec(pair) })
     }
 

@@ -76,7 +76,7 @@ impl TokenContext<'_> {
             return Err(self.refused(&response));
         }
         serde_json::from_slice(response.body())
-            .map_err(|_| AuthError(format!("{} answered with what is not a token", sanitized(self.url))).into())
+            .map_err(|_| AuthError(format!("{} returned an invalid token response", sanitized(self.url))).into())
     }
 
     fn keep_nonce(&self, proofs: &Proofs, response: &Response<Bytes>) -> bool {
@@ -128,7 +128,7 @@ impl TokenContext<'_> {
         }
         request
             .body(Bytes::from(body.finish()))
-            .map_err(|_| AuthError(format!("{} cannot be asked", sanitized(self.url))))
+            .map_err(|_| AuthError(format!("{} is not a valid request URL", sanitized(self.url))))
     }
 
     /// XAU-09, XAU-10: the audience is the issuer of the authorization server.
@@ -152,7 +152,7 @@ impl TokenContext<'_> {
             (Some(code), None) => sanitized(code),
             (None, _) => format!("HTTP {}", response.status().as_u16()),
         };
-        TokenError { code: error, error: AuthError(format!("{} gives no token ({what})", sanitized(self.url))) }
+        TokenError { code: error, error: AuthError(format!("{} refused to issue a token ({what})", sanitized(self.url))) }
     }
 }
 

@@ -110,14 +110,12 @@ impl TokenAnswer {
         let endpoint = super::sanitized(endpoint);
         let is_token = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
         if !is_token(&self.access_token) {
-            return Err(AuthError(format!("{endpoint} gave an access token that no header can carry")));
+            return Err(AuthError(format!("{endpoint} returned an access token that cannot be sent in a header")));
         }
         let wanted = if bound { "DPoP" } else { "Bearer" };
         if !self.token_type.eq_ignore_ascii_case(wanted) {
             let given = super::sanitized(&self.token_type);
-            return Err(AuthError(format!(
-                "{endpoint} gave a token of the type {given:?} instead of {wanted}: it is not used"
-            )));
+            return Err(AuthError(format!("{endpoint} returned a token of the type {given:?} instead of {wanted}")));
         }
         Ok(self)
     }

@@ -44,9 +44,9 @@ pub(in crate::auth) struct Proof {
 /// Reads and checks the proof of a request.
 pub(in crate::auth) fn read(headers: &HeaderMap, expected: &Expected<'_>) -> Result<Proof, &'static str> {
     let mut values = headers.get_all("dpop").iter();
-    let value = values.next().ok_or("A bound token needs a proof in the header DPoP")?;
+    let value = values.next().ok_or("A bound token needs a proof in the DPoP header")?;
     if values.next().is_some() {
-        return Err("There is more than one header DPoP");
+        return Err("There is more than one DPoP header");
     }
     verify(value.to_str().map_err(|_| "The DPoP proof is not ASCII")?, expected)
 }
@@ -59,11 +59,11 @@ pub(super) fn verify(proof: &str, expected: &Expected<'_>) -> Result<Proof, &'st
     let algorithm = jws
         .algorithm(expected.algorithms)
         .ok_or("The DPoP proof is signed with an algorithm that is not accepted here")?;
-    let jwk = jws.header.jwk.as_ref().ok_or("The DPoP proof lacks its public key")?;
+    let jwk = jws.header.jwk.as_ref().ok_or("The DPoP proof has no public key")?;
     if jwk::is_private(jwk) {
-        return Err("The DPoP proof shows a private key");
+        return Err("The DPoP proof contains a private key");
     }
-    let key = PublicKey::of_jwk(jwk).map_err(|_| "The DPoP proof has a key that is not known here")?;
+    let key = PublicKey::of_jwk(jwk).map_err(|_| "The DPoP proof uses an unsupported key")?;
     if !jws.is_signed_by(&key, algorithm) {
         return Err("The DPoP proof is not signed by its key");
     }
@@ -78,14 +78,14 @@ pub(super) fn verify(proof: &str, expected: &Expected<'_>) -> Result<Proof, &'st
     #[allow(clippy::cast_precision_loss)]
     let just_now = |issued: &f64| (issued - expected.now as f64).abs() <= WINDOW as f64;
     let issued = claims.get("iat").and_then(Value::as_f64).filter(just_now);
-    let issued = issued.ok_or("The DPoP proof was not made just now")?;
+    let issued = issued.ok_or("The DPoP proof is not recent")?;
     if text(claims, "ath") != Some(jwk::sha256(expected.token.as_bytes()).as_str()) {
         return Err("The DPoP proof is for another access token");
     }
     let id = text(claims, "jti").filter(|id| !id.is_empty() && id.len() <= MAX_ID);
     Ok(Proof {
-        key: jwk::thumbprint(jwk).ok_or("The DPoP proof has a key that is not known here")?,
-        id: id.ok_or("The DPoP proof lacks its identifier")?.to_owned(),
+        key: jwk::thumbprint(jwk).ok_or("The DPoP proof uses an unsupported key")?,
+        id: id.ok_or("The DPoP proof has no jti")?.to_owned(),
         nonce: text(claims, "nonce").map(str::to_owned),
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         issued: issued as u64,

@@ -247,7 +247,7 @@ fn wrong_options_are_named() {
     let two = base().with_issuer([ISSUER, "https://b.example"]);
     assert!(error(two.with_jwks_uri("https://a/keys")).contains("one only"));
     let both = base().with_jwks(json!({})).with_jwks_uri("https://a/keys");
-    assert!(error(both).contains("exclude each other"));
+    assert!(error(both).contains("are mutually exclusive"));
 }
 
 #[tokio::test]

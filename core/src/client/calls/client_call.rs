@@ -147,8 +147,10 @@ impl ClientCall {
                 let required = InputRequired::read(&result).map_err(ClientError::InvalidResponse)?;
                 Err(ClientError::InputRequired(Box::new(required)))
             }
-            ServerAnswer::InputRequired(_) => invalid("it asks for input that this request cannot have"),
-            ServerAnswer::Task(_) => invalid("it makes a task of a request that cannot be one"),
+            ServerAnswer::InputRequired(_) => {
+                invalid("the server asked for input, which this request does not support")
+            }
+            ServerAnswer::Task(_) => invalid("the server created a task for a request that cannot be a task"),
         }
     }
 

@@ -125,8 +125,10 @@ impl ParamsMembers {
     fn add<T: Serialize + ?Sized>(&mut self, name: &'static str, value: Option<&T>) -> Result<(), ClientError> {
         if let Some(value) = value {
             let value = to_raw_value(value);
-            self.0
-                .push((name, value.map_err(|error| ClientError::Invalid(format!("{name} cannot be JSON: {error}")))?));
+            self.0.push((
+                name,
+                value.map_err(|error| ClientError::Invalid(format!("{name} cannot be serialized as JSON: {error}")))?,
+            ));
         }
         Ok(())
     }

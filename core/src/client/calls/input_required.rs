@@ -123,14 +123,14 @@ impl InputRequired {
         let invalid = |problem: &str| format!("input_required: {problem}");
         let read: Result_<'_> = result.read().map_err(|problem| invalid(&problem))?;
         if read.requests.is_none() && read.state.is_none() {
-            return Err(invalid("there are neither inputRequests nor a requestState"));
+            return Err(invalid("neither inputRequests nor requestState is set"));
         }
         if read.state.is_some_and(|state| !state.get().starts_with('"')) {
             return Err(invalid("requestState must be a string"));
         }
         let requests = read.requests.unwrap_or_default();
         if requests.len() > MAX_REQUESTS {
-            return Err(invalid(&format!("{} requests; {MAX_REQUESTS} are the most", requests.len())));
+            return Err(invalid(&format!("{} requests; the maximum is {MAX_REQUESTS}", requests.len())));
         }
         let slice = |raw| RawJson::slice_of(result.buffer(), raw);
         let request = |Request { method, params }| InputRequest {

@@ -79,7 +79,7 @@ impl ContinuedCall {
         let left = times.max.saturating_sub(self.spent);
         if left.is_zero() {
             return Err(ClientError::Timeout(format!(
-                "The rounds of {} did not come to their end within {:?}",
+                "The input rounds of {} did not finish within {:?}",
                 call.method, times.max
             )));
         }
@@ -103,7 +103,7 @@ pub(in crate::client) fn check(
     for (key, request) in &required.requests {
         let params: Value = request.params.parse().unwrap_or_default();
         check_received(&request.method, &params, &capabilities, revision).map_err(|error| {
-            ClientError::InvalidResponse(format!("its request for input {key:?} is refused: {}", error.message))
+            ClientError::InvalidResponse(format!("the request for input {key:?} is invalid: {}", error.message))
         })?;
     }
     Ok(())
@@ -114,7 +114,7 @@ pub(in crate::client) fn no_input(unanswered: Unanswered) -> ClientError {
         Unanswered::Failed(error) => ClientError::NoInput(error.message),
         Unanswered::Invalid(problem) => ClientError::NoInput(problem),
         Unanswered::TimedOut => {
-            ClientError::Timeout("The host did not give the input that the server needs in time".to_owned())
+            ClientError::Timeout("The host did not provide the input that the server needs in time".to_owned())
         }
     }
 }

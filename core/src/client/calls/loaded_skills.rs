@@ -104,11 +104,11 @@ impl Client {
             ResourceContents::Blob(blob) if blob.uri == uri => Some(STANDARD.decode(blob.blob)),
             _ => None,
         });
-        let bytes = bytes.ok_or_else(|| refused(uri, "the server gave something else"))?;
+        let bytes = bytes.ok_or_else(|| refused(uri, "the server returned another resource"))?;
         let bytes = bytes.map_err(|_| refused(uri, "its blob is not Base64"))?;
         let Some(listed) = listed else { return Ok(bytes) };
         if bytes.len() as u64 != listed.size {
-            return Err(refused(uri, &format!("it has {} bytes, and its entry {}", bytes.len(), listed.size)));
+            return Err(refused(uri, &format!("it has {} bytes, but its entry says {}", bytes.len(), listed.size)));
         }
         if digest(&bytes) != listed.digest {
             return Err(refused(uri, "its digest differs from that of its entry"));
@@ -160,13 +160,13 @@ impl Files {
         let files: Vec<ListedFile> = match &entry.resources {
             Some(Value::String(text)) if text == "dynamic" => return Ok(Self::Dynamic),
             Some(list @ Value::Array(_)) => serde_json::from_value(list.clone())
-                .map_err(|error| refused(&entry.uri, &format!("the list of its files makes no sense: {error}")))?,
+                .map_err(|error| refused(&entry.uri, &format!("its list of files is invalid: {error}")))?,
             _ => return Err(refused(&entry.uri, "its entry has no list of files")),
         };
         let bytes = files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.size));
         if files.len() > MAX_FILES || bytes > MAX_BYTES {
             let text = format!(
-                "it has {} files of {bytes} bytes; {MAX_FILES} files of {MAX_BYTES} bytes are the most",
+                "it has {} files of {bytes} bytes; the maximum is {MAX_FILES} files of {MAX_BYTES} bytes",
                 files.len()
             );
             return Err(refused(&entry.uri, &text));
@@ -197,5 +197,5 @@ fn normal(value: Option<&Value>) -> Option<Value> {
 }
 
 fn refused(uri: &str, problem: &str) -> ClientError {
-    ClientError::InvalidResponse(format!("{uri} of a skill is not used: {problem}"))
+    ClientError::InvalidResponse(format!("{uri} of a skill was rejected: {problem}"))
 }

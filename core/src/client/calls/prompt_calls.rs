@@ -108,5 +108,5 @@ fn strings(prompt: &str, arguments: &impl Serialize) -> Result<Option<Map<String
 }
 
 fn invalid(error: serde_json::Error) -> ClientError {
-    ClientError::Invalid(format!("The arguments cannot be JSON: {error}"))
+    ClientError::Invalid(format!("The arguments cannot be serialized as JSON: {error}"))
 }

@@ -211,7 +211,7 @@ impl CancelOnDrop<'_> {
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         if let Some(call) = self.call {
-            self.client.cancel(call, "the caller is gone");
+            self.client.cancel(call, "the caller dropped the request");
         }
     }
 }

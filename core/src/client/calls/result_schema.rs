@@ -111,7 +111,7 @@ impl ResultSchema {
         Schema::compile(&schema)
             .map_err(|error| {
                 let name = &self.names.0;
-                tracing::warn!(target: "trunkline::client::tools", %error, "{name} is not checked, for its output schema is invalid");
+                tracing::warn!(target: "trunkline::client::tools", %error, "{name} is not validated: its output schema is invalid");
             })
             .ok()
     }

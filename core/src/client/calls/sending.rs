@@ -139,7 +139,7 @@ impl Client {
             let revision = conversation.revision();
             let method = spoken(method, revision);
             if conversation.in_flight() >= inner.options.max_in_flight {
-                return Err(ClientError::Busy(format!("{} requests are in flight", conversation.in_flight())));
+                return Err(ClientError::Busy(format!("{} requests are already in flight", conversation.in_flight())));
             }
             let sent = conversation.request(inner.runtime.now(), timeout, method, params, extras, awaited);
             let sent = sent.map_err(|error| ClientError::Invalid(error.message))?;

@@ -46,7 +46,7 @@ impl RequestOptions {
         self.on_progress = Some(Arc::new(move |params: &RawJson| match params.parse() {
             Ok(Progress { progress, total, message }) => hook(progress, total, message.as_deref()),
             Err(error) => {
-                tracing::warn!(target: "trunkline::client::tools", %error, "a report of progress makes no sense")
+                tracing::warn!(target: "trunkline::client::tools", %error, "ignored an invalid progress notification")
             }
         }));
         self
@@ -71,7 +71,7 @@ fn as_json(value: &impl Serialize) -> Result<RawJson, ClientError> {
 }
 
 fn invalid(error: serde_json::Error) -> ClientError {
-    ClientError::Invalid(format!("The arguments cannot be JSON: {error}"))
+    ClientError::Invalid(format!("The arguments cannot be serialized as JSON: {error}"))
 }
 
 fn read<T: DeserializeOwned>(result: &RawJson) -> Result<T, ClientError> {

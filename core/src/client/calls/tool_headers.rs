@@ -70,7 +70,7 @@ impl MirroredTools {
             Ok(parameters) if parameters.is_empty() => drop(by_name.remove(&*name)),
             Ok(parameters) => drop(by_name.insert(name.into_owned(), parameters)),
             Err(problem) => {
-                tracing::warn!(target: "trunkline::client::tools", tool = &*name, error = %problem, "a tool is left out for its x-mcp-header");
+                tracing::warn!(target: "trunkline::client::tools", tool = &*name, error = %problem, "left out a tool with an invalid x-mcp-header");
                 by_name.remove(&*name);
                 return false;
             }

@@ -70,9 +70,7 @@ impl Client {
             let left = deadline.saturating_duration_since(self.inner.runtime.now());
             if left.is_zero() {
                 let all = self.inner.request_timeout(given).max;
-                return Err(ClientError::Timeout(format!(
-                    "The list of {method} did not come to its end within {all:?}"
-                )));
+                return Err(ClientError::Timeout(format!("The list of {method} was not complete within {all:?}")));
             }
             options.timeout = Some(self.inner.request_timeout(&options).timeout.min(left));
             options.max_timeout = Some(left);
@@ -124,7 +122,7 @@ struct WholeList {
 impl WholeList {
     fn of(method: &str) -> Result<Self, ClientError> {
         let member = Method::list_member(method)
-            .ok_or_else(|| ClientError::Invalid(format!("{method} gives no list whose pages could be followed")))?;
+            .ok_or_else(|| ClientError::Invalid(format!("{method} does not return a paginated list")))?;
         let (method, items) = (method.to_owned(), Vec::new());
         Ok(Self { method, member, first: None, items, cursors: HashSet::new(), bytes: 0, count: 0 })
     }
@@ -170,7 +168,7 @@ impl WholeList {
         self.items.extend_from_slice(items.as_bytes());
         match cursor {
             Some(cursor) if !self.cursors.insert(cursor.clone()) => {
-                Err(nonsense(&self.method, "goes round: one of its cursors came twice"))
+                Err(nonsense(&self.method, "does not end: the server sent a cursor twice"))
             }
             cursor => Ok(cursor),
         }
@@ -182,7 +180,7 @@ impl WholeList {
         let text = [b"[", &*self.items, b"]"].concat();
         let items = String::from_utf8(text).map_err(|error| error.to_string());
         let items = items.and_then(|text| RawValue::from_string(text).map_err(|error| error.to_string()));
-        let items = items.map_err(|error| nonsense(&self.method, &format!("cannot be put together: {error}")))?;
+        let items = items.map_err(|error| nonsense(&self.method, &format!("cannot be assembled: {error}")))?;
         let mut members: Members<'_> = first.parse().map_err(|error| ClientError::Invalid(error.to_string()))?;
         members.insert(self.member.to_owned(), &items);
         as_json(&members)

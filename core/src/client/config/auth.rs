@@ -20,7 +20,7 @@ impl EntryReader<'_> {
         match (self.given(AUTH), self.given(OAUTH)) {
             (None, None) => Ok(None),
             (Some(_), Some(_)) => {
-                Err(self.location.member(OAUTH).error("is given, and \"auth\" too: give one of them"))
+                Err(self.location.member(OAUTH).error("cannot be combined with \"auth\": keep one of them"))
             }
             (Some(Value::String(word)), None) if word == LOGIN => Ok(Some(json!({}))),
             (Some(token @ Value::String(_)), None) => {
@@ -69,6 +69,6 @@ fn of_claude_code(name: &str, value: Value) -> Renamed {
             Some(port) => Ok(("redirectUri".to_owned(), format!("http://localhost:{port}/callback").into())),
             None => Err("must be a port: a number from 1 to 65535".to_owned()),
         },
-        _ => Err("is not read; clientId, callbackPort and scopes are. \"auth\" takes all options of OAuth".to_owned()),
+        _ => Err("is not supported; use clientId, callbackPort or scopes. \"auth\" takes all OAuth options".to_owned()),
     }
 }

@@ -49,8 +49,7 @@ impl ServerDefaults {
             return Err(format!("stderr: {word:?} is not one of {}", super::server_entry::DESTINATIONS.join(", ")));
         }
         if is_group && self.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
-            let text = "headers: Authorization is for one server, and a group would send it to all: write it into the \
-                        headers of the server's entry";
+            let text = "headers: Authorization is for one server, and a group would send it to all: put it in the headers of the server's entry";
             return Err(text.to_owned());
         }
         Ok(())

@@ -93,9 +93,9 @@ impl ServersConfig {
         let mut servers = Self::read(config, source, variable)?.servers;
         match (servers.pop(), servers.pop()) {
             (Some((_, entry)), None) => entry,
-            (None, _) => Err(ConfigLocation::root(source).error("has no server that is not disabled")),
+            (None, _) => Err(ConfigLocation::root(source).error("has no enabled server")),
             (Some((last, _)), Some(_)) => Err(ConfigLocation::root(source).error(&format!(
-                "has several servers ({last:?} among them), and a client connects to one: use a client group, or give the entry"
+                "has several servers ({last:?} among them), but a client connects to one: use a client group, or pass one entry"
             ))),
         }
     }

@@ -102,22 +102,22 @@ impl ServerEntry {
             return Err(location.member("type").error(&format!("{kind:?} is unknown; the types are {known}")));
         }
         if members.contains_key("envFile") {
-            let instead = "write its variables into \"env\", or into the environment of this program";
-            return Err(location.member("envFile").error(&format!("is not read: {instead}")));
+            let instead = "put its variables in \"env\" or in the environment of this program";
+            return Err(location.member("envFile").error(&format!("is not supported: {instead}")));
         }
         for name in members.keys().filter(|name| !MEMBERS.contains(&name.as_str())) {
             // Other hosts have members of their own.
             if let Some(known) = nearest(name, MEMBERS.into_iter()) {
-                return Err(location.member(name).error(&format!("is unknown: is it \"{known}\"?")));
+                return Err(location.member(name).error(&format!("is unknown: did you mean \"{known}\"?")));
             }
         }
         let mut urls = URLS.into_iter().filter(|name| members.contains_key(*name));
         let url = urls.next();
         if let (Some(one), Some(other)) = (url, urls.next()) {
-            return Err(location.error(&format!("has both \"{one}\" and \"{other}\": a server is at one place")));
+            return Err(location.error(&format!("has both \"{one}\" and \"{other}\": keep one of them")));
         }
         match (members.contains_key("command"), url.is_some()) {
-            (true, true) => Err(location.error("has both \"command\" and \"url\": a server is at one place")),
+            (true, true) => Err(location.error("has both \"command\" and \"url\": keep one of them")),
             (false, false) => Err(location.error("needs either \"command\", a program to start, or \"url\"")),
             (true, false) if reader.given(AUTH).or(reader.given(OAUTH)).is_some() => {
                 Err(location.error("has \"auth\" or \"oauth\", which are for a server with a \"url\""))
@@ -131,7 +131,7 @@ impl ServerEntry {
             (true, false) => {
                 let mut command = vec![reader.text("command")?.unwrap_or_default()];
                 if command[0].is_empty() {
-                    return Err(location.member("command").error("is empty; it names the program to start"));
+                    return Err(location.member("command").error("is empty; it must name the program to start"));
                 }
                 command.extend(reader.texts("args")?);
                 let cwd = reader.text("cwd")?.map(|folder| reader.in_home(folder));

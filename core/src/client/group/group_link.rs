@@ -94,7 +94,7 @@ impl Link for GroupLink {
         match Frame::parse(&message.bytes, FrameBounds::NONE) {
             Frame::Single(Ok(Message::Request(request))) => self.start(request),
             // Servers are notified of roots when the group sets them on their connections.
-            _ => tracing::debug!(target: "trunkline::client::group", "a message that a group does not pass on"),
+            _ => tracing::debug!(target: "trunkline::client::group", "ignored a message that groups do not forward"),
         }
     }
 
@@ -198,7 +198,7 @@ impl GroupLink {
             }
             (_, None) if of_legacy.is_some_and(|row| row.list_member.is_some()) => self.members.list(&method).await,
             (_, None) => Err(ClientError::Invalid(format!(
-                "A group does not pass on {method} (request {id}): use a client of the one server that it is for"
+                "Groups do not forward {method} (request {id}): use a client of the server that it is for"
             ))),
         }
     }

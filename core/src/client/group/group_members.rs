@@ -58,7 +58,7 @@ impl GroupMembers {
         let mut table = self.table.lock();
         let table = table.as_mut().ok_or(ClientError::Closed)?;
         if table.contains_key(&member.prefix) {
-            return Err(ClientError::Invalid(format!("The group has a server named {:?} already", member.name)));
+            return Err(ClientError::Invalid(format!("The group already has a server named {:?}", member.name)));
         }
         table.insert(member.prefix.clone(), Arc::clone(&member));
         Ok(member)
@@ -129,7 +129,7 @@ impl GroupMembers {
     /// The merged list of a method: a single page with the lists of all servers.
     pub(super) async fn list(self: &Arc<Self>, method: &str) -> Result<RawJson, ClientError> {
         let list = Method::list_member(method)
-            .ok_or_else(|| ClientError::Invalid(format!("{method} gives no list that could be merged")))?;
+            .ok_or_else(|| ClientError::Invalid(format!("{method} does not return a list that can be merged")))?;
         let members = self.all();
         let pages: Arc<Mutex<Vec<_>>> = Arc::new(Mutex::new(vec![Vec::new(); members.len()]));
         let numbered: Vec<_> = members.into_iter().enumerate().collect();
@@ -142,7 +142,7 @@ impl GroupMembers {
                     Ok(items) => collected.lock()[number] = items,
                     Err(error) => tracing::warn!(
                         target: "trunkline::client::group",
-                        server = member.name, method, %error, "a server is missing in a list of its group"
+                        server = member.name, method, %error, "a server is missing from a list of its group"
                     ),
                 }
             })

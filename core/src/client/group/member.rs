@@ -194,7 +194,7 @@ impl Member {
             None => Ok(()),
         });
         if let Err(error) = updated {
-            tracing::warn!(target: "trunkline::client::group", server = self.name, %error, "a server does not have the new handlers or roots");
+            tracing::warn!(target: "trunkline::client::group", server = self.name, %error, "could not update the handlers or roots of a server");
         }
     }
 
@@ -205,7 +205,7 @@ impl Member {
         let Some(client) = self.connected().filter(logging) else { return };
         let params = RawJson::from_value(&json!({"level": level})).unwrap_or_else(|_| RawJson::empty_object());
         if let Err(error) = client.request(method::LOGGING_SET_LEVEL, Some(&params), options).await {
-            tracing::warn!(target: "trunkline::client::group", server = self.name, %error, "a server did not take the log level");
+            tracing::warn!(target: "trunkline::client::group", server = self.name, %error, "a server rejected the log level");
         }
     }
 
@@ -288,7 +288,7 @@ impl PendingConnect {
 
 impl Drop for PendingConnect {
     fn drop(&mut self) {
-        let cut = || Err(ClientError::Invalid("The connecting was cut short inside".to_owned()));
+        let cut = || Err(ClientError::Invalid("Connecting was aborted by an internal error".to_owned()));
         let outcome = self.outcome.take().unwrap_or_else(cut);
         let (waiting, unused) = {
             let mut state = self.member.state.lock();

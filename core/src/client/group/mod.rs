@@ -168,9 +168,7 @@ impl ClientGroup {
     pub async fn add_place(&self, name: &str, server: impl Into<ServerPlace>) -> Result<(), ClientError> {
         let server = server.into();
         if server.leads_to(self.client.inner.id) {
-            return Err(ClientError::Invalid(format!(
-                "add_server: {name:?} is this group itself, or has it as a server"
-            )));
+            return Err(ClientError::Invalid(format!("add_server: {name:?} is this group itself, or contains it")));
         }
         let member = self.members.add(name.to_owned(), Ok(server))?;
         let connected = member.client(self.members.changes()).await;

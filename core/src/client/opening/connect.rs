@@ -299,7 +299,7 @@ impl ClientInner {
         }
         self.runtime.spawn(Box::pin(async move {
             if let Err(error) = client.set_log_level(level).await {
-                tracing::warn!(target: "trunkline::client::connection", %error, "the server was not asked for log messages");
+                tracing::warn!(target: "trunkline::client::connection", %error, "could not set the log level of the server");
             }
         }));
     }

@@ -32,7 +32,7 @@ impl ClientInner {
         }
         let started = client.begin(call, self.parts(method::DISCOVER, None, &options), extras);
         if let Err(error) = started {
-            tracing::debug!(target: "trunkline::client::connection", %error, "the server was not asked for its description");
+            tracing::debug!(target: "trunkline::client::connection", %error, "could not request the description of the server");
         }
     }
 }
@@ -47,7 +47,7 @@ impl ReplyTo for DescriptionReply {
         match (outcome, revision) {
             (Ok(result), Some(revision)) => drop(inner.described.set(ServerDescription::read(revision, &result))),
             (Err(error), _) => {
-                tracing::debug!(target: "trunkline::client::connection", %error, "the server gives no description")
+                tracing::debug!(target: "trunkline::client::connection", %error, "the server returned no description")
             }
             (Ok(_), None) => {}
         }

@@ -37,7 +37,7 @@ impl ClientInner {
             return;
         }
         if message.request.is_none() && state.waiting.len() >= MAX_WAITING {
-            tracing::warn!(target: "trunkline::client::connection", waiting = MAX_WAITING, "a notification was not delivered: too many messages wait for a connection");
+            tracing::warn!(target: "trunkline::client::connection", waiting = MAX_WAITING, "dropped a notification: too many messages are waiting for a connection");
             return;
         }
         state.waiting.push(message);

@@ -41,7 +41,7 @@ impl ClientInner {
             }
             // MRTR-21
             _ if self.options.related_requests_only && self.conversation.lock().in_flight() == 0 => {
-                let text = format!("{} belongs to no request of this client", request.method);
+                let text = format!("{} does not belong to a request of this client", request.method);
                 self.answer(&request.id, Err(RpcError::invalid_params(text)));
             }
             (_, Some(task)) => self.begin_host_task(request, task),
@@ -119,7 +119,7 @@ impl ClientInner {
             return Box::pin(std::future::ready(answer.map(|roots| as_raw(&roots))));
         }
         let Some(handler) = handlers.handler_of(method, &given) else {
-            tracing::error!(target: "trunkline::client::handlers", method, "the client declares that it answers a request, and has no handler for it");
+            tracing::error!(target: "trunkline::client::handlers", method, "the client declares a capability but has no handler for its request");
             return Box::pin(std::future::ready(Err(Unanswered::Failed(RpcError::internal()))));
         };
         let server = self.description().and_then(|server| server.info.as_ref()?.parse::<Implementation>().ok());
@@ -176,7 +176,7 @@ impl Unanswered {
         match self {
             Self::Failed(error) => error,
             Self::Invalid(problem) => {
-                tracing::error!(target: "trunkline::client::handlers", error = problem, "the answer of a handler was not sent");
+                tracing::error!(target: "trunkline::client::handlers", error = problem, "could not send a handler's response");
                 RpcError::internal()
             }
             Self::TimedOut => RpcError::new(RpcError::internal().code, "The host did not answer in time"),

@@ -174,10 +174,10 @@ impl ClientHandlers {
             match params.map(read_task) {
                 Some(Ok(task)) => handler(task),
                 Some(Err(error)) => {
-                    tracing::warn!(target: "trunkline::client::handlers", method, %error, "a notification of the server makes no sense");
+                    tracing::warn!(target: "trunkline::client::handlers", method, %error, "ignored an invalid notification from the server");
                 }
                 None => {
-                    tracing::warn!(target: "trunkline::client::handlers", method, error = "there are no params", "a notification of the server makes no sense")
+                    tracing::warn!(target: "trunkline::client::handlers", method, error = "it has no params", "ignored an invalid notification from the server")
                 }
             }
         })
@@ -332,7 +332,7 @@ where
             let answer = answer.map_err(|problem| RpcError::invalid_params(format!("params.{problem}")))?;
             let result = answer.await.map_err(|error| error.into().into_rpc())?;
             RawJson::from_value(&result).map_err(|error| {
-                tracing::error!(target: "trunkline::client::handlers", %error, "the answer of a handler cannot be JSON");
+                tracing::error!(target: "trunkline::client::handlers", %error, "could not serialize a handler's response");
                 RpcError::internal()
             })
         })
@@ -340,9 +340,9 @@ where
 }
 
 fn read_notification<T: DeserializeOwned>(method: &str, params: Option<&RawJson>) -> Option<T> {
-    let read = params.map_or_else(|| Err("there are no params".to_owned()), RawJson::read);
+    let read = params.map_or_else(|| Err("it has no params".to_owned()), RawJson::read);
     read.inspect_err(
-        |problem| tracing::warn!(target: "trunkline::client::handlers", method, error = problem, "a notification of the server makes no sense"),
+        |problem| tracing::warn!(target: "trunkline::client::handlers", method, error = problem, "ignored an invalid notification from the server"),
     )
     .ok()
 }

@@ -66,7 +66,7 @@ impl ClientInner {
             Err(ClientError::Timeout(format!("The server did not acknowledge {method} within {within:?}")))
         });
         let honoured = acknowledged.and_then(|honoured| compared(&entry.filter, honoured));
-        honoured.inspect_err(|_| client.cancel(&call, "the subscription is of no use"))
+        honoured.inspect_err(|_| client.cancel(&call, "the subscription was not accepted as requested"))
     }
 
     /// Opens the stream for `ClientOptions::listen`, so that no change after opening the connection
@@ -88,7 +88,7 @@ impl ClientInner {
         }
         let entry = self.subscriptions.add(filter, ChangeReceiver::Events(events)).ok()?;
         if let Err(error) = self.open_stream(&entry, LISTENS_WITHIN).await {
-            tracing::warn!(target: "trunkline::client::subscription", %error, "there is no stream of change notifications yet");
+            tracing::warn!(target: "trunkline::client::subscription", %error, "could not open a stream of change notifications yet");
             if may_pass(&error) {
                 self.open_stream_again(&entry);
             }
@@ -115,7 +115,7 @@ impl ClientInner {
                     }
                     Err(ClientError::Cancelled) => return,
                     Err(error) if may_pass(&error) && runtime.now() < give_up => {
-                        tracing::debug!(target: "trunkline::client::subscription", %error, "a lost subscription is still not open");
+                        tracing::debug!(target: "trunkline::client::subscription", %error, "could not reopen a lost subscription yet");
                     }
                     Err(error) => return entry.end(Some(error)),
                 }
@@ -182,7 +182,7 @@ impl ReplyTo for ListenStream {
                 if client.runtime.now().saturating_duration_since(*since) > LONGEST_PAUSE {
                     self.entry.listening.lock().attempts = 0;
                 }
-                tracing::info!(target: "trunkline::client::subscription", %error, "a subscription was lost, and is opened again");
+                tracing::info!(target: "trunkline::client::subscription", %error, "a subscription was lost; reopening it");
                 client.open_stream_again(&self.entry);
             }
             Err(error) => self.entry.end(Some(error)),
@@ -267,10 +267,10 @@ fn compared(wanted: &SubscriptionFilter, honoured: SubscriptionFilter) -> Result
         .with_resources(both(wanted.resources(), honoured.resources()))
         .with_tasks(both(wanted.tasks(), honoured.tasks()));
     if kept.is_empty() {
-        return Err(ClientError::Invalid("subscribe: the server honours nothing of the filter".into()));
+        return Err(ClientError::Invalid("subscribe: the server accepted no part of the filter".into()));
     }
     if kept != *wanted {
-        tracing::warn!(target: "trunkline::client::subscription", "the server honours only a part of a subscription");
+        tracing::warn!(target: "trunkline::client::subscription", "the server accepted only part of a subscription");
     }
     Ok(kept)
 }

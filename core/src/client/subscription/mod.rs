@@ -224,19 +224,18 @@ impl ClientInner {
 fn checked(mut filter: SubscriptionFilter) -> Result<SubscriptionFilter, ClientError> {
     if let Some(name) = filter.extra.keys().next() {
         return Err(ClientError::Invalid(format!(
-            "subscribe: {name}: unknown field; there are resources, tools, prompts, resourceList and tasks"
+            "subscribe: {name}: unknown field; use resources, tools, prompts, resourceList or tasks"
         )));
     }
     if filter.is_empty() {
-        let text =
-            "subscribe: the filter names nothing; give URIs of resources, or tools, prompts, resourceList or tasks";
+        let text = "subscribe: the filter is empty; set resources, tools, prompts, resourceList or tasks";
         return Err(ClientError::Invalid(text.into()));
     }
     for (name, list) in [("resources", &mut filter.resources), ("tasks", &mut filter.tasks)] {
         let mut seen = BTreeSet::new();
         if let Some(list) = list {
             if list.iter().any(String::is_empty) {
-                return Err(ClientError::Invalid(format!("subscribe: {name} has an empty text")));
+                return Err(ClientError::Invalid(format!("subscribe: {name} contains an empty string")));
             }
             list.retain(|item| seen.insert(item.clone()));
         }

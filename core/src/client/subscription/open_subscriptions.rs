@@ -82,7 +82,7 @@ impl Subscriptions {
     ) -> Result<Arc<SubscriptionEntry>, ClientError> {
         let mut open = self.open.lock();
         if open.len() >= MAX_SUBSCRIPTIONS {
-            return Err(ClientError::Busy(format!("{MAX_SUBSCRIPTIONS} subscriptions are open")));
+            return Err(ClientError::Busy(format!("{MAX_SUBSCRIPTIONS} subscriptions are already open")));
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let entry = Arc::new(SubscriptionEntry { number, filter, receiver, listening: Mutex::default() });
@@ -211,7 +211,7 @@ fn change(notification: &Notification) -> Option<Change> {
         _ => return None,
     };
     read.inspect_err(
-        |error| tracing::warn!(target: "trunkline::client::subscription", method, %error, "a notification of the server makes no sense"),
+        |error| tracing::warn!(target: "trunkline::client::subscription", method, %error, "ignored an invalid notification from the server"),
     )
     .ok()
 }

@@ -182,7 +182,7 @@ impl ClientInner {
         self.runtime.spawn(Box::pin(async move {
             let Ok(params) = params else { return };
             if let Err(error) = client.request(method::TASKS_CANCEL, Some(&params), &RequestOptions::default()).await {
-                tracing::debug!(target: "trunkline::client::tasks", %error, "a task was not cancelled");
+                tracing::debug!(target: "trunkline::client::tasks", %error, "could not cancel a task");
             }
         }));
     }

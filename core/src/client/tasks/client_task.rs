@@ -198,7 +198,7 @@ impl ClientTask {
         let outcome = until(runtime, later(runtime.now(), within), self.handle.0.outcome()).await;
         outcome.unwrap_or_else(|| {
             let id = self.id().unwrap_or_default();
-            Err(ClientError::Timeout(format!("The task {id} did not come to its end within {within:?}")))
+            Err(ClientError::Timeout(format!("The task {id} did not finish within {within:?}")))
         })
     }
 
@@ -249,7 +249,7 @@ impl ClientTask {
     pub async fn respond(&self, responses: &InputResponses) -> Result<(), ClientError> {
         let id = self.id().filter(|_| self.client.revision().supports(RevisionFeature::TasksExtension));
         let Some(id) = id else {
-            return Err(ClientError::Invalid("respond: this task asks for no input by its state".into()));
+            return Err(ClientError::Invalid("respond: a task of this revision does not take input responses".into()));
         };
         let params = responses.with_params(Some(&task_params(&id)?));
         let params = params.map_err(|error| ClientError::Invalid(error.to_string()))?;

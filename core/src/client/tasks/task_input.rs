@@ -75,7 +75,7 @@ impl Answering {
         }
         check(client, other.map(|other| &other.seen.capabilities), &required)?;
         if self.begun.len() + required.requests.len() > MAX_REQUESTS {
-            let text = format!("the task has asked for input {MAX_REQUESTS} times, the most that it may");
+            let text = format!("the task asked for input {MAX_REQUESTS} times, the maximum");
             return Err(ClientError::InvalidResponse(text));
         }
         let keys: Vec<String> = required.requests.keys().cloned().collect();

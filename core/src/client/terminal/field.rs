@@ -71,7 +71,7 @@ impl Entry<'_> {
             console.show(&format!("  {:>4}. {}\n", index + 1, line(&choice.title)))?;
         }
         if choices.len() > LISTED {
-            console.show(&format!("        … and {} more: write one out\n", choices.len() - LISTED))?;
+            console.show(&format!("        … and {} more: type one in full\n", choices.len() - LISTED))?;
         }
         Ok(())
     }
@@ -100,7 +100,7 @@ impl Entry<'_> {
             "boolean" => match given.to_lowercase().as_str() {
                 "y" | "yes" | "true" => Ok(json!(true)),
                 "n" | "no" | "false" => Ok(json!(false)),
-                _ => Err("Write yes or no.".to_owned()),
+                _ => Err("Type yes or no.".to_owned()),
             },
             "number" | "integer" => match serde_json::from_str(given) {
                 Ok(number @ Value::Number(_)) => Ok(number),

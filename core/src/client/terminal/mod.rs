@@ -171,7 +171,7 @@ mod tests {
         );
         assert_eq!(answer["content"], json!({"city": "Oslo", "days": 2, "window": true}));
         assert!(printed.contains("    \"none\" is not a number.\n"), "{printed}");
-        assert!(printed.contains("    Write yes or no.\n"), "{printed}");
+        assert!(printed.contains("    Type yes or no.\n"), "{printed}");
         assert!(printed.contains("    \"9\" is not one of the choices.\n"), "{printed}");
     }
 

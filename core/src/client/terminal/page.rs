@@ -31,7 +31,7 @@ pub(super) fn consent(console: &mut dyn Console, request: &ElicitUrlRequest) -> 
         }
     }
     if let Err(error) = console.open_browser(&request.url) {
-        console.show(&format!("No browser could be opened ({error}): visit the page yourself.\n"))?;
+        console.show(&format!("Could not open a browser ({error}): visit the page yourself.\n"))?;
     }
     Ok(ElicitResult { action: ElicitAction::Accept, ..ElicitResult::default() })
 }
@@ -41,9 +41,9 @@ fn suspicion(url: &str, host: &str) -> &'static str {
     let host = host.to_lowercase();
     let name = host.split(':').next().unwrap_or_default();
     if !host.is_ascii() || host.split('.').any(|label| label.starts_with("xn--")) {
-        "  Take care: the host has letters that can look like others.\n"
+        "  Careful: the host contains characters that look like others.\n"
     } else if !url.to_lowercase().starts_with("https:") && !["localhost", "127.0.0.1", "[::1]"].contains(&name) {
-        "  Take care: the page is not encrypted (http).\n"
+        "  Careful: the page is not encrypted (http).\n"
     } else {
         ""
     }

@@ -122,10 +122,8 @@ fn read(folder: &Folder, base: &str, uri: &str) -> Outcome {
         Ok(contents) => outcome(&contents.to_json(uri), Outcome::Content),
         Err(Unreadable::NotThere) => Outcome::NotFound,
         Err(Unreadable::TooLarge(most)) => Outcome::Protocol(
-            crate::protocol::RpcError::invalid_params(format!(
-                "{uri} has more than {most} bytes, the most that is read"
-            ))
-            .with_data(json!({"uri": uri})),
+            crate::protocol::RpcError::invalid_params(format!("{uri} is larger than the limit of {most} bytes"))
+                .with_data(json!({"uri": uri})),
         ),
         Err(Unreadable::Failed(error)) => Outcome::Internal(format!("{uri} cannot be read: {error}")),
     }

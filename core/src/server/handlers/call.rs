@@ -148,7 +148,7 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        self.finish(Outcome::Internal("the handler dropped the call without an answer".into()));
+        self.finish(Outcome::Internal("the handler dropped the call without a response".into()));
     }
 }
 

@@ -35,7 +35,7 @@ pub enum ClientRequestError {
     #[error("{0}")]
     Refused(RpcError),
     /// The response does not match the request.
-    #[error("The client's answer does not fit: {0}")]
+    #[error("Invalid response from the client: {0}")]
     Invalid(String),
     /// 2026-07-28: the client has not been asked yet. The call ends here, and the handler runs
     /// again from the top with the answer.
@@ -49,7 +49,7 @@ pub enum ClientRequestError {
     Timeout,
     /// The client cannot be asked here, because responses are JSON only or there is no session.
     #[error(
-        "The client of this call cannot be asked: HTTP without sessions, or without event streams, has no way back"
+        "Cannot send a request to the client of this call: HTTP without sessions or event streams has no return channel"
     )]
     NotReachable,
     /// The connection is closed.

@@ -107,7 +107,7 @@ impl InputRequest {
     pub fn new(method: &str, params: Value) -> Result<Self, RpcError> {
         let kind = InputKind::of(method).ok_or_else(|| {
             RpcError::invalid_params(format!(
-                "{method} is not a request for input: there are elicitation/create, sampling/createMessage and roots/list"
+                "{method} is not a request for input: use elicitation/create, sampling/createMessage or roots/list"
             ))
         })?;
         let params = if params.is_null() { json!({}) } else { params };
@@ -283,7 +283,7 @@ pub(in crate::server) fn lacking(info: &RequestInfo, needed: Value) -> RpcError 
     }
     let names: Vec<_> = needed.as_object().into_iter().flat_map(|members| members.keys().cloned()).collect();
     RpcError::invalid_request(format!(
-        "The client declared no capability, or not enough of it, for {}, or its revision {} cannot express the request",
+        "The client did not declare the capability for {}, or not enough of it, or its revision {} does not support the request",
         names.join(", "),
         info.revision
     ))
@@ -294,7 +294,7 @@ pub(in crate::server) fn read_answer(
     request: &InputRequest,
     answer: Result<RawJson, ClientRequestError>,
 ) -> Result<Value, ClientRequestError> {
-    let value: Value = answer?.parse().map_err(|_| ClientRequestError::Invalid("it cannot be read".into()))?;
+    let value: Value = answer?.parse().map_err(|_| ClientRequestError::Invalid("it is malformed".into()))?;
     match request.check_answer(&value) {
         Ok(()) => Ok(value),
         Err(Unusable::Shape) => {

@@ -147,18 +147,18 @@ impl ResultMapper for Deciding {
     }
 
     fn render(&self, results: &ResultWriter, _: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
-        let what = || format!("the hook visible of {}", self.name);
+        let what = || format!("the visible hook of {}", self.name);
         match outcome {
             Outcome::Value(decision) if matches!(decision.as_bytes().trim_ascii(), TRUE | b"false") => {
                 RawJson::from_value(&json!(decision.as_bytes().trim_ascii() == TRUE)).map_err(|_| RpcError::internal())
             }
             Outcome::Internal(_) | Outcome::Reported(_) | Outcome::ToolError(_) | Outcome::Protocol(_) => {
                 let error = error_of(results, &what(), outcome);
-                tracing::warn!(target: "trunkline::server::methods", feature = self.name, error = error.message, "the hook visible failed, so the caller does not see the feature");
+                tracing::warn!(target: "trunkline::server::methods", feature = self.name, error = error.message, "the visible hook failed; hiding the feature from the caller");
                 Err(error)
             }
             other => {
-                Err(error_of(results, &what(), Outcome::Internal(format!("it gave {other:?}, not true or false"))))
+                Err(error_of(results, &what(), Outcome::Internal(format!("it returned {other:?}, not true or false"))))
             }
         }
     }

@@ -45,7 +45,7 @@ pub(super) fn complete(context: &ActiveRequest, params: Option<&RawJson>) -> Res
     let reference = CompletionTarget::read(&params.reference).map_err(|problem| wrong(&problem))?;
     let known = params.context.and_then(|context| context.arguments);
     if known.iter().flatten().any(|(_, value)| !value.is_string()) {
-        return Err(wrong(&"context.arguments must hold strings"));
+        return Err(wrong(&"context.arguments must contain strings"));
     }
     let name = params.argument.name;
     if context.snapshot.completion(&reference, &name).is_none()

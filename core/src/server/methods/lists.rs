@@ -159,10 +159,10 @@ impl ResultMapper for ProvidedPage {
             other => return Err(error_of(results, "a list provider", other)),
         };
         let wrong = |problem: String| {
-            let text = format!("a list provider of {} gave {problem}", self.category.member());
+            let text = format!("a list provider of {} returned {problem}", self.category.member());
             error_of(results, "a list provider", Outcome::Internal(text))
         };
-        let mut provided: Provided = raw.parse().map_err(|error| wrong(format!("no list: {error}")))?;
+        let mut provided: Provided = raw.parse().map_err(|error| wrong(format!("an invalid list: {error}")))?;
         if self.category == Category::Tools {
             self.provider.listed.note(&info.principal(), &provided.items);
         }

@@ -18,7 +18,7 @@ pub(super) fn set_level(context: &ActiveRequest, params: Option<&RawJson>) -> Re
     let level = given.level.unwrap_or_default();
     let Some(level) = level.as_str().and_then(LoggingLevel::parse) else {
         let levels: Vec<_> = LoggingLevel::ALL.iter().map(|level| level.as_str()).collect();
-        return Err(RpcError::invalid_params(format!("Unknown log level: {level}; there are {}", levels.join(", "))));
+        return Err(RpcError::invalid_params(format!("Unknown log level: {level}; use one of {}", levels.join(", "))));
     };
     context.connection.set_log_level(level);
     Ok(Routed::Answer(RawJson::empty_object()))

@@ -69,7 +69,7 @@ impl MergedPage {
             Ok(page) => page,
             Err(problem) => {
                 let name = &mount.prefix;
-                tracing::warn!(target: "trunkline::server::methods", prefix = name, method = context.method, error = problem, "a mounted server is missing in a list");
+                tracing::warn!(target: "trunkline::server::methods", prefix = name, method = context.method, error = problem, "a mounted server is missing from a list");
                 return self.next(context, responder);
             }
         };

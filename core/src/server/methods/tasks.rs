@@ -39,7 +39,7 @@ pub(super) fn cancel(context: &ActiveRequest, params: Option<&RawJson>) -> Resul
     }
     if !cancelled {
         // TSK-29
-        return Err(RpcError::invalid_params(format!("The task {} is over already", task.id())));
+        return Err(RpcError::invalid_params(format!("The task {} has already ended", task.id())));
     }
     Ok(if task.is_announced() { view(context, &task) } else { view_at_end(task) })
 }

@@ -34,10 +34,12 @@ impl AccessOptions {
         }
         // AUS-13: a challenge would ask for it.
         if self.scopes.iter().any(|scope| scope == "offline_access") {
-            return Err("scopes: offline_access is a matter between a client and its authorization server".into());
+            return Err(
+                "scopes: offline_access is not allowed: clients request it from their authorization server".into()
+            );
         }
         if self.timeout.is_some_and(|timeout| timeout.is_zero()) {
-            return Err("timeout: no handler is done in no time; leave it out for none".into());
+            return Err("timeout: must be more than 0; omit it for no timeout".into());
         }
         Ok(())
     }

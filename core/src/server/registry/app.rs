@@ -12,8 +12,8 @@ const SCHEME: &str = "ui://";
 /// is.
 pub(in crate::server) fn check_resource(uri: &str, mime_type: Option<&str>) -> Result<(), String> {
     match (uri.starts_with(SCHEME), mime_type == Some(MIME_TYPE)) {
-        (true, false) => Err(format!("mimeType: what lies under {SCHEME} is a user interface and needs {MIME_TYPE}")),
-        (false, true) => Err(format!("uri: a user interface ({MIME_TYPE}) must lie under {SCHEME}")),
+        (true, false) => Err(format!("mimeType: a resource under {SCHEME} is a user interface and needs {MIME_TYPE}")),
+        (false, true) => Err(format!("uri: a user interface ({MIME_TYPE}) must be under {SCHEME}")),
         _ => Ok(()),
     }
 }

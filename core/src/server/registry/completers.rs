@@ -32,7 +32,11 @@ impl Completers {
 
 /// The words for an argument that is not among those that there are.
 pub(super) fn unknown_argument(argument: &str, known: &[&str]) -> String {
-    let known = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+    let known = if known.is_empty() {
+        "there are no arguments".to_owned()
+    } else {
+        format!("the arguments are {}", known.join(", "))
+    };
     format!("there is no argument {argument}; {known}")
 }
 

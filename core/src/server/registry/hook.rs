@@ -95,7 +95,7 @@ impl MiddlewareDefinition {
                 .any(|revision| Method::find(name, MessageKind::Request, Sender::Client, *revision).is_some());
             if !may_wrap(name) || !known && vendor::check_method(name).is_err() {
                 return Err(RegisterError(format!(
-                    "Middleware cannot wrap {name}: there is no such request of clients, or the core answers it alone"
+                    "Middleware cannot wrap {name}: clients send no such request, or the core handles it itself"
                 )));
             }
         }

@@ -94,7 +94,7 @@ impl ListedSchema {
                     target: "trunkline::server::registry",
                     tool = name,
                     error = problem,
-                    "a provider listed an invalid inputSchema, so arguments are not checked"
+                    "a provider listed an invalid inputSchema; arguments are not validated"
                 );
                 None
             }

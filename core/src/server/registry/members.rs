@@ -43,11 +43,10 @@ pub(super) fn check_members<T: Described>(what: &str, name: &str, descriptor: &V
     check(T::TYPE, "", descriptor).map_err(|(path, known)| {
         RegisterError(if path.strip_prefix('/') == Some(known) {
             format!(
-                "The {what} {name} has the member {path} in its descriptor, where it guards nothing: \
-                 {known} is an option of features that have it, beside the descriptor"
+                "The {what} {name} has the member {path} in its descriptor, where it has no effect: set {known} as an option next to the descriptor"
             )
         } else {
-            format!("The {what} {name} has an unknown member {path}: is it {known}?")
+            format!("The {what} {name} has an unknown member {path}: did you mean {known}?")
         })
     })?;
     let Type::Model(model) = T::TYPE else { return Ok(()) };
@@ -58,7 +57,7 @@ pub(super) fn check_members<T: Described>(what: &str, name: &str, descriptor: &V
                 kind = what,
                 name,
                 member,
-                "a descriptor has a member that the protocol does not know"
+                "a descriptor has an unknown member"
             );
         }
     }
@@ -152,27 +151,47 @@ mod tests {
         for (refused, text) in [
             (
                 tool(json!({"name": "q", "descripton": "?"})),
-                "The tool q has an unknown member /descripton: is it description?",
+                "The tool q has an unknown member /descripton: did you mean description?",
             ),
             (
                 tool(json!({"name": "q", "inputschema": {}})),
-                "The tool q has an unknown member /inputschema: is it inputSchema?",
+                "The tool q has an unknown member /inputschema: did you mean inputSchema?",
             ),
             (
                 tool(json!({"name": "q", "annotations": {"readOnlyHnt": true}})),
-                "The tool q has an unknown member /annotations/readOnlyHnt: is it readOnlyHint?",
+                "The tool q has an unknown member /annotations/readOnlyHnt: did you mean readOnlyHint?",
             ),
-            (server.add_resource(resource).err(), "The resource a:b has an unknown member /MimeType: is it mimeType?"),
-            (tool(json!({"name": "q", "scope": ["a"]})), "The tool q has an unknown member /scope: is it scopes?"),
-            (tool(json!({"name": "q", "scops": ["a"]})), "The tool q has an unknown member /scops: is it scopes?"),
-            (tool(json!({"name": "q", "timout": 3})), "The tool q has an unknown member /timout: is it timeout?"),
-            (tool(json!({"name": "q", "require": {}})), "The tool q has an unknown member /require: is it requires?"),
-            (tool(json!({"name": "q", "visibel": 1})), "The tool q has an unknown member /visibel: is it visible?"),
-            (tool(json!({"name": "q", "enable": 1})), "The tool q has an unknown member /enable: is it enabled?"),
+            (
+                server.add_resource(resource).err(),
+                "The resource a:b has an unknown member /MimeType: did you mean mimeType?",
+            ),
+            (
+                tool(json!({"name": "q", "scope": ["a"]})),
+                "The tool q has an unknown member /scope: did you mean scopes?",
+            ),
+            (
+                tool(json!({"name": "q", "scops": ["a"]})),
+                "The tool q has an unknown member /scops: did you mean scopes?",
+            ),
+            (
+                tool(json!({"name": "q", "timout": 3})),
+                "The tool q has an unknown member /timout: did you mean timeout?",
+            ),
+            (
+                tool(json!({"name": "q", "require": {}})),
+                "The tool q has an unknown member /require: did you mean requires?",
+            ),
+            (
+                tool(json!({"name": "q", "visibel": 1})),
+                "The tool q has an unknown member /visibel: did you mean visible?",
+            ),
+            (
+                tool(json!({"name": "q", "enable": 1})),
+                "The tool q has an unknown member /enable: did you mean enabled?",
+            ),
             (
                 tool(json!({"name": "q", "scopes": ["a"]})),
-                "The tool q has the member /scopes in its descriptor, where it guards nothing: scopes is an option of \
-                 features that have it, beside the descriptor",
+                "The tool q has the member /scopes in its descriptor, where it has no effect: set scopes as an option next to the descriptor",
             ),
         ] {
             assert_eq!(refused.unwrap().to_string(), text);

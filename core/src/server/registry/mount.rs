@@ -200,14 +200,13 @@ impl Snapshot {
         }
         if self.mounts.iter().any(|other| other.prefix == prefix) {
             return wrong(match prefix {
-                "" => "mount: a server without a prefix is mounted already; give this one a prefix".to_owned(),
-                prefix => format!("mount: a server is mounted as {prefix:?} already"),
+                "" => "mount: a server without a prefix is already mounted; give this one a prefix".to_owned(),
+                prefix => format!("mount: a server is already mounted as {prefix:?}"),
             });
         }
         if prefix.is_empty() && !self.providers.is_empty() {
             return wrong(
-                "mount: the server has providers, which know names that are not registered; give the mount a prefix"
-                    .to_owned(),
+                "mount: the server has providers, which can serve any name; give the mount a prefix".to_owned(),
             );
         }
         Ok(())
@@ -218,7 +217,7 @@ impl Snapshot {
         match self.unprefixed() {
             None => Ok(()),
             Some(_) => Err(RegisterError(
-                "provider: a server without a prefix is mounted, which takes all names that are not registered; give that mount a prefix"
+                "provider: a server is mounted without a prefix and takes all unregistered names; give that mount a prefix"
                     .to_owned(),
             )),
         }

@@ -84,7 +84,7 @@ impl PromptDefinition {
         let arguments = prompt.arguments.unwrap_or_default();
         for (position, argument) in arguments.iter().enumerate() {
             if arguments[..position].iter().any(|other| other.name == argument.name) {
-                return Err(RegisterError(format!("Prompt {name}: the argument {} is there twice", argument.name)));
+                return Err(RegisterError(format!("Prompt {name}: the argument {} is defined twice", argument.name)));
             }
         }
         options.access.check().map_err(|problem| RegisterError(format!("Prompt {name}: {problem}")))?;
@@ -142,8 +142,11 @@ impl RegisteredPrompt {
         for (name, value) in arguments {
             if !self.has_argument(name) {
                 let known: Vec<_> = self.arguments.iter().map(|argument| argument.name.as_str()).collect();
-                let known =
-                    if known.is_empty() { "it takes none".into() } else { format!("there are {}", known.join(", ")) };
+                let known = if known.is_empty() {
+                    "there are no arguments".into()
+                } else {
+                    format!("the arguments are {}", known.join(", "))
+                };
                 return Some(format!("there is no argument {name}; {known}"));
             }
             if !value.is_string() {

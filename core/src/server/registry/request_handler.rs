@@ -89,7 +89,7 @@ fn row(name: &str) -> Result<&'static Method, RegisterError> {
         return Ok(row);
     }
     if rows.len() >= MAX_METHODS {
-        let text = format!("Request handler {name}: a process has up to {MAX_METHODS} methods beyond the protocol");
+        let text = format!("Request handler {name}: a process can have up to {MAX_METHODS} custom methods");
         return Err(RegisterError(text));
     }
     let name: &'static str = Box::leak(name.into());

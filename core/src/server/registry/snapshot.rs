@@ -180,7 +180,7 @@ impl Snapshot {
                 return Ok(());
             }
             return Err(RegisterError(format!(
-                "Completion: there is no {noun} {key}; it is registered before the completions of its arguments"
+                "Completion: there is no {noun} {key}; register it before the completions of its arguments"
             )));
         };
         if arguments.contains(&entry.argument.as_str()) {

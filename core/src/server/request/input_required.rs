@@ -49,7 +49,7 @@ impl ActiveRequest {
             return Err(RpcError::internal());
         }
         if requests.is_empty() && user.is_none() {
-            tracing::error!(target: "trunkline::server::request", method = self.method, "a handler required input, but named neither requests nor state");
+            tracing::error!(target: "trunkline::server::request", method = self.method, "a handler required input, but set neither requests nor state");
             return Err(RpcError::internal());
         }
         self.rounds().begin(self.server().options().max_rounds)?;

@@ -204,7 +204,7 @@ impl InputTask {
         let params = Some(&params);
         let transmission = Transmission { timeout, method: method::TASKS_CANCEL, params, cancellable: false };
         if let Err(error) = self.context.transmit(transmission, Box::new(|_| {}), &sent) {
-            tracing::debug!(target: "trunkline::server::tasks", %error, "a task of the client was not cancelled");
+            tracing::debug!(target: "trunkline::server::tasks", %error, "could not cancel a task of the client");
         }
     }
 }

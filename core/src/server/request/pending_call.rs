@@ -72,7 +72,7 @@ impl PendingCall {
         let text = format!("{} timed out after {:?}", self.mapper.name(), limit.timeout);
         let rendered = self.mapper.render(self.context.results(), &self.context.info, Outcome::ToolError(text));
         self.context.deliver(responder, rendered);
-        limit.cancellation.cancel("its time is over");
+        limit.cancellation.cancel("it timed out");
     }
 
     /// Reports an internal failure, whose details the client does not get, to error hooks, and
@@ -94,7 +94,7 @@ impl PendingCall {
             let call = CallInfo::new(Arc::clone(self) as _);
             for hook in hooks {
                 if catch_unwind(AssertUnwindSafe(|| hook(&error, &call, input))).is_err() {
-                    tracing::error!(target: "trunkline::server::request", "a function of on_error panicked");
+                    tracing::error!(target: "trunkline::server::request", "an on_error callback panicked");
                 }
             }
         }
@@ -137,7 +137,7 @@ impl PendingCall {
             None | Some(Err(ClientRequestError::Suspended)) => {
                 // The call could not continue with the answer.
                 if cfg!(not(feature = "request-state")) {
-                    let text = "the client of 2026-07-28 cannot be asked: the cargo feature `request-state` is off";
+                    let text = "sending requests to a 2026-07-28 client needs the cargo feature `request-state`";
                     return Err(ClientRequestError::Refused(RpcError::invalid_request(text)));
                 }
                 rounds.forget(&key);
@@ -286,7 +286,7 @@ impl CallBackend for PendingCall {
             return Ok(PendingClientRequest(RequestState::Sent(id)));
         };
         if !context.takes_input || !self.mapper.may_ask() {
-            let text = format!("While {} is served, the client cannot be asked for input", context.method);
+            let text = format!("The client cannot be asked for input during {}", context.method);
             return Err(ClientRequestError::Refused(RpcError::invalid_request(text)));
         }
         let params: Option<Value> = params.map(RawJson::read).transpose().map_err(|problem| {
@@ -309,7 +309,7 @@ impl CallBackend for PendingCall {
         };
         if let Some(task) = task {
             if self.mapper.link().is_some() {
-                let text = "The request has become a task: its handler can ask the client, middleware no longer";
+                let text = "The request has become a task: its handler can still send requests to the client, but middleware cannot";
                 return Err(ClientRequestError::Refused(RpcError::invalid_request(text)));
             }
             let key = self.keys.key(key, kind, None);

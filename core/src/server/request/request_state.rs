@@ -138,7 +138,7 @@ impl Sealer {
     /// Warns once if the key is random, because only this process can open what it seals.
     pub(super) fn warn_of_random_key(&self) {
         if self.warn.swap(false, Ordering::Relaxed) {
-            tracing::warn!(target: "trunkline::server::request_state", "requestState is sealed with a random key of this process: another instance, or this one after a restart, cannot take it up. Give the server its state keys");
+            tracing::warn!(target: "trunkline::server::request_state", "requestState is sealed with a random key of this process: another instance, or this one after a restart, cannot open it. Set the server's state keys");
         }
     }
 
@@ -160,9 +160,9 @@ impl Sealer {
         self.seal_text(&sealed).ok_or_else(|| {
             let reason = match cfg!(feature = "request-state") {
                 true => format!("it is larger than {MAX_SEALED} bytes, or cannot be sealed"),
-                false => "the feature request-state of the crate is off".to_owned(),
+                false => "the cargo feature `request-state` is disabled".to_owned(),
             };
-            tracing::error!(target: "trunkline::server::request_state", method = binding.method, error = reason, "the state of a request was not sealed");
+            tracing::error!(target: "trunkline::server::request_state", method = binding.method, error = reason, "could not seal the state of a request");
             RpcError::internal()
         })
     }
@@ -254,7 +254,7 @@ mod tests {
             }
         });
         let told = log.take();
-        assert!(told.len() == 1 && told[0].contains("Give the server its state keys"), "{told:?}");
+        assert!(told.len() == 1 && told[0].contains("Set the server's state keys"), "{told:?}");
     }
 
     #[test]

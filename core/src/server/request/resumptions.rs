@@ -37,7 +37,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Lifetime of a record without values.
 const EMPTY: Duration = Duration::from_secs(1);
 /// The error if another request holds the state.
-const IN_USE: &str = "another request with this requestState is being served; send it again after that";
+const IN_USE: &str = "another request with this requestState is in progress; send it again after that";
 
 /// The resumed states of a server.
 #[derive(Default)]
@@ -124,7 +124,7 @@ impl Resumptions {
                 Ok(Some(held)) => return Ok(held),
                 Ok(None) => {}
                 Err(error) => {
-                    tracing::debug!(target: "trunkline::server::request", %error, "a requestState was not resumed");
+                    tracing::debug!(target: "trunkline::server::request", %error, "could not resume a requestState");
                     return Err(RpcError::busy("the store of request states is not available"));
                 }
             }

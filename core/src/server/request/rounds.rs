@@ -188,7 +188,7 @@ impl RequestRounds {
         if state.round >= limit {
             return Err(RpcError::new(
                 code::INTERNAL_ERROR,
-                format!("The request asked for input in {limit} rounds and is not done; that is the limit"),
+                format!("The request is not done after {limit} rounds of input, the maximum"),
             ));
         }
         state.round += 1;

@@ -180,7 +180,7 @@ impl ActiveRequest {
                 self.deliver(responder, Err(error));
             }
             Err(_) => {
-                tracing::error!(target: "trunkline::server::request", method = self.method, "a panic while a request was served");
+                tracing::error!(target: "trunkline::server::request", method = self.method, "panic while handling a request");
                 self.deliver(responder, Err(RpcError::internal()));
             }
         }

@@ -22,7 +22,11 @@ pub(in crate::server) fn render_completion(
         other => return Err(error_of(results, "a completion", other)),
     };
     let fault = || {
-        error_of(results, "a completion", Outcome::Internal("it gave neither texts nor an object with values".into()))
+        error_of(
+            results,
+            "a completion",
+            Outcome::Internal("it returned neither strings nor an object with values".into()),
+        )
     };
     let given: Value = raw.parse().map_err(|_| RpcError::internal())?;
     let (given, meta) = match given {

@@ -20,7 +20,7 @@ pub(in crate::server) fn render_object(
     let fault = |problem: String| error_of(results, what, Outcome::Internal(problem));
     let raw = match outcome {
         Outcome::Value(raw) | Outcome::Object(raw) | Outcome::Result(raw) => raw,
-        Outcome::Text(_) | Outcome::Content(_) => return Err(fault("a result is an object, not content".into())),
+        Outcome::Text(_) | Outcome::Content(_) => return Err(fault("a result must be an object, not content".into())),
         other => return Err(error_of(results, what, other)),
     };
     let text = raw.as_bytes().trim_ascii();
@@ -29,7 +29,7 @@ pub(in crate::server) fn render_object(
     }
     let Some(inner) = text.strip_prefix(b"{").and_then(|text| text.strip_suffix(b"}")) else {
         let given = String::from_utf8_lossy(text);
-        return Err(fault(format!("a result is an object, such as {{\"value\": …}}, not {given:.60}")));
+        return Err(fault(format!("a result must be an object, such as {{\"value\": …}}, not {given:.60}")));
     };
     let unread = |error: serde_json::Error| fault(format!("its result cannot be read: {error}"));
     let members: IndexMap<Cow<'_, str>, &RawValue> = raw.parse().map_err(unread)?;

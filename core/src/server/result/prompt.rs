@@ -36,7 +36,7 @@ pub(in crate::server) fn render_prompt(
         other => return Err(error_of(results, &format!("the prompt {name}"), other)),
     };
     if !result.get("messages").is_some_and(Value::is_array) {
-        let problem = Outcome::Internal("its result has no array messages".into());
+        let problem = Outcome::Internal("its result has no array `messages`".into());
         return Err(error_of(results, &format!("the prompt {name}"), problem));
     }
     if let (Some(description), Some(members)) = (description, result.as_object_mut()) {

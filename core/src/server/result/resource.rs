@@ -49,11 +49,11 @@ pub(in crate::server) fn render_read(
     let fault =
         |problem: &str| error_of(results, &format!("the resource {}", of.uri), Outcome::Internal(problem.into()));
     let Some(contents) = result.get_mut("contents").and_then(Value::as_array_mut) else {
-        return Err(fault("its result has no array contents"));
+        return Err(fault("its result has no array `contents`"));
     };
     // RES-08: a missing resource is an error, and contents are never empty otherwise.
     if contents.is_empty() {
-        return Err(fault("it gave no contents"));
+        return Err(fault("it returned no contents"));
     }
     for content in contents.iter_mut() {
         let Some(members) = content.as_object_mut() else { return Err(fault("its contents must be objects")) };

@@ -17,8 +17,8 @@ pub(in crate::server) fn error_of(results: &ResultWriter, what: &str, outcome: O
         Outcome::Internal(detail) => detail,
         Outcome::Failed(error) => error.detail(),
         Outcome::Reported(detail) => return internal(results, &detail),
-        Outcome::NotFound => "it said that there is no such feature".to_owned(),
-        _ => "it returned something that it cannot be made of".to_owned(),
+        Outcome::NotFound => "it reported that the feature does not exist".to_owned(),
+        _ => "it returned an unsupported value".to_owned(),
     };
     tracing::error!(target: "trunkline::server::handlers", feature = what, error = detail, "a handler failed");
     internal(results, &detail)
@@ -35,7 +35,7 @@ fn internal(results: &ResultWriter, detail: &str) -> RpcError {
 /// The error of a handler whose result cannot be parsed: invalid JSON, or nested too deeply.
 pub(super) fn unreadable(error: impl fmt::Display) -> Outcome {
     let error = error.to_string();
-    Outcome::Internal(format!("what it returned cannot be read: {}", too_deep(&error).unwrap_or(&error)))
+    Outcome::Internal(format!("its return value cannot be read: {}", too_deep(&error).unwrap_or(&error)))
 }
 
 pub(super) fn lossy(raw: &RawJson) -> String {

@@ -65,7 +65,7 @@ pub(in crate::server) fn render_tool(
         Outcome::Protocol(error) => Err(error),
         Outcome::InputRequired(_) => Err(RpcError::internal()),
         Outcome::NotFound => {
-            let detail = Outcome::Internal("it said that there is no such feature".into());
+            let detail = Outcome::Internal("it reported that the feature does not exist".into());
             render_tool(results, tool, revision, detail)
         }
         Outcome::Failed(error) => render_tool(results, tool, revision, Outcome::Internal(error.detail())),
@@ -184,8 +184,8 @@ fn output_failed(
     revision: Revision,
     problem: &str,
 ) -> Result<RawJson, RpcError> {
-    let text = format!("The tool {} returned what its output schema refuses: {problem}", tool.name);
-    tracing::error!(target: "trunkline::server::handlers", tool = tool.name, error = problem, "a tool returned what its output schema refuses");
+    let text = format!("The result of the tool {} does not match its output schema: {problem}", tool.name);
+    tracing::error!(target: "trunkline::server::handlers", tool = tool.name, error = problem, "the result of a tool does not match its output schema");
     finish(results, tool, revision, text_block(&text), None, true)
 }
 
@@ -236,7 +236,7 @@ fn complete(
     structured: Option<Structured>,
 ) -> Result<RawJson, RpcError> {
     let Some(members) = result.as_object_mut() else {
-        return unreadable(results, tool, revision, &"a result is an object");
+        return unreadable(results, tool, revision, &"a result must be an object");
     };
     if !members.contains_key("content") {
         // TOOL-15: structured content is repeated as text.
@@ -246,7 +246,7 @@ fn complete(
     let failed = members.get("isError") == Some(&Value::Bool(true));
     let problem = match &structured {
         Some(structured) => tool.output_problem(&structured.value),
-        None => tool.output.map(|_| "there is no structured content, though the tool has an output schema".to_owned()),
+        None => tool.output.map(|_| "there is no structured content, but the tool has an output schema".to_owned()),
     };
     if let Some(problem) = problem.filter(|_| !failed) {
         return output_failed(results, tool, revision, &problem);

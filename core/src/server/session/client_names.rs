@@ -42,7 +42,7 @@ impl Names {
         }
         let bytes = self.bytes.saturating_add(name.len());
         if self.set.len() >= MAX || bytes > MAX_BYTES {
-            let text = format!("at most {MAX} names of {MAX_BYTES} bytes together are kept for one client");
+            let text = format!("at most {MAX} names with {MAX_BYTES} bytes in total are kept for one client");
             return Err(RpcError::busy(&text));
         }
         self.budget.take(self.client.as_ref(), name.len() + ENTRY)?;

@@ -249,7 +249,7 @@ impl Connection {
         let legal = self.revision().is_some_and(|revision| revision.supports(RevisionFeature::Batches));
         let refuse = |message: &str| Err(RefusedRequest { id: None, error: RpcError::invalid_request(message) });
         if !legal {
-            return refuse("Batches exist only in revision 2025-03-26");
+            return refuse("Batches are only supported in revision 2025-03-26");
         }
         let forbidden = elements.iter().flatten().any(|message| match message {
             Message::Request(request) => {
@@ -259,7 +259,7 @@ impl Connection {
             _ => false,
         });
         if forbidden {
-            return refuse("A batch cannot hold initialize or a request of the modern era");
+            return refuse("A batch cannot contain initialize or a request of the modern era");
         }
         let expects = |element: &Result<Message, Malformed>| matches!(element, Ok(Message::Request(_)) | Err(_));
         let expected = elements.iter().filter(|element| expects(element)).count();
@@ -314,10 +314,10 @@ impl Connection {
             Received::Answered(on_response, outcome) => on_response(outcome.map_err(ClientRequestError::from)),
             Received::TaskChanged(id) => self.client_requests.task_changed(&id),
             Received::Waits(id) => {
-                tracing::debug!(target: "trunkline::server::session", request_id = %id, "a call waits for its turn");
+                tracing::debug!(target: "trunkline::server::session", request_id = %id, "a call is queued");
             }
             Received::Nothing(why) => {
-                tracing::debug!(target: "trunkline::server::session", reason = %why, "a message without an effect");
+                tracing::debug!(target: "trunkline::server::session", reason = %why, "ignored a message");
             }
         }
     }
@@ -327,7 +327,7 @@ impl Connection {
         match message {
             // Unread responses count as queued calls; pings and cancellations are always admitted.
             Message::Request(request) if reply.is_congested() && &*request.method != method::PING => {
-                let error = RpcError::busy("too many answers wait to be read");
+                let error = RpcError::busy("too many responses are waiting to be read");
                 Received::Refuse(RefusedRequest { id: Some(request.id), error })
             }
             Message::Request(request) => {
@@ -444,7 +444,7 @@ impl Connection {
         for (uri, watching) in uris.iter().filter_map(|uri| Some((uri.clone(), snapshot.watch(uri)?))) {
             self.runtime.spawn(Box::pin(async move {
                 if let Err(error) = watching.await {
-                    tracing::warn!(target: "trunkline::server::session", uri, %error, "changes of a resource are not known");
+                    tracing::warn!(target: "trunkline::server::session", uri, %error, "could not watch a resource for changes");
                 }
             }));
         }

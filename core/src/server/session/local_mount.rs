@@ -83,7 +83,7 @@ fn enter(outer: usize, inner: usize) -> Result<(), String> {
         return Err("a server cannot be mounted in itself".to_owned());
     }
     if mounted.contains(&(outer, inner)) {
-        return Err("this server is mounted there already".to_owned());
+        return Err("this server is already mounted there".to_owned());
     }
     let inwards = |server: usize| {
         let inside = mounted.iter().filter(move |(outer, _)| *outer == server);
@@ -95,7 +95,7 @@ fn enter(outer: usize, inner: usize) -> Result<(), String> {
     };
     let (below, above) = (levels(inner, inwards), levels(outer, outwards));
     if below.iter().flatten().any(|server| *server == outer) {
-        return Err("this server has the other one mounted in it: neither would come to an end".to_owned());
+        return Err("this server already contains the other one: mounting would form a cycle".to_owned());
     }
     if below.len() + above.len() > MAX_DEPTH {
         return Err(format!("there are more than {MAX_DEPTH} servers, each mounted in the next"));

@@ -80,7 +80,7 @@ impl Connection {
         if let Some(id) = params.get("elicitationId").and_then(Value::as_str) {
             self.listen();
             if self.session().elicitations.lock().of(client).insert(id).is_err() {
-                tracing::warn!(target: "trunkline::server::session", elicitation = id, "too many elicitations are open: the client is not notified of the end of this one");
+                tracing::warn!(target: "trunkline::server::session", elicitation = id, "too many elicitations are open: the client will not be notified when this one completes");
             }
         }
     }

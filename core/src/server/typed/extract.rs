@@ -142,10 +142,10 @@ impl<T> Clone for Lifespan<T> {
 ///     .build();
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "the state of the server is `{S}`, which gives no `{Self}`",
+    message = "the state of the server is `{S}`, which does not provide `{Self}`",
     label = "a handler takes `State<{Self}>`",
-    note = "`with_state` gives the state of the handlers that are added after it",
-    note = "a part of the state is taken where it implements `FromRef<{S}>`"
+    note = "`with_state` sets the state of the handlers that are added after it",
+    note = "a part of the state can be taken if it implements `FromRef<{S}>`"
 )]
 pub trait FromRef<S> {
     /// Returns the part.
@@ -181,7 +181,7 @@ impl<S: Sync, T: Send + Sync + 'static> FromContext<S> for Lifespan<T> {
         ctx.lifespan().map(Self).ok_or_else(|| {
             let wanted = std::any::type_name::<T>();
             ToolError::internal(format!(
-                "the lifespan of the server has not opened a {wanted}: `ServerBuilder::lifespan`"
+                "the lifespan of the server has not opened a {wanted}: see `ServerBuilder::lifespan`"
             ))
         })
     }

@@ -27,7 +27,7 @@ use std::future::Future;
 #[diagnostic::on_unimplemented(
     message = "a request handler cannot return `{Self}`",
     note = "the result of a request is an object: `Json(value)` where the value has Serialize, `JsonObject`, `Value`, `()`, or a `Result` of one",
-    note = "the error of a `Result` must convert into `ToolError`; `trunkline::CallError` takes every error by `?`"
+    note = "the error of a `Result` must convert into `ToolError`; `trunkline::CallError` converts from any error with `?`"
 )]
 pub trait IntoRequestResult {
     /// Converts the value into the outcome of a call.

@@ -55,8 +55,8 @@ use std::borrow::Cow;
 /// ```
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
-    note = "a tool returns a text, content blocks, a number, `Json(value)` where the value has Serialize and JsonSchema, a `CallToolResult`, `()`, or an `Option` or `Result` of one",
-    note = "the error of a `Result` must convert into `ToolError`; `trunkline::CallError` takes every error by `?`"
+    note = "a tool returns a string, content blocks, a number, `Json(value)` where the value has Serialize and JsonSchema, a `CallToolResult`, `()`, or an `Option` or `Result` of one",
+    note = "the error of a `Result` must convert into `ToolError`; `trunkline::CallError` converts from any error with `?`"
 )]
 pub trait IntoToolResult {
     /// The schema of the structured content; `None` if there is none.
@@ -97,8 +97,8 @@ pub trait IntoToolResult {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "a resource cannot return `{Self}`",
-    note = "a resource returns a text, bytes, `ResourceContents`, `Json(value)` where the value has Serialize, a `ReadResourceResult`, or an `Option` or `Result` of one",
-    note = "the error of a `Result` must convert into `ToolError`; `trunkline::CallError` takes every error by `?`"
+    note = "a resource returns a string, bytes, `ResourceContents`, `Json(value)` where the value has Serialize, a `ReadResourceResult`, or an `Option` or `Result` of one",
+    note = "the error of a `Result` must convert into `ToolError`; `trunkline::CallError` converts from any error with `?`"
 )]
 pub trait IntoResourceResult {
     /// Converts the value into the outcome of the call.
@@ -128,8 +128,8 @@ pub trait IntoResourceResult {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "a prompt cannot return `{Self}`",
-    note = "a prompt returns a text, content blocks, `PromptMessage`s, a `GetPromptResult`, or a `Result` of one",
-    note = "the error of a `Result` must convert into `ToolError`; `trunkline::CallError` takes every error by `?`"
+    note = "a prompt returns a string, content blocks, `PromptMessage`s, a `GetPromptResult`, or a `Result` of one",
+    note = "the error of a `Result` must convert into `ToolError`; `trunkline::CallError` converts from any error with `?`"
 )]
 pub trait IntoPromptResult {
     /// Converts the value into the outcome of the call.
@@ -140,7 +140,7 @@ pub trait IntoPromptResult {
 /// [`CompleteResult`], or a `Result` of one.
 #[diagnostic::on_unimplemented(
     message = "a completion cannot return `{Self}`",
-    note = "a completion returns texts as a `Vec` or array, a `Completion`, a `CompleteResult`, or a `Result` of one"
+    note = "a completion returns strings as a `Vec` or array, a `Completion`, a `CompleteResult`, or a `Result` of one"
 )]
 pub trait IntoCompletionResult {
     /// Converts the value into the outcome of the call.
@@ -167,8 +167,10 @@ pub trait IntoCompletionResult {
 pub struct Json<T>(pub T);
 
 fn raw(value: &impl Serialize, outcome: fn(RawJson) -> Outcome) -> Outcome {
-    RawJson::from_value(value)
-        .map_or_else(|error| Outcome::Internal(format!("the returned value cannot be JSON: {error}")), outcome)
+    RawJson::from_value(value).map_or_else(
+        |error| Outcome::Internal(format!("the returned value cannot be serialized as JSON: {error}")),
+        outcome,
+    )
 }
 
 /// An object, or another value.
@@ -403,7 +405,7 @@ impl IntoPromptResult for Value {
 /// A type whose lists a tool can return.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return a list of `{Self}`",
-    note = "lists of content blocks, texts, numbers and `bool` can be returned; any other list is returned as `Json(list)`"
+    note = "lists of content blocks, strings, numbers and `bool` can be returned; any other list is returned as `Json(list)`"
 )]
 pub trait ListItem: Sized {
     /// The schema of the list; `None` if it is content.

@@ -28,7 +28,7 @@ impl<T> Elicited<T> {
 }
 
 const FORMATS: [&str; 4] = ["email", "uri", "date", "date-time"];
-const NOT_A_FIELD: &str = "a form asks for texts, numbers, booleans, and choices of texts only";
+const NOT_A_FIELD: &str = "a form supports only strings, numbers, booleans and choices of strings";
 
 /// The form with the fields of a struct.
 ///
@@ -77,7 +77,7 @@ fn field_of(schema: Value) -> Result<Value, String> {
     }
     let common = ["type", "title", "description", "default"];
     match field.keys().find(|key| !common.contains(&&***key) && !known.contains(&&***key)) {
-        Some(key) => Err(format!("a form cannot say `{key}`")),
+        Some(key) => Err(format!("a form does not support `{key}`")),
         None => Ok(Value::Object(field)),
     }
 }
@@ -134,7 +134,7 @@ fn with_choices(mut field: Map<String, Value>) -> Map<String, Value> {
 
 /// The choices of a multiple selection.
 fn choices_of(items: Value) -> Result<Value, String> {
-    let problem = || "a list in a form is one of choices: of an enum without data".to_owned();
+    let problem = || "a list in a form must be a list of choices: of an enum without data".to_owned();
     let Value::Object(items) = items else { return Err(problem()) };
     let mut items = with_choices(items);
     match (items.shift_remove("enum"), items.shift_remove("oneOf")) {

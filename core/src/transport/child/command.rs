@@ -140,7 +140,7 @@ impl ChildCommand {
         let Some(path) = &self.stderr_file else { return Ok(None) };
         if self.stderr != ChildStderr::PassThrough {
             return Err(
-                self.error("the file for its standard error would take what the option stderr keeps or throws away: give one of both", None)
+                self.error("the file for its standard error cannot be combined with the option stderr, which captures or discards it: set only one", None)
             );
         }
         let opened = File::options().append(true).create(true).open(path);
@@ -156,19 +156,18 @@ impl ChildCommand {
     pub(super) fn refused(&self, error: io::Error) -> SpawnError {
         let program = self.program();
         let reason = match (&self.cwd, error.kind()) {
-            (Some(folder), _) if !folder.is_dir() => format!("there is no folder {}", folder.display()),
+            (Some(folder), _) if !folder.is_dir() => format!("there is no directory {}", folder.display()),
             (_, io::ErrorKind::NotFound) if self.command.len() == 1 && program.trim().contains(' ') => {
-                "there is no such program; put the arguments in `args` of an entry, or into the list of the command one \
-                 by one"
+                "there is no such program; put the arguments in `args` of an entry, or in the command list as separate items"
                     .to_owned()
             }
             (_, io::ErrorKind::NotFound) if Path::new(program).components().count() > 1 => {
-                "there is no such file, or the interpreter that its first line names is missing".to_owned()
+                "there is no such file, or the interpreter in its first line is missing".to_owned()
             }
             (_, io::ErrorKind::NotFound) => {
                 "no such program on the PATH; check the spelling, or give the full path".to_owned()
             }
-            (_, io::ErrorKind::PermissionDenied) => "it is not an executable file, or may not be run".to_owned(),
+            (_, io::ErrorKind::PermissionDenied) => "it is not an executable file, or permission is denied".to_owned(),
             _ => error.to_string(),
         };
         self.error(&reason, Some(error))

@@ -88,7 +88,7 @@ impl ChildProcess {
     /// If the program cannot be started; the error names it and what to check.
     pub fn spawn(command: &ChildCommand) -> Result<(Self, ChildStdin, ChildStdout), SpawnError> {
         if tokio::runtime::Handle::try_current().is_err() {
-            return Err(command.error("there is no runtime to run it in", None));
+            return Err(command.error("there is no Tokio runtime to run it in", None));
         }
         let mut wrapped = CommandWrap::from(command.to_tokio()?);
         let destination = match (command.open_stderr_file()?, command.stderr) {
@@ -325,7 +325,7 @@ fn signal(_: ExitStatus) -> Option<i32> {
 
 fn how(status: ExitStatus) -> String {
     if let Some(signal) = signal(status) {
-        return format!("was ended by signal {signal}");
+        return format!("was terminated by signal {signal}");
     }
     match status.code() {
         Some(code) => format!("exited with status {code}"),
@@ -467,7 +467,7 @@ mod tests {
         assert_eq!((end.lives, end.exit_code, end.signal), (false, None, Some(9)));
         assert_eq!(
             end.text,
-            "the server process \"sh -c kill -9 $$\" was ended by signal 9 and wrote nothing to its standard error"
+            "the server process \"sh -c kill -9 $$\" was terminated by signal 9 and wrote nothing to its standard error"
         );
 
         let (process, _stdin, mut lines) = start("exec >&-; printf 'w\\033[31mhy\\n' >&2; sleep 60");
@@ -507,7 +507,7 @@ mod tests {
 
         let kept = in_file().with_stderr(ChildStderr::Keep);
         let error = ChildProcess::spawn(&kept).err().unwrap().to_string();
-        assert!(error.contains("give one of both"), "{error}");
+        assert!(error.contains("set only one"), "{error}");
         let nowhere = in_file().with_stderr_file(Some("/no/such/folder/file".into()));
         let error = ChildProcess::spawn(&nowhere).err().unwrap().to_string();
         assert!(error.contains("standard error, /no/such/folder/file, cannot be opened"), "{error}");
@@ -532,7 +532,7 @@ mod tests {
         assert!(error(ChildCommand::new(["/no/such/file"])).contains("no such file"));
         assert!(error(ChildCommand::new(["/dev/null"])).contains("not an executable"));
         let folder = Some("/no/such/folder".into());
-        assert!(error(ChildCommand { cwd: folder, ..shell("exit 0") }).contains("no folder /no/such/folder"));
+        assert!(error(ChildCommand { cwd: folder, ..shell("exit 0") }).contains("no directory /no/such/folder"));
     }
 
     #[test]

@@ -75,5 +75,5 @@ impl Shell {
 }
 
 fn report(error: &std::io::Error) {
-    tracing::debug!(target: "trunkline::client::child", "servers would outlive a killed client: no /bin/sh: {error}");
+    tracing::debug!(target: "trunkline::client::child", "cannot start /bin/sh, so servers would outlive a killed client: {error}");
 }

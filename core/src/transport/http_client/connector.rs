@@ -64,7 +64,7 @@ impl HttpConnector {
             Some(rest) => behind_socket(rest)?,
             None => {
                 let wrong = |error| {
-                    let instead = "give one such as http://localhost:8000/mcp, or a program as a list of its words";
+                    let instead = "give one such as http://localhost:8000/mcp, or a program as a list of strings";
                     format!("{:?} is not a URL ({error}): {instead}", http_failure::redacted(url))
                 };
                 (Url::parse(url).map_err(wrong)?, None)
@@ -76,9 +76,9 @@ impl HttpConnector {
         }
         let mut checked = HeaderMap::with_capacity(endpoint.headers.len());
         for (name, value) in &endpoint.headers {
-            let name = HeaderName::try_from(name).map_err(|_| format!("{name:?} is not a name of a header"))?;
-            let mut value = HeaderValue::try_from(value)
-                .map_err(|_| format!("The header {name} has a value that no header can carry"))?;
+            let name = HeaderName::try_from(name).map_err(|_| format!("{name:?} is not a valid header name"))?;
+            let mut value =
+                HeaderValue::try_from(value).map_err(|_| format!("The header {name} has an invalid value"))?;
             // Often a secret, so it is never logged, and HTTP/2 does not index it.
             value.set_sensitive(true);
             checked.insert(name, value);
@@ -86,7 +86,7 @@ impl HttpConnector {
         let security = Security::of(endpoint)?;
         if parsed.scheme() == "http" && (endpoint.ca.is_some() || endpoint.client_certificate.is_some()) {
             return Err(format!(
-                "{:?} is reached without TLS: certificates are for https",
+                "{:?} does not use TLS: certificates require https",
                 http_failure::redacted(url)
             ));
         }
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(connector("http://localhost:1/mcp", "X-A", "b"), None);
         for (url, name, value, text) in [
             ("localhost:8000/mcp", "a", "b", "localhost:8000/mcp"),
-            ("node server.mjs", "a", "b", "a program as a list of its words"),
+            ("node server.mjs", "a", "b", "a program as a list of strings"),
             ("/mcp", "a", "b", "/mcp"),
             ("unix:", "a", "b", "no path"),
             ("ftp://x/", "a", "b", "http://"),
@@ -239,7 +239,7 @@ mod tests {
         let mut alone = https();
         alone.client_key = Some("secret".into());
         for (endpoint, text) in [
-            (https().with_ca("secret"), "ca has no certificate"),
+            (https().with_ca("secret"), "ca contains no PEM certificate"),
             (https().with_client_certificate("secret").with_client_key("secret"), "not PEM"),
             (alone, "go together"),
             (https().with_proxy("http://user:secret@a b"), "not a URL of a proxy"),

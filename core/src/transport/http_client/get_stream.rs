@@ -76,7 +76,7 @@ impl LinkContext {
         let mut response = match self.send(EndpointRequest::get(headers)).await {
             Ok(response) => response,
             Err(error) => {
-                tracing::debug!(target: "trunkline::client::http", %error, "the server gives no stream");
+                tracing::debug!(target: "trunkline::client::http", %error, "the server offers no event stream");
                 return StreamEnd::Unreachable;
             }
         };

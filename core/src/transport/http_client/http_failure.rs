@@ -35,7 +35,7 @@ pub(super) fn of_reqwest(target: &HttpTarget, error: reqwest::Error) -> LinkFail
     let error = error.without_url();
     let cause = causes(&error);
     if !error.is_connect() {
-        return LinkFailure::Broken(format!("The connection to {target} broke: {cause}"));
+        return LinkFailure::Broken(format!("The connection to {target} was lost: {cause}"));
     }
     let via = target.proxy.as_ref().map_or(String::new(), |proxy| format!(" through the proxy {proxy}"));
     let text = format!("Cannot connect to {target}{via}: {cause}");
@@ -48,7 +48,7 @@ pub(super) fn of_reqwest(target: &HttpTarget, error: reqwest::Error) -> LinkFail
     }
 }
 
-const PROXY_CREDENTIALS: &str = "; write its user and password into its URL, as in http://user:password@proxy:3128";
+const PROXY_CREDENTIALS: &str = "; put its user and password in its URL, as in http://user:password@proxy:3128";
 
 /// Advice for a TLS error.
 fn tls_hint(error: &rustls::Error) -> &'static str {
@@ -131,13 +131,13 @@ pub(super) fn of_answer(target: &HttpTarget, answer: AnswerHead, body: &[u8]) ->
     }
     let (what, advice) = match answer.status {
         StatusCode::FORBIDDEN if said.is_empty() => (
-            "The server refuses access (HTTP 403)".to_owned(),
+            "The server denied access (HTTP 403)".to_owned(),
             "; check the credentials, and the hosts and origins that the server allows",
         ),
-        StatusCode::FORBIDDEN => ("The server refuses access (HTTP 403)".to_owned(), ""),
+        StatusCode::FORBIDDEN => ("The server denied access (HTTP 403)".to_owned(), ""),
         StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
             let proxy = target.proxy.as_ref().map_or("A proxy".to_owned(), |proxy| format!("The proxy {proxy}"));
-            (format!("{proxy} asks for credentials (HTTP 407)"), PROXY_CREDENTIALS)
+            (format!("{proxy} requires credentials (HTTP 407)"), PROXY_CREDENTIALS)
         }
         status if status.is_success() && !body.is_empty() => {
             let kind = answer.content_type.as_deref().unwrap_or("without a content type");
@@ -200,15 +200,15 @@ fn demanded(status: u16, challenges: &[String]) -> Option<AuthorizationDemand> {
 
 fn unauthorized(demand: AuthorizationDemand, body: String) -> LinkFailure {
     let mut text = match demand.http_status {
-        Some(403) => "The access token does not suffice (HTTP 403)".to_owned(),
-        _ => "The server asks for authorization (HTTP 401)".to_owned(),
+        Some(403) => "The access token is insufficient (HTTP 403)".to_owned(),
+        _ => "The server requires authorization (HTTP 401)".to_owned(),
     };
     let reason = demand.error_description.clone().unwrap_or(body);
     if !reason.is_empty() {
         text = format!("{text}: {reason}");
     }
     if let Some(scopes) = &demand.scopes {
-        text = format!("{text}; needed scopes: {}", scopes.join(" "));
+        text = format!("{text}; required scopes: {}", scopes.join(" "));
     }
     LinkFailure::Unauthorized { text, demand: Box::new(demand) }
 }
@@ -249,8 +249,7 @@ pub(super) fn check_encoding(target: &HttpTarget, response: &Response) -> Result
         Some(coding) if !coding.as_bytes().eq_ignore_ascii_case(super::heads::IDENTITY.as_bytes()) => {
             let coding = printable(&String::from_utf8_lossy(coding.as_bytes()));
             Err(LinkFailure::Broken(format!(
-                "The answer of {target} is encoded ({coding}), although the request accepts no encoding: turn compression \
-                 off at the server or its proxy"
+                "The response from {target} is encoded ({coding}), but the request accepts no encoding: turn off compression at the server or its proxy"
             )))
         }
         _ => Ok(()),
@@ -263,7 +262,7 @@ pub(super) async fn read(target: &HttpTarget, mut response: Response, max: usize
     let mut rest = BytesMut::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| of_reqwest(target, error))? {
         if first.len() + rest.len() + chunk.len() > max {
-            return Err(LinkFailure::Broken(format!("The server's answer is larger than the limit of {max} bytes")));
+            return Err(LinkFailure::Broken(format!("The server's response is larger than the limit of {max} bytes")));
         }
         // Most bodies arrive in one piece, which is used without copying.
         if first.is_empty() && rest.is_empty() {

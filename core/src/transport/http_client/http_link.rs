@@ -234,7 +234,7 @@ impl LinkContext {
         let ended = self.send(EndpointRequest::delete(headers));
         let sent = async {
             if let Err(error) = ended.await {
-                tracing::debug!(target: "trunkline::client::http", %error, "the session was not ended");
+                tracing::debug!(target: "trunkline::client::http", %error, "could not end the session");
             }
         };
         deadline.allows(sent).await;
@@ -262,10 +262,10 @@ impl LinkContext {
             Ok(Ok(())) => {}
             Ok(Err(refused)) => {
                 let failure = LinkFailure::from(refused);
-                tracing::warn!(target: "trunkline::client::http", error = %failure, "notifications/initialized was not taken");
+                tracing::warn!(target: "trunkline::client::http", error = %failure, "the server did not accept notifications/initialized");
             }
             Err(_) => {
-                tracing::warn!(target: "trunkline::client::http", "notifications/initialized was not taken in time")
+                tracing::warn!(target: "trunkline::client::http", "the server did not accept notifications/initialized in time")
             }
         }
         let mut state = self.state.lock();

@@ -68,7 +68,7 @@ impl LinkContext {
         match (self.open_http_sse(id).await, found) {
             (Ok(_), _) => Ok(()),
             (Err(NotOpened::Absent(failure)), Some(server)) => {
-                tracing::debug!(target: "trunkline::client::http", error = %failure, "HTTP+SSE is gone");
+                tracing::debug!(target: "trunkline::client::http", error = %failure, "the server no longer serves HTTP+SSE");
                 SSE_SERVERS.remove(server);
                 Ok(())
             }
@@ -87,11 +87,11 @@ impl LinkContext {
                 if let SseExpectation::OfServer(server) = self.expectation {
                     SSE_SERVERS.insert(server, (), Instant::now());
                 }
-                tracing::info!(target: "trunkline::client::http", server = %self.target, "the server has HTTP+SSE only");
+                tracing::info!(target: "trunkline::client::http", server = %self.target, "the server serves HTTP+SSE only");
                 Ok(Some(http_sse))
             }
             Err(NotOpened::Absent(failure)) => {
-                tracing::debug!(target: "trunkline::client::http", server = %self.target, error = %failure, "there is no HTTP+SSE");
+                tracing::debug!(target: "trunkline::client::http", server = %self.target, error = %failure, "the server does not serve HTTP+SSE");
                 Ok(None)
             }
             Err(NotOpened::Unusable(failure)) => Err(failure),
@@ -137,7 +137,7 @@ impl LinkContext {
             NotOpened::Absent(LinkFailure::Broken(format!("There is no HTTP+SSE at {}: {why}", self.target)))
         };
         if !content::is_type(response.headers(), &EVENT_STREAM) {
-            return Err(no_endpoint("GET gives no event stream"));
+            return Err(no_endpoint("GET returned no event stream"));
         }
         let mut stream = EventStream::new(self.limits.max_message_bytes);
         let named = tokio::time::timeout(ENDPOINT_WITHIN, self.read_endpoint(&mut response, &mut stream)).await;
@@ -173,12 +173,12 @@ impl LinkContext {
     fn endpoint_at(&self, stream: &Url, uri: &str) -> Result<Url, NotOpened> {
         let unusable = |why: &str| {
             let uri = printable(&http_failure::redacted(uri));
-            let text = format!("The stream of {} names the endpoint {uri}, which is not used: {why}", self.target);
+            let text = format!("The stream of {} names the endpoint {uri}, which was rejected: {why}", self.target);
             NotOpened::Unusable(LinkFailure::Broken(text))
         };
         let endpoint = stream.join(uri).map_err(|error| unusable(&format!("it is not a URL ({error})")))?;
         if endpoint.origin() != stream.origin() {
-            return Err(unusable("messages, with the headers that go with them, are not given to another origin"));
+            return Err(unusable("messages and their headers are not sent to another origin"));
         }
         Ok(endpoint)
     }

@@ -77,7 +77,7 @@ impl LinkContext {
             // The response arrives on the stream.
             Ok(()) if self.http_sse.get().is_some() => return,
             Ok(()) => LinkFailure::Broken(format!(
-                "The answer of {} ended without a response to {}",
+                "The HTTP response from {} ended without a response to {}",
                 self.target, request.method
             )),
             Err(failure) => failure,
@@ -90,9 +90,9 @@ impl LinkContext {
         let problem = match tokio::time::timeout(NOTIFY_TIMEOUT, self.deliver(message)).await {
             Ok(Ok(())) => return,
             Ok(Err(failure)) => failure.to_string(),
-            Err(_) => format!("the server has not taken it within {} s", NOTIFY_TIMEOUT.as_secs()),
+            Err(_) => format!("the server did not accept it within {} s", NOTIFY_TIMEOUT.as_secs()),
         };
-        tracing::warn!(target: "trunkline::client::http", error = %problem, "a notification or response was not delivered");
+        tracing::warn!(target: "trunkline::client::http", error = %problem, "could not deliver a notification or response");
     }
 
     /// Sends a message, and resends it if its session was reopened.

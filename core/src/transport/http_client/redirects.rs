@@ -28,7 +28,7 @@ pub(super) fn not_followed(response: &Response) -> Option<LinkFailure> {
     let why = match &target {
         Err(error) => format!("that is not a URL: {error}"),
         Ok(target) if target.origin() != from.origin() => {
-            "a message, with the headers that go with it, is not given to another origin".to_owned()
+            "a message and its headers are not sent to another origin".to_owned()
         }
         Ok(_) if !keeps_body(status) => "that status turns a POST into a GET".to_owned(),
         Ok(_) => format!("it has been redirected {MAX_REDIRECTS} times already"),

@@ -25,7 +25,7 @@ impl Security {
     /// If something is malformed; the message says what.
     pub(super) fn of(endpoint: &HttpEndpoint) -> Result<Self, String> {
         let trusted = match &endpoint.ca {
-            Some(pem) => certificates(pem.as_bytes()).ok_or("The option ca has no certificate in PEM")?,
+            Some(pem) => certificates(pem.as_bytes()).ok_or("The option ca contains no PEM certificate")?,
             None => Vec::new(),
         };
         let identity = match (&endpoint.client_certificate, &endpoint.client_key) {
@@ -33,13 +33,10 @@ impl Security {
                 let pem = format!("{key}\n{certificate}");
                 let identity = Identity::from_pem(pem.as_bytes());
                 // The error must not contain any part of the key.
-                Some(
-                    identity
-                        .map_err(|_| "The client's certificate and key are not PEM of a certificate and its key")?,
-                )
+                Some(identity.map_err(|_| "The client certificate and its key are not valid PEM, or do not match")?)
             }
             (None, None) => None,
-            _ => return Err("A client's certificate and its key go together".to_owned()),
+            _ => return Err("A client certificate and its key must be given together".to_owned()),
         };
         let proxy = match &endpoint.proxy {
             Some(url) => Some(Proxy::all(url).map_err(|_| {
@@ -88,7 +85,7 @@ impl Security {
 fn of_file(name: &str, file: &Path) -> Vec<Certificate> {
     let found = std::fs::read(file).ok().and_then(|pem| certificates(&pem));
     found.unwrap_or_else(|| {
-        tracing::warn!(target: "trunkline::client::http", variable = name, file = %file.display(), "a variable names a file without certificates in PEM");
+        tracing::warn!(target: "trunkline::client::http", variable = name, file = %file.display(), "an environment variable names a file without PEM certificates");
         Vec::new()
     })
 }

@@ -63,7 +63,7 @@ impl RefusalLog {
                 target: "trunkline::access",
                 part = of,
                 error = text,
-                "a request was refused (from now on, this is a debug record)"
+                "a request was refused (further refusals are logged at level debug)"
             );
         }
     }
@@ -133,7 +133,7 @@ mod tests {
                     for text in ["a request was refused", part, says] {
                         assert!(refused.contains(text), "{text}: {refused}");
                     }
-                    assert_eq!(refused.contains("(from now on, this is a debug record)"), is_first, "{refused}");
+                    assert_eq!(refused.contains("(further refusals are logged at level debug)"), is_first, "{refused}");
                     let line =
                         format!("access (peer=192.0.2.7, method=POST, path=/mcp, status={expected}, milliseconds=");
                     assert!(access.starts_with(&line), "{access}");

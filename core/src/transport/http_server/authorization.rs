@@ -68,7 +68,7 @@ impl AccessControl {
     pub(super) fn metadata(&self, parts: &Parts, endpoint: Option<&str>) -> Option<Response<HttpBody>> {
         let document = self.authorization.as_ref()?.metadata(parts.uri.path(), endpoint)?;
         if !matches!(parts.method, Method::GET | Method::HEAD) {
-            return Some(reply::not_allowed("This document is read with GET", "GET, HEAD, OPTIONS"));
+            return Some(reply::not_allowed("Use GET to read this document", "GET, HEAD, OPTIONS"));
         }
         let mut response = reply::json(document);
         let headers = response.headers_mut();
@@ -128,7 +128,7 @@ impl Caller {
                 let answer = tokio::time::timeout(DEADLINE, auth::ask(authorization.verifier(), request)).await;
                 answer.unwrap_or_else(|_| unavailable("the verifier did not answer in time"))
             }
-            None => unavailable("too many tokens wait for the verifier"),
+            None => unavailable("too many tokens are waiting for the verifier"),
         };
         let identity = authorization.judge(&candidate, now, answer).map_err(refuse)?;
         if let Some((digest, keep_for)) = candidate.replay_entry(now) {

@@ -69,7 +69,7 @@ impl EndpointState {
         check_type(headers)?;
         let accepts = Accepts::of(headers);
         if !accepts.json && !accepts.events {
-            let text = "Answers are application/json or text/event-stream: accept both";
+            let text = "The Accept header must include application/json and text/event-stream";
             return Err(Rejection::of_http(StatusCode::NOT_ACCEPTABLE, text));
         }
         let version = mirror::version(headers);
@@ -193,7 +193,7 @@ impl EndpointState {
         }
         if streams && !post.accepts.events {
             // The response would only come when the server stops, without any notification before.
-            let error = RpcError::invalid_request("The stream is text/event-stream: accept it");
+            let error = RpcError::invalid_request("The Accept header must include text/event-stream");
             return Err(Rejection::new(StatusCode::NOT_ACCEPTABLE, id, &error));
         }
         let slot = post.permit.take_slot();
@@ -303,8 +303,8 @@ impl EndpointState {
         let request = classify::id_of(&post.frame).cloned();
         let busy = |what: &str| Rejection::busy(request.as_ref(), what);
         workers.join().await.map_err(|error| unavailable_for(request.as_ref(), &error))?;
-        let id = SessionTable::new_id().ok_or_else(|| busy("there is no randomness"))?;
-        let value = HeaderValue::try_from(&id).map_err(|_| busy("no id of a session"))?;
+        let id = SessionTable::new_id().ok_or_else(|| busy("no random bytes from the system"))?;
+        let value = HeaderValue::try_from(&id).map_err(|_| busy("no session id"))?;
         let owner: Option<Arc<str>> = post.caller.principal().map(Into::into);
         let rate_limit_key = post.rate_limit_key.clone();
         let connection = self.connect(workers.to_client(&id), ConversationStart::Session);
@@ -372,7 +372,7 @@ impl EndpointState {
         caller: &Caller,
     ) -> Result<Response<HttpBody>, Rejection> {
         let Some(session) = self.named_session(headers, caller).await else {
-            return Ok(method_not_allowed("Only a session has a stream: send messages with POST", !self.stateless));
+            return Ok(method_not_allowed("Only sessions have a stream: send messages with POST", !self.stateless));
         };
         classify::legacy_revision(None, mirror::version(headers).as_deref())?;
         check_accepts_events(headers)?;
@@ -443,7 +443,7 @@ fn unavailable_for(request: Option<&RequestId>, error: &StoreError) -> Rejection
     match error.kind {
         // The store's guard logs this once.
         StoreErrorKind::Unavailable => {
-            tracing::debug!(target: "trunkline::server::session", %error, "the store is away")
+            tracing::debug!(target: "trunkline::server::session", %error, "the store is unavailable")
         }
         _ => tracing::error!(target: "trunkline::server::session", %error, "the store cannot be used"),
     }
@@ -460,7 +460,7 @@ pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Rejection> {
     if content::is_type(headers, &content::JSON) {
         return Ok(());
     }
-    let text = "A message is sent with Content-Type: application/json";
+    let text = "Send messages with Content-Type: application/json";
     Err(Rejection::of_http(StatusCode::UNSUPPORTED_MEDIA_TYPE, text))
 }
 
@@ -468,7 +468,7 @@ pub(super) fn check_accepts_events(headers: &HeaderMap) -> Result<(), Rejection>
     if Accepts::of(headers).events {
         return Ok(());
     }
-    Err(Rejection::of_http(StatusCode::NOT_ACCEPTABLE, "The stream is text/event-stream: accept it"))
+    Err(Rejection::of_http(StatusCode::NOT_ACCEPTABLE, "The Accept header must include text/event-stream"))
 }
 
 pub(super) fn session_id(headers: &HeaderMap) -> Option<&str> {

@@ -22,8 +22,8 @@ const ROOM_FOR_SMALL: usize = 16 << 20;
 pub(super) type MissingRoom = &'static str;
 
 const TOO_MANY_REQUESTS: MissingRoom = "too many requests are being served";
-const TOO_MUCH: MissingRoom = "too much is being sent and served";
-const TOO_MUCH_OF_ONE: MissingRoom = "too much of this client is being sent and served";
+const TOO_MUCH: MissingRoom = "too much data is in flight";
+const TOO_MUCH_OF_ONE: MissingRoom = "too much data of this client is in flight";
 
 /// The limits of an endpoint.
 #[derive(Debug, Clone)]

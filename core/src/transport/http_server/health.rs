@@ -62,7 +62,7 @@ impl Readiness {
     /// Responds to a probe.
     pub(super) async fn answer(&self, probe: HealthProbe, method: &Method, is_closing: bool) -> Response<HttpBody> {
         if !matches!(*method, Method::GET | Method::HEAD) {
-            return reply::not_allowed("Probes are sent with GET", "GET, HEAD");
+            return reply::not_allowed("Send probes with GET", "GET, HEAD");
         }
         let passes = match probe {
             HealthProbe::Liveness => true,

@@ -66,7 +66,7 @@ impl HttpListener {
             tracing::warn!(
                 target: "trunkline::server::http",
                 url = address.url(&path),
-                "other machines reach this server, and it asks nobody for an access token: set auth, or listen on 127.0.0.1"
+                "other machines can reach this server without an access token: set auth, or listen on 127.0.0.1"
             );
         }
         tracing::info!(target: "trunkline::server::http", url = address.url(&path), "serving");
@@ -158,7 +158,7 @@ async fn accept(
                     served.spawn(serve(stream, address, service.clone(), permit, times, of_connections.clone()));
                 }
                 Err(ConnectionLimit::PerAddress) => {
-                    tracing::debug!(target: "trunkline::server::http", "a connection was refused: its address has too many");
+                    tracing::debug!(target: "trunkline::server::http", "refused a connection: too many from its address");
                 }
                 Err(ConnectionLimit::Total) => next = Some((stream, address)),
             }
@@ -171,7 +171,7 @@ async fn accept(
             accepted = socket.accept(times.write), if next.is_none() => match accepted {
                 Ok(accepted) => next = Some(accepted),
                 Err(error) => {
-                    tracing::debug!(target: "trunkline::server::http", %error, "a connection was not accepted");
+                    tracing::debug!(target: "trunkline::server::http", %error, "could not accept a connection");
                     sleep(ACCEPT_PAUSE).await;
                 }
             }
@@ -240,11 +240,11 @@ async fn serve(
                 stopping = true;
                 connection.as_mut().graceful_shutdown();
             }
-            () = idle.as_mut() => break Err("it had no request for too long".into()),
+            () = idle.as_mut() => break Err("it was idle for too long".into()),
             // Whatever has arrived of a request has been read above, so it is answered first.
             () = activity.evicted(), if !stopping => {
                 if activity.is_idle() {
-                    break Err("it had no request, and another one came".into());
+                    break Err("it was idle, and a new connection needed its place".into());
                 }
                 stopping = true;
                 connection.as_mut().graceful_shutdown();

@@ -37,7 +37,7 @@ impl EndpointState {
     ) -> Result<Response<HttpBody>, Rejection> {
         let parts = request.parts();
         if parts.method != Method::GET {
-            return Ok(not_allowed("This is the stream of HTTP+SSE: open it with GET", "GET, OPTIONS"));
+            return Ok(not_allowed("Open the HTTP+SSE stream with GET", "GET, OPTIONS"));
         }
         check_accepts_events(&parts.headers)?;
         let stream = Stream::new(StreamKind::Everything);
@@ -64,7 +64,7 @@ impl EndpointState {
     ) -> Result<Response<HttpBody>, Rejection> {
         let parts = request.parts();
         if parts.method != Method::POST {
-            return Ok(not_allowed("Messages of HTTP+SSE are sent with POST", "POST, OPTIONS"));
+            return Ok(not_allowed("Send HTTP+SSE messages with POST", "POST, OPTIONS"));
         }
         check_type(&parts.headers)?;
         let id = routes::session_of(parts.uri.query()).unwrap_or_default();
@@ -82,7 +82,7 @@ impl EndpointState {
             // On the stream (SSE-04), where a probing client reads it and continues with
             // `initialize`.
             if let Some(id) = classify::id_of(&frame) {
-                let text = "HTTP+SSE carries revisions up to 2025-11-25: later ones go to the MCP endpoint";
+                let text = "HTTP+SSE supports revisions up to 2025-11-25: use the MCP endpoint for later ones";
                 session.stream.send(OutgoingMessage::error(Some(id), &RpcError::invalid_request(text), true));
             }
             return Ok(empty(StatusCode::ACCEPTED));
@@ -90,7 +90,7 @@ impl EndpointState {
         // Responses and cancellations from the client are always accepted, however little it has
         // read.
         if session.stream.is_congested() && asks(&frame) {
-            return Err(Rejection::busy(classify::id_of(&frame), "too many answers wait to be read"));
+            return Err(Rejection::busy(classify::id_of(&frame), "too many responses are waiting to be read"));
         }
         let reply = ArrivalReply::channel(session.stream, caller.arrival(request).of(rate_limit_key));
         let reply = caller.enter(&self.server, &frame, reply)?;
@@ -104,7 +104,7 @@ impl EndpointState {
 }
 
 fn unknown_session() -> Rejection {
-    let text = "The sessionId is of no open stream: open one, and post to the URI of its endpoint event";
+    let text = "The sessionId belongs to no open stream: open one, and POST to the URI in its endpoint event";
     Rejection::of_http(StatusCode::NOT_FOUND, text)
 }
 

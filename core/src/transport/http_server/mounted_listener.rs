@@ -104,7 +104,7 @@ impl Exchange {
         let response = self.listener.service.respond(request, None).await;
         // A truncated body was parsed as if it were complete.
         if crowding.happened() && response.status() == StatusCode::BAD_REQUEST {
-            return with_length(reply::rejected(Rejection::busy(None, "too much is being sent and served")));
+            return with_length(reply::rejected(Rejection::busy(None, "too much data is in flight")));
         }
         with_length(response)
     }

@@ -28,7 +28,7 @@ pub(super) fn busy(full: MissingRoom) -> Rejection {
 }
 
 fn too_late() -> Rejection {
-    Rejection::of_http(StatusCode::REQUEST_TIMEOUT, "The body did not come in time")
+    Rejection::of_http(StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time")
 }
 
 async fn read_all<B: Body>(body: B, max: usize, permit: &mut Permit) -> Result<Bytes, Rejection> {
@@ -54,7 +54,7 @@ async fn read_all<B: Body>(body: B, max: usize, permit: &mut Permit) -> Result<B
         }
         let frame = match tokio::time::timeout(PAUSE, body.frame()).await {
             Ok(Some(Ok(frame))) => frame,
-            Ok(Some(Err(_))) => return Err(Rejection::of_http(StatusCode::BAD_REQUEST, "The body broke off")),
+            Ok(Some(Err(_))) => return Err(Rejection::of_http(StatusCode::BAD_REQUEST, "The body ended early")),
             Ok(None) => break,
             Err(_) => return Err(too_late()),
         };

@@ -65,7 +65,7 @@ impl RateLimit {
 /// 429 with `Retry-After` (RFC 6585 section 4, RFC 9110 section 10.2.3).
 pub(super) fn too_many(after: Duration) -> Rejection {
     let seconds = after.as_secs_f64().ceil().max(1.0) as u64;
-    let error = RpcError::busy(&format!("too many requests of this client; try again in {seconds} s"));
+    let error = RpcError::busy(&format!("too many requests from this client; try again in {seconds} s"));
     let mut rejection = Rejection::new(StatusCode::TOO_MANY_REQUESTS, None, &error);
     rejection.headers.push((header::RETRY_AFTER, HeaderValue::from(seconds)));
     rejection

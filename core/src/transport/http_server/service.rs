@@ -315,7 +315,7 @@ impl EndpointState {
         // Before authorization, which only applies to the endpoint.
         let purpose = self.purpose(&parts.method, &parts.uri, &parts.headers);
         if purpose == Purpose::Nowhere {
-            let text = format!("There is nothing at {}; {}", parts.uri.path(), self.routes.describe());
+            let text = format!("Nothing is served at {}; {}", parts.uri.path(), self.routes.describe());
             return Err(Rejection::of_http(StatusCode::NOT_FOUND, text));
         }
         let caller = self.access.caller(&request, &self.runtime).await?;

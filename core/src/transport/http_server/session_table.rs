@@ -58,7 +58,7 @@ impl HttpSession {
 fn new_id(fill: impl FnOnce(&mut [u8]) -> Result<(), getrandom::Error>) -> Option<[u8; ID_BYTES]> {
     let mut random = [0; ID_BYTES];
     if let Err(error) = fill(&mut random) {
-        tracing::error!(target: "trunkline::server::http", %error, "no session can be opened, for the system gives no random bytes");
+        tracing::error!(target: "trunkline::server::http", %error, "could not open a session: no random bytes from the system");
         return None;
     }
     Some(random)

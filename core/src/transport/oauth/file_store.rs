@@ -67,7 +67,9 @@ impl FileStore {
             ("HOME", named.or_else(|| home(".config")))
         };
         let base = base.filter(|path| path.is_absolute()).ok_or_else(|| {
-            AuthError(format!("No folder for the token store: {name} is not an absolute path. Name the folder instead"))
+            AuthError(format!(
+                "No folder for the token store: {name} is not an absolute path. Set the directory explicitly"
+            ))
         })?;
         Ok(Self::new(base.join("trunkline").join("tokens")))
     }

@@ -70,10 +70,10 @@ impl AuthNetwork for HttpNetwork {
             let failed = |text: &str| FetchError(format!("{uri} {text}"));
             let host = HostNetwork::of(&Url::parse(&uri).map_err(|_| failed("is not a URL"))?);
             if access == NetworkAccess::Public && matches!(host, HostNetwork::Here | HostNetwork::Private) {
-                return Err(failed("is in a private network, and the server that named it is not: it is not asked"));
+                return Err(failed("is in a private network, but the server that named it is not"));
             }
             let client = network.client(access, host)?;
-            let request = request.try_into().map_err(|_| failed("cannot be asked"))?;
+            let request = request.try_into().map_err(|_| failed("is not a valid request URL"))?;
             bounded(client, request, &uri).await
         })
     }
@@ -123,7 +123,7 @@ impl Resolve for PublicOnly {
         Box::pin(async move {
             let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
             if found.iter().any(|address| is_private(address.ip())) {
-                let text = "it is in a private network, and the server that named it is not";
+                let text = "it is in a private network, but the server that named it is not";
                 return Err(std::io::Error::other(text).into());
             }
             let found: Addrs = Box::new(found.into_iter());

@@ -80,7 +80,7 @@ impl LoopbackHandler {
     pub fn with_redirect_uri(self, uri: &str) -> Result<Self, AuthError> {
         let Some(redirect) = RedirectParts::read(uri) else {
             return Err(AuthError(format!(
-                "{uri:?} cannot be received on this machine: it must be like http://127.0.0.1:8912/callback"
+                "{uri:?} cannot be received on this machine: it must look like http://127.0.0.1:8912/callback"
             )));
         };
         Ok(Self { redirect, is_fixed: true, ..self })
@@ -171,7 +171,7 @@ impl Authorizing for RedirectReceiver {
                         is_open = true;
                     }
                     accepted = self.listener.accept(), if answering.len() < MAX_REQUESTS => {
-                        let (stream, _) = accepted.map_err(|error| AuthError(format!("No redirect was received: {error}")))?;
+                        let (stream, _) = accepted.map_err(|error| AuthError(format!("Could not receive the redirect: {error}")))?;
                         let answered = answer(stream, Arc::clone(&expected));
                         answering.spawn(tokio::time::timeout(REQUEST_WITHIN, answered));
                     }
@@ -195,10 +195,10 @@ async fn open_browser(url: String, redirect: RedirectParts) -> Result<(), AuthEr
         let (redirect_uri, elsewhere) = (redirect.uri(), redirect.elsewhere());
         if io::stderr().is_terminal() || !tracing::dispatcher::has_been_set() {
             eprintln!(
-                "No browser could be opened ({error}). To log in, visit this page:\n\n  {url}\n\nIt ends at {redirect_uri}. {elsewhere}."
+                "Could not open a browser ({error}). To log in, visit this page:\n\n  {url}\n\nIt redirects to {redirect_uri}. {elsewhere}."
             );
         } else {
-            tracing::warn!(target: "trunkline::auth::client", %url, %redirect_uri, %error, "no browser could be opened: visit the page yourself. It ends at the redirect URI, on this machine. {elsewhere}");
+            tracing::warn!(target: "trunkline::auth::client", %url, %redirect_uri, %error, "could not open a browser: visit the page yourself. It redirects to the redirect URI, on this machine. {elsewhere}");
         }
     }
     Ok(())

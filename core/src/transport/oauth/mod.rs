@@ -74,7 +74,7 @@ fn with_browser(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> 
         };
         let handler = match &options.redirect_uri {
             Some(uri) => handler.with_redirect_uri(uri).map_err(|error| {
-                let advice = "or a function of the program must receive the redirect";
+                let advice = "or set a function that receives the redirect";
                 AuthOptionError::new("redirectUri", format!("cannot be used: {error}, {advice}"))
             })?,
             None => handler,

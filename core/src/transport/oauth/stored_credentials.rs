@@ -76,7 +76,7 @@ impl TokenStore for StoredCredentials {
 
     fn lock(&self, key: &str) -> BoxedTask<Result<StoreLock, AuthError>> {
         let Some(owner) = random::unguessable() else {
-            return Box::pin(async { Err(AuthError("The system gives no random bytes".to_owned())) });
+            return Box::pin(async { Err(AuthError("Could not get random bytes from the system".to_owned())) });
         };
         let locked_for = self.locked_for;
         let locked = self.run("credentials-lock", key, move |store, key| {
@@ -91,7 +91,7 @@ impl TokenStore for StoredCredentials {
         Box::pin(async move {
             let waited = tokio::time::timeout(2 * locked_for, locked).await;
             let held =
-                waited.map_err(|_| AuthError("Credentials: other processes lock them again and again".into()))?;
+                waited.map_err(|_| AuthError("Credentials: other processes kept them locked for too long".into()))?;
             Ok(StoreLock::new(held?))
         })
     }
@@ -167,6 +167,6 @@ mod tests {
     async fn a_store_that_fails_is_named_without_its_password() {
         let lost = StoredCredentials::new("redis://:secret@127.0.0.1:1/0?namespace=x:y", Duration::from_secs(30));
         let error = lost.get("a").await.unwrap_err().0;
-        assert!(error.starts_with("Credentials: The store redis://127.0.0.1:1/0 cannot be used so"), "{error}");
+        assert!(error.starts_with("Credentials: The store redis://127.0.0.1:1/0 cannot be used this way"), "{error}");
     }
 }

@@ -50,14 +50,14 @@ pub(in crate::transport) fn take_stdio() -> io::Result<(File, File)> {
     let Streams::Held(reader, writer) = std::mem::replace(&mut *STREAMS.lock(), Streams::Served) else {
         return Err(io::Error::new(
             io::ErrorKind::AlreadyExists,
-            "standard input and output serve a connection already; a process can serve one over stdio",
+            "standard input and output already serve a connection; a process can serve only one over stdio",
         ));
     };
     if reader.is_terminal() {
         // A user who tries a server by hand sees nothing else.
         tracing::warn!(
             target: "trunkline::server::stdio",
-            "waiting for messages of a client on standard input, which is a terminal; Ctrl-C ends the server"
+            "waiting for a client on standard input, which is a terminal; press Ctrl-C to stop"
         );
     }
     Ok((reader, writer))

@@ -82,7 +82,7 @@ impl PipeServer {
         let (out, broken) = (Arc::clone(&pipe), Arc::clone(&connection));
         thread::Builder::new().name("trunkline-write".into()).spawn(move || {
             if let Err(error) = out.run(writer) {
-                tracing::debug!(target: "trunkline::server::stdio", %error, "the reader of the pipe is gone");
+                tracing::debug!(target: "trunkline::server::stdio", %error, "the reader of the pipe was closed");
             }
             broken.close();
             written.send_replace(true);
@@ -176,12 +176,12 @@ fn serve(
             }
         };
         if catch_unwind(AssertUnwindSafe(receive)).is_err() {
-            tracing::error!(target: "trunkline::server::stdio", "a panic while a message was handled");
+            tracing::error!(target: "trunkline::server::stdio", "panic while handling a message");
             refuse(None, &RpcError::internal());
         }
         while_congested = if answers.is_congested() { while_congested + 1 } else { 0 };
         if while_congested > MAX_MESSAGES_WHILE_CONGESTED {
-            tracing::error!(target: "trunkline::server::stdio", "the client sends, but does not read what it is answered");
+            tracing::error!(target: "trunkline::server::stdio", "the client keeps sending without reading responses: closing the connection");
             answers.give_up();
             return ControlFlow::Break(());
         }

@@ -248,7 +248,7 @@ fn entries(found: Vec<(String, Vec<String>)>, database: &Database) -> Result<Vec
     let entry = |(id, mut fields): (String, Vec<String>)| {
         let position = id.strip_prefix("0-").and_then(|position| position.parse().ok());
         let (Some(position), Some(text)) = (position, fields.pop()) else {
-            let problem = format!("the entry {id} of a log is not of this library");
+            let problem = format!("the entry {id} of a log was not written by this library");
             return Err(StoreError::new(StoreErrorKind::Corrupt, &*database.name, problem));
         };
         Ok(LogEntry { position, text })

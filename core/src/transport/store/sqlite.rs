@@ -134,7 +134,7 @@ impl SqliteStore {
             };
             match sender.try_send(job) {
                 Ok(()) => return Ok(()),
-                Err(TrySendError::Full(_)) => return Err(self.file.unavailable("too many calls wait for it")),
+                Err(TrySendError::Full(_)) => return Err(self.file.unavailable("too many calls are waiting for it")),
                 Err(TrySendError::Disconnected(unsent)) => {
                     job = unsent;
                     *jobs = None;
@@ -215,7 +215,7 @@ enum SqliteFailure {
     Sqlite(#[from] rusqlite::Error),
     #[error("{0}")]
     File(std::io::Error),
-    #[error("its layout {0} is of a later version of this library, which knows up to {LAYOUT}")]
+    #[error("its layout {0} needs a newer version of this library, which supports up to {LAYOUT}")]
     Layout(u32),
     #[error("a text is not UTF-8")]
     Text,

@@ -114,7 +114,7 @@ async fn auc_09_and_auc_10_and_auc_30_and_auc_33_foreign_metadata_is_not_used() 
     refuses([
         (json!({"resource": "https://evil.example/mcp"}), json!({}), "another resource"),
         (json!({"resource": null}), json!({}), "another resource"),
-        (json!({"authorization_servers": []}), json!({}), "names no authorization server"),
+        (json!({"authorization_servers": []}), json!({}), "lists no authorization server"),
         (json!({}), json!({"issuer": "https://evil.example"}), "not used"),
         (json!({}), json!({"issuer": "{url}/"}), "not used"),
         (json!({}), json!({"code_challenge_methods_supported": null}), "PKCE"),

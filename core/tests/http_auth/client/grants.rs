@@ -343,7 +343,7 @@ async fn xau_48_and_xau_49_and_xau_56_bound_and_unbound_are_not_mixed_up() {
     assert!(error.contains("ES256"), "{error}");
     let (world, error) =
         World::refused(|habits| habits.resource = json!({"dpop_bound_access_tokens_required": true})).await;
-    assert!(error.contains("turn DPoP on"), "{error}");
+    assert!(error.contains("enable DPoP"), "{error}");
     assert!(world.seen("/authorize").is_empty());
 }
 

@@ -126,7 +126,7 @@ async fn tokens_that_no_header_carries_and_other_types_are_refused() {
         (json!({"access_token": "a\r\nX: y"}), "no header"),
         (json!({"access_token": ""}), "no header"),
         (json!({"token_type": "mac"}), "instead of Bearer"),
-        (json!({"access_token": null}), "not a token"),
+        (json!({"access_token": null}), "an invalid token response"),
     ] {
         let (_, error) = World::refused(|habits| habits.token = token).await;
         assert!(error.contains(why), "{error}");

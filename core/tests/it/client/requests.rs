@@ -39,7 +39,7 @@ async fn life_13_and_can_14_a_request_that_times_out_is_cancelled_and_its_late_a
         fake.clock.advance(ms(999)).await;
         assert!(!answer.is_finished());
         fake.clock.advance(ms(1)).await;
-        let text = "The server did not answer tools/list within 1s and was told to cancel";
+        let text = "The server did not answer tools/list within 1s; the request was cancelled";
         assert_eq!(answer.await.unwrap().unwrap_err(), ClientError::Timeout(text.into()));
         let told = fake.last();
         assert_eq!(told["method"], "notifications/cancelled");

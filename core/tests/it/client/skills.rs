@@ -61,7 +61,7 @@ async fn skl_50_skl_51_skl_55_what_differs_from_its_entry_is_not_used() {
         (changed(&|entry| drop(entry.frontmatter.insert("metadata".into(), json!({"version": 2})))), "\"metadata\""),
         (changed(&|entry| drop(entry.frontmatter.shift_remove("description"))), "\"description\""),
         (changed(&|entry| entry.resources = Some(json!([]))), "does not list it"),
-        (changed(&|entry| file(entry, "size", json!("many"))), "makes no sense"),
+        (changed(&|entry| file(entry, "size", json!("many"))), "its list of files is invalid"),
     ];
     for (entry, named) in cases {
         let text = problem(client.load_skill(entry).await);

@@ -239,7 +239,7 @@ async fn sub_04_the_acknowledged_filter_is_compared_with_the_wanted_one() {
                 assert_eq!(changes.filter(), &SubscriptionFilter::from(uri).with_tools(true));
             }
             (Err(error), None) => {
-                assert_eq!(error.to_string(), "subscribe: the server honours nothing of the filter");
+                assert_eq!(error.to_string(), "subscribe: the server accepted no part of the filter");
                 settle().await;
                 assert_eq!(fake.last()["method"], "notifications/cancelled");
             }
@@ -262,8 +262,8 @@ async fn prm_07_what_the_server_does_not_announce_is_refused_at_once() {
         for (filter, kind, text) in [
             (lists, unsupported, all),
             (tasks, unsupported, "changes of tasks"),
-            (SubscriptionFilter::default(), invalid, "names nothing"),
-            (SubscriptionFilter::from([""]), invalid, "resources has an empty text"),
+            (SubscriptionFilter::default(), invalid, "the filter is empty"),
+            (SubscriptionFilter::from([""]), invalid, "resources contains an empty string"),
             (serde_json::from_value(json!({"tool": true})).unwrap(), invalid, "tool: unknown field"),
         ] {
             let error = client.subscribe(filter).await.unwrap_err();

@@ -461,10 +461,10 @@ async fn connections_of_callers_are_bounded() {
 async fn what_cannot_be_a_proxy_is_refused() {
     let server = Server::builder("gateway", "1.0.0").build();
     let own = client(&server, MODERN).await;
-    assert!(server.proxy(&own).unwrap_err().to_string().contains("this very server"));
+    assert!(server.proxy(&own).unwrap_err().to_string().contains("this server itself"));
     let group = soon(ClientGroup::connect([("a", Target::from(&remote()))])).await.unwrap();
     let error = server.proxy(&*group).unwrap_err().to_string();
-    assert!(error.contains("give the group itself"), "{error}");
+    assert!(error.contains("pass the group itself"), "{error}");
     let one = soon(group.server_client("a")).await.unwrap();
     server.proxy(ProxyDefinition::new(&one).prefix("a")).unwrap();
     let front = connect(&server, LEGACY).await;

@@ -64,7 +64,7 @@ fn aus_07_the_host_judges_tokens() {
             "wrong" => {
                 // An invalid answer does not answer.
                 assert_eq!(complete(json!({"name": "alice"})).unwrap_err().kind, ErrorKind::InvalidArgument);
-                assert!(complete(json!({"scopes": ["mcp"]})).unwrap_err().message.contains("it names nobody"));
+                assert!(complete(json!({"scopes": ["mcp"]})).unwrap_err().message.contains("needs a subject"));
                 let late = complete(json!({"subject": "alice", "expiresAt": -1})).unwrap_err();
                 assert!(late.message.contains("-1 is not a time"), "{late:?}");
                 assert_eq!(complete(json!([])).unwrap_err().kind, ErrorKind::InvalidArgument);

@@ -131,7 +131,7 @@ fn wrong_credentials_are_named() {
             &http,
             json!({"redirectUri": "https://a.example/done"}),
             json!({}),
-            "a function of the program must receive the redirect",
+            "set a function that receives the redirect",
         ),
         (&http, json!({}), json!({"authorize": "queue"}), "auth.redirectUri is missing"),
         (
@@ -162,7 +162,7 @@ fn wrong_credentials_are_named() {
             &http,
             json!({"grant": "workload_identity", "assertion": "jwt"}),
             json!({"assertion": "queue"}),
-            "auth.assertion is given, and the function assertion too",
+            "auth.assertion cannot be combined with the function assertion",
         ),
         (
             &http,

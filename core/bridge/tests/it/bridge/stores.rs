@@ -35,8 +35,8 @@ fn a_store_that_fails_or_answers_nonsense_is_a_typed_error_and_others_go_on() {
     for (answer, reason) in [
         (Err(json!({"kind": "internal", "message": "no database"})), "is not available: no database"),
         (Err(json!({"kind": "protocol", "message": "no space", "data": {"error": "full"}})), "is full: no space"),
-        (Ok(json!({})), "the answer of store_put_if makes no sense: `done` is missing"),
-        (Ok(json!({"done": 1})), "the answer of store_put_if makes no sense: done: must be true or false, not 1"),
+        (Ok(json!({})), "invalid return value of store_put_if: `done` is missing"),
+        (Ok(json!({"done": 1})), "invalid return value of store_put_if: done: must be true or false, not 1"),
         (Err(Value::Null), "it did not answer within 300ms"),
     ] {
         let mut host = Host::new();
@@ -71,11 +71,11 @@ fn a_store_needs_all_its_functions_and_is_the_only_one() {
         let given = json!({"info": {"name": "host", "version": "1"}, "store": store, "options": options});
         host.register("server", given).unwrap_err().message
     };
-    assert!(register(json!({"store_get": "queue"}), json!({})).contains("it has no function store_put"));
+    assert!(register(json!({"store_get": "queue"}), json!({})).contains("missing function store_put"));
     assert!(register(json!({"get": "queue"}), json!({})).contains("\"get\" is not a function of a store"));
     let lanes: serde_json::Map<String, Value> =
         FUNCTIONS.map(|name| (name.to_owned(), "pool".into())).into_iter().collect();
-    assert!(register(lanes.into(), json!({"store": "memory:"})).contains("but not both"));
+    assert!(register(lanes.into(), json!({"store": "memory:"})).contains("cannot be combined with options.store"));
     let refused = host.port.request(host.server(), br#"{"method": "checkStore"}"#).unwrap_err();
     assert!(refused.message.contains("there is none"), "{refused:?}");
     let refused = host.port.request(host.server(), br#"{"method": "tools/list"}"#).unwrap_err();

@@ -76,7 +76,7 @@ fn a_subscription_that_cannot_be_is_an_error_with_a_reason() {
     resource(&host, server, "a:1");
     let connection = host.connection(server);
     for (params, kind, text) in [
-        (json!({}), "invalidArgument", "names nothing"),
+        (json!({}), "invalidArgument", "the filter is empty"),
         (json!({"tools": true}), "unsupported", "tools.listChanged"),
         (json!({"resource": "a:1"}), "invalidArgument", "resource: unknown field"),
     ] {

@@ -43,7 +43,7 @@ fn parse_batch(frame: &Bytes, max: usize) -> Frame {
         }
         // Nothing but their number is wrong with raw elements.
         Err(error) if error.is_data() => {
-            refused(RpcError::invalid_request(format!("A batch can hold at most {max} messages")))
+            refused(RpcError::invalid_request(format!("A batch can contain at most {max} messages")))
         }
         Err(error) => refused(unreadable(&error)),
     }

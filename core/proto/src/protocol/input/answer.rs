@@ -50,7 +50,8 @@ fn to_one_block(answer: &mut Value, revision: Revision) -> Result<(), AnswerErro
     match answer.get_mut("content") {
         Some(Value::Array(blocks)) if blocks.len() == 1 => answer["content"] = blocks.remove(0),
         Some(Value::Array(blocks)) if revision < Revision::V2025_11_25 => {
-            let text = format!("the content has {} blocks, and in {revision} a message has one", blocks.len());
+            let text =
+                format!("the content has {} blocks, but a message in {revision} can only have one", blocks.len());
             return Err(AnswerError::Malformed(text));
         }
         _ => {}
@@ -104,7 +105,7 @@ pub fn check_answer(method: &str, params: &Value, answer: &Value) -> Result<(), 
         method::SAMPLING_CREATE_MESSAGE => read::<CreateMessageResult>(answer).map(drop),
         method::ROOTS_LIST if answer.get("roots").is_some() => read::<ListRootsResult>(answer).map(drop),
         method::ROOTS_LIST => Err(AnswerError::Malformed("missing field `roots`".to_owned())),
-        _ => Err(AnswerError::Malformed(format!("{method:?} asks for no input"))),
+        _ => Err(AnswerError::Malformed(format!("{method:?} is not a request for input"))),
     }
 }
 
@@ -115,8 +116,8 @@ fn read<T: DeserializeOwned>(answer: &Value) -> Result<T, AnswerError> {
 impl fmt::Display for AnswerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(problem) => write!(f, "the answer is malformed: {problem}"),
-            Self::Mismatch(invalid) => write!(f, "what the user filled in does not match the form: {invalid}"),
+            Self::Malformed(problem) => write!(f, "the response is malformed: {problem}"),
+            Self::Mismatch(invalid) => write!(f, "the submitted content does not match the form: {invalid}"),
         }
     }
 }

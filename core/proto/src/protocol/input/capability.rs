@@ -22,18 +22,18 @@ pub fn check_capability(
             // Before there were tools in sampling no client declares them; projection deals with
             // them.
             if uses_tools && revision.supports(RevisionFeature::SamplingTools) {
-                (declared("/sampling/tools"), "tools in sampling", json!({"sampling": {"tools": {}}}))
+                (declared("/sampling/tools"), "sampling with tools", json!({"sampling": {"tools": {}}}))
             } else {
                 (declared("/sampling"), "sampling", json!({"sampling": {}}))
             }
         }
         method::ELICITATION_CREATE if params.get("mode") == Some(&json!("url")) => {
-            (declared("/elicitation/url"), "elicitation by URLs", json!({"elicitation": {"url": {}}}))
+            (declared("/elicitation/url"), "elicitation by URL", json!({"elicitation": {"url": {}}}))
         }
         method::ELICITATION_CREATE if revision.supports(RevisionFeature::ElicitationModes) => {
             // An empty capability means forms (ELI-03).
             let forms = declared("/elicitation/form") || !declared("/elicitation/url");
-            (declared("/elicitation") && forms, "elicitation by forms", json!({"elicitation": {"form": {}}}))
+            (declared("/elicitation") && forms, "elicitation by form", json!({"elicitation": {"form": {}}}))
         }
         method::ELICITATION_CREATE => (declared("/elicitation"), "elicitation", json!({"elicitation": {}})),
         _ => return Ok(()),

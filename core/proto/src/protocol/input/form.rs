@@ -142,7 +142,7 @@ fn check_bounds(
 ) -> Result<(), InvalidInput> {
     for key in [least, greatest] {
         if field.get(key).is_some_and(|bound| !is_bound(bound)) {
-            return Err(InvalidInput::new(format!("/{key}"), "is not a bound of this kind of field"));
+            return Err(InvalidInput::new(format!("/{key}"), "does not apply to this kind of field"));
         }
     }
     let bound = |key| field.get(key).and_then(Value::as_f64);

@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Something is wrong; the error names the message.
 pub fn check_messages(params: &Value) -> Result<(), InvalidInput> {
     if !params.get("maxTokens").is_some_and(Value::is_u64) {
-        return Err(InvalidInput::new("/maxTokens", "must be a whole number: the most tokens to generate"));
+        return Err(InvalidInput::new("/maxTokens", "must be an integer: the maximum number of tokens to generate"));
     }
     let messages = params.get("messages").and_then(Value::as_array);
     let messages = messages.ok_or_else(|| InvalidInput::new("/messages", "must be an array of messages"))?;
@@ -50,7 +50,8 @@ fn check_message<'a>(message: &'a Value, open: &[&str]) -> Result<Vec<&'a str>, 
             (Some(kind @ "tool_use"), _) => return Err(wrong_role(kind, "assistant")),
             (Some(kind @ "tool_result"), _) => return Err(wrong_role(kind, "user")),
             (Some(kind @ ("resource" | "resource_link")), _) => {
-                let problem = format!("a {kind} cannot be in a message; give its text, or the resource's own blocks");
+                let problem =
+                    format!("a {kind} is not allowed in a message; send its text or the resource's content instead");
                 return Err(InvalidInput::new("/content", problem));
             }
             (Some(_), _) => {}
@@ -58,21 +59,21 @@ fn check_message<'a>(message: &'a Value, open: &[&str]) -> Result<Vec<&'a str>, 
         }
     }
     if !answered.is_empty() && answered.len() != blocks.len() {
-        return Err(InvalidInput::new("/content", "results of tools stand in a message of their own"));
+        return Err(InvalidInput::new("/content", "tool results must be in a message of their own"));
     }
     if let Some(id) = open.iter().find(|id| !answered.contains(id)) {
-        let problem = format!("the tool use {id:?} of the message before must be answered here by a tool_result");
+        let problem = format!("the tool use {id:?} of the previous message must be answered here by a tool_result");
         return Err(InvalidInput::new("/content", problem));
     }
     if let Some(id) = answered.iter().find(|id| !open.contains(id)) {
-        let problem = format!("the tool_result {id:?} answers no tool use of the message before");
+        let problem = format!("the tool_result {id:?} answers no tool use of the previous message");
         return Err(InvalidInput::new("/content", problem));
     }
     Ok(uses)
 }
 
 fn wrong_role(kind: &str, role: &str) -> InvalidInput {
-    InvalidInput::new("/content", format!("a {kind} stands in a message of the role {role:?}"))
+    InvalidInput::new("/content", format!("a {kind} is only allowed in a message with the role {role:?}"))
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ pub fn prepare(
         method::ROOTS_LIST => {}
         _ => {
             let known = method::INPUT_REQUESTS.join(", ");
-            let problem = format!("{method:?} asks for no input; what a server can ask for is {known}");
+            let problem = format!("{method:?} is not a request for input; use one of {known}");
             return Err(InvalidInput::new("", problem).into());
         }
     }

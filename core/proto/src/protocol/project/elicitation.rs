@@ -18,11 +18,11 @@ pub fn project_elicit_params(
 ) -> Result<(), Unsupported> {
     let Some(params) = params.as_object_mut() else { return Ok(()) };
     if !revision.supports(RevisionFeature::Elicitation) {
-        return Err(Unsupported::new(format!("{revision} has no elicitation"), json!({"elicitation": {}})));
+        return Err(Unsupported::new(format!("{revision} does not support elicitation"), json!({"elicitation": {}})));
     }
     let is_url = params.get("mode") == Some(&json!("url"));
     if is_url && !revision.supports(RevisionFeature::ElicitationModes) {
-        let why = format!("{revision} has elicitation by forms only, not by URLs");
+        let why = format!("{revision} supports elicitation by form only, not by URL");
         return Err(Unsupported::new(why, json!({"elicitation": {"url": {}}})));
     }
     remove_fields(params, ProjectedObject::ElicitParams, revision);
@@ -47,7 +47,7 @@ fn project_form(form: &mut Map<String, Value>, revision: Revision) -> Result<(),
     for (name, field) in form.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
         let Some(field) = field.as_object_mut() else { continue };
         if field.get("type") == Some(&json!("array")) {
-            let why = format!("{revision} cannot ask for several choices, as the field \"{name}\" does");
+            let why = format!("{revision} does not support multiple choice, which the field \"{name}\" needs");
             return Err(Unsupported::new(why, json!({"elicitation": {"form": {}}})));
         }
         if let Some(Value::Array(choices)) = field.shift_remove("oneOf") {
@@ -96,7 +96,7 @@ mod tests {
         }
         let error = at(&url, V2025_06_18).unwrap_err();
         assert_eq!(error.required, json!({"elicitation": {"url": {}}}));
-        assert!(error.to_string().contains("not by URLs"));
+        assert!(error.to_string().contains("not by URL"));
         assert_eq!(crate::protocol::RpcError::from(error).code, -32021);
     }
 

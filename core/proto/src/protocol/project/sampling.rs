@@ -65,7 +65,7 @@ fn project_sampling_block(block: &mut Value, revision: Revision) -> Result<(), U
         }
         // Here nothing else can stand for it: a message has no resources.
         Some("audio") if !revision.supports(RevisionFeature::AudioContent) => {
-            Err(Unsupported::new(format!("{revision} has no sound in sampling"), json!({"sampling": {}})))
+            Err(Unsupported::new(format!("{revision} does not support audio in sampling"), json!({"sampling": {}})))
         }
         Some("tool_result") => {
             if let Some(result) = block.as_object_mut() {
@@ -99,7 +99,7 @@ fn project_tool_result_block(result: &mut Map<String, Value>, revision: Revision
 }
 
 fn no_tools(revision: Revision) -> Unsupported {
-    Unsupported::new(format!("{revision} has no tools in sampling"), json!({"sampling": {"tools": {}}}))
+    Unsupported::new(format!("{revision} does not support tools in sampling"), json!({"sampling": {"tools": {}}}))
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ impl HeaderParameter {
         };
         text.map(Some).ok_or_else(|| HeaderParameterError {
             path: self.path.iter().fold(String::new(), |path, name| pointer(&path, name)),
-            reason: format!("a value that travels in the header Mcp-Param-{} must be {}", self.name, self.kind.words()),
+            reason: format!("a value sent in the header Mcp-Param-{} must be {}", self.name, self.kind.words()),
         })
     }
 }
@@ -109,11 +109,13 @@ impl FoundParameters {
             let error = |reason| HeaderParameterError { path: at.to_owned(), reason };
             let (name, kind) = checked(annotation, schema).map_err(error)?;
             let Some(path) = properties.clone().filter(|path| !path.is_empty()) else {
-                return Err(error(format!("{ANNOTATION} may only sit on a property that `properties` alone lead to")));
+                return Err(error(format!(
+                    "{ANNOTATION} is only allowed on a property reached through `properties` alone"
+                )));
             };
             if let Some(first) = self.paths.insert(name.to_ascii_lowercase(), at.to_owned()) {
                 return Err(error(format!(
-                    "{ANNOTATION} \"{name}\" is taken by {first}; names differ in more than case"
+                    "{ANNOTATION} \"{name}\" is taken by {first}; names must differ in more than case"
                 )));
             }
             self.params.push(HeaderParameter { name: name.to_owned(), path, kind });

@@ -58,7 +58,7 @@ pub enum SchemaError {
     UnknownDialect(String),
     /// A `$ref` leads out of the schema or to nothing in it.
     #[error(
-        "the reference \"{0}\" leads to nothing in the schema; references are never fetched, put the target into \"$defs\""
+        "the reference \"{0}\" cannot be resolved within the schema; references are never fetched, put the target into \"$defs\""
     )]
     UnresolvedReference(String),
     /// The schema breaks its own dialect.

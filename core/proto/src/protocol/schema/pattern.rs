@@ -184,7 +184,7 @@ struct Parser<'a> {
 
 type Parsed<T> = Result<T, &'static str>;
 
-const UNCLOSED: &str = "a group is not closed";
+const UNCLOSED: &str = "unclosed group";
 
 impl<'a> Parser<'a> {
     fn eat(&mut self, token: &str) -> bool {
@@ -263,7 +263,7 @@ impl<'a> Parser<'a> {
         let number = |text: &str| text.parse().map_err(|_| TOO_LARGE);
         let (least, most) = (number(least)?, most.map(number).transpose()?);
         if most.is_some_and(|most| most < least) {
-            return Err("a count ends before it begins");
+            return Err("repetition range out of order");
         }
         // The rest stands where a quantifier of one character would.
         self.rest = rest;
@@ -286,7 +286,7 @@ impl<'a> Parser<'a> {
                         _ => escaped = char == '\\' && !escaped,
                     }
                 }
-                let end = end.ok_or("a class is not closed")?;
+                let end = end.ok_or("unclosed character class")?;
                 self.rest = &self.rest[end + 1..];
                 match &before[..end + 2] {
                     "[]" => Ok(Node::Class(CharSet::new([]))),
@@ -298,7 +298,7 @@ impl<'a> Parser<'a> {
             Some('.') => Ok(Node::Class(CharSet::new([('\0', '\t'), ('\u{b}', char::MAX)]))),
             Some('^') => Ok(Node::Assert(Assertion::Start)),
             Some('$') => Ok(Node::Assert(Assertion::End)),
-            Some('*' | '+' | '?') => Err("there is nothing to repeat"),
+            Some('*' | '+' | '?') => Err("nothing to repeat"),
             Some('\\') => self.escape(before),
             Some(char) => self.literal(char),
             None => Err(UNCLOSED),
@@ -333,7 +333,7 @@ impl<'a> Parser<'a> {
                     // Up to the end of the group around it.
                     Some(')') => return Ok(Node::Concat(Vec::new())),
                     Some(':') => break,
-                    _ => return Err("a kind of group that JSON Schema does not have"),
+                    _ => return Err("a kind of group that JSON Schema does not support"),
                 }
             }
             let node = self.either()?;
@@ -358,7 +358,7 @@ impl<'a> Parser<'a> {
             Some('z') => Ok(Node::Assert(Assertion::End)),
             Some('1'..='9') => {
                 let digits = self.rest.find(|char: char| !char.is_ascii_digit()).unwrap_or(self.rest.len());
-                let number = before[1..digits + 2].parse().map_err(|_| "there is no such group")?;
+                let number = before[1..digits + 2].parse().map_err(|_| "a reference to a group that does not exist")?;
                 self.rest = &self.rest[digits..];
                 Ok(Node::BackReference(Ok(number)))
             }
@@ -374,12 +374,12 @@ impl<'a> Parser<'a> {
             }
             Some(kind @ ('x' | 'u')) => {
                 let digits = if kind == 'x' { 2 } else { 4 };
-                self.rest = self.rest.get(digits..).ok_or("an escape is cut off")?;
+                self.rest = self.rest.get(digits..).ok_or("incomplete escape")?;
                 class(self)
             }
             Some('c') => match self.next() {
                 Some(letter) if letter.is_ascii_alphabetic() => self.literal((letter as u8 % 32) as char),
-                _ => Err("a control character without its letter"),
+                _ => Err("a control escape without its letter"),
             },
             Some('t') => self.literal('\t'),
             Some('n') => self.literal('\n'),
@@ -388,7 +388,7 @@ impl<'a> Parser<'a> {
             Some('v') => self.literal('\u{b}'),
             Some('0') => self.literal('\0'),
             Some(char) if !char.is_ascii_alphanumeric() => self.literal(char),
-            _ => Err("an escape that JSON Schema does not have"),
+            _ => Err("an escape that JSON Schema does not support"),
         }
     }
 
@@ -402,7 +402,7 @@ impl<'a> Parser<'a> {
 
     /// One character, as its source says.
     fn class(&self, source: &str) -> Parsed<Node> {
-        const WRONG: &str = "a class that is not one";
+        const WRONG: &str = "invalid character class";
         let source = jsonschema_regex::to_rust_regex(source).map_err(|()| WRONG)?;
         let source = if self.ignore_case { format!("(?i:{source})") } else { source.into_owned() };
         let hir = regex_syntax::parse(&source).map_err(|_| WRONG)?;
@@ -470,7 +470,7 @@ impl Program {
             Parser { rest: pattern, groups: 0, depth: 0, names: HashMap::new(), ignore_case: false, dot_all: false };
         let node = parser.either()?;
         if !parser.rest.is_empty() {
-            return Err("a group is closed that is not open");
+            return Err("unmatched closing parenthesis");
         }
         let mut program = Self { code: Vec::new(), slots: 0, rows: 0, has_looks: false };
         if refers_back(&node) {
@@ -595,7 +595,10 @@ impl Program {
                     Ok(number) => Some(*number).filter(|number| *number <= parser.groups),
                     Err(name) => parser.names.get(name).copied(),
                 };
-                self.push(Instruction::BackReference { group: group.ok_or("there is no such group")?, back })?;
+                self.push(Instruction::BackReference {
+                    group: group.ok_or("a reference to a group that does not exist")?,
+                    back,
+                })?;
             }
         }
         Ok(())
@@ -845,10 +848,10 @@ mod tests {
     #[test]
     fn what_is_no_pattern_is_refused_with_the_reason() {
         for (pattern, problem) in [
-            ("(?=a", "a group is not closed"),
-            ("(?=a))", "a group is closed that is not open"),
-            (r"(?=a)\2", "there is no such group"),
-            ("(?>a)", "a kind of group that JSON Schema does not have"),
+            ("(?=a", "unclosed group"),
+            ("(?=a))", "unmatched closing parenthesis"),
+            (r"(?=a)\2", "a reference to a group that does not exist"),
+            ("(?>a)", "a kind of group that JSON Schema does not support"),
             ("(?=a)b++", "a possessive quantifier"),
             ("(?=a)(?:b{100}){1000}", TOO_LARGE),
         ] {

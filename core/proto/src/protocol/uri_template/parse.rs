@@ -63,7 +63,7 @@ fn expression(text: &str, start: usize) -> Result<Expression, UriTemplateError> 
         Some(b'?') => Operator::Query,
         Some(b'&') => Operator::QueryContinuation,
         Some(reserved @ (b'=' | b',' | b'!' | b'@' | b'|')) => {
-            return Err(error(start, format!("the operator \"{}\", which has no meaning yet,", char::from(reserved))));
+            return Err(error(start, format!("the reserved operator \"{}\"", char::from(reserved))));
         }
         Some(_) => Operator::Simple,
     };
@@ -147,7 +147,7 @@ mod tests {
             ("a:{b-c}", 4, "'-'"),
             ("a:{b..c}", 5, "'.'"),
             ("a:{b.}", 4, "'.'"),
-            ("a:{!b}", 3, "no meaning yet"),
+            ("a:{!b}", 3, "reserved operator"),
             ("a:{b:0}", 4, "1 to 9999"),
             ("a:{b:12345}", 4, "1 to 9999"),
             ("a:{b:+1}", 4, "1 to 9999"),

@@ -96,10 +96,10 @@ impl HostTasks {
         let id = unguessable().ok_or_else(RpcError::internal)?;
         let mut table = self.0.lock();
         if table.by_number.len() >= bounds.tasks {
-            return Err(RpcError::busy(&format!("{} tasks are kept", bounds.tasks)));
+            return Err(RpcError::busy(&format!("{} tasks are already kept", bounds.tasks)));
         }
         if table.running >= MAX_RUNNING {
-            return Err(RpcError::busy(&format!("{MAX_RUNNING} tasks wait for the host")));
+            return Err(RpcError::busy(&format!("{MAX_RUNNING} tasks are already waiting for the host")));
         }
         let stop = Arc::new(Promise::default());
         let task = HostTask {
@@ -135,7 +135,7 @@ impl HostTasks {
         let size = outcome.as_ref().map_or(0, |result| result.as_bytes().len());
         let outcome = if table.bytes.saturating_add(size) > bounds.bytes {
             Err(RpcError::busy(&format!(
-                "the result of {size} bytes cannot be kept, for too many bytes of results are"
+                "the result of {size} bytes cannot be kept: the results of tasks take up too much memory"
             )))
         } else {
             outcome
@@ -154,7 +154,7 @@ impl HostTasks {
         let outcome = Err(RpcError::invalid_request("The task was cancelled"));
         let ended = table
             .end(id, TaskStatus::Cancelled, outcome, now)
-            .ok_or_else(|| RpcError::invalid_params(format!("The task {id} is over already")))?;
+            .ok_or_else(|| RpcError::invalid_params(format!("The task {id} has already ended")))?;
         drop(table);
         stop.keep(());
         Ok(ended)
@@ -195,7 +195,9 @@ impl HostTasks {
         let task = table.get_mut(id)?;
         if task.outcome.is_none() {
             if task.waiting.len() >= MAX_WAITING {
-                return Err(RpcError::busy(&format!("{MAX_WAITING} requests wait for the result of the task {id}")));
+                return Err(RpcError::busy(&format!(
+                    "{MAX_WAITING} requests are already waiting for the result of the task {id}"
+                )));
             }
             task.waiting.push(request.clone());
         }

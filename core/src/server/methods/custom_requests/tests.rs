@@ -159,7 +159,7 @@ async fn names_of_the_protocol_are_refused_and_handlers_come_and_go() {
     for (method, says) in [
         ("tools/call", "is a method of the protocol"),
         ("ping", "is a method of the protocol"),
-        ("tools/sum", "the prefix \"tools\" is the protocol's"),
+        ("tools/sum", "the prefix \"tools\" is reserved by the protocol"),
         ("sum", "needs a prefix"),
     ] {
         let problem = add(&strict, method).unwrap_err().to_string();

@@ -100,7 +100,7 @@ impl SkillDefinition {
         for file in &files {
             let place = file.uri(&root).map_err(wrong)?;
             if stored.insert(place.clone(), Arc::new(StoredFile::new(&place, file, cache))).is_some() {
-                return Err(wrong(format!("the file {} is there twice", file.path())));
+                return Err(wrong(format!("the file {} is given twice", file.path())));
             }
         }
         let uri = format!("{root}/{MANIFEST}");
@@ -158,7 +158,7 @@ impl RegisteredSkill {
             return Ok(());
         }
         Err(RegisterError(format!(
-            "The skill {} lies inside the skill {}, which must hold exactly its files there too",
+            "The skill {} is inside the skill {}, which must contain exactly the same files there",
             inner.root, outer.root
         )))
     }
@@ -170,7 +170,7 @@ impl RegisteredSkill {
     pub(in crate::server) fn warn_of_same_name(&self, other: &Self) {
         let name = |skill: &Self| skill.root.rsplit('/').next().map(str::to_owned);
         if name(self) == name(other) {
-            tracing::warn!(target: "trunkline::server::registry", skill = other.root, other = self.root, "two skills have the same name: clients that know skills by name take one for the other");
+            tracing::warn!(target: "trunkline::server::registry", skill = other.root, other = self.root, "two skills have the same name: clients that identify skills by name will confuse them");
         }
     }
 }

@@ -80,8 +80,8 @@ impl TaskElsewhere {
                 }
                 match ended {
                     Some(record) => Ok(view(&context, &record)),
-                    None if is_over => Err(RpcError::invalid_params(format!("The task {} is over already", self.id))),
-                    None => Err(RpcError::busy("the worker of the task does not answer")),
+                    None if is_over => Err(RpcError::invalid_params(format!("The task {} has already ended", self.id))),
+                    None => Err(RpcError::busy("the worker of the task does not respond")),
                 }
             })
         })

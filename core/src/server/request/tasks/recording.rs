@@ -78,7 +78,7 @@ impl TaskRecording {
                 // This worker was presumed dead. What other workers have reported remains true.
                 Ok(false) => return self.stored.let_go(&task),
                 Err(error) if runtime.unix_time() < task.ends() => {
-                    tracing::debug!(target: "trunkline::server", "the task {} is not written yet: {error}", task.id());
+                    tracing::debug!(target: "trunkline::server", "the task {} could not be written yet: {error}", task.id());
                     runtime.sleep_until(later(runtime.now(), PAUSE)).await;
                     continue;
                 }

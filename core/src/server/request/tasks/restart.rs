@@ -98,11 +98,11 @@ impl StoredTasks {
     /// Processes the stored request of a task again.
     async fn send_again(&self, record: &TaskRecord, written: String) -> Result<(), RpcError> {
         let unreadable = |error: &dyn std::fmt::Display| {
-            tracing::error!(target: "trunkline::server::tasks", task = record.id(), %error, "the request of a task cannot be read");
+            tracing::error!(target: "trunkline::server::tasks", task = record.id(), %error, "could not read the request of a task");
             RpcError::internal()
         };
         let text = self.store().get(&request_key(record.id())).await.map_err(|_| RpcError::busy("no store"))?;
-        let request = text.ok_or_else(|| unreadable(&"it is not there"))?;
+        let request = text.ok_or_else(|| unreadable(&"it is missing"))?;
         let TaskRequest { params, auth, terms } = serde_json::from_str(&request).map_err(|error| unreadable(&error))?;
         let ttl = record.ttl();
         let task = RestartedTask {
@@ -132,7 +132,7 @@ impl StoredTasks {
         reply.answer.kept().await?;
         match reply.arrival.take_restarted() {
             None => Ok(()),
-            Some(_) => Err(RpcError::invalid_request("The tool does not make a task of the call any more")),
+            Some(_) => Err(RpcError::invalid_request("The tool no longer creates a task for the call")),
         }
     }
 }
@@ -142,7 +142,7 @@ impl StoredTasks {
 pub(super) async fn run_again(stored: Arc<StoredTasks>, record: TaskRecord, written: String, before: String) {
     tracing::info!(target: "trunkline::server::tasks", task = record.id(), run = record.run, "restarting a task whose process has died");
     let Err(error) = stored.send_again(&record, written.clone()).await else { return };
-    tracing::warn!(target: "trunkline::server::tasks", task = record.id(), %error, "a task cannot be run again");
+    tracing::warn!(target: "trunkline::server::tasks", task = record.id(), %error, "could not restart a task");
     let now = stored.runtime().unix_time();
     let text = if error.is_busy() { before } else { record.failed(&error, &iso_8601(now)).text() };
     // The store's guard logs failures. In that case, the task simply expires.

@@ -270,7 +270,7 @@ impl StoredTasks {
     /// Stops a task that another worker has taken over or ended. Requests about it then go to the
     /// store.
     pub(super) fn let_go(&self, task: &Arc<Task>) {
-        task.hand_over("another worker has the task");
+        task.hand_over("another worker took over the task");
         if let Some(local) = self.local.upgrade() {
             local.remove(task);
         }

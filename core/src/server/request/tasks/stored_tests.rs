@@ -489,7 +489,7 @@ async fn tsk_20_tsk_30_sessions_at_other_workers_wait_cancel_and_list() {
     let cancelled = elsewhere.ask("tasks/cancel", json!({"taskId": second})).await;
     assert_eq!(cancelled["result"]["status"], "cancelled", "{cancelled}");
     let again = elsewhere.ask("tasks/cancel", json!({"taskId": second})).await;
-    assert_eq!(again["error"]["message"], format!("The task {second} is over already"), "TSK-29");
+    assert_eq!(again["error"]["message"], format!("The task {second} has already ended"), "TSK-29");
     assert_eq!(alice.ask("tasks/get", json!({"taskId": second})).await["result"]["status"], "cancelled");
     one.gate.add_permits(1);
     let result = elsewhere.answer(result).await;
@@ -557,7 +557,7 @@ fn a_store_that_cannot_be_is_refused_when_the_server_is_built() {
         let error = server().options(options).try_build().err().unwrap().to_string();
         assert!(error.contains("store: ") && !error.contains("secret"), "{error}");
         let error = serde_json::from_value::<ServerOptions>(json!({"store": url})).unwrap_err().to_string();
-        assert!(error.contains("forms of URLs") && !error.contains("secret"), "{error}");
+        assert!(error.contains("supported URLs") && !error.contains("secret"), "{error}");
     }
     let url = StoreChoice::url("redis://u:secret@h/1");
     assert_eq!(format!("{url:?}"), "StoreChoice(redis://h/1)");

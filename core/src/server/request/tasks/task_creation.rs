@@ -225,7 +225,7 @@ impl ActiveRequest {
         self.connection.runtime().spawn(Box::pin(async move {
             runtime.sleep_until(until).await;
             if let (Some(tasks), Some(task)) = (tasks.upgrade(), task.upgrade()) {
-                task.cancel("its time is over");
+                task.cancel("its time to live has expired");
                 tasks.remove(&task);
             }
         }));

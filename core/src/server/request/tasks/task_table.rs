@@ -42,7 +42,7 @@ impl Tasks {
     pub(in crate::server) fn insert(&self, task: &Arc<Task>, options: &ServerOptions) -> Result<(), RpcError> {
         // An earlier run of the task in this process, which was presumed dead.
         if let Some(earlier) = self.get(task.id()) {
-            earlier.hand_over("the task is run again");
+            earlier.hand_over("the task was restarted");
             self.remove(&earlier);
         }
         let mut table = self.table.lock();
@@ -50,14 +50,14 @@ impl Tasks {
             return Err(RpcError::busy("too many tasks are kept"));
         }
         if table.bytes >= options.max_task_bytes {
-            return Err(RpcError::busy("too much of the results of tasks is kept"));
+            return Err(RpcError::busy("the results of tasks take up too much memory"));
         }
         if let Some(held) = table.held.get(task.holder()) {
             if held.tasks >= options.max_tasks_per_client {
                 return Err(RpcError::busy("too many tasks are kept for this client"));
             }
             if held.bytes >= options.max_task_bytes_per_client {
-                return Err(RpcError::busy("too much of the results of tasks is kept for this client"));
+                return Err(RpcError::busy("the results of this client's tasks take up too much memory"));
             }
         }
         table.held.entry(task.holder().clone()).or_default().tasks += 1;
@@ -168,7 +168,8 @@ impl TaskTable {
         let held = self.held.entry(task.holder().clone()).or_default();
         let beyond = |bytes: usize, max: usize| bytes.saturating_add(size) > max;
         if beyond(held.bytes, options.max_task_bytes_per_client) || beyond(self.bytes, options.max_task_bytes) {
-            let text = format!("the result of {size} bytes cannot be kept, for too much of the results of tasks is");
+            let text =
+                format!("the result of {size} bytes cannot be kept: the results of tasks take up too much memory");
             return Err(RpcError::busy(&text));
         }
         held.bytes += size;

@@ -84,14 +84,16 @@ fn remove_stale(path: &Path) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     if !found.file_type().is_socket() {
-        let text = "something that is not a socket is there, and is not replaced";
+        let text = "the path exists and is not a socket";
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
     }
     match connect(&new_socket()?, &SocketAddrUnix::new(path)?) {
         Err(Errno::CONNREFUSED) => fs::remove_file(path),
         Err(Errno::NOENT) => Ok(()),
         // Connected, or so many wait that one more would have to: both are alive.
-        Ok(()) | Err(Errno::AGAIN) => Err(io::Error::new(io::ErrorKind::AddrInUse, "another server listens there")),
+        Ok(()) | Err(Errno::AGAIN) => {
+            Err(io::Error::new(io::ErrorKind::AddrInUse, "another server is listening there"))
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -105,6 +107,6 @@ fn remove_own(path: &Path, file: (u64, u64)) {
     if identity(path).is_ok_and(|found| found == file)
         && let Err(error) = fs::remove_file(path)
     {
-        tracing::warn!(target: "trunkline::server::http", path = %path.display(), %error, "a socket was not removed");
+        tracing::warn!(target: "trunkline::server::http", path = %path.display(), %error, "could not remove a socket");
     }
 }

@@ -79,7 +79,7 @@ impl Outbox {
         while waiting.entries.len() > 1 && (waiting.entries.len() > MAX_WAITING || waiting.bytes > MAX_BYTES) {
             waiting.give_way();
             if waiting.lost == 0 {
-                tracing::error!(target: "trunkline::store", "the store {} takes too long: messages for other processes are lost", self.store.name());
+                tracing::error!(target: "trunkline::store", "the store {} is too slow: dropping messages for other processes", self.store.name());
             }
             waiting.lost += 1;
         }

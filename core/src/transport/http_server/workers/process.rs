@@ -78,7 +78,7 @@ impl Workers {
     ) -> Option<Arc<Self>> {
         let options = server.options();
         let stay = |error: &dyn std::fmt::Display| {
-            tracing::error!(target: "trunkline::server::session", %error, "sessions stay in this process");
+            tracing::error!(target: "trunkline::server::session", %error, "sessions are not shared with other processes");
         };
         let store = server.store(runtime).inspect_err(|error| stay(error)).ok()??;
         let sessions: Weak<dyn ServedSessions> = Arc::downgrade(&(Arc::clone(sessions) as Arc<dyn ServedSessions>));
@@ -243,7 +243,7 @@ impl Workers {
         let Some(connection) = self.connection(session) else { return };
         let frame = Frame::parse(&message.as_bytes().to_vec().into(), self.limits.frame());
         if connection.receive(frame, None, &self.nowhere).is_err() {
-            tracing::error!(target: "trunkline::server::session", "a message of a client came broken from another process");
+            tracing::error!(target: "trunkline::server::session", "received an invalid client message from another process");
         }
     }
 

@@ -179,7 +179,7 @@ impl SharedSession {
             *text =
                 now.ok_or_else(|| StoreError::new(StoreErrorKind::Invalid, store.name(), "the session has ended"))?;
         }
-        Err(StoreError::new(StoreErrorKind::Unavailable, store.name(), "too many change one session at once"))
+        Err(StoreError::new(StoreErrorKind::Unavailable, store.name(), "too many concurrent changes to one session"))
     }
 
     /// Keeps the record for longer, once in a while: the session is used.
@@ -196,7 +196,7 @@ impl SharedSession {
         self.workers.runtime.spawn(Box::pin(async move {
             let mut text = shared.record.lock().await;
             if let Err(error) = shared.change(&mut text, |_| {}).await {
-                tracing::debug!(target: "trunkline::server::session", %error, "a session was not renewed");
+                tracing::debug!(target: "trunkline::server::session", %error, "could not renew a session");
             }
         }));
     }

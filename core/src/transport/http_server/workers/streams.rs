@@ -241,7 +241,7 @@ impl RememberedStream {
 fn read_entry(entry: &LogEntry) -> Option<StreamEntry> {
     let read = serde_json::from_str(&entry.text);
     read.inspect_err(
-        |problem| tracing::error!(target: "trunkline::server::session", error = %problem, "an event cannot be read"),
+        |problem| tracing::error!(target: "trunkline::server::session", error = %problem, "could not read an event"),
     )
     .ok()
 }

@@ -22,7 +22,7 @@ impl WorkerNotification {
     pub(super) fn read(entry: &LogEntry) -> Option<Self> {
         let read = serde_json::from_str(&entry.text);
         read.inspect_err(
-            |problem| tracing::error!(target: "trunkline::server::session", error = %problem, "a notification of another process cannot be read"),
+            |problem| tracing::error!(target: "trunkline::server::session", error = %problem, "could not read a notification from another process"),
         )
         .ok()
     }
