@@ -151,7 +151,7 @@ impl trunkline_call {
 
     /// The value at a JSON pointer in the call's arguments.
     pub(crate) fn argument<T: serde::de::DeserializeOwned>(&self, pointer: &str) -> Result<T, Failure> {
-        json::typed(self.arguments.as_str()?, pointer, "of that type")
+        json::typed(self.arguments.as_str()?, pointer, "of the requested type")
     }
 
     /// The server that was called.
@@ -232,7 +232,7 @@ impl Drop for trunkline_call {
         self.port.detach(self.ticket);
         if !self.answered.load(Ordering::Acquire) {
             // The core ignores this if the call has requested input from its client.
-            let _ = self.fail_internal("the handler let go of its call without answering it");
+            let _ = self.fail_internal("the handler dropped its call without a response");
         }
     }
 }

@@ -93,7 +93,7 @@ impl ParamsBuilder {
 pub(crate) fn find<'a>(json: &'a str, pointer: &str) -> Result<&'a str, Failure> {
     let mut tokens = pointer.split('/');
     if tokens.next() != Some("") {
-        return Err(Failure::invalid("a JSON pointer is empty or starts with \"/\""));
+        return Err(Failure::invalid("a JSON pointer must be empty or start with \"/\""));
     }
     let mut value = json.trim_matches([' ', '\t', '\n', '\r']);
     if pointer.is_empty() {
@@ -123,7 +123,7 @@ pub(crate) fn next<'a>(json: &'a [u8], cursor: &mut usize) -> Result<Option<(&'a
     let close = match json.get(begin) {
         Some(b'[') => b']',
         Some(b'{') => b'}',
-        _ => return Err(wrong("neither an array nor an object", begin)),
+        _ => return Err(wrong("expected an array or an object", begin)),
     };
     let at = skip_space(json, if *cursor == 0 { begin + 1 } else { *cursor });
     if json.get(at) == Some(&close) {
@@ -133,7 +133,7 @@ pub(crate) fn next<'a>(json: &'a [u8], cursor: &mut usize) -> Result<Option<(&'a
         let (key, end) = value_at(json, at)?;
         let colon = skip_space(json, end);
         if !key.starts_with('"') || json.get(colon) != Some(&b':') {
-            return Err(wrong("a name and a colon are missing", at));
+            return Err(wrong("expected a name and a colon", at));
         }
         (&key[1..key.len() - 1], colon + 1)
     } else {
@@ -144,19 +144,19 @@ pub(crate) fn next<'a>(json: &'a [u8], cursor: &mut usize) -> Result<Option<(&'a
     *cursor = match json.get(end) {
         Some(b',') if json.get(skip_space(json, end + 1)) != Some(&close) => end + 1,
         Some(byte) if *byte == close => end,
-        _ => return Err(wrong("a comma or the end is missing", end)),
+        _ => return Err(wrong("expected a comma or the end", end)),
     };
     Ok(Some((key, value)))
 }
 
 /// The first value at or after `from`, as written, and the position after it.
 fn value_at(json: &[u8], from: usize) -> Result<(&str, usize), Failure> {
-    let rest = json.get(from..).ok_or_else(|| Failure::invalid("the cursor is not in this JSON"))?;
+    let rest = json.get(from..).ok_or_else(|| Failure::invalid("the cursor does not belong to this JSON"))?;
     let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<&RawValue>();
     match values.next() {
         Some(Ok(value)) => Ok((value.get(), from + values.byte_offset())),
         Some(Err(reason)) => Err(Failure::not_json("json", &reason)),
-        None => Err(Failure::invalid(format!("json: it ends at byte {from}"))),
+        None => Err(Failure::invalid(format!("json: unexpected end at byte {from}"))),
     }
 }
 

@@ -44,7 +44,7 @@ impl trunkline_json_writer {
     }
 
     pub(crate) fn end(&mut self) -> Result<(), Failure> {
-        let ended = self.open.pop().ok_or_else(|| Failure::invalid("JSON writer: there is nothing to end"))?;
+        let ended = self.open.pop().ok_or_else(|| Failure::invalid("JSON writer: no object or array is open"))?;
         if ended.has_key {
             return Err(Failure::invalid("JSON writer: the last key of the object has no value"));
         }
@@ -54,7 +54,7 @@ impl trunkline_json_writer {
 
     pub(crate) fn key(&mut self, key: &str) -> Result<(), Failure> {
         let Some(object) = self.open.last_mut().filter(|container| container.is_object && !container.has_key) else {
-            return Err(Failure::invalid(format!("JSON writer: there is no place for the key {key:?}")));
+            return Err(Failure::invalid(format!("JSON writer: no object is open for the key {key:?}")));
         };
         if !object.is_empty {
             self.text.push(b',');
@@ -79,7 +79,7 @@ impl trunkline_json_writer {
                 array.is_empty = false;
             }
             None if !self.text.is_empty() => {
-                return Err(Failure::invalid("JSON writer: there is one value already; begin an array"));
+                return Err(Failure::invalid("JSON writer: there is already a value; begin an array"));
             }
             None => {}
         }
@@ -93,7 +93,7 @@ impl trunkline_json_writer {
         match wrong {
             Some(wrong) => Err(wrong),
             None if !open.is_empty() => {
-                Err(Failure::invalid(format!("JSON writer: {} objects or arrays were not ended", open.len())))
+                Err(Failure::invalid(format!("JSON writer: {} objects or arrays are still open", open.len())))
             }
             None if text.is_empty() => Err(Failure::invalid("JSON writer: nothing was written")),
             None => Ok(text),

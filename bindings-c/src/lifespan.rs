@@ -56,7 +56,7 @@ impl Drop for HostLifespanUse {
 impl HostLifespan {
     pub(crate) fn set(&self, callbacks: LifespanCallbacks) -> Result<(), Failure> {
         if self.state.lock().open.is_some() {
-            return Err(Failure::invalid("the server is in use: set its lifespan before it listens"));
+            return Err(Failure::invalid("the server is in use: set its lifespan before listening"));
         }
         let before = self.callbacks.lock().replace(Arc::new(callbacks));
         drop(before);
@@ -87,7 +87,7 @@ impl HostLifespan {
             return Ok(used);
         }
         let opened = port.run_as_callback(None, || self.open())?;
-        opened.unwrap_or_else(|| Err(Failure::internal("the wait for the turn ended without one")))
+        opened.unwrap_or_else(|| Err(Failure::internal("the wait for a turn ended early")))
     }
 
     /// Returns another use if it is already open, or if there is nothing to run.

@@ -146,7 +146,7 @@ pub(crate) fn close<'a>(
             port.run_as_callback(limit, || open.iter().for_each(|(_, open)| open.let_go()))?;
         }
     }
-    outcome.and(closed.ok_or_else(|| Failure::timeout("what was closed did not end in time")))
+    outcome.and(closed.ok_or_else(|| Failure::timeout("the close did not finish in time")))
 }
 
 /// Starts closing a listener or connection; its `Closed` event tells when it has ended.

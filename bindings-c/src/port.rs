@@ -282,7 +282,7 @@ impl Port {
 
     pub(crate) fn attach_telemetry(&self, telemetry: PortTelemetry) -> Result<(), Failure> {
         self.check_process()?;
-        self.telemetry.set(telemetry).map_err(|_| Failure::invalid("the telemetry of the port is set already"))?;
+        self.telemetry.set(telemetry).map_err(|_| Failure::invalid("the telemetry of the port is already set"))?;
         let note = NotifyPort { telemetry: true, ..NotifyPort::default() };
         Ok(self.core.notify_message(0, Notification::Port(note))?)
     }
@@ -379,7 +379,7 @@ impl Port {
     /// because the core enforces a timeout. `report` receives progress, and runs like a callback.
     pub(crate) fn wait_for(self: &Arc<Self>, ticket: u64, report: Option<&Report>) -> Result<Bytes, Failure> {
         let reply = self.run_until(None, |look| self.look_for(ticket, report, look.has_turn).transpose())?;
-        reply.ok_or_else(|| Failure::internal("the wait for a reply ended without one"))?
+        reply.ok_or_else(|| Failure::internal("the wait for a reply ended early"))?
     }
 
     /// Runs host code like a callback, once no other thread runs one. `None` if the deadline passes

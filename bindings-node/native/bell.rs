@@ -43,7 +43,7 @@ impl Bell {
         }
         match call(self.0.raw()) {
             sys::Status::napi_ok => Ok(()),
-            status => Err(internal(format!("the event loop could not be held or released (status {status})"))),
+            status => Err(internal(format!("could not hold or release the event loop (status {status})"))),
         }
     }
 }

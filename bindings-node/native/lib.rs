@@ -60,7 +60,7 @@ impl Port {
         #[cfg(not(unix))]
         {
             let _ = (server, reader, writer);
-            Err(invalid("only Unix has descriptors to serve: use HTTP here".to_owned()))
+            Err(invalid("file descriptors can be served only on Unix: use HTTP".to_owned()))
         }
         #[cfg(unix)]
         {

@@ -33,7 +33,7 @@ export class Calls {
   /** Runs the handler of a call, and sends its response. */
   start(ticket: number, callable: Callable | undefined, body: string, cause: number): void {
     if (!callable) {
-      this.#fail(ticket, new ToolError("it was removed while the call was on its way"));
+      this.#fail(ticket, new ToolError("the handler was removed before the call ran"));
       return;
     }
     const scope = this.#scopeOf(cause);
@@ -129,9 +129,9 @@ export class Calls {
       if (failure.kind === "internal" && context && !passed && !(error instanceof Suspended)) failure = { ...failure, logged: report(context, error, failure.message) };
       this.#port.fail(ticket, JSON.stringify(failure));
     } catch (unsent) {
-      log([{ level: "error", target: "trunkline", message: `a failure could not be sent: ${thrownBy(unsent).message}` }]);
+      log([{ level: "error", target: "trunkline", message: `could not send an error response: ${thrownBy(unsent).message}` }]);
       // Neither the caller nor this function may be left hanging.
-      callBack("the failure of a call", () => this.#port.fail(ticket, JSON.stringify({ kind: "internal", message: describe(error) })), []);
+      callBack("sending an error response", () => this.#port.fail(ticket, JSON.stringify({ kind: "internal", message: describe(error) })), []);
     }
   }
 

@@ -94,7 +94,7 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
   }
 
   protected constructor(connection: Connection, handlers: Handlers, { onToolsChanged, onNotification }: ConnectOptions = {}) {
-    if (!((connection as unknown) instanceof Connection)) throw invalid(`new ${new.target.name}(…) connects to nothing: use await ${new.target.name}.connect(…)`);
+    if (!((connection as unknown) instanceof Connection)) throw invalid(`new ${new.target.name}(…) does not connect: use await ${new.target.name}.connect(…)`);
     super(connection);
     this.#connection = connection;
     this.#handlers = handlers;
@@ -220,5 +220,5 @@ function authorization(auth: string | OAuthOptions | undefined): object | undefi
 
 /** Throws for an event that would or wouldn't arrive depending on the server's revision. */
 function refuseToolsChanged(event: string | symbol): void {
-  if (event === "toolsChanged") throw invalid('the event "toolsChanged" needs the option onToolsChanged of Client.connect: newer servers tell only clients that asked when they connected');
+  if (event === "toolsChanged") throw invalid('the event "toolsChanged" needs the option onToolsChanged of Client.connect: newer servers notify only clients that subscribed when they connected');
 }

@@ -64,7 +64,7 @@ export class Connection extends OpenHandle implements RequestSender {
 
   /** Connects and negotiates. Returns the core's result. */
   async connect(target: ConnectTarget | ServersOf, options: TransportOptions, config: object, signal: AbortSignal | undefined): Promise<unknown> {
-    if (this.raiseExceptions && !(target instanceof Server)) throw invalid("raiseExceptions: for a server of this process only, because exceptions do not travel");
+    if (this.raiseExceptions && !(target instanceof Server)) throw invalid("raiseExceptions: only for a server in this process, because exceptions cannot cross process boundaries");
     const transport = target instanceof Server ? await this.#toServer(target, options) : transportOf(target, options);
     return this.open({ ...config, transport }, signal);
   }
@@ -101,7 +101,7 @@ export class Connection extends OpenHandle implements RequestSender {
 
   async page(method: string, member: string, cursor: string | undefined, options: RequestOptions): Promise<unknown> {
     const page = (await this.#send(method, { cursor }, options)) as Record<string, unknown>;
-    if (!Array.isArray(page[member])) throw new TransportError(`the server's answer to ${method} has no list of ${member}`);
+    if (!Array.isArray(page[member])) throw new TransportError(`invalid response to ${method}: it has no array ${member}`);
     return page;
   }
 
@@ -127,7 +127,7 @@ export class Connection extends OpenHandle implements RequestSender {
 
   /** Connects to a server in this process. Closing the server closes the connection. */
   async #toServer(server: Server, { http, child }: TransportOptions): Promise<object> {
-    refuse({ ...http, ...child }, "servers at a URL and programs");
+    refuse({ ...http, ...child }, "servers at a URL and child processes");
     this.#inMemory = true;
     const closeWithin = async (deadlineMs: number): Promise<void> => {
       this.#closing = true;
@@ -157,11 +157,11 @@ function transportOf(target: Exclude<ConnectTarget, Server> | ServersOf, { http,
   const defaults = { ...http, ...child };
   if (target instanceof ServersOf) return { type: "group", servers: target.servers, defaults };
   if (!isTransport(target)) return { type: "config", server: target, defaults };
-  refuse(defaults, "servers at a URL and programs");
+  refuse(defaults, "servers at a URL and child processes");
   return { type: "channel" };
 }
 
 /** Rejects options that are for other targets. */
 function refuse(options: object, targets: string): void {
-  for (const [name, value] of Object.entries(options)) if (value !== undefined) throw invalid(`${name}: for ${targets} only`);
+  for (const [name, value] of Object.entries(options)) if (value !== undefined) throw invalid(`${name}: only for ${targets}`);
 }

@@ -152,7 +152,7 @@ export class Context extends ClientRequests {
    * Sends a log message to the client, if it accepts messages of that level. `data` is any JSON
    * value; `logger` names the part of the server that logs.
    *
-   * @throws {@link InvalidArgumentError} if `data` has no JSON form.
+   * @throws {@link InvalidArgumentError} if `data` cannot be represented in JSON.
    * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
   log(level: LoggingLevel, data: unknown, logger?: string): void {
@@ -162,7 +162,7 @@ export class Context extends ClientRequests {
   /**
    * Sends a log message with level `debug`, as {@link log} does.
    *
-   * @throws {@link InvalidArgumentError} if `data` has no JSON form.
+   * @throws {@link InvalidArgumentError} if `data` cannot be represented in JSON.
    * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
   debug(data: unknown, logger?: string): void {
@@ -172,7 +172,7 @@ export class Context extends ClientRequests {
   /**
    * Sends a log message with level `info`, as {@link log} does.
    *
-   * @throws {@link InvalidArgumentError} if `data` has no JSON form.
+   * @throws {@link InvalidArgumentError} if `data` cannot be represented in JSON.
    * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
   info(data: unknown, logger?: string): void {
@@ -182,7 +182,7 @@ export class Context extends ClientRequests {
   /**
    * Sends a log message with level `warning`, as {@link log} does.
    *
-   * @throws {@link InvalidArgumentError} if `data` has no JSON form.
+   * @throws {@link InvalidArgumentError} if `data` cannot be represented in JSON.
    * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
   warning(data: unknown, logger?: string): void {
@@ -192,7 +192,7 @@ export class Context extends ClientRequests {
   /**
    * Sends a log message with level `error`, as {@link log} does.
    *
-   * @throws {@link InvalidArgumentError} if `data` has no JSON form.
+   * @throws {@link InvalidArgumentError} if `data` cannot be represented in JSON.
    * @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
    */
   error(data: unknown, logger?: string): void {
@@ -204,7 +204,7 @@ export class Context extends ClientRequests {
    * the first, which must have a JSON form.
    *
    * @throws The error of the work, which is then repeated in the next run; {@link
-   *   InvalidArgumentError} if the value has no JSON form.
+   *   InvalidArgumentError} if the value cannot be represented in JSON.
    */
   once<T>(name: string, work: () => T | Promise<T>): Promise<T> {
     let done = this.#done.get(name);
@@ -282,7 +282,7 @@ export class Context extends ClientRequests {
       return (this.#info ??= JSON.parse(this.#port.describe(this.#ticket)) as CallInfo);
     } catch (error) {
       if (!this.#open || this.#port.cancelled(this.#ticket)) {
-        throw new ClosedError("the call is over: what describes it, such as the revision or the meta of the context, is read before it ends");
+        throw new ClosedError("the call has ended: read its revision, meta and other details before it ends");
       }
       throw thrownBy(error);
     }
@@ -315,7 +315,7 @@ class Sender implements ClientRequestSender {
       return await validated(form(schema).validate, content, (content: FormContent<S>) => ({ action, content }));
     } catch (error) {
       if (!(error instanceof InvalidArguments)) throw error;
-      throw new ProtocolError(`The client's answer does not fit: ${error.path === "" ? "/" : error.path}: ${error.message}`, { code: invalidRequest });
+      throw new ProtocolError(`Invalid response from the client: ${error.path === "" ? "/" : error.path}: ${error.message}`, { code: invalidRequest });
     }
   }
 }

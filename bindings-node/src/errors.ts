@@ -138,7 +138,7 @@ export function describe(error: unknown): string {
   try {
     return chainOf(error);
   } catch {
-    return "what was thrown cannot be read";
+    return "the thrown value cannot be read";
   }
 }
 

@@ -42,7 +42,7 @@ export async function endedBySignals<T>(
  */
 export function exitUnlessSettled(): void {
   const exit = (what: string): void => {
-    writeStderr(`trunkline: the process exits though ${what} go on: their server has ended\n`);
+    writeStderr(`trunkline: exiting while ${what} are still running: their server has stopped\n`);
     process.exit();
   };
   const lookAtHandlers = (): void => {

@@ -11,7 +11,7 @@ export class UnfitValue extends TypeError {
 
 /** A value that its output schema rejects. */
 export class UnfitOutput extends UnfitValue {
-  override readonly fault = "does not fit its output schema";
+  override readonly fault = "does not match its output schema";
 }
 
 /** A function as a member of an object. */
@@ -30,7 +30,7 @@ export class UnfitFunction extends UnfitValue {
  */
 type Origin = "returned" | "given";
 
-/** Encodes a value as JSON. Throws an {@link UnfitValue} if it has no JSON form. */
+/** Encodes a value as JSON. Throws an {@link UnfitValue} if it cannot be represented in JSON. */
 export function json(value: unknown, origin: Origin = "returned"): string {
   let text: string | undefined;
   try {
@@ -41,7 +41,7 @@ export function json(value: unknown, origin: Origin = "returned"): string {
   return text === undefined || isLossy(value, origin) ? JSON.stringify(kept(value, origin, "$", [])) : text;
 }
 
-/** Encodes a message to the core as JSON. `what` names it in the error if it has no JSON form. */
+/** Encodes a message to the core as JSON. `what` names it in the error if that fails. */
 export function stringify(value: object, what: string): string {
   try {
     return json(value, "given");
@@ -99,7 +99,7 @@ function kindOf(value: object): string {
 function kept(given: unknown, origin: Origin, place: string, within: readonly unknown[], key = ""): unknown {
   const value = plain(given, key);
   const isGiven = origin === "given";
-  const words = (what: string, remedy: string, has = "has"): string => `${place}: ${what} ${has} no JSON form: ${remedy}`;
+  const words = (what: string, remedy: string): string => `${place}: ${what} cannot be represented in JSON: ${remedy}`;
   const verb = isGiven ? "give" : "return";
   switch (typeof value) {
     case "number":
@@ -115,17 +115,17 @@ function kept(given: unknown, origin: Origin, place: string, within: readonly un
     }
   }
   if (typeof value !== "object" || value === null) return value;
-  if (within.includes(value)) throw new UnfitValue(`${place}: a circular reference has no JSON form`);
+  if (within.includes(value)) throw new UnfitValue(`${place}: a circular reference cannot be represented in JSON`);
   const inside = [...within, value];
   if (Array.isArray(value)) return value.map((item, index) => kept(item, origin, `${place}[${String(index)}]`, inside, String(index)));
   const kind = kindOf(value);
   if (types.isNativeError(value)) throw new UnfitValue(words(withArticle(value.name), isGiven ? "give its message" : "throw it"));
   if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value)) {
-    const remedy = isGiven ? "give a string, such as their base64" : "image(bytes, type), audio(bytes, type) and resource(uri, bytes) make content of bytes";
-    throw new UnfitValue(kind === "Uint8Array" ? words("bytes", remedy, "have") : words(withArticle(kind), remedy));
+    const remedy = isGiven ? "give a string, such as Base64" : "use image(bytes, type), audio(bytes, type) or resource(uri, bytes)";
+    throw new UnfitValue(kind === "Uint8Array" ? words("bytes", remedy) : words(withArticle(kind), remedy));
   }
   if (isInvalidDate(value)) throw new UnfitValue(words("an invalid Date", `${verb} null or a string`));
-  if (kind !== "Object") throw new UnfitValue(words(withArticle(kind), kind.endsWith("Generator") ? `${verb} an array` : kind === "Promise" ? "await it" : `${verb} what is in it`));
+  if (kind !== "Object") throw new UnfitValue(words(withArticle(kind), kind.endsWith("Generator") ? `${verb} an array` : kind === "Promise" ? "await it" : `${verb} its contents`));
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, kept(member, origin, `${place}.${name}`, inside, name)]));
 }
 

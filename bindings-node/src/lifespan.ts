@@ -53,7 +53,7 @@ export class Lifespan {
     this.#mounted.add(mounted);
     for (const end of this.#uses) {
       mounted.enter(end).catch((error: unknown) => {
-        log([{ level: "error", target: "trunkline", message: `the lifespan of a mounted server was not opened: ${thrownBy(error).message}` }]);
+        log([{ level: "error", target: "trunkline", message: `could not open the lifespan of a mounted server: ${thrownBy(error).message}` }]);
       });
     }
   }

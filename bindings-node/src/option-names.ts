@@ -28,7 +28,7 @@ export function stringifyOptions(options: object, what: string, hooks: readonly 
 
 function unknownOption(name: string, known: readonly string[]): InvalidArgumentError {
   const meant = nearest(name, known);
-  const remedy = meant === undefined ? `there are ${known.map((name) => `\`${name}\``).join(", ")}` : `is it \`${meant}\`?`;
+  const remedy = meant === undefined ? `valid options are ${known.map((name) => `\`${name}\``).join(", ")}` : `did you mean \`${meant}\`?`;
   return invalid(`unknown option \`${name}\`: ${remedy}`);
 }
 

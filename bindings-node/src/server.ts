@@ -105,7 +105,7 @@ export class Server {
   readonly fetch: FetchHandler = this.fetchHandler();
 
   constructor(info: ServerInfo, { onError, lifespan, ...options }: ServerOptions = {}) {
-    if (typeof (info as unknown) !== "object") throw invalid('a server has a name and a version: new Server({ name: "notes", version: "1.0.0" })');
+    if (typeof (info as unknown) !== "object") throw invalid('a server needs a name and a version: new Server({ name: "notes", version: "1.0.0" })');
     if (onError !== undefined) checkFunction(onError, "onError");
     if (lifespan !== undefined) checkFunction(lifespan, "lifespan");
     const owner: Owner = { onError, lifespan: undefined };
@@ -224,7 +224,7 @@ export class Server {
    * @throws {@link InvalidArgumentError} if the prefix is taken, or the other server is this one.
    */
   mount(prefix: string, other: Server): Registration {
-    if (!(other instanceof Server)) throw invalid("mount needs a Server; for a client there is proxy");
+    if (!(other instanceof Server)) throw invalid("mount needs a Server; for a client, use proxy");
     const registration = this.#register(mountFeature(prefix, other.#known()));
     this.#lifespan.mount(other.#lifespan);
     return {

@@ -27,7 +27,7 @@ export type StoreCallables = ReadonlyMap<string, Callable>;
 export function storeCallables(store: Store): StoreCallables {
   const given = store as unknown as Record<string, unknown> | null;
   const missing = storeMethods.filter((method) => typeof given?.[method] !== "function");
-  if (missing.length > 0) throw invalid(`store: a URL, or a store with the methods of Store; it lacks ${missing.join(", ")}`);
+  if (missing.length > 0) throw invalid(`store: must be a URL or an object with the methods of Store; it lacks ${missing.join(", ")}`);
   const callable = (call: StoreFunction): Callable => ({
     run: async (body: StoreCall) => {
       try {

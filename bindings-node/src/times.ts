@@ -15,7 +15,7 @@ export function milliseconds(value: number | undefined, name: string): number | 
 export function milliseconds(value: unknown, name: string): number | undefined {
   if (value === undefined) return undefined;
   if (typeof value === "number" && value >= 0) return Math.min(Math.ceil(value), Number.MAX_SAFE_INTEGER);
-  throw invalid(`${name} must be a number of milliseconds from 0 on (Infinity: as long as possible), not ${inspect(value)}`);
+  throw invalid(`${name} must be a number of milliseconds, 0 or more (Infinity for the maximum), not ${inspect(value)}`);
 }
 
 /** Returns the `deadline` option of a close, in whole milliseconds. */

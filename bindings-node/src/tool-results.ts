@@ -21,7 +21,7 @@ export function expectation({ result: schema, raiseOnError }: ToolCallOptions<Sc
       return await validated(validate, wrapped ? content["result"] : content, (value: unknown) => withText({ ...result, structuredContent: wrapped ? { result: value } : value }));
     } catch (error) {
       if (!(error instanceof InvalidArguments)) throw error;
-      throw new TransportError(`the structured content does not fit: ${error.path === "" ? "/" : error.path}: ${error.message}`);
+      throw new TransportError(`the structured content does not match its schema: ${error.path === "" ? "/" : error.path}: ${error.message}`);
     }
   };
   return { resultSchema: wrapped ? wrap(json) : json, read };
@@ -30,9 +30,9 @@ export function expectation({ result: schema, raiseOnError }: ToolCallOptions<Sc
 /** Checks the content of a peer's result, which the text getter relies on. */
 function checked(result: CallToolResult): CallToolResult {
   const content: unknown = (result as CallToolResult | null)?.content;
-  if (!Array.isArray(content)) throw new TransportError("the result of a tool makes no sense: content is not an array");
+  if (!Array.isArray(content)) throw new TransportError("invalid tool result: content is not an array");
   const odd = content.findIndex((block: unknown) => typeof block !== "object" || block === null);
-  if (odd >= 0) throw new TransportError(`the result of a tool makes no sense: content[${odd}] is not an object`);
+  if (odd >= 0) throw new TransportError(`invalid tool result: content[${odd}] is not an object`);
   return result;
 }
 

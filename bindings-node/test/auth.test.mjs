@@ -123,7 +123,7 @@ test("a verifier sees the request that presents the token: its headers, its targ
 
 test("wrong options are errors that name them", async () => {
   const { server, auth } = guarded();
-  await assert.rejects(server.listen({ auth: { ...auth, issuer: "https://a.example" } }), { kind: "invalidArgument", message: /verifier judges tokens itself/ });
+  await assert.rejects(server.listen({ auth: { ...auth, issuer: "https://a.example" } }), { kind: "invalidArgument", message: /cannot be combined with a verifier/ });
   await assert.rejects(server.listen({ auth: { ...auth, verifier: "jwt" } }), { kind: "invalidArgument", message: /verifier of tokens must be a function/ });
   await assert.rejects(server.listen({ auth: { authorizationServers: [] } }), { kind: "invalidArgument", message: /resource/ });
   await assert.rejects(server.listen({ retries: 1 }), { kind: "invalidArgument", message: /retries/ });
@@ -194,7 +194,7 @@ test("a function gives the headers of each request", async () => {
     assert.deepEqual(asked[0], { method: "POST", url: String(listener.url) });
     await client.close();
     const wrong = { onRequestHeaders: () => ({ headers: { "Mcp-Name": "x" } }) };
-    await assert.rejects(Client.connect(listener.url, wrong), /"mcp-name" is the protocol's/);
+    await assert.rejects(Client.connect(listener.url, wrong), /"mcp-name" is set by the protocol/);
   } finally {
     await listener.close();
   }
@@ -343,7 +343,7 @@ test("servers of a group have credentials of their own", () =>
 test("wrong credentials are named", async () => {
   for (const [auth, named] of [
     [{ clientSecret: "x" }, /^auth\.clientSecret needs `clientId`$/],
-    [{ loginTimeout: 0 }, /^auth\.loginTimeout is 0/],
+    [{ loginTimeout: 0 }, /^auth\.loginTimeout must be more than 0/],
     [{ token: "x", dpop: true }, /dpop is for OAuth/],
     [{ grant: "workload_identity", assertion: "jwt", redirectUri: "http://localhost/x" }, /redirectUri is for the grant authorization_code/],
     [{ redirectUri: "https://a.example/done" }, /^auth\.redirectUri cannot be used: (?!.*Rust)/],
@@ -358,7 +358,7 @@ test("wrong credentials are named", async () => {
 
 test("functions of the authorization are given before connecting", async () => {
   const client = await Client.connect(new Server({ name: "plain", version: "1.0.0" }));
-  assert.throws(() => client.setHandlers({ onAuthorize: () => ({ url: "" }) }), /authorize came too late/);
+  assert.throws(() => client.setHandlers({ onAuthorize: () => ({ url: "" }) }), /authorize was set too late/);
   // The refused one is forgotten.
   client.setHandlers({ onElicit: () => ({ action: "decline" }) });
   await client.close();

@@ -90,7 +90,7 @@ test("RES-12: variables of templates stay in their folder unless the template sa
   }
   assert.equal((await client.readResource("files://a%2Fb")).contents[0].text, "a/b");
   assert.equal((await client.readResource("open://..%2Fetc")).contents[0].text, "../etc");
-  assert.throws(() => server.registerResource("one", "files://one", { unsafePaths: true }, () => ""), /unsafePaths is an option of templates/);
+  assert.throws(() => server.registerResource("one", "files://one", { unsafePaths: true }, () => ""), /unsafePaths is only for templates/);
   await client.close();
   await server.close();
 });
@@ -128,7 +128,7 @@ test("what is registered changes, and can be hidden", async () => {
   assert.deepEqual(await names(), ["last"]);
   assert.throws(() => {
     tool.update({ title: "gone" });
-  }, /no longer/);
+  }, /not a valid handle/);
   await client.close();
   await server.close();
 });
@@ -206,7 +206,7 @@ test("CMP-03: completions are of what exists", async () => {
   const server = new Server({ name: "typos", version: "1.0.0" });
   server.registerPrompt("plan", { arguments: [{ name: "city" }] }, () => "");
   assert.throws(() => server.registerCompletion({ type: "ref/prompt", name: "nope" }, "x", () => []), /there is no prompt nope/);
-  assert.throws(() => server.registerCompletion({ type: "ref/prompt", name: "plan" }, "gnre", () => []), /no argument gnre; it has city/);
+  assert.throws(() => server.registerCompletion({ type: "ref/prompt", name: "plan" }, "gnre", () => []), /no argument gnre; the arguments are city/);
   server.registerCompletion({ type: "ref/prompt", name: "plan" }, "city", () => []);
   await server.close();
 });

@@ -122,6 +122,6 @@ await group.close();
 await Client.connect("http://127.0.0.1:9/mcp", { stderr: "keep" }).catch(({ message }) => console.log(message));
 `);
   const done = spawnSync(process.execPath, [host], { encoding: "utf8", timeout: 60_000 });
-  assert.equal(done.stdout, "connected connected\nstderr: for programs only\n", done.stderr);
+  assert.equal(done.stdout, "connected connected\nstderr: only for programs\n", done.stderr);
   assert.ok(!done.stderr.includes("a line of the server"), done.stderr);
 }));

@@ -120,7 +120,7 @@ test("a configuration leads to a server", async () => {
     [{ mcpServers: { x: { command, args: "x" } } }, /\/mcpServers\/x\/args: must be a list/],
     [{ url: "http://localhost/${NO_SUCH_VARIABLE}" }, /\/url: needs the environment variable NO_SUCH_VARIABLE/],
     [{}, /needs either "command"/],
-    [{ command, arg: args }, /\/arg: is unknown: is it "args"\?/],
+    [{ command, arg: args }, /\/arg: is unknown: did you mean "args"\?/],
     [5, /must be an object, not a number/],
   ])
     await assert.rejects(Client.connect(target), { kind: "invalidArgument", message });
@@ -141,7 +141,7 @@ test("demands for authorization are an error of their own", async () => {
   refusing.close();
 });
 
-for (const [what, answer] of Object.entries({ "has no list": {}, "has something else as its list": { tools: "x" } })) {
+for (const [what, answer] of Object.entries({ "it has no array": {}, "has something else as its list": { tools: "x" } })) {
   test(`an answer that ${what} is the server's fault`, async () => {
     const client = await Client.connect(program({ "tools/list": answer }), { revision: "2025-06-18" });
     await assert.rejects(client.listTools(), TransportError);

@@ -219,7 +219,7 @@ test("what describes a call is read before it ends", async () => {
     return ctx.revision;
   });
   await client.callTool("late");
-  assert.throws(() => late.meta, (error) => error instanceof ClosedError && /the call is over/.test(error.message));
+  assert.throws(() => late.meta, (error) => error instanceof ClosedError && /the call has ended/.test(error.message));
   const revision = (await client.callTool("early")).content[0].text;
   assert.equal(late.revision, revision);
 });

@@ -91,7 +91,7 @@ test("servers come and go while calls run, and their changes are those of the gr
       assert.deepEqual(await Promise.all(calls), Array(50).fill("first"));
       await assert.rejects(group.callTool("b__whoami"), ProtocolError);
       await assert.rejects(group.removeServer("b"), InvalidArgumentError);
-      await assert.rejects(group.addServer("a", a), /"a" already/);
+      await assert.rejects(group.addServer("a", a), /already has a server named "a"/);
       await assert.rejects(group.addServer("c", "node server.mjs"), (error) => error instanceof InvalidArgumentError && /target/.test(error.message));
     });
   });

@@ -93,7 +93,7 @@ for (const revision of ["2025-11-25", "2026-07-28"]) {
   test(`ELI-19: pages have a handler of their own, revision ${revision}`, () =>
     withClient({ revision, onElicitUrl: ({ url }) => ({ action: url.endsWith("/sign") ? "decline" : "accept" }) }, async (client) => {
       assert.equal(await text(client.callTool("page")), "decline");
-      await assert.rejects(client.callTool("greet"), /did not declare elicitation by forms/);
+      await assert.rejects(client.callTool("greet"), /did not declare elicitation by form/);
     }));
 
   test(`the signal of a handler is aborted with its call, revision ${revision}`, async () => {

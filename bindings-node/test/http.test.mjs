@@ -135,7 +135,7 @@ test("nobody there, a path that is not an endpoint, and what is not a URL", asyn
   const gone = await server.listen({ port: 0 });
   await gone.close();
   await assert.rejects(Client.connect(gone.url), { kind: "transport", reason: "refused", httpStatus: undefined });
-  await assert.rejects(Client.connect(listener.url.replace("/mcp", "/nothing"), { revision: "2025-11-25" }), { name: "ProtocolError", message: /nothing at \/nothing/ });
+  await assert.rejects(Client.connect(listener.url.replace("/mcp", "/nothing"), { revision: "2025-11-25" }), { name: "ProtocolError", message: /Nothing is served at \/nothing/ });
   await assert.rejects(Client.connect("weather.py"), { kind: "invalidArgument", message: /weather\.py/ });
 });
 

@@ -263,7 +263,7 @@ describe("fetch", () => {
     const answer = await fetch(`http://127.0.0.1:${web.address().port}/mcp`, { method: "POST", body: "{}" });
     assert.deepEqual([answer.status, await answer.text()], [500, "Internal Server Error"]);
     web.close();
-    assert.equal(records.filter((message) => message.startsWith("the server was not opened: ") && message.includes("issuer")).length, 3);
+    assert.equal(records.filter((message) => message.startsWith("could not open the server: ") && message.includes("issuer")).length, 3);
     await server.close();
   });
 

@@ -11,7 +11,7 @@ const client = await Client.connect(server);
 after(() => server.close());
 
 const refused = (message) => ({ name: "InvalidArgumentError", kind: "invalidArgument", message });
-const meant = (name, known) => refused(`unknown option \`${name}\`: is it \`${known}\`?`);
+const meant = (name, known) => refused(`unknown option \`${name}\`: did you mean \`${known}\`?`);
 
 test("a misspelt hook is refused, and leaves no feature open to everybody", async () => {
   const hidden = { visibel: () => false };
@@ -20,21 +20,21 @@ test("a misspelt hook is refused, and leaves no feature open to everybody", asyn
   assert.throws(() => server.registerTool("y", hidden, () => ""), meant("visibel", "visible"));
   assert.throws(() => server.registerPrompt("y", hidden, () => ""), meant("visibel", "visible"));
   assert.throws(() => server.registerResource("y", "a://y", hidden, () => ""), meant("visibel", "visible"));
-  assert.throws(() => server.registerPrompt("y", { completes: { city: () => [] } }, () => ""), /completes\.city: a function has no JSON form/);
+  assert.throws(() => server.registerPrompt("y", { completes: { city: () => [] } }, () => ""), /completes\.city: a function cannot be represented in JSON/);
   const auth = { resource: "https://a.example/mcp", issuer: "https://login.example", verifer: () => ({}) };
   assert.throws(() => server.handler({ auth }), meant("verifer", "verifier"));
   await assert.rejects(server.listen({ port: 0, auth }), meant("verifer", "verifier"));
   await assert.rejects(Client.connect(server, { onElict: () => ({ action: "cancel" }) }), meant("onElict", "onElicit"));
   await assert.rejects(Client.connect(server, { onElicitation() {} }), meant("onElicitation", "onElicit"));
-  await assert.rejects(Client.connect(server, { onSampling() {} }), refused(/^unknown option `onSampling`: there are .*`onSample`/));
+  await assert.rejects(Client.connect(server, { onSampling() {} }), refused(/^unknown option `onSampling`: valid options are .*`onSample`/));
   assert.throws(() => client.setHandlers({ onElict: () => ({ action: "cancel" }) }), meant("onElict", "onElicit"));
-  assert.throws(() => client.setHandlers({ ask: () => ({ action: "cancel" }) }), /^InvalidArgumentError: unknown option `ask`: there are `onElicit`, /);
+  assert.throws(() => client.setHandlers({ ask: () => ({ action: "cancel" }) }), /^InvalidArgumentError: unknown option `ask`: valid options are `onElicit`, /);
   assert.deepEqual((await client.listTools()).map(({ name }) => name), ["x"]);
 });
 
 test("a function in the place of data is refused, with the place", () => {
-  assert.throws(() => new Server(info, { pageSize: () => 3 }), refused(/ \$\.options\.pageSize: a function has no JSON form: give data$/));
-  assert.throws(() => server.registerTool("y", { annotations: { title: () => "" } }, () => ""), refused(/ \$\.tool\.annotations\.title: a function has no JSON form: give data$/));
+  assert.throws(() => new Server(info, { pageSize: () => 3 }), refused(/ \$\.options\.pageSize: a function cannot be represented in JSON: give data$/));
+  assert.throws(() => server.registerTool("y", { annotations: { title: () => "" } }, () => ""), refused(/ \$\.tool\.annotations\.title: a function cannot be represented in JSON: give data$/));
 });
 
 test("a misspelt option is refused", async () => {
@@ -45,7 +45,7 @@ test("a misspelt option is refused", async () => {
   assert.throws(() => server.registerProvider("tools", { list: () => [], gett: () => "" }), meant("gett", "get"));
   assert.throws(() => server.proxy(client, { prefx: "a" }), meant("prefx", "prefix"));
   await assert.rejects(client.callTool("x", {}, { timout: 3 }), meant("timout", "timeout"));
-  await assert.rejects(client.listTools({ abort: true }), /unknown option `abort`: there are `signal`, `timeout`/);
+  await assert.rejects(client.listTools({ abort: true }), /unknown option `abort`: valid options are `signal`, `timeout`/);
   await assert.rejects(client.close(3), refused("options must be an object, not 3"));
   await assert.rejects(client.startTask("x", {}, { tll: 3 }), /unknown option `tll`/);
   await assert.rejects(client.close({ deadlin: 3 }), meant("deadlin", "deadline"));
@@ -57,7 +57,7 @@ test("a misspelt option is refused", async () => {
 });
 
 test("a constructor of another SDK is answered with the call that is meant", async () => {
-  assert.throws(() => new Client({ name: "host", version: "1" }), refused("new Client(…) connects to nothing: use await Client.connect(…)"));
+  assert.throws(() => new Client({ name: "host", version: "1" }), refused("new Client(…) does not connect: use await Client.connect(…)"));
   assert.throws(() => new Server("weather"), refused(/name and a version: new Server\({ name: /));
   const deep = JSON.parse("[".repeat(200) + "]".repeat(200));
   await assert.rejects(client.callTool("x", { deep }), refused(/nests deeper than 128 levels/));

@@ -119,7 +119,7 @@ test("tasks are in a store of one's own and outlive the server", async () => {
 for (const [name, fault, reason] of [
   ["away", new RangeError("the database is gone"), "RangeError: the database is gone"],
   ["full", new StoreError("no space left", "full"), undefined],
-  ["nonsense", "nonsense", "the answer of store_put_if makes no sense: done: must be true or false, not"],
+  ["nonsense", "nonsense", "invalid return value of store_put_if: done: must be true or false, not"],
   ["silent", "silence", "it did not answer within 300ms"],
 ]) {
   test(`a fault of the store is a typed error and other calls go on: ${name}`, { timeout: patience }, async () => {

@@ -53,7 +53,7 @@ test("the modules for bundlers give the same things, from code of their own", ()
   const run = (env) => spawnSync(process.execPath, ["--conditions=module", "--input-type=module", "-e", script], { cwd: home, env: { ...process.env, ...env }, encoding: "utf8" });
   const found = run({ TRUNKLINE_NATIVE: library });
   assert.deepEqual(JSON.parse(found.stdout || "null"), { text: "Hello", names: Object.keys(require("trunkline")).sort(), own: true }, found.stderr);
-  assert.match(run({ TRUNKLINE_NATIVE: "" }).stderr, /not in a node_modules at or above \S+place\.js\. Install it there, or copy its file to \S+trunkline\.\S+\.node, or name that in the environment variable TRUNKLINE_NATIVE\. In Next\.js, list trunkline in serverExternalPackages instead/);
+  assert.match(run({ TRUNKLINE_NATIVE: "" }).stderr, /not in a node_modules at or above \S+place\.js\. Install it there, copy its file to \S+trunkline\.\S+\.node, or set the environment variable TRUNKLINE_NATIVE to its path\. In Next\.js, list trunkline in serverExternalPackages instead/);
 });
 
 test("the package asks for nothing else at run time, but what some schemas and telemetry need", () => {
@@ -68,7 +68,7 @@ test("without a native library the error names the package to install", () => {
     const missing = run(start);
     assert.equal(missing.status, 1);
     assert.match(missing.stderr, new RegExp(`the optional package @trunkline/${process.platform}-${process.arch}\\S*, which is not installed. Run: npm install @trunkline/\\S+@${version}`));
-    assert.match(run(start, { TRUNKLINE_NATIVE: join(folder, "node_modules/trunkline/package.json") }).stderr, /package\.json \(named by TRUNKLINE_NATIVE\) does not load/);
+    assert.match(run(start, { TRUNKLINE_NATIVE: join(folder, "node_modules/trunkline/package.json") }).stderr, /package\.json \(named by TRUNKLINE_NATIVE\) failed to load/);
   });
 });
 
@@ -76,7 +76,7 @@ test("a platform without a library is told so, and which ones have one", () => {
   const script = `Object.defineProperty(process, "platform", { value: "aix" }); Object.defineProperty(process, "arch", { value: "ppc64" }); ${start}`;
   withCopy((_, run) => {
     const { stderr } = run(script);
-    const named = /no native library for aix-ppc64; there are libraries for ([a-z0-9, -]+)\. One that was built from source is named by the environment variable TRUNKLINE_NATIVE/.exec(stderr)?.[1];
+    const named = /no native library for aix-ppc64; supported platforms are ([a-z0-9, -]+)\. To use one that you built from source, set the environment variable TRUNKLINE_NATIVE to its path/.exec(stderr)?.[1];
     assert.deepEqual(named?.split(", "), platforms, stderr);
   });
   const source = readFileSync(join(home, "dist/native/place.js"), "utf8");
@@ -94,7 +94,7 @@ test("a library of another version is refused", () => {
     const other = run(start);
     assert.match(other.stderr, new RegExp(`trunkline ${version} needs its native library in the same version, but @trunkline/\\S+ is 9\\.8\\.7: reinstall both, as in npm install trunkline@${version}`));
     for (const platform of ours) writeFileSync(join(folder, "node_modules/@trunkline", platform, "index.js"), "throw new Error('is torn');");
-    assert.match(run(start).stderr, /@trunkline\/\S+ is installed but does not load: is torn/);
+    assert.match(run(start).stderr, /@trunkline\/\S+ is installed but failed to load: is torn/);
   });
 });
 
@@ -189,7 +189,7 @@ const program = `
 
 // Other bundlers and runtimes: tests/npm.
 for (const format of ["esm", "cjs"]) {
-  test(`esbuild bundles the package for ${format}, and the library is found beside the bundle`, () => {
+  test(`esbuild bundles the package for ${format}, and the library is found next to the bundle`, () => {
     withCopy((folder) => {
       const bundle = join(folder, format === "esm" ? "server.mjs" : "server.cjs");
       const built = buildSync({ stdin: { contents: program, resolveDir: folder }, bundle: true, platform: "node", format, outfile: bundle, metafile: true, logLevel: "silent" });

@@ -96,9 +96,9 @@ test("CMP-03: completions are declared with what they complete", async (t) => {
   plan.update({ name: "other", complete: { city: names } });
   assert.deepEqual(await values({ ...prompt, name: "other" }, "city"), ["O"]);
   assert.deepEqual(await values({ ...prompt, name: "other" }, "country"), []);
-  assert.throws(() => plan.update({ complete: { cty: names } }), /there is no argument cty; it has city, country/);
-  assert.throws(() => server.registerResource("x", "x://{name}", { complete: { nam: names } }, (uri) => uri), /it has name/);
-  assert.throws(() => server.registerResource("x", "x://one", { complete: { name: names } }, (uri) => uri), /complete is an option of templates/);
+  assert.throws(() => plan.update({ complete: { cty: names } }), /there is no argument cty; the arguments are city, country/);
+  assert.throws(() => server.registerResource("x", "x://{name}", { complete: { nam: names } }, (uri) => uri), /the arguments are name/);
+  assert.throws(() => server.registerResource("x", "x://one", { complete: { name: names } }, (uri) => uri), /complete is only for templates/);
   assert.throws(() => server.registerPrompt("x", { arguments: [{ name: "a" }], complete: { a: "no function" } }, () => "x"), /must be a function/);
 });
 

@@ -102,14 +102,14 @@ test("objects of arguments that say nothing of further members are closed", () =
 
 const standard = (vendor, more = {}) => ({ "~standard": { version: 1, vendor, validate: (value) => ({ value }) }, ...more });
 const refused = [
-  ["zod 3", standard("zod"), /tool "forecast" is a schema of zod 3.*use zod 4/],
+  ["zod 3", standard("zod"), /tool "forecast" is a zod 3 schema.*use zod 4/],
   ["an old arktype", standard("arktype"), /arktype 2\.1\.28 or later/],
-  ["a library without JSON Schema", standard("acme"), /acme gives no JSON Schema.*give a JSON Schema instead/],
+  ["a library without JSON Schema", standard("acme"), /acme cannot generate JSON Schema.*give a JSON Schema instead/],
   ["an object of schemas", { city: z.string() }, /object of schemas \("city"\): wrap it, as in z\.object/],
-  ["an object of schemas of zod 3", { city: standard("zod") }, /wrap it, as in z\.object\({ … }\) of zod 4: these are of zod 3/],
+  ["an object of schemas of zod 3", { city: standard("zod") }, /wrap it, as in z\.object\({ … }\) of zod 4: these are zod 3 schemas/],
   ["a string", "object", /must be a JSON Schema object or a Standard Schema \(zod, arktype, valibot\), not string/],
   ["null", null, /not null/],
-  ["a type without JSON form", z.object({ when: z.date() }), /cannot be written as JSON Schema: Date cannot be represented/],
+  ["a type without JSON form", z.object({ when: z.date() }), /cannot be converted to JSON Schema: Date cannot be represented/],
 ];
 for (const [name, schema, message] of refused) {
   test(`refused with the fix: ${name}`, () => {

@@ -112,7 +112,7 @@ for (const store of ["memory:", undefined]) {
 }
 
 for (const [url, problem] of [
-  ["mysql://user:secret@host/x", "store mysql://host/x cannot be used so: the forms of URLs are memory:"],
+  ["mysql://user:secret@host/x", "store mysql://host/x cannot be used this way: supported URLs are memory:"],
   ["sqlite:", "the path of the file is missing"],
   ["redis://user:secret@host?namespace=a:b", "namespace must have 1 to 64 letters"],
 ]) {

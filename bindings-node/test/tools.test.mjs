@@ -134,8 +134,8 @@ test("a result has its text beside its members", async () => {
 
 test("options are judged when they are given, in the names of Node", async () => {
   for (const [options, message] of [
-    [{ pagesize: 3 }, "unknown option `pagesize`: is it `pageSize`?"],
-    [{ pageSize: -3 }, "pageSize: must be a whole number from 0 on, not -3"],
+    [{ pagesize: 3 }, "unknown option `pagesize`: did you mean `pageSize`?"],
+    [{ pageSize: -3 }, "pageSize: must be a non-negative integer, not -3"],
     [{ pageSize: 0 }, "pageSize: must be 1 or more, not 0"],
     [{ debug: "yes" }, 'debug: must be true or false, not "yes"'],
     [{ maxNesting: 500 }, /^maxNesting: the deepest nesting/],
@@ -144,9 +144,9 @@ test("options are judged when they are given, in the names of Node", async () =>
   }
   assert.throws(() => new Server({ name: "", version: "1" }), { message: "name must not be empty" });
   const server = new Server(info);
-  await assert.rejects(server.listen({ port: "8000" }), { message: 'port: must be a whole number from 0 on, not "8000": give the number 8000' });
+  await assert.rejects(server.listen({ port: "8000" }), { message: 'port: must be a non-negative integer, not "8000": give the number 8000' });
   for (const make of ["handler", "fetchHandler"]) {
-    assert.throws(() => server[make]({ allowedHost: ["x"] }), { message: "unknown option `allowedHost`: is it `allowedHosts`?" });
+    assert.throws(() => server[make]({ allowedHost: ["x"] }), { message: "unknown option `allowedHost`: did you mean `allowedHosts`?" });
     assert.throws(() => server[make]({ idleTimeout: "x" }), /idleTimeout must be a number of milliseconds/);
   }
   const auth = { resource: "http://127.0.0.1:1/mcp", authorizationServers: ["http://127.0.0.1:2"] };
@@ -154,8 +154,8 @@ test("options are judged when they are given, in the names of Node", async () =>
     [{ allowedHosts: ["a", 3] }, "allowedHosts[1]: must be a string, not 3"],
     [{ auth: { ...auth, issuer: 5 } }, "auth.issuer: must be a string or a list, not 5"],
     [{ auth: { ...auth, implies: { readAll: "b" } } }, 'auth.implies.readAll: must be a list, not "b"'],
-    [{ auth: { ...auth, strictTyp: true } }, "auth: unknown option `strictTyp`: is it `strictType`?"],
-    [{ auth: { ...auth, jwksUri: "http://127.0.0.1:2/", jwks: { keys: [] } } }, "auth.jwksUri and `jwks` exclude each other"],
+    [{ auth: { ...auth, strictTyp: true } }, "auth: unknown option `strictTyp`: did you mean `strictType`?"],
+    [{ auth: { ...auth, jwksUri: "http://127.0.0.1:2/", jwks: { keys: [] } } }, "auth.jwksUri and `jwks` are mutually exclusive"],
   ]) {
     await assert.rejects(server.listen({ port: 0, ...options }), { kind: "invalidArgument", message });
   }
@@ -165,7 +165,7 @@ test("options are judged when they are given, in the names of Node", async () =>
   ]) {
     await assert.rejects(Client.connect("http://127.0.0.1:1/mcp", options), { kind: "invalidArgument", message });
   }
-  await assert.rejects(Client.connect(server, { maxCacheBytes: -1 }), { message: "maxCacheBytes: must be a whole number from 0 on, not -1" });
+  await assert.rejects(Client.connect(server, { maxCacheBytes: -1 }), { message: "maxCacheBytes: must be a non-negative integer, not -1" });
   await server.close();
 });
 
@@ -299,7 +299,7 @@ test("a return value that does not fit the output schema fails the call and is l
   );
   const messages = records.map(({ message }) => message).filter((message) => message.includes("/n"));
   assert.equal(messages.length, 2, JSON.stringify(records));
-  assert.match(messages[0], /tool "library" \(tools\.test\.mjs:\d+\) returned a value that does not fit its output schema: \/n: [^\n]*$/);
+  assert.match(messages[0], /tool "library" \(tools\.test\.mjs:\d+\) returned a value that does not match its output schema: \/n: [^\n]*$/);
 });
 
 test("a ToolError reaches the caller", () =>
@@ -613,14 +613,14 @@ test("a server and a client can be disposed of", async () => {
 const circle = {};
 circle.self = circle;
 for (const [name, value, message] of [
-  ["NaN", [Number.NaN], "$.params.arguments.a[0]: NaN has no JSON form: give null or a string"],
-  ["a bigint", 1n, "$.params.arguments.a: a bigint has no JSON form: give a number or a string"],
-  ["bytes", new Uint8Array([1]), "$.params.arguments.a: bytes have no JSON form: give a string, such as their base64"],
-  ["a promise", Promise.resolve(1), "$.params.arguments.a: a Promise has no JSON form: await it"],
-  ["an error", Object.assign(new Error("x"), { code: "E" }), "$.params.arguments.a: an Error has no JSON form: give its message"],
-  ["a function", () => 1, "$.params.arguments.a: a function has no JSON form: give data"],
-  ["a symbol", Symbol("s"), "$.params.arguments.a: a symbol has no JSON form: give data"],
-  ["a circle", circle, "$.params.arguments.a.self: a circular reference has no JSON form"],
+  ["NaN", [Number.NaN], "$.params.arguments.a[0]: NaN cannot be represented in JSON: give null or a string"],
+  ["a bigint", 1n, "$.params.arguments.a: a bigint cannot be represented in JSON: give a number or a string"],
+  ["bytes", new Uint8Array([1]), "$.params.arguments.a: bytes cannot be represented in JSON: give a string, such as Base64"],
+  ["a promise", Promise.resolve(1), "$.params.arguments.a: a Promise cannot be represented in JSON: await it"],
+  ["an error", Object.assign(new Error("x"), { code: "E" }), "$.params.arguments.a: an Error cannot be represented in JSON: give its message"],
+  ["a function", () => 1, "$.params.arguments.a: a function cannot be represented in JSON: give data"],
+  ["a symbol", Symbol("s"), "$.params.arguments.a: a symbol cannot be represented in JSON: give data"],
+  ["a circle", circle, "$.params.arguments.a.self: a circular reference cannot be represented in JSON"],
 ]) {
   test(`arguments with ${name} are refused, with the place`, () =>
     connected(
@@ -644,9 +644,9 @@ test("what a handler sends to its client and cannot be JSON is refused, with the
     (server) =>
       server.registerTool("sends", {}, async (_, ctx) => {
         const unfit = { kind: "invalidArgument" };
-        assert.throws(() => ctx.log("info", { n: Number.NaN }), { ...unfit, message: /\$\.log\.data\.n: NaN has/ });
-        await assert.rejects(ctx.elicit("Who?", { type: "object", properties: { n: { type: "number", default: 1n } } }), { ...unfit, message: /\.n\.default: a bigint has/ });
-        await assert.rejects(ctx.once("kept", () => ({ at: Promise.resolve() })), { ...unfit, message: /value of once\("kept"\) .* \$\.once\.value\.at: a Promise has/ });
+        assert.throws(() => ctx.log("info", { n: Number.NaN }), { ...unfit, message: /\$\.log\.data\.n: NaN cannot/ });
+        await assert.rejects(ctx.elicit("Who?", { type: "object", properties: { n: { type: "number", default: 1n } } }), { ...unfit, message: /\.n\.default: a bigint cannot/ });
+        await assert.rejects(ctx.once("kept", () => ({ at: Promise.resolve() })), { ...unfit, message: /value of once\("kept"\) .* \$\.once\.value\.at: a Promise cannot/ });
         return "refused";
       }),
     async (client) => {
@@ -683,7 +683,7 @@ test("what a schema describes is not a whole result, however much it looks like 
       assert.deepEqual((await client.callTool("texts")).structuredContent, { content: ["a"], n: 5 });
       assert.deepEqual((await client.callTool("other")).structuredContent, { id: 7, content: [] });
       const records = await logged(async () => assert.equal((await client.callTool("wrong")).isError, true));
-      assert.match(records.map(({ message }) => message).join(), /tool "wrong" \(tools\.test\.mjs:\d+\) returned a value that does not fit its output schema: \/content\/0/);
+      assert.match(records.map(({ message }) => message).join(), /tool "wrong" \(tools\.test\.mjs:\d+\) returned a value that does not match its output schema: \/content\/0/);
     },
   ));
 
@@ -705,7 +705,7 @@ for (const revision of revisions) {
 
 test("a misspelt member of a tool is refused", () => {
   const server = new Server({ name: "t", version: "1" });
-  const refusal = { kind: "invalidArgument", message: /unknown member \/descripton: is it description\?/ };
+  const refusal = { kind: "invalidArgument", message: /unknown member \/descripton: did you mean description\?/ };
   assert.throws(() => server.registerTool("x", { descripton: "?" }, () => ""), refusal);
 });
 
@@ -719,7 +719,7 @@ test("a misspelt guard of a feature is refused, and leaves nothing open", () => 
     [{ visibel: true }, "visibel", "visible"],
     [{ enable: false }, "enable", "enabled"],
   ]) {
-    const refusal = { kind: "invalidArgument", message: new RegExp(`unknown member /${member}: is it ${meant}\\?`) };
+    const refusal = { kind: "invalidArgument", message: new RegExp(`unknown member /${member}: did you mean ${meant}\\?`) };
     assert.throws(() => server.registerTool("x", options, () => ""), refusal);
     assert.throws(() => server.registerPrompt("x", options, () => ""), refusal);
     assert.throws(() => server.registerResource("x", "test://x", options, () => ""), refusal);

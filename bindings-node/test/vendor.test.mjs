@@ -127,7 +127,7 @@ test("names of the protocol have no request handler", async (t) => {
   t.after(() => server.close());
   for (const [method, message] of [
     ["tools/call", /is a method of the protocol/],
-    ["tools/sum", /the prefix "tools" is the protocol's/],
+    ["tools/sum", /the prefix "tools" is reserved by the protocol/],
     ["sum", /needs a prefix/],
   ]) {
     assert.throws(() => server.registerRequestHandler(method, {}, () => undefined), { kind: "invalidArgument", message });

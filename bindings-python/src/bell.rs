@@ -40,7 +40,9 @@ impl SocketBell {
     pub(crate) fn new(fileno: Option<i32>) -> PyResult<Self> {
         match fileno {
             None => Ok(Self {}),
-            Some(_) => Err(crate::error::raise("invalidArgument", "a bell by descriptor exists on Unix only")),
+            Some(_) => {
+                Err(crate::error::raise("invalidArgument", "bells with a descriptor are supported only on Unix"))
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ pub(crate) const MAX_DEPTH: usize = 512;
 
 /// Builds the Python object of one JSON text.
 pub(crate) fn decode<'py>(py: Python<'py>, json: &[u8]) -> Result<Bound<'py, PyAny>, String> {
-    let text = std::str::from_utf8(json).map_err(|error| format!("JSON that is not UTF-8: {error}"))?;
+    let text = std::str::from_utf8(json).map_err(|error| format!("JSON is not valid UTF-8: {error}"))?;
     let mut reader = BodyReader { py, text, at: 0 };
     let value = reader.value(0)?;
     match reader.peek() {
@@ -111,7 +111,7 @@ impl<'py, 'text> BodyReader<'py, 'text> {
             let unescaped = match serde_json::from_str(quoted) {
                 Ok(text) => text,
                 Err(_) => without_lone_surrogates(quoted)
-                    .ok_or_else(|| format!("a JSON string with a wrong escape at byte {start}"))?,
+                    .ok_or_else(|| format!("invalid escape in a JSON string at byte {start}"))?,
             };
             return Ok(PyString::new(self.py, &unescaped));
         }
@@ -124,7 +124,7 @@ impl<'py, 'text> BodyReader<'py, 'text> {
         let length = rest.find(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E')).unwrap_or(rest.len());
         let digits = &rest[..length];
         let wrong = || match digits.len() {
-            0..=64 => format!("JSON with a wrong number {digits:?} at byte {}", self.at),
+            0..=64 => format!("JSON with an invalid number {digits:?} at byte {}", self.at),
             // Python itself refuses those of more than 4,300 digits.
             length => format!("JSON with a number of {length} characters at byte {}", self.at),
         };
@@ -179,7 +179,7 @@ impl<'py, 'text> BodyReader<'py, 'text> {
     fn unexpected(&self) -> String {
         match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
             Some(found) => format!("JSON with an unexpected {found:?} at byte {}", self.at),
-            None => "JSON that ends too early".to_owned(),
+            None => "unexpected end of JSON".to_owned(),
         }
     }
 }

@@ -154,7 +154,9 @@ fn write_integer(out: &mut Vec<u8>, integer: &Bound<'_, PyInt>) -> Result<(), Wr
 
 fn write_float(out: &mut Vec<u8>, float: f64) -> Result<(), Wrong> {
     if !float.is_finite() {
-        return Err(PyValueError::new_err(format!("{float} has no JSON form: give None or text")).into());
+        return Err(
+            PyValueError::new_err(format!("{float} cannot be represented in JSON: give None or a string")).into()
+        );
     }
     serde_json::to_writer(out, &float).map_err(|error| PyValueError::new_err(error.to_string()).into())
 }

@@ -20,7 +20,7 @@ const SLICE: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The answer to a call for which nothing else could be made.
-const UNREADABLE_CALL: &[u8] = br#"{"kind":"internal","message":"the call could not be given to Python"}"#;
+const UNREADABLE_CALL: &[u8] = br#"{"kind":"internal","message":"could not pass the call to Python"}"#;
 
 /// Writes log records to standard error, without waiting for a reader that there may not be.
 #[pyfunction]
@@ -71,7 +71,7 @@ impl Port {
         #[cfg(not(unix))]
         {
             let _ = (py, server, reader, writer);
-            Err(raise("invalidArgument", "only Unix has descriptors to serve: use HTTP here"))
+            Err(raise("invalidArgument", "file descriptors can be served only on Unix: use HTTP"))
         }
         #[cfg(unix)]
         contained(|| {
@@ -235,7 +235,7 @@ impl Port {
     /// The JSON of a message that holds options.
     ///
     /// # Errors
-    /// `NativeError` with the name of the option that has no JSON form.
+    /// `NativeError` with the name of the option that cannot be represented in JSON.
     fn message(&self, given: &Bound<'_, PyAny>, message: &str) -> PyResult<Vec<u8>> {
         let refused = |place: &str, what: &str| from_bridge(given.py(), self.port.unwritable(message, place, what));
         encode_options(given, refused)
@@ -323,7 +323,7 @@ fn body_of<'py>(py: Python<'py>, body: &[u8]) -> Result<Bound<'py, PyAny>, Strin
 
 /// An error object for the body of a peer that cannot be built.
 fn unreadable<'py>(py: Python<'py>, message: &str) -> PyResult<Bound<'py, PyAny>> {
-    failure(py, "transport", &format!("the answer makes no sense: {message}"))
+    failure(py, "transport", &format!("invalid response: {message}"))
 }
 
 fn failure<'py>(py: Python<'py>, kind: &str, message: &str) -> PyResult<Bound<'py, PyAny>> {

@@ -492,7 +492,7 @@ def test_websockets_are_closed_and_unknown_scopes_refused() -> None:
 def test_options_that_are_wrong_hold_nothing() -> None:
     site = Site()
     for _ in range(3):
-        with pytest.raises(InvalidArgumentError, match=r"^replay_events: must be a whole number"):
+        with pytest.raises(InvalidArgumentError, match=r"^replay_events: must be a non-negative integer"):
             site.server.asgi(replay_events=-1)
     assert site.server._users == []
     assert site.server._bind().loop is None

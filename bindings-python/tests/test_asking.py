@@ -426,12 +426,12 @@ class Either:
 @pytest.mark.parametrize(
     ("form", "problem"),
     [
-        (Nested, "Nested.plain: a form asks for"),
-        (Listed, "Listed.names: a list in a form is one of choices"),
-        (Patterned, "Patterned.name: a form cannot say pattern"),
-        (Either, "Either.value: a form asks for"),
+        (Nested, "Nested.plain: a form supports only strings"),
+        (Listed, "Listed.names: a list in a form must be a list of choices"),
+        (Patterned, "Patterned.name: a form does not support pattern"),
+        (Either, "Either.value: a form supports only strings"),
         (str, "the form str must be a dataclass"),
-        (object(), "has no JSON form"),
+        (object(), "cannot be represented in JSON"),
     ],
 )
 def test_eli_08_forms_that_are_not_flat_are_refused(form: Any, problem: str) -> None:

@@ -197,7 +197,7 @@ def test_a_client_connects_once_at_a_time() -> None:
         for _ in range(2):
             async with client:
                 assert client.revision
-                with pytest.raises(InvalidArgumentError, match="connected already"):
+                with pytest.raises(InvalidArgumentError, match="already connected"):
                     await client.connect()
 
     run(check())

@@ -227,7 +227,7 @@ def test_tkx_32_the_caller_answers_a_task_itself() -> None:
             assert (await again.result(timeout=10)).text == "Hello, Ada"
         async with Client(Reports().server, revision="2025-11-25") as client:
             task = await client.start_task("asks")
-            with pytest.raises(InvalidArgumentError, match="asks for no input by its state"):
+            with pytest.raises(InvalidArgumentError, match="does not take input responses"):
                 await task.respond({})
 
     run(test())

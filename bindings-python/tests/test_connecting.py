@@ -70,9 +70,9 @@ def test_a_configuration_leads_to_a_server(tmp_path: Path, monkeypatch: pytest.M
             assert client.server_info and client.server_info.name == "weather-test"
     with pytest.raises(InvalidArgumentError, match="/mcpServers/x/args: must be a list"):
         SyncClient({"mcpServers": {"x": {"command": "python", "args": "x.py"}}}).connect()
-    with pytest.raises(InvalidArgumentError, match="headers: not for a target"):
+    with pytest.raises(InvalidArgumentError, match="headers: not supported for this kind of target"):
         Client(["server"], headers={"a": "b"})
-    with pytest.raises(InvalidArgumentError, match=r"^inherit_env: not for a target"):
+    with pytest.raises(InvalidArgumentError, match=r"^inherit_env: not supported for this kind of target"):
         Client("http://127.0.0.1:1/mcp", inherit_env=True)
 
 

@@ -650,7 +650,7 @@ def test_async_functions_get_exceptions_too(tool: str, caplog: pytest.LogCapture
         assert seen == [(tool.replace("_", " ").replace("a thread", "a thread"), tool)]
 
     run(check())
-    assert "a function of on_error failed" in caplog.text
+    assert "an on_error callback failed" in caplog.text
 
 
 def test_exits_and_groups_cost_one_call() -> None:

@@ -140,7 +140,7 @@ def test_servers_come_and_go_while_calls_run(tmp_path: Path) -> None:
             assert await asyncio.gather(*calls) == ["first"] * 50
             with pytest.raises(ProtocolError):
                 await group.call_tool("b__whoami")
-            with pytest.raises(InvalidArgumentError, match='named "a" already'):
+            with pytest.raises(InvalidArgumentError, match='already has a server named "a"'):
                 await group.add_server("a", "http://127.0.0.1:9/mcp")
             with pytest.raises(InvalidArgumentError, match="target"):
                 await group.add_server("c", "python weather.py")

@@ -312,8 +312,8 @@ circle.__annotations__["again"] = Annotated[str, Depends(circle)]
 @pytest.mark.parametrize(
     ("dependency", "problem"),
     [
-        (unknown, "use -> unknown: nobody fills parameter 'what'"),
-        (circle, "a dependency that needs itself"),
+        (unknown, "use -> unknown: parameter 'what' has no value"),
+        (circle, "circular dependency"),
         (3, "Depends needs a function, not int"),
     ],
 )
@@ -339,10 +339,10 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: server_of().add_prompt(unknown, name=""), "name"),
     (lambda: server_of().tool(Request), "a tool must be a function, not the class Request"),
     (lambda: server_of(lifespan=unmanaged), "lifespan: unmanaged .*: decorate it with contextlib"),
-    (lambda: server_of(lifespan=3), "lifespan is a function of the server, not 3"),
+    (lambda: server_of(lifespan=3), "lifespan must be a function that takes the server, not 3"),
     (lambda: Client(cast("Any", None)), "a client takes a URL, .* not None"),
     (lambda: Client(cast("Any", 123)), "not 123"),
-    (lambda: Client(cast("Any", [sys.executable, 3])), "a list of texts"),
+    (lambda: Client(cast("Any", [sys.executable, 3])), "a list of strings"),
     (lambda: SyncClient(cast("Any", b"python")), "not b'python'"),
 ]
 
@@ -430,7 +430,7 @@ def test_middleware_that_cannot_be_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="by name"):
         server.middleware(wrong)(fine)
     server.add_middleware(fine)
-    with pytest.raises(InvalidArgumentError, match="this middleware already"):
+    with pytest.raises(InvalidArgumentError, match="already has this middleware"):
         server.add_middleware(fine)
 
 
@@ -600,7 +600,7 @@ class Mixed(OnlyList):
     [
         (OnlyList(), "get is missing"),
         (Narrow(), "Narrow.get: too many positional arguments"),
-        (Mixed(), "both be made with async def"),
+        (Mixed(), "both be defined with async def"),
     ],
 )
 def test_providers_that_cannot_be_are_refused(provider: Any, problem: str) -> None:
@@ -741,7 +741,7 @@ def test_dependencies_are_replaced_for_a_test() -> None:
                 assert (await client.call_tool("tell")).text == "user of a fake for tell"
                 assert (await client.call_tool("blocking")).text == "user of a fake for blocking"
             with server.override(user, needy):
-                with pytest.raises(InvalidArgumentError, match="nobody fills parameter 'who'"):
+                with pytest.raises(InvalidArgumentError, match="parameter 'who' has no value"):
                     await client.call_tool("blocking")
             assert (await client.call_tool("tell")).text == "user of the real one"
 
@@ -783,7 +783,7 @@ def test_dependencies_of_a_server_are_made_for_every_call() -> None:
 
     run(check())
     wrong: Any = unknown
-    with pytest.raises(InvalidArgumentError, match=r"dependencies are made by Depends\(function\), not "):
+    with pytest.raises(InvalidArgumentError, match=r"dependencies must be Depends\(function\), not "):
         Server("test", version="1", dependencies=[wrong])
 
 
@@ -845,7 +845,7 @@ def test_unfit_results_of_middleware_and_providers_are_named(caplog: pytest.LogC
 
     middleware = asked("middleware", {"content": [{"type": "text", "text": object()}]})
     assert ".around' (test_hooks.py:" in middleware and "$.content[0].text: a value of type object" in middleware
-    assert "a result is an object, such as the one that next gave, not str" in asked("middleware", "done")
+    assert "a result must be an object, such as the one that next gave, not str" in asked("middleware", "done")
     provided = asked("get", {"a": object()})
     assert "the provider '" in provided and "Provided' of tools" in provided and "$.a: a value of type" in provided
     assert "$[0].inputSchema: a value of type object" in asked("list", Tool("provided", input_schema=object()))  # type: ignore[arg-type]

@@ -159,7 +159,7 @@ def test_eli_19_pages_have_a_handler_of_their_own(revision: str) -> None:
         assert callable(open_page)
         async with client:
             assert (await client.call_tool("page")).text == "decline"
-            with pytest.raises(ProtocolError, match="did not declare elicitation by forms"):
+            with pytest.raises(ProtocolError, match="did not declare elicitation by form"):
                 await client.call_tool("greet")
 
     run(test())

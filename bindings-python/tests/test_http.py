@@ -276,7 +276,7 @@ def test_closing_drains_what_is_in_flight_up_to_the_deadline() -> None:
     async def check() -> None:
         listener = slow.server.serve("http", port=0)
         await listener.start()
-        with pytest.raises(InvalidArgumentError, match="started already"):
+        with pytest.raises(InvalidArgumentError, match="already started"):
             await listener.start()
         assert listener.url is not None
         async with Client(listener.url) as client:

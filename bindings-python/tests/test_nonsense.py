@@ -118,7 +118,7 @@ def test_arguments_are_what_results_may_be_too() -> None:
 
 def test_options_are_judged_when_they_are_given_in_the_names_of_python() -> None:
     for options, problem in [
-        ({"page_size": 2.5}, "^page_size: must be a whole number from 0 on, not 2.5$"),
+        ({"page_size": 2.5}, "^page_size: must be a non-negative integer, not 2.5$"),
         ({"page_size": 0}, "^page_size: must be 1 or more, not 0$"),
         ({"debug": "yes"}, '^debug: must be true or false, not "yes"$'),
         ({"max_nesting": 500}, "^max_nesting: the deepest nesting can be at most"),
@@ -131,7 +131,7 @@ def test_options_are_judged_when_they_are_given_in_the_names_of_python() -> None
             Server("a", version="1", page_size=value)
     with pytest.raises(InvalidArgumentError, match=r"^name must not be empty$"):
         Server("", version="1")
-    with pytest.raises(InvalidArgumentError, match=r"^replay_events: must be a whole number"):
+    with pytest.raises(InvalidArgumentError, match=r"^replay_events: must be a non-negative integer"):
         Server("a", version="1").asgi(replay_events=-1)
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'prt'\. Did you mean 'port'\?$"):
         # A wrong name is an error of the type checker, too, which refuses a comment without need.
@@ -167,7 +167,7 @@ def test_options_of_features_are_judged_in_the_names_of_python(
 
 def test_options_are_checked_by_the_core() -> None:
     with (
-        pytest.raises(InvalidArgumentError, match=r"^max_message_bytes: must be a whole number from 0 on, not -1$"),
+        pytest.raises(InvalidArgumentError, match=r"^max_message_bytes: must be a non-negative integer, not -1$"),
         SyncClient(Server("a", version="1"), max_message_bytes=-1),
     ):
         pass

@@ -81,7 +81,7 @@ def test_a_result_is_a_value_of_the_callers_type() -> None:
             for tool in ("hello", "wrapped"):
                 assert await client.call_tool(tool, result=str) == "hello"
             for tool in ("names", "nothing"):
-                with pytest.raises(TransportError, match="not a text alone"):
+                with pytest.raises(TransportError, match="not a single text"):
                     await client.call_tool(tool, result=str)
             for tool, problem in [("add", "missing"), ("plain", "no structuredContent")]:
                 with pytest.raises(TransportError, match=problem):

@@ -166,7 +166,7 @@ def test_tasks_are_in_a_store_of_ones_own_and_outlive_the_server(make: Any) -> N
 FAULTS = [
     (OSError("the database is gone"), "OSError: the database is gone"),
     (StoreError("no space left", "full"), "no space left"),
-    ("nonsense", "the answer of store_put_if makes no sense: done: must be true or false, not"),
+    ("nonsense", "invalid return value of store_put_if: done: must be true or false, not"),
     ("silence", "it did not answer within 300ms"),
 ]
 

@@ -131,9 +131,9 @@ def test_a_call_that_is_answered() -> None:
             await client.call_tool("leak")
             await client.call_tool("leak_in_thread")
             assert all(ctx.cancelled for ctx in contexts)
-            with pytest.raises(ClosedError, match="done"):
+            with pytest.raises(ClosedError, match="the call has ended"):
                 await contexts[0].ping()
-            with pytest.raises(ClosedError, match="done"):
+            with pytest.raises(ClosedError, match="the call has ended"):
                 contexts[1].ping()
             with pytest.raises(InvalidArgumentError, match="seconds"):
                 await contexts[0].ping(timeout=-1)

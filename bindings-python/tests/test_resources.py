@@ -386,17 +386,17 @@ def positional(a: str, /) -> str:
 
 REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("add_resource", ("notes://x", functools.partial(nothing)), {}, "pass name="),
-    ("add_resource", ("notes://x", one), {}, "'a' is not a variable of 'notes://x': there is none"),
-    ("add_resource", ("notes://{b}", one), {}, "there are b"),
+    ("add_resource", ("notes://x", one), {}, "'a' is not a variable of 'notes://x': it has no variables"),
+    ("add_resource", ("notes://{b}", one), {}, "the variables are b"),
     ("add_resource", ("notes://{b}", nothing), {}, "no parameter takes the variable 'b'"),
     ("add_resource", ("notes://{b", nothing), {}, "uri_template"),
     ("add_resource", ("notes://x{?a}", one), {}, "parameter 'a' needs a default"),
     ("add_resource", ("notes://x{/a}", one), {}, "parameter 'a' needs a default"),
-    ("add_resource", ("notes://x{/a*}", one), {}, "its type is list"),
-    ("add_resource", ("notes://{a*}", one), {}, "its type is list"),
-    ("add_resource", ("notes://{a}", several), {}, "text, which cannot be an array"),
+    ("add_resource", ("notes://x{/a*}", one), {}, "its type must be list"),
+    ("add_resource", ("notes://{a*}", one), {}, "its type must be list"),
+    ("add_resource", ("notes://{a}", several), {}, "string, which cannot be an array"),
     ("add_resource", ("not a uri", nothing), {}, "Resource not a uri: uri"),
-    ("add_resource", ("notes://{a}", one), {"size": 3}, "no one size"),
+    ("add_resource", ("notes://{a}", one), {"size": 3}, "a template cannot have a size"),
     ("add_resource", ("notes://x", 3), {}, "a resource must be a function, not int"),
     ("resource", (nothing,), {}, "needs its URI"),
     ("remove_resource", ("notes://x",), {}, "no resource 'notes://x'"),
@@ -429,8 +429,8 @@ def test_parameters_that_text_cannot_fill_are_refused() -> None:
         return ""
 
     for function, problem in [
-        (mixed, "SyncContext is for functions made with def"),
-        (twice, "Context is for functions made with async def"),
+        (mixed, "SyncContext is for functions defined with def"),
+        (twice, "Context is for functions defined with async def"),
     ]:
         with pytest.raises(InvalidArgumentError, match=problem):
             server.add_prompt(function)
@@ -526,7 +526,7 @@ def test_res_12_variables_of_templates_stay_in_their_folder_unless_the_template_
                 assert contents.text == text
 
     run(check())
-    with pytest.raises(InvalidArgumentError, match="unsafe_paths is an option of templates"):
+    with pytest.raises(InvalidArgumentError, match="unsafe_paths is only for templates"):
         server.add_resource("files://one", lambda: "x", name="one", unsafe_paths=True)
 
 
@@ -555,7 +555,7 @@ def test_res_12_the_files_of_a_folder_are_resources(tmp_path: Path) -> None:
                 with pytest.raises(ProtocolError, match="not found"):
                     await client.read_resource(uri)
             (root / "large").write_text("x" * 11, encoding="utf-8")
-            with pytest.raises(ProtocolError, match="more than 10 bytes"):
+            with pytest.raises(ProtocolError, match="larger than the limit of 10 bytes"):
                 await client.read_resource("docs://large")
             server.remove_directory("docs://")
             assert await client.list_resources() == []
@@ -577,7 +577,7 @@ def test_cmp_03_completions_are_of_what_exists() -> None:
 
     wrong: list[tuple[Any, str, str]] = [
         ("nope", "x", "no prompt nope"),
-        (plan, "gnre", "no argument gnre; it has city"),
+        (plan, "gnre", "no argument gnre; the arguments are city"),
     ]
     for of, argument, says in wrong:
         with pytest.raises(InvalidArgumentError, match=says):
@@ -627,9 +627,9 @@ def test_cmp_03_completions_are_declared_with_what_they_complete() -> None:
             assert await values("prompt", "other", "country") == []
 
     run(check())
-    with pytest.raises(InvalidArgumentError, match="there is no argument cty; it has city, country"):
+    with pytest.raises(InvalidArgumentError, match="there is no argument cty; the arguments are city, country"):
         server.get_prompt("other").update(complete={"cty": names})
-    with pytest.raises(InvalidArgumentError, match="there is no argument nam; it has name"):
+    with pytest.raises(InvalidArgumentError, match="there is no argument nam; the arguments are name"):
         server.resource("more://{name}", complete={"nam": names})(note)
     with pytest.raises(InvalidArgumentError, match="complete"):
         server.resource("more://one", complete={"name": names})(names)

@@ -320,10 +320,10 @@ def test_pydantic_validators_apply() -> None:
 
 
 WITHOUT_JSON: list[tuple[Any, str]] = [
-    (types.ModuleType, "module has no JSON form"),
-    (Literal[b"x"], "has no JSON form"),
-    (type(sys.stdout), "has no JSON form"),
-    (Annotated[int, Field(min_length=1)], "min_length needs a type that can be counted"),
+    (types.ModuleType, "module cannot be represented in JSON"),
+    (Literal[b"x"], "cannot be represented in JSON"),
+    (type(sys.stdout), "cannot be represented in JSON"),
+    (Annotated[int, Field(min_length=1)], "min_length needs a type with a length"),
     ([int], "is not a type"),
     ("Unknown", "could not be resolved"),
 ]
@@ -337,7 +337,7 @@ def test_types_without_json_are_refused(tp: Any, text: str) -> None:
 
 def test_without_pydantic_keys_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "pydantic")
-    with pytest.raises(UnsupportedType, match="keys of a JSON object are text"):
+    with pytest.raises(UnsupportedType, match="keys of a JSON object must be strings"):
         schema_of(dict[int, str])
 
 
@@ -426,15 +426,15 @@ async def _wrong_async_context(ctx: SyncContext) -> None: ...
 
 
 BAD_FUNCTIONS: list[tuple[Any, str]] = [
-    (_bad_parameter, "_bad_parameter: parameter 'value': module has no JSON form"),
-    (_bad_return, "_bad_return: return annotation: module has no JSON form"),
+    (_bad_parameter, "_bad_parameter: parameter 'value': module cannot be represented in JSON"),
+    (_bad_return, "_bad_return: return annotation: module cannot be represented in JSON"),
     (_positional, "_positional: parameter 'value' is positional-only"),
     (_starred, r"_starred: parameter '\*values'"),
     (_unknown, "_unknown: parameter 'value': 'DoesNotExist' cannot be resolved"),
     (_generator, "_generator: a tool must return its result"),
     (_two_contexts, "'a' and 'b' are both the context"),
-    (_wrong_context, "parameter 'ctx': Context is for functions made with async def; use SyncContext"),
-    (_wrong_async_context, "parameter 'ctx': SyncContext is for functions made with def; use Context"),
+    (_wrong_context, "parameter 'ctx': Context is for functions defined with async def; use SyncContext"),
+    (_wrong_async_context, "parameter 'ctx': SyncContext is for functions defined with def; use Context"),
     (3, "must be a function, not int"),
 ]
 

@@ -141,7 +141,7 @@ def test_skl_15_the_manifest_is_a_resource(tmp_path: Path, revision: str) -> Non
         ({"SKILL.md": MANIFEST.format("x", "x", "x"), "../y": ""}, {}, r"\.\./y"),
         ({"SKILL.md": MANIFEST.format("x", "x", "x")}, {"root": "skill://y"}, "must end with its name"),
         ({"SKILL.md": MANIFEST.format("x", "x", "x")}, {"ttl": -1}, "ttl must be a number of seconds"),
-        ({"SKILL.md": 1}, {}, "the file 'SKILL.md' of a skill is text or bytes, not int"),
+        ({"SKILL.md": 1}, {}, "the file 'SKILL.md' of a skill must be str or bytes, not int"),
         (["SKILL.md"], {}, "a folder or a mapping of paths to files, not list"),
         ("/no/such/folder", {}, "no/such/folder"),
     ],

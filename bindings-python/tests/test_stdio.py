@@ -136,7 +136,7 @@ def test_a_child_that_dies_says_its_last_words(tmp_path: Path) -> None:
                 await client.call_tool("echo", {"message": "x"})
             await client.connect()
             assert (await client.call_tool("echo", {"message": "x"})).text == "x"
-            with pytest.raises(InvalidArgumentError, match="connected already"):
+            with pytest.raises(InvalidArgumentError, match="already connected"):
                 await client.connect()
         assert not client.is_connected
 
@@ -164,7 +164,7 @@ def die() -> None:
 server.run()
 """
     with SyncClient(script(tmp_path, source), env=environment(), reconnect=False) as client:
-        with pytest.raises(TransportError, match="was ended by signal 9") as caught:
+        with pytest.raises(TransportError, match="was terminated by signal 9") as caught:
             client.call_tool("die")
         assert (caught.value.reason, caught.value.exit_code, caught.value.signal) == ("exited", None, 9)
 

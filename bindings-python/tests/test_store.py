@@ -193,7 +193,7 @@ def test_a_server_goes_on_with_its_store_in_another_loop(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("url", "problem"),
     [
-        ("mysql://user:secret@host/x", "store mysql://host/x cannot be used so: the forms of URLs are memory:"),
+        ("mysql://user:secret@host/x", "store mysql://host/x cannot be used this way: supported URLs are memory:"),
         ("sqlite:", "the path of the file is missing"),
         ("redis://user:secret@host?namespace=a:b", "namespace must have 1 to 64 letters"),
     ],

@@ -240,7 +240,7 @@ def test_options_that_do_not_fit_the_target() -> None:
         SyncClient(["python"], headers={"a": "b"})
     with pytest.raises(InvalidArgumentError, match="cwd"):
         SyncClient("http://localhost", cwd=".")
-    with pytest.raises(InvalidArgumentError, match="name and version"):
+    with pytest.raises(InvalidArgumentError, match="both a name and a version"):
         SyncClient(["python"], name="only")
 
 

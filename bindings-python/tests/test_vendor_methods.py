@@ -181,7 +181,7 @@ def test_a_request_handler_fails_with_an_error_of_json_rpc(caplog: pytest.LogCap
             client.request("com.acme/told")
         with pytest.raises(ProtocolError, match="Internal error"):
             client.request("com.acme/number")
-        assert "a result is an object, such as {'value': ...}, not int" in caplog.text
+        assert "a result must be an object, such as {'value': ...}, not int" in caplog.text
         result = client.request("com.acme/nothing")
         assert {name for name in result if name not in ("_meta", "resultType")} == set()
         with pytest.raises(ProtocolError, match="timed out"):
@@ -196,13 +196,13 @@ def test_names_of_the_protocol_are_refused() -> None:
 
     for method, says in [
         ("tools/call", "is a method of the protocol"),
-        ("tools/sum", 'the prefix "tools" is the protocol\'s'),
+        ("tools/sum", 'the prefix "tools" is reserved by the protocol'),
         ("sum", "needs a prefix"),
     ]:
         with pytest.raises(InvalidArgumentError, match=re.escape(says)):
             server.request_handler(method)(nothing)
     server.add_request_handler("com.acme/sum", nothing)
-    with pytest.raises(InvalidArgumentError, match=r"a handler of 'com\.acme/sum' already"):
+    with pytest.raises(InvalidArgumentError, match=r"already has a handler of 'com\.acme/sum'"):
         server.add_request_handler("com.acme/sum", nothing)
     with pytest.raises(InvalidArgumentError, match=r"no handler of 'com\.acme/other'"):
         server.remove_request_handler("com.acme/other")

@@ -116,7 +116,7 @@ pub unsafe extern "C" fn trunkline_client_call_text(
             ParamsBuilder::default().text("name", text!(name)).optional("arguments", "arguments", text!(arguments))?;
         let json = client.request(TOOLS_CALL, params.raw()?.as_deref(), settled!(options))?;
         let result: CallToolResult = serde_json::from_slice(&json)
-            .map_err(|reason| Failure::transport(&format!("Invalid result of a tool: {reason}")))?;
+            .map_err(|reason| Failure::transport(&format!("Invalid tool result: {reason}")))?;
         match result.joined_text() {
             failure if result.is_error => Err(Failure::tool_failed(failure)),
             joined => text.finish(Text::copy(joined.as_bytes()).give()),

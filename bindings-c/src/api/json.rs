@@ -75,7 +75,7 @@ pub unsafe extern "C" fn trunkline_json_get_int64(
 ) -> trunkline_result {
     guard_result(|| {
         let (json, pointer, value) = (text!(json), text!(pointer), out!(value));
-        value.finish(typed(json, pointer, "a whole number of 64 bits")?)
+        value.finish(typed(json, pointer, "a 64-bit integer")?)
     })
 }
 
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn trunkline_json_next(
         // SAFETY: the conventions of the header: NULL, or a number of the caller's.
         let cursor = unsafe { borrow_mut(cursor, "cursor") }?;
         let (name, found) =
-            next(json, cursor)?.ok_or_else(|| Failure::not_found("that was the last one".to_owned()))?;
+            next(json, cursor)?.ok_or_else(|| Failure::not_found("there are no more elements".to_owned()))?;
         key(trunkline_str::slice(name));
         value.finish(trunkline_str::slice(found))
     })

@@ -69,7 +69,8 @@ pub unsafe extern "C" fn trunkline_json_writer_number(
 ) -> trunkline_result {
     writer!(writer, |writer| {
         let json = serde_json::Number::from_f64(number);
-        let json = json.ok_or_else(|| Failure::invalid(format!("JSON writer: JSON has no number {number}")))?;
+        let json =
+            json.ok_or_else(|| Failure::invalid(format!("JSON writer: JSON cannot represent the number {number}")))?;
         writer.value(json.to_string().as_bytes())
     })
 }

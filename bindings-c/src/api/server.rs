@@ -118,7 +118,7 @@ pub unsafe extern "C" fn trunkline_server_listen_fd(
         #[cfg(not(unix))]
         {
             let _ = (server, listener, input, output);
-            Err(Failure::invalid("only Unix has descriptors: use trunkline_server_listen_http here"))
+            Err(Failure::invalid("file descriptors are supported only on Unix: use trunkline_server_listen_http"))
         }
     })
 }

@@ -49,7 +49,7 @@ pub unsafe extern "C" fn trunkline_port_measurements(
     guard(error, || {
         let (port, json) = (&handle!(port).port, out!(json));
         let measured = port.core.measurements()?;
-        let measured = measured.ok_or_else(|| Failure::not_found("no server of the port reports"))?;
+        let measured = measured.ok_or_else(|| Failure::not_found("no server of the port reports measurements"))?;
         json.finish(Text::new(measured).give())
     })
 }

@@ -24,7 +24,7 @@ const SET: u8 = 2;
 impl Alarm {
     pub(crate) fn new() -> Result<Self, Failure> {
         let descriptor = Descriptor::new()
-            .map_err(|reason| Failure::internal(format!("cannot make the descriptor that wakes a port: {reason}")))?;
+            .map_err(|reason| Failure::internal(format!("cannot create the wakeup descriptor of a port: {reason}")))?;
         Ok(Self { state: AtomicU8::new(CLEAR), pid: std::process::id(), descriptor })
     }
 

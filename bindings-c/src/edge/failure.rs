@@ -43,13 +43,12 @@ impl Failure {
     }
 
     pub(crate) fn blocking() -> Self {
-        let message = "this would wait for callbacks of the port whose callback is running on this thread; \
-                       start it without waiting, or wait on another thread";
+        let message = "this would deadlock: it waits for callbacks of a port whose callback is running on this thread; use the asynchronous function, or wait on another thread";
         Self::new(TRUNKLINE_BLOCKING, ErrorKind::Blocking, message)
     }
 
     pub(crate) fn forked() -> Self {
-        let message = "the object belongs to the process that was forked: make a new server or client in the child";
+        let message = "the object was created before fork(): create a new server or client in the child process";
         Self::new(TRUNKLINE_FORKED, ErrorKind::Forked, message)
     }
 
@@ -66,7 +65,7 @@ impl Failure {
     }
 
     pub(crate) fn done() -> Self {
-        let message = "the call was already answered, was cancelled, or its connection is gone";
+        let message = "the call was already answered or cancelled, or its connection was closed";
         Self::new(TRUNKLINE_DONE, ErrorKind::Closed, message)
     }
 

@@ -497,7 +497,7 @@ static void do_nothing(trunkline_call *call, void *user_data) {
 static void see_log(const trunkline_str *level, const trunkline_str *target, const trunkline_str *message,
                     void *user_data) {
   (void)level, (void)target;
-  if (contains(*message, "without answering")) ++*(int *)user_data;
+  if (contains(*message, "without a response")) ++*(int *)user_data;
 }
 
 static void dropped_call(void) {
@@ -510,7 +510,7 @@ static void dropped_call(void) {
   add(server, S(PLAIN("nothing")), do_nothing, NULL);
   OK(trunkline_client_call_tool(client, S("nothing"), S("{}"), NULL, &result, &error));
   CHECK(is_error(result));
-  CHECK(!contains(trunkline_text_str(result), "without answering"));
+  CHECK(!contains(trunkline_text_str(result), "without a response"));
   trunkline_text_free(result);
   while (!seen && now_ms() < end) OK(trunkline_dispatch(trunkline_server_port(server), 100, NULL, &error));
   CHECK(seen == 1);
@@ -888,7 +888,7 @@ static void stdio(void) {
   CHECK(trunkline_error_json(detail, &facts) == TRUNKLINE_OK && !contains(facts, "my last words"));
   trunkline_error_free(detail), detail = NULL;
   CHECK(trunkline_client_options_set_stderr_file(options, S("/dev/null")) == TRUNKLINE_OK);
-  FAILS(TRUNKLINE_TRANSPORT, "give one of both", trunkline_client_connect_child(command, 2, options, &client, &error));
+  FAILS(TRUNKLINE_TRANSPORT, "set only one", trunkline_client_connect_child(command, 2, options, &client, &error));
   CHECK(trunkline_client_options_set_stderr(options, S("inherit")) == TRUNKLINE_OK);
   CHECK(trunkline_client_connect_child(command, 2, options, &client, &detail) == TRUNKLINE_TRANSPORT);
   CHECK(trunkline_error_json(detail, &facts) == TRUNKLINE_OK && contains(facts, "my last words"));
@@ -1032,7 +1032,7 @@ static void http(void) {
   CHECK(trunkline_client_options_set_proxy(options, trunkline_listener_url(listener)) == TRUNKLINE_OK);
   FAILS(TRUNKLINE_TRANSPORT, "403", trunkline_client_connect_http(S("http://mcp.invalid/mcp"), options, &client, &error));
   CHECK(trunkline_client_options_set_ca(options, S("no PEM")) == TRUNKLINE_OK);
-  FAILS(TRUNKLINE_INVALID_ARGUMENT, "ca has no certificate",
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "ca contains no PEM certificate",
         trunkline_client_connect_http(S("https://mcp.invalid/mcp"), options, &client, &error));
   trunkline_client_options_free(options);
 
@@ -1465,7 +1465,7 @@ static void options(void) {
   CHECK(!trunkline_request_options_set_timeout_ms(request_options, 10000));
   CHECK(!trunkline_request_options_set_max_timeout_ms(request_options, 20000));
   OK(trunkline_client_call_tool(client, S("nothing"), S("{}"), request_options, &text, &error));
-  CHECK(is_error(text) && contains(trunkline_text_str(text), "without answering")); /* debug */
+  CHECK(is_error(text) && contains(trunkline_text_str(text), "without a response")); /* debug */
   trunkline_text_free(text);
   OK(trunkline_client_notify(client, S("notifications/roots/list_changed"), NOTHING, &error));
   trunkline_request_options_free(request_options);
@@ -1678,7 +1678,7 @@ static void unread_stderr(void) {
   length = read(pipe_ends[0], told, sizeof told - 1);
   CHECK(length > 0);
   told[length] = 0;
-  CHECK(strstr(told, "without answering"));
+  CHECK(strstr(told, "without a response"));
   trunkline_client_free(client);
   trunkline_server_free(server);
 #endif

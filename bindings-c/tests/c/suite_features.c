@@ -80,7 +80,7 @@ static void resources_prompts_and_completion(void) {
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "kind", trunkline_server_add(server, S("toll"), S("{}"), echo, &freed, count_up, NULL, &error));
   /* Without the name of the function beneath. */
   CHECK(trunkline_server_add(server, S("toool"), S("{}"), echo, NULL, NULL, NULL, NULL) == TRUNKLINE_INVALID_ARGUMENT);
-  CHECK(strstr(trunkline_error_message(trunkline_last_error()), "\"toool\" is not a kind; there are ") ==
+  CHECK(strstr(trunkline_error_message(trunkline_last_error()), "\"toool\" is not a kind; use one of ") ==
         trunkline_error_message(trunkline_last_error()));
   FAILS(TRUNKLINE_NULL, "callback", trunkline_server_add_prompt(server, S("{}"), NULL, &freed, count_up, &error));
   CHECK(freed == 6);
@@ -418,7 +418,7 @@ static void completers(void) {
   OK(trunkline_server_add(server, S("completer"), S("{}"), suggests, &freed, count_up, &completer, &error));
   snprintf(entry, sizeof entry, "{\"prompt\": {\"name\": \"plan\", \"arguments\": [{\"name\": \"city\"}]}, \"complete\": {\"%s\": %llu}}",
            "cty", (unsigned long long)completer);
-  FAILS(TRUNKLINE_INVALID_ARGUMENT, "there is no argument cty; it has city",
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "there is no argument cty; the arguments are city",
         trunkline_server_add(server, S("prompt"), trunkline_str_of(entry), returns_arguments, NULL, NULL, &prompt, &error));
   snprintf(entry, sizeof entry, "{\"prompt\": {\"name\": \"plan\", \"arguments\": [{\"name\": \"city\"}]}, \"complete\": {\"%s\": %llu}}",
            "city", (unsigned long long)completer);
@@ -459,7 +459,7 @@ static void request_handlers(void) {
                           returns_params, &freed, count_up, &registration, &error));
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "is a method of the protocol",
         trunkline_server_add_request_handler(server, S("tools/call"), NOTHING, echo, &freed, count_up, &error));
-  FAILS(TRUNKLINE_INVALID_ARGUMENT, "the prefix \"tools\" is the protocol's",
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "the prefix \"tools\" is reserved by the protocol",
         trunkline_server_add_request_handler(server, S("tools/sum"), NOTHING, echo, &freed, count_up, &error));
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "already registered",
         trunkline_server_add_request_handler(server, S("com.acme/echo"), NOTHING, echo, &freed, count_up, &error));
@@ -671,7 +671,7 @@ static void access_tokens(void) {
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "auth.strictType: must be true or false, not 5",
         trunkline_server_listen_http(server, http_options, &none, &error));
   CHECK(!trunkline_http_options_set_auth(http_options, S("{\"strictTyp\":true}")));
-  FAILS(TRUNKLINE_INVALID_ARGUMENT, "unknown option `strictTyp`: is it `strictType`?",
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "unknown option `strictTyp`: did you mean `strictType`?",
         trunkline_server_listen_http(server, http_options, &none, &error));
   trunkline_http_options_free(http_options), http_options = NULL;
   OK(trunkline_server_options_new(&server_options, &error));
@@ -680,9 +680,9 @@ static void access_tokens(void) {
         trunkline_server_new_with(S("a"), S("1"), server_options, &unmade, &error));
   trunkline_server_options_free(server_options);
   /* A guard that is misspelt, or that stands in the descriptor, would guard nothing. */
-  FAILS(TRUNKLINE_INVALID_ARGUMENT, "unknown member /scope: is it scopes?",
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "unknown member /scope: did you mean scopes?",
         trunkline_server_add_tool(server, S("{\"name\":\"open\",\"scope\":[\"write\"]}"), tells_caller, NULL, NULL, &error));
-  FAILS(TRUNKLINE_INVALID_ARGUMENT, "scopes is an option of features that have it",
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "set scopes as an option next to the descriptor",
         trunkline_server_add_tool(server, S("{\"name\":\"open\",\"scopes\":[\"write\"]}"), tells_caller, NULL, NULL, &error));
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "title: must be a string, not 3",
         trunkline_server_add_tool(server, S("{\"name\":\"open\",\"title\":3}"), tells_caller, NULL, NULL, &error));

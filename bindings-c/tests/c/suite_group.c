@@ -112,7 +112,7 @@ static void group(void) {
   snprintf(target, sizeof target, "\"%s\"", url.data);
   OK(trunkline_client_add_server(client, S("c"), trunkline_str_of(target), NULL, &error));
   host_gives(client, S("c__greet"), "\\\"c\\\"");
-  FAILS(TRUNKLINE_INVALID_ARGUMENT, "\"c\" already", trunkline_client_add_server(client, S("c"), trunkline_str_of(target), NULL, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "already has a server named \"c\"", trunkline_client_add_server(client, S("c"), trunkline_str_of(target), NULL, &error));
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "target", trunkline_client_add_server(client, S("d"), S("5"), NULL, &error));
   OK(trunkline_client_remove_server(client, S("c"), NULL, &error));
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "no server named", trunkline_client_remove_server(client, S("c"), NULL, &error));

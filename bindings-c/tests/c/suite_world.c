@@ -485,13 +485,13 @@ static void json_writer(void) {
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "needs a key", trunkline_json_writer_finish(writer, &json, &error));
   CHECK(trunkline_json_writer_null(writer) == TRUNKLINE_OK);
   CHECK(trunkline_json_writer_null(writer) == TRUNKLINE_INVALID_ARGUMENT);
-  FAILS(TRUNKLINE_INVALID_ARGUMENT, "one value already", trunkline_json_writer_finish(writer, &json, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "already a value", trunkline_json_writer_finish(writer, &json, &error));
   CHECK(trunkline_json_writer_number(writer, HUGE_VAL) == TRUNKLINE_INVALID_ARGUMENT);
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "no number", trunkline_json_writer_finish(writer, &json, &error));
   CHECK(trunkline_json_writer_json(writer, S("{oops")) == TRUNKLINE_INVALID_ARGUMENT);
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "json", trunkline_json_writer_finish(writer, &json, &error));
   CHECK(trunkline_json_writer_end(writer) == TRUNKLINE_INVALID_ARGUMENT);
-  FAILS(TRUNKLINE_INVALID_ARGUMENT, "nothing to end", trunkline_json_writer_finish(writer, &json, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "no object or array is open", trunkline_json_writer_finish(writer, &json, &error));
   trunkline_json_writer_begin_object(writer);
   trunkline_json_writer_key(writer, S("a"));
   CHECK(trunkline_json_writer_key(writer, S("b")) == TRUNKLINE_INVALID_ARGUMENT);
@@ -590,7 +590,7 @@ static void lifespan(void) {
   /* In memory: the last client closes it. */
   one = in_memory(server), two = in_memory(server);
   CHECK(seen.opened == 2);
-  FAILS(TRUNKLINE_INVALID_ARGUMENT, "before it listens",
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "before listening",
         trunkline_server_set_lifespan(server, open_life, close_life, &other, NULL, &error));
   call_live(one, "live");
   OK(trunkline_client_close(one, 5000, &error));

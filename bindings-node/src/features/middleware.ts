@@ -31,7 +31,7 @@ export function middlewareFeature(methods: string | readonly string[] | undefine
         middleware({ method, params }, (params) => proceed(context, params) as Promise<JsonObject>, context),
       answer: (returned) => {
         if (typeof returned === "object" && returned !== null) return resultOf(returned);
-        throw new TypeError("a middleware must return the result: what next() gave, or an object of its own");
+        throw new TypeError("a middleware must return a result: the value of next(), or another object");
       },
     },
   };

@@ -48,7 +48,7 @@ export function promptFeature(name: string, config: PromptOptions<StandardSchema
   const { argsSchema, arguments: given, complete, ...rest } = config;
   const quoted = JSON.stringify(name);
   checkHandler(handler, `prompt ${quoted}`);
-  if (argsSchema && given) throw invalid(`prompt ${quoted} has argsSchema and arguments: one of them says it all`);
+  if (argsSchema && given) throw invalid(`prompt ${quoted} has both argsSchema and arguments: keep one of them`);
   const args = argsSchema && convert(argsSchema, "input", `the argsSchema of prompt ${quoted}`);
   const { options, members, visible } = partsOf(rest, promptOptionsNames, promptOptionsTimes);
   return {

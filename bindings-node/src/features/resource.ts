@@ -61,8 +61,8 @@ export function resourceFeature(name: string, uri: string, config: ResourceOptio
   const call = handler as (uri: string, ...rest: unknown[]) => unknown;
   const answer: Callable["answer"] = (returned) => answerOf(returned, resourceParts);
   if (!uri.includes("{")) {
-    if (complete !== undefined) throw invalid(`${noun}: complete is an option of templates: ${uri} has no variables`);
-    if (config.unsafePaths !== undefined) throw invalid(`${noun}: unsafePaths is an option of templates: ${uri} has no variables`);
+    if (complete !== undefined) throw invalid(`${noun}: complete is only for templates: ${uri} has no variables`);
+    if (config.unsafePaths !== undefined) throw invalid(`${noun}: unsafePaths is only for templates: ${uri} has no variables`);
     const run = ({ uri }: { uri: string }, context: Context): unknown => call(uri, context);
     return { kind: "resource", name: noun, description: { resource: { uri, name, ...members }, ...options }, callable: { run, answer }, visible };
   }

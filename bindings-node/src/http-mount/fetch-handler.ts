@@ -9,7 +9,7 @@ export type FetchHandler = (request: Request) => Promise<Response>;
 
 export function fetchHandler(mount: Mount): FetchHandler {
   return async (request) => {
-    if (request.bodyUsed) throw invalid("the body of this request has been read already: read a request.clone() instead, and give the server the request");
+    if (request.bodyUsed) throw invalid("the body of this request was already read: read a request.clone() instead, and pass the request to the server");
     const builder = new ResponseBuilder();
     try {
       builder.start(await mount.request(headOf(request), builder), request);

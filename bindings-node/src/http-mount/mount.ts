@@ -44,7 +44,7 @@ export class Mount {
       reset();
       if (error instanceof ClosedError) throw error;
       // The reason is for the operator, not for the client.
-      log([{ level: "error", target: "trunkline", message: `the server was not opened: ${thrownBy(error).message}` }]);
+      log([{ level: "error", target: "trunkline", message: `could not open the server: ${thrownBy(error).message}` }]);
       throw new InternalError("Internal Server Error", { cause: error });
     }
   }

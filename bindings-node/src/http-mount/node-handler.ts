@@ -171,7 +171,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 
 function alreadyRead(): Error {
   return invalid(
-    "the body of this request has been read before the handler got it: call handler(request, response) before anything reads the body, or put what was read " +
+    "the body of this request was read before the handler was called: call handler(request, response) before anything reads the body, or put the parsed body " +
       "into request.body first (Fastify: request.raw.body = request.body; Koa: ctx.req.body = ctx.request.body)",
   );
 }

@@ -72,11 +72,11 @@ function load(): Native {
   if (built !== undefined && existsSync(built)) return open(built, "built from source");
   const platform = platformName();
   const beside = join(dirname(place), `trunkline.${platform}.node`);
-  if (existsSync(beside)) return open(beside, "beside the bundle");
+  if (existsSync(beside)) return open(beside, "next to the bundle");
   if (!platforms.includes(platform)) {
     throw new Error(
-      `trunkline has no native library for ${platform}; there are libraries for ${platforms.join(", ")}. ` +
-        "One that was built from source is named by the environment variable TRUNKLINE_NATIVE",
+      `trunkline has no native library for ${platform}; supported platforms are ${platforms.join(", ")}. ` +
+        "To use one that you built from source, set the environment variable TRUNKLINE_NATIVE to its path",
     );
   }
   const packageName = `@trunkline/${platform}`;
@@ -85,7 +85,7 @@ function load(): Native {
   const missing = `trunkline needs its native library for ${platform}, the optional package ${packageName}, which is not `;
   throw new Error(
     home === undefined
-      ? `${missing}in a node_modules at or above ${place}. Install it there, or copy its file to ${beside}, or name that in the environment variable TRUNKLINE_NATIVE. In Next.js, list trunkline in serverExternalPackages instead`
+      ? `${missing}in a node_modules at or above ${place}. Install it there, copy its file to ${beside}, or set the environment variable TRUNKLINE_NATIVE to its path. In Next.js, list trunkline in serverExternalPackages instead`
       : `${missing}installed. Run: npm install ${packageName}@${version} (in a checkout of the source: cargo xtask build)`,
   );
 }
@@ -94,7 +94,7 @@ function installed(platform: string, packageName: string): unknown {
   try {
     return library(platform);
   } catch (error) {
-    throw new Error(`trunkline's native library ${packageName} is installed but does not load: ${(error as Error).message}`, { cause: error });
+    throw new Error(`trunkline's native library ${packageName} is installed but failed to load: ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -105,7 +105,7 @@ function open(file: string, what: string): Native {
   try {
     process.dlopen(module, file);
   } catch (error) {
-    throw new Error(`trunkline's native library ${name} does not load: ${(error as Error).message}`, { cause: error });
+    throw new Error(`trunkline's native library ${name} failed to load: ${(error as Error).message}`, { cause: error });
   }
   return checked(module.exports, name);
 }

@@ -40,7 +40,7 @@ export function convert(schema: unknown, side: "input" | "output", where: string
     throw invalid(`${where} must be a JSON Schema object or a Standard Schema (zod, arktype, valibot), not ${schema === null ? "null" : typeof schema}`);
   }
   const bare = Object.entries(schema).find(([, value]) => isStandard(value));
-  if (bare) throw invalid(`${where} is an object of schemas (${JSON.stringify(bare[0])}): wrap it, as in z.object({ … })${isZod3(bare[1]) ? " of zod 4: these are of zod 3" : ""}`);
+  if (bare) throw invalid(`${where} is an object of schemas (${JSON.stringify(bare[0])}): wrap it, as in z.object({ … })${isZod3(bare[1]) ? " of zod 4: these are zod 3 schemas" : ""}`);
   return { json: schema };
 }
 
@@ -94,7 +94,7 @@ export function issueOf(issues: readonly StandardSchemaV1.Issue[]): { path: stri
     const keys = path.map((segment) => (typeof segment === "object" ? segment.key : segment));
     return { path: keys.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join(""), message };
   });
-  if (!first) return { path: "", message: "the value does not fit its schema" };
+  if (!first) return { path: "", message: "the value does not match its schema" };
   if (others.length === 0) return first;
   return { path: "", message: [first, ...others].map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join("; ") };
 }
@@ -112,7 +112,7 @@ function fromStandard(schema: StandardSchemaV1, side: "input" | "output", where:
     json = toJsonSchema();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw invalid(`${where} cannot be written as JSON Schema: ${why}. Change that part, or give a JSON Schema instead`, error);
+    throw invalid(`${where} cannot be converted to JSON Schema: ${why}. Change that part, or give a JSON Schema instead`, error);
   }
   // A union of objects has no type; arguments are always an object.
   return side === "input" && !("type" in json) ? { type: "object", ...json } : json;
@@ -132,23 +132,23 @@ function converter(schema: StandardSchemaV1, side: "input" | "output", where: st
   if (jsonSchema) return () => jsonSchema[side]({ target: "draft-2020-12", libraryOptions });
   switch (vendor) {
     case "zod": {
-      if (isZod3(schema)) throw invalid(`${where} is a schema of zod 3, which cannot give a JSON Schema: use zod 4`);
+      if (isZod3(schema)) throw invalid(`${where} is a zod 3 schema, which cannot be converted to JSON Schema: use zod 4`);
       const toJsonSchema = method(schema, "toJSONSchema") ?? exported("zod", "toJSONSchema")?.bind(undefined, schema);
       if (toJsonSchema) return () => toJsonSchema({ io: side, target: "draft-2020-12" }) as JsonObject;
-      throw invalid(`${where}: this version of zod gives no JSON Schema by itself: use zod 4.2 or later`);
+      throw invalid(`${where}: this version of zod cannot generate JSON Schema: use zod 4.2 or later`);
     }
     case "arktype": {
       const toJsonSchema = method(schema, "toJsonSchema");
       if (toJsonSchema) return () => toJsonSchema(libraryOptions) as JsonObject;
-      throw invalid(`${where}: this version of arktype gives no JSON Schema: use arktype 2.1.28 or later`);
+      throw invalid(`${where}: this version of arktype cannot generate JSON Schema: use arktype 2.1.28 or later`);
     }
     case "valibot": {
       const toJsonSchema = exported("@valibot/to-json-schema", "toJsonSchema");
       if (toJsonSchema) return () => toJsonSchema(schema, { typeMode: side, target: "draft-2020-12", ...libraryOptions }) as JsonObject;
-      throw invalid(`${where}: valibot gives a JSON Schema through @valibot/to-json-schema: run npm install @valibot/to-json-schema`);
+      throw invalid(`${where}: valibot needs @valibot/to-json-schema to generate JSON Schema: run npm install @valibot/to-json-schema`);
     }
     default:
-      throw invalid(`${where}: ${vendor} gives no JSON Schema (no ~standard.jsonSchema): use a version that does, or give a JSON Schema instead`);
+      throw invalid(`${where}: ${vendor} cannot generate JSON Schema (no ~standard.jsonSchema): use a version that can, or give a JSON Schema instead`);
   }
 }
 

@@ -337,7 +337,7 @@ mod tests {
         );
         let refused =
             ResourceTemplate::new("y://{v}", "y", async || "y").complete("w", async |_: CompleteParams| [""; 0]);
-        assert!(server.add_resource_template(refused).unwrap_err().to_string().contains("it has v"));
+        assert!(server.add_resource_template(refused).unwrap_err().to_string().contains("the arguments are v"));
         assert!(prompt.remove());
         assert_eq!(complete(reference(), "city").await["error"]["code"], -32602);
     }

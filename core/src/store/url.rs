@@ -122,11 +122,11 @@ mod tests {
         }
         for (text, part) in [
             ("", "supported URLs are memory:, sqlite:PATH"),
-            ("memory", "forms"),
-            ("memory:x", "forms"),
+            ("memory", "supported URLs"),
+            ("memory:x", "supported URLs"),
             ("sqlite:", "path of the file is missing"),
             ("sqlite://state.db", "write the path as sqlite:PATH"),
-            ("redis:localhost", "forms"),
+            ("redis:localhost", "supported URLs"),
             ("postgres://u:secret@h/db", "The store postgres://h/db cannot be used this way: supported"),
             ("redis://:secret@h?namespace=", "namespace must have"),
             ("redis://:secret@h?namespace=a:b", "namespace must have"),

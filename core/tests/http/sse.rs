@@ -133,7 +133,7 @@ async fn what_cannot_be_taken_is_refused_with_a_status() {
         (fixture.ask("GET").path(&session.uri), 405, "POST"),
         (fixture.ask("POST").path("/sse").json(&initialize("2025-06-18")), 405, "GET"),
         (fixture.ask("GET").path("/sse").header("Accept", "application/json"), 406, "text/event-stream"),
-        (fixture.ask("GET").path("/other"), 404, "HTTP+SSE is /sse"),
+        (fixture.ask("GET").path("/other"), 404, "HTTP+SSE endpoint is /sse"),
     ] {
         let answer = ask.send().await;
         assert_eq!(answer.status, status, "{answer:?}");

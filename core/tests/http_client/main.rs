@@ -306,7 +306,7 @@ async fn a_client_that_cannot_be_asked_is_told_apart_at_once() {
         })
         .build();
     for (json, stateless, answer) in
-        [(false, false, "alive"), (true, false, "no way back"), (false, true, "no way back")]
+        [(false, false, "alive"), (true, false, "no return channel"), (false, true, "no return channel")]
     {
         let options = HttpOptions::default().with_json(json).with_stateless(stateless).with_port(0);
         let listener = server.listen_with(options).await.unwrap();

@@ -321,7 +321,7 @@ fn skills_inside_skills_hold_the_same_files() {
     let own = "---\nname: own\ndescription: Own\n---\n";
     assert!(refused(inside("own", own)).contains("is inside the skill skill://pdf-tools"));
     let around = SkillDefinition::new([manifest("billing", "")]).root("skill://acme/billing");
-    assert!(refused(around).contains("skill://acme/billing/refunds lies inside"));
+    assert!(refused(around).contains("skill://acme/billing/refunds is inside"));
     let server = Server::builder("s", "1").build();
     server.add_tool(Tool::new("t", "t", || async { 1 })).unwrap();
     server.add_skill(SkillDefinition::new([manifest("a", "")])).unwrap();

@@ -77,7 +77,7 @@ def report(context: Call, error: BaseException, subject: str, otherwise: str) ->
         try:
             told = hook(error, context)
         except BaseException:  # including SystemExit: the caller must get a response
-            log.exception("a function of on_error failed")
+            log.exception("an on_error callback failed")
         else:
             if hasattr(told, "__await__"):
                 context._port.finish(_finished(cast("Awaitable[object]", told), log))
@@ -87,7 +87,7 @@ async def _finished(told: Awaitable[object], log: logging.Logger) -> None:
     try:
         await told
     except (Exception, SystemExit):
-        log.exception("a function of on_error failed")
+        log.exception("an on_error callback failed")
 
 
 def is_suspension(error: BaseException) -> bool:

@@ -59,9 +59,9 @@ class ASGIApp:
         elif kind == "lifespan":
             await self._live(receive, send)
         elif kind == "websocket":
-            await send({"type": "websocket.close", "code": 1000, "reason": "MCP is spoken over HTTP here"})
+            await send({"type": "websocket.close", "code": 1000, "reason": "this endpoint serves MCP over HTTP only"})
         else:
-            raise ValueError(f"an MCP endpoint does not understand the ASGI scope {kind!r}")
+            raise ValueError(f"an MCP endpoint does not support the ASGI scope {kind!r}")
 
     async def close(self, deadline: float | None = None) -> None:
         """End sessions and streams. Calls in flight get until the deadline (in seconds; default:

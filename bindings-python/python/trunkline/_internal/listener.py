@@ -60,7 +60,7 @@ class Listener:
             TransportError: If the listener cannot start, for instance because the port is in use.
         """
         if self._port is not None:
-            raise InvalidArgumentError("this listener was started already: call serve() again for another")
+            raise InvalidArgumentError("this listener was already started: call serve() again for another one")
         self._result = {}
         self._loop = loop = current_loop()
         port, server = self._server._acquire(loop)
@@ -68,7 +68,7 @@ class Listener:
         try:
             if port.loop is not loop:
                 raise InvalidArgumentError(
-                    "another event loop serves this server already; a SyncClient of it connects after serve()"
+                    "another event loop already serves this server; connect a SyncClient to it after serve()"
                 )
             if self._transport["type"] == "stdio":
                 # Output printed by the lifespan already goes to standard error.

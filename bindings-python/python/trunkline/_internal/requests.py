@@ -50,7 +50,7 @@ def read_answer(method: str, read: Callable[[Any], T], answer: Any) -> T:
         return read(answer)
     except (AttributeError, LookupError, TypeError) as error:
         why = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise TransportError(f"the answer to {method} makes no sense: {why}") from error
+        raise TransportError(f"invalid response to {method}: {why}") from error
 
 
 def params_of(members: dict[str, Any]) -> dict[str, Any] | None:

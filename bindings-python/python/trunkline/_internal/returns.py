@@ -79,7 +79,7 @@ class Returns:
         """Return the shape and the JSON value for what the handler returned.
 
         Raises:
-            TypeError: If the value has no JSON form.
+            TypeError: If the value cannot be represented in JSON.
         """
         if type(value) is str and self._write is _typed_json:
             return TEXT, value
@@ -93,7 +93,7 @@ class Returns:
         if shape == CONTENT:
             return CONTENT, _blocks(value) if _is_list(value) else jsonable(value)
         if shape == VALUE and self.schema is None and isinstance(value, (bytes, bytearray, memoryview)):
-            raise TypeError("bytes say nothing about their type: ImageContent, AudioContent and EmbeddedResource do")
+            raise TypeError("bytes have no media type: return ImageContent, AudioContent or EmbeddedResource")
         json = self._write(value) if self._shape is not None else jsonable(value)
         return (TEXT if type(json) is str and shape == VALUE else shape), json
 
@@ -126,7 +126,9 @@ def _is_list(value: Any) -> TypeGuard[list[Any]]:
 def _blocks(items: list[Any]) -> list[Any]:
     for index, item in enumerate(items):
         if not isinstance(item, (str, Block)):
-            raise TypeError(f"$[{index}]: beside content blocks there may be text, not {type(item).__qualname__}")
+            raise TypeError(
+                f"$[{index}]: a list of content blocks can also contain strings, but not {type(item).__qualname__}"
+            )
     return [{"type": "text", "text": item} if isinstance(item, str) else jsonable(item) for item in items]
 
 
@@ -183,7 +185,7 @@ def render_messages(value: Any) -> Answer:
         if items and all(isinstance(item, (str, Message, Block)) for item in items):
             return CONTENT, [item if isinstance(item, str) else jsonable(model_json(item)) for item in items]
         if any(isinstance(item, (Message, Block)) for item in items):
-            raise TypeError("a list of messages holds something that is neither a message, nor content, nor text")
+            raise TypeError("a list of messages can contain only messages, content and strings")
     return VALUE, jsonable(value)
 
 
@@ -203,7 +205,7 @@ def render_contents(value: Any) -> Answer:
         items = cast("list[Any]", value)
         contents = sum(isinstance(item, ResourceContents) for item in items)
         if contents and contents != len(items):
-            raise TypeError("a list of ResourceContents holds something else too")
+            raise TypeError("a list of ResourceContents can contain nothing else")
         if contents:
             return CONTENT, [jsonable(item.to_json()) for item in items]
     return VALUE, jsonable(value)

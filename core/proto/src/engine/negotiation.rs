@@ -590,7 +590,7 @@ mod tests {
         for (choice, only) in [(Modern, legacy_only), (modern, legacy_only), (Legacy, modern_only), (old, modern_only)]
         {
             let refused = choice.within(only).unwrap_err().to_string();
-            assert!(refused.contains("carries no other"), "{refused}");
+            assert!(refused.contains("supports no other"), "{refused}");
         }
     }
 

@@ -548,7 +548,7 @@ mod tests {
         for (name, is_close) in [("pagesize", true), ("pageSizes", true), ("maxByte", true), ("hook", false)] {
             let unknown = read(json!({name: 1})).unwrap_err();
             assert!(unknown.contains(&format!("unknown option `{name}`: ")), "{unknown}");
-            assert_eq!(unknown.contains(": is it `"), is_close, "{unknown}");
+            assert_eq!(unknown.contains(": did you mean `"), is_close, "{unknown}");
             assert_eq!(unknown.contains("valid options are `pageSize`"), !is_close, "{unknown}");
         }
     }

@@ -191,7 +191,7 @@ mod tests {
             ("code=c", false, "no state"),
             ("c", false, "the whole URL"),
             ("code=c&state=s&state=s", false, "twice"),
-            ("code=c&state=s", true, "lacks iss"),
+            ("code=c&state=s", true, "no parameter iss"),
             ("code=c&state=s&iss=https://a.example/", false, "another"),
             ("code=c&state=s&iss=HTTPS://a.example", true, "another"),
             ("error=secret&state=s&iss=https://b.example", false, "another"),

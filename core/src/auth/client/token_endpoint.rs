@@ -152,7 +152,10 @@ impl TokenContext<'_> {
             (Some(code), None) => sanitized(code),
             (None, _) => format!("HTTP {}", response.status().as_u16()),
         };
-        TokenError { code: error, error: AuthError(format!("{} refused to issue a token ({what})", sanitized(self.url))) }
+        TokenError {
+            code: error,
+            error: AuthError(format!("{} refused to issue a token ({what})", sanitized(self.url))),
+        }
     }
 }
 

@@ -245,7 +245,7 @@ fn wrong_options_are_named() {
     assert!(error(base().with_jwks_uri("http://evil")).starts_with("auth.jwksUri"));
     assert!(error(base().with_jwks(json!({"keys": []}))).starts_with("auth.jwks"));
     let two = base().with_issuer([ISSUER, "https://b.example"]);
-    assert!(error(two.with_jwks_uri("https://a/keys")).contains("one only"));
+    assert!(error(two.with_jwks_uri("https://a/keys")).contains("a single issuer"));
     let both = base().with_jwks(json!({})).with_jwks_uri("https://a/keys");
     assert!(error(both).contains("are mutually exclusive"));
 }

@@ -94,7 +94,7 @@ fn an_entry_with_an_error_names_the_file_the_place_and_the_problem() {
         (json!({"command": "x", "inheritEnv": 1}), "/mcpServers/a~1b/inheritEnv: must be true or false"),
         (json!({"command": "x", "stderr": "file"}), "/mcpServers/a~1b/stderr: must be one of inherit, keep, discard"),
         (json!({"url": "x", "httpUrl": "y"}), "/mcpServers/a~1b: has both \"url\" and \"httpUrl\""),
-        (json!({"command": "x", "envFile": ".env"}), "/mcpServers/a~1b/envFile: is not read"),
+        (json!({"command": "x", "envFile": ".env"}), "/mcpServers/a~1b/envFile: is not supported"),
         (json!({"command": "x", "arg": ["y"]}), "/mcpServers/a~1b/arg: is unknown: did you mean \"args\"?"),
         (json!({"url": "x", "Headers": {}}), "/mcpServers/a~1b/Headers: is unknown: did you mean \"headers\"?"),
         (json!({"command": "x", "type": "http"}), "/mcpServers/a~1b/type: a server with a \"command\""),
@@ -149,7 +149,7 @@ fn a_server_has_credentials_of_its_own_in_the_forms_of_several_hosts() {
         (json!({"url": "x", "auth": {"clientId": "${NO}"}}), "/mcpServers/a~1b/auth/clientId: needs the environment"),
         (json!({"url": "x", "auth": {}, "oauth": {}}), "/mcpServers/a~1b/oauth: cannot be combined with \"auth\""),
         (json!({"url": "x", "oauth": {"callbackPort": 0}}), "/mcpServers/a~1b/oauth/callbackPort: must be a port"),
-        (json!({"url": "x", "oauth": {"other": 1}}), "/mcpServers/a~1b/oauth/other: is not read"),
+        (json!({"url": "x", "oauth": {"other": 1}}), "/mcpServers/a~1b/oauth/other: is not supported"),
         (json!({"command": "x", "auth": {}}), "/mcpServers/a~1b: has \"auth\""),
     ] {
         let error = error_of(entry.clone());
@@ -172,7 +172,7 @@ fn one_server_is_an_entry_or_a_configuration_with_one() {
     assert!(one(json!({"mcpServers": {"a": {"url": "http://x/"}, "b": {"disabled": true}}})).is_ok());
     for (config, expected) in [
         (json!({}), "mcp.json: needs either"),
-        (json!({"mcpServers": {}}), "mcp.json: has no server"),
+        (json!({"mcpServers": {}}), "mcp.json: has no enabled server"),
         (json!({"mcpServers": {"a": {"url": "x"}, "b": {"url": "y"}}}), "mcp.json: has several servers"),
         (json!({"mcpServers": {"a": {}}}), "mcp.json at /mcpServers/a: needs either"),
         (json!("x"), "mcp.json: must be an object"),

@@ -209,7 +209,7 @@ mod tests {
             ("http://pay.example/", true),
             ("http://localhost:8000/", false),
         ] {
-            assert_eq!(visit(url, &["no"]).1.printed.contains("Take care"), flagged, "{url}");
+            assert_eq!(visit(url, &["no"]).1.printed.contains("Careful"), flagged, "{url}");
         }
     }
 

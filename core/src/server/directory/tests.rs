@@ -98,7 +98,7 @@ async fn res_02_res_11_res_15_and_pag_05_files_are_resources_page_by_page() {
         assert_eq!(read(&peer, uri).await["result"]["contents"][0], contents);
     }
     let large = read(&peer, "docs://large").await["error"].take();
-    assert!(large["message"].as_str().unwrap().contains("more than 10 bytes"), "{large}");
+    assert!(large["message"].as_str().unwrap().contains("larger than the limit of 10 bytes"), "{large}");
     // Changes are seen when they are read.
     fs::write(folder.at("root/b.md"), "new").unwrap();
     fs::remove_file(folder.at("root/c.json")).unwrap();

@@ -188,7 +188,7 @@ impl RequestRounds {
         if state.round >= limit {
             return Err(RpcError::new(
                 code::INTERNAL_ERROR,
-                format!("The request is not done after {limit} rounds of input, the maximum"),
+                format!("The request is not done after {limit} rounds of input, the limit"),
             ));
         }
         state.round += 1;

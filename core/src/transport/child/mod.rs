@@ -538,7 +538,7 @@ mod tests {
     #[test]
     fn starting_without_a_runtime_is_an_error() {
         let error = ChildProcess::spawn(&shell("exit 0")).unwrap_err();
-        assert!(error.to_string().contains("no runtime"), "{error}");
+        assert!(error.to_string().contains("no Tokio runtime"), "{error}");
     }
 
     #[tokio::test]

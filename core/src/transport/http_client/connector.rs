@@ -85,10 +85,7 @@ impl HttpConnector {
         }
         let security = Security::of(endpoint)?;
         if parsed.scheme() == "http" && (endpoint.ca.is_some() || endpoint.client_certificate.is_some()) {
-            return Err(format!(
-                "{:?} does not use TLS: certificates require https",
-                http_failure::redacted(url)
-            ));
+            return Err(format!("{:?} does not use TLS: certificates require https", http_failure::redacted(url)));
         }
         let (http_sse, route) = (endpoint.http_sse, OnceLock::new());
         checked.entry(header::USER_AGENT).or_insert(USER_AGENT);
@@ -240,10 +237,10 @@ mod tests {
         alone.client_key = Some("secret".into());
         for (endpoint, text) in [
             (https().with_ca("secret"), "ca contains no PEM certificate"),
-            (https().with_client_certificate("secret").with_client_key("secret"), "not PEM"),
-            (alone, "go together"),
+            (https().with_client_certificate("secret").with_client_key("secret"), "not valid PEM"),
+            (alone, "be given together"),
             (https().with_proxy("http://user:secret@a b"), "not a URL of a proxy"),
-            (HttpEndpoint::new("http://x/").with_ca(include_str!("../../../tests/tls/ca.pem")), "without TLS"),
+            (HttpEndpoint::new("http://x/").with_ca(include_str!("../../../tests/tls/ca.pem")), "does not use TLS"),
         ] {
             let problem = problem(&endpoint).unwrap();
             assert!(problem.contains(text) && !problem.contains("secret"), "{problem}");

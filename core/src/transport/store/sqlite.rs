@@ -542,7 +542,7 @@ mod tests {
         Connection::open(&later).unwrap().pragma_update(None, "user_version", LAYOUT + 1).unwrap();
         let later = SqliteStore::new(later, TokioRuntime::current(), DEADLINE);
         let error = later.get("a").await.unwrap_err();
-        assert!(error.kind == StoreErrorKind::Corrupt && error.problem.contains("later version"), "{error}");
+        assert!(error.kind == StoreErrorKind::Corrupt && error.problem.contains("newer version"), "{error}");
     }
 
     /// A machine whose clocks the test sets, in seconds.

@@ -136,7 +136,7 @@ async fn xau_15_to_23_an_identity_provider_grants_access() {
     assert!(error.contains("instead of an ID-JAG"), "{error}");
     world.habits().refusals = vec![(400, json!({"error": "invalid_grant"}))];
     let error = world.connect(&provider()).await.err().unwrap().to_string();
-    assert!(error.contains("invalid_grant") && error.contains("sign on"), "{error}");
+    assert!(error.contains("invalid_grant") && error.contains("sign in to"), "{error}");
 }
 
 /// A store that shows all that it was ever given.
@@ -371,7 +371,7 @@ async fn servers_of_a_group_have_credentials_of_their_own() {
         group.servers().into_iter().map(|server| server.error.map(|error| error.to_string())).collect();
     assert_eq!(errors[..3], [None, None, None], "{tools:?}");
     assert_eq!(errors[3].as_deref(), Some("auth.clientSecret needs `clientId`"));
-    assert!(errors[4].as_ref().unwrap().contains("is it `clientId`"), "{errors:?}");
+    assert!(errors[4].as_ref().unwrap().contains("did you mean `clientId`"), "{errors:?}");
     let asked = |world: &World| {
         let query = world.seen("/authorize").remove(0);
         (query["client_id"].clone(), query.get("scope").cloned())

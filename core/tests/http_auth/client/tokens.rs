@@ -116,15 +116,15 @@ async fn processes_that_share_a_store_renew_a_token_once() {
 #[tokio::test]
 async fn a_server_that_refuses_the_new_token_does_not_ask_the_user_forever() {
     let (world, error) = World::refused(|habits| habits.token = json!({"access_token": "other"})).await;
-    assert!(error.contains("just now"), "{error}");
+    assert!(error.contains("just issued"), "{error}");
     assert_eq!(world.seen("/authorize").len(), 1);
 }
 
 #[tokio::test]
 async fn tokens_that_no_header_carries_and_other_types_are_refused() {
     for (token, why) in [
-        (json!({"access_token": "a\r\nX: y"}), "no header"),
-        (json!({"access_token": ""}), "no header"),
+        (json!({"access_token": "a\r\nX: y"}), "cannot be sent in a header"),
+        (json!({"access_token": ""}), "cannot be sent in a header"),
         (json!({"token_type": "mac"}), "instead of Bearer"),
         (json!({"access_token": null}), "an invalid token response"),
     ] {

@@ -111,7 +111,7 @@ async fn a_group_that_would_not_end_is_refused() {
     let gateway = Server::builder("gateway", "1.0.0").build();
     let circle = soon(ClientGroup::connect([("me", Target::from(&gateway))])).await.unwrap();
     let error = gateway.proxy(&circle).unwrap_err().to_string();
-    assert!(error.contains("\"me\"") && error.contains("this very server"), "{error}");
+    assert!(error.contains("\"me\"") && error.contains("this server itself"), "{error}");
     let (inner, outer) = (group().await, soon(ClientGroup::connect([] as [(&str, Target); 0])).await.unwrap());
     soon(outer.add_server("inner", &*inner)).await.unwrap();
     let error = gateway.proxy(&outer).unwrap_err().to_string();

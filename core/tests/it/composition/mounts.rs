@@ -152,7 +152,7 @@ async fn what_would_be_ambiguous_or_endless_is_refused() {
     let refused = |outer: &Server, prefix: &str, inner: &Server| outer.mount(prefix, inner).unwrap_err().to_string();
     a.mount("b", &b).unwrap();
     assert!(refused(&a, "again", &b).contains("already mounted there"));
-    assert!(refused(&a, "b", &c).contains("mounted as \"b\" already"));
+    assert!(refused(&a, "b", &c).contains("already mounted as \"b\""));
     assert!(refused(&a, "a", &a).contains("in itself"));
     b.mount("c", &c).unwrap();
     assert!(refused(&c, "a", &a).contains("mounting would form a cycle"));

@@ -58,7 +58,7 @@ class Client(AsyncOperations, Connected):
         """
         if self._port is not None:
             if self._connection.info is None or self.is_connected:
-                raise InvalidArgumentError("the client is connected already, or connecting")
+                raise InvalidArgumentError("the client is already connected or connecting")
             await self.close(0)
         loop, server_handle = current_loop(), None
         self._loop = loop

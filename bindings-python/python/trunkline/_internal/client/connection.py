@@ -76,9 +76,11 @@ class Connection:
         self.handlers: dict[str, ServerRequestHandler] = {}
         self.transport = self._describe(target, encoded(ENDPOINT_OPTIONS, endpoint), encoded(CHILD_OPTIONS, child))
         if self._raises and self.server is None:
-            raise InvalidArgumentError("raise_exceptions is for a Server of this process: exceptions do not travel")
+            raise InvalidArgumentError(
+                "raise_exceptions needs a Server in this process: exceptions cannot cross process boundaries"
+            )
         if (name is None) != (version is None):
-            raise InvalidArgumentError("a client's name and version go together")
+            raise InvalidArgumentError("a client needs both a name and a version, or neither")
         revision = given.pop("revision", None)
         self._client = camel_case(
             info={"name": name or "trunkline-python", "version": version or _native.VERSION},
@@ -262,7 +264,7 @@ class Connection:
         parts = cast("Sequence[Any]", target) if isinstance(target, Sequence) else [None]  # pyright: ignore[reportUnnecessaryIsInstance]
         if not all(isinstance(part, (str, os.PathLike)) for part in parts):
             raise InvalidArgumentError(
-                "a client takes a URL, the command of a server as a list of texts, a Server, a transport or a "
+                "a client takes a URL, the command of a server as a list of strings, a Server, a transport or a "
                 f"configuration, not {target!r}"
             )
         command = [os.fspath(part) for part in target]
@@ -275,7 +277,7 @@ def _only(transport: dict[str, Any], allowed: dict[str, Any], *others: dict[str,
     for other in others:
         if other:
             names = ", ".join(snake_case(name) for name in other)
-            raise InvalidArgumentError(f"{names}: not for a target of this kind")
+            raise InvalidArgumentError(f"{names}: not supported for this kind of target")
     return {**transport, **allowed}
 
 
@@ -329,8 +331,8 @@ class Connected(HostHandlers, ConnectionDescription):
         connection = self._connection
         if connection.info is not None and method in _LISTS_CHANGED and not connection.listens:
             raise InvalidArgumentError(
-                "register handlers for changes of lists before connecting: "
-                "newer servers notify only clients that asked when they connected"
+                "register handlers for list changes before connecting: newer servers notify only clients that "
+                "subscribed when they connected"
             )
         connection.listeners[method] = (function, read)
 

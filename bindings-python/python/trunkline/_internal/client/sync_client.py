@@ -85,7 +85,7 @@ class SyncClient(SyncOperations, Connected):
             self.close(0)
         with self._state:
             if self._native is not None:
-                raise InvalidArgumentError("the client is connected already, or connecting")
+                raise InvalidArgumentError("the client is already connected or connecting")
             native = self._native = self._open()
         try:
             facts = self._wait(native, self._handle)

@@ -20,7 +20,7 @@ def expect(json: dict[str, Any], result: Any) -> dict[str, Any]:
     content.
 
     Raises:
-        InvalidArgumentError: If the type has no JSON form.
+        InvalidArgumentError: If the type cannot be represented in JSON.
     """
     # A string may also be plain content, as tools without an output schema return it.
     return json if result is None or result is str else {**json, "resultSchema": _typed(result)[0]}
@@ -54,7 +54,7 @@ def _text_of(found: CallToolResult) -> str:
     text = cast("dict[str, Any]", structured).get("result") if isinstance(structured, dict) else None
     if isinstance(text, str):
         return text
-    raise TransportError("the result is not a text alone: call the tool without result=str to see it")
+    raise TransportError("the result is not a single text: call the tool without result=str to see it")
 
 
 def _typed(result: Any) -> tuple[Schema, Callable[[Any], Any]]:

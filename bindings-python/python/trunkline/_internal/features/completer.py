@@ -27,7 +27,7 @@ class CompletionHandler(FunctionHandler):
         names = [parameter.name for parameter in parameters.named]
         if not 1 <= len(names) <= 2:
             raise InvalidArgumentError(
-                f"{parameters.where}: a completion takes the text so far, and if it wants to the other arguments,"
+                f"{parameters.where}: a completion takes the text so far, and optionally the other arguments,"
                 f" but this one takes {len(names)} parameters"
             )
         self._value_name = names[0]
@@ -42,7 +42,7 @@ class CompletionHandler(FunctionHandler):
 
     def render(self, value: Any) -> Answer:
         if isinstance(value, str):
-            raise TypeError("a completion gives a list of texts, not one text")
+            raise TypeError("a completion must return a list of strings, not a single string")
         return VALUE, jsonable(value.to_json() if isinstance(value, Completion) else value)
 
 

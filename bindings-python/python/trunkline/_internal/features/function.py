@@ -145,7 +145,9 @@ class VisibilityHandler(FunctionHandler):
         parameters = Parameters(function, "a decision on who sees a feature")
         if parameters.named:
             name = parameters.named[0].name
-            raise InvalidArgumentError(f"{parameters.where}: it takes the context and dependencies only, not {name!r}")
+            raise InvalidArgumentError(
+                f"{parameters.where}: it can take only the context and dependencies, not {name!r}"
+            )
         super().__init__(None, function, parameters, {})
 
     def bind(self, body: Any) -> dict[str, Any]:  # noqa: ARG002 - it only contains the name of the feature

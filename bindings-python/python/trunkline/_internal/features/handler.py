@@ -71,7 +71,7 @@ class Handler:
             self._complete(port.native, ticket, await self.run(port, ticket, body, scope))
         except GeneratorExit:
             # The loop is closed, perhaps because the interpreter exits and can't import anything.
-            message = {"kind": "internal", "message": "the event loop of the handler has ended"}
+            message = {"kind": "internal", "message": "the event loop of the handler is closed"}
             try:
                 send_failure(port.native, ticket, message)
             except _native.NativeError:
@@ -149,7 +149,7 @@ class Handler:
                     failure["logged"] = True
             send_failure(native, ticket, failure)
         except BaseException as broken:  # noqa: BLE001 - it cannot be reported, but the caller must get a reply
-            message = f"{type(error).__name__}, which cannot be told: {type(broken).__name__}"
+            message = f"{type(error).__name__}, which cannot be described: {type(broken).__name__}"
             try:
                 send_failure(native, ticket, {"kind": "internal", "message": message})
             except _native.NativeError:

@@ -66,7 +66,7 @@ class Mount:
         Raises:
             InvalidArgumentError: If it was already unmounted.
         """
-        self._registry._remove(self._kind, self._prefix, f"{self._kind} {self._prefix!r} any more")
+        self._registry._remove(self._kind, self._prefix, f"{self._kind} {self._prefix!r}: it was removed")
 
 
 class Mounts(Registry):
@@ -92,7 +92,7 @@ class Mounts(Registry):
                 mounted, is this server, or mounts this server.
         """
         if not isinstance(server, Registry):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidArgumentError(f"mount() takes a Server, not {server!r}; for a client there is proxy()")
+            raise InvalidArgumentError(f"mount() takes a Server, not {server!r}; for a client, use proxy()")
         handler = MountHandler(prefix, {}, server._mountable)
         handler.mounted = server
         self._add(handler, f"a server mounted as {prefix!r}")

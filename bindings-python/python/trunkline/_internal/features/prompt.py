@@ -49,7 +49,7 @@ class Prompts(Registry):
             return decorated
 
         if isinstance(function, str):
-            raise InvalidArgumentError(f"the name of a prompt goes by keyword: @server.prompt(name={function!r})")
+            raise InvalidArgumentError(f"pass the name of a prompt by keyword: @server.prompt(name={function!r})")
         return decorate if function is None else decorate(function)
 
     def add_prompt(self, function: Callable[..., Any], **options: Unpack[trunkline.PromptOptions]) -> Registration:

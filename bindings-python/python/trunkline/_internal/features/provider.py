@@ -84,7 +84,7 @@ class ProviderHandler(Handler):
         self._get = _method(provider, "get", where)
         awaits = is_async(self._list)
         if awaits != is_async(self._get):
-            raise InvalidArgumentError(f"{where}: list and get must both be made with async def, or both with def")
+            raise InvalidArgumentError(f"{where}: list and get must both be defined with async def, or both with def")
         super().__init__((category, id(provider)), {"of": category}, in_thread=not awaits)
         self._category: Category = category
         self.provider = provider

@@ -57,7 +57,7 @@ class Registry:
         self._enter_lifespan = None if lifespan is None else _checked_lifespan(lifespan)
         for mark in dependencies:
             if not isinstance(mark, Depends):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise InvalidArgumentError(f"dependencies are made by Depends(function), not {mark!r}")
+                raise InvalidArgumentError(f"dependencies must be Depends(function), not {mark!r}")
         self._dependencies = dependencies
         # The functions of a custom store.
         self._store = store
@@ -138,7 +138,7 @@ class Registry:
             port = self._bind()
             old = self._handles.get(key)
             if old is not None and (not self._replaces or handler.kind in ("middleware", "provider")):
-                raise InvalidArgumentError(f"the server has {what} already")
+                raise InvalidArgumentError(f"the server already has {what}")
             self._register(port, key, handler)
             self._things[key] = handler
             self._disabled.discard(key)
@@ -204,7 +204,7 @@ class Registry:
     def _thing(self, key: Key) -> Handler:
         handler = self._things.get(key)
         if handler is None:
-            raise InvalidArgumentError(f"the server has no {key[0]} {key[1]!r} any more")
+            raise InvalidArgumentError(f"the server has no {key[0]} {key[1]!r}: it was removed")
         return handler
 
     def _remove(self, kind: str, key: Hashable, what: str) -> None:
@@ -487,11 +487,11 @@ def _checked_lifespan(function: EnterLifespan) -> EnterLifespan:
     from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 
     if not callable(function):
-        raise InvalidArgumentError(f"lifespan is a function of the server, not {function!r}")
+        raise InvalidArgumentError(f"lifespan must be a function that takes the server, not {function!r}")
     if any(is_made(function) for is_made in (isasyncgenfunction, iscoroutinefunction, isgeneratorfunction)):
         raise InvalidArgumentError(
-            f"lifespan: {name_of(function)} does not give an async context manager: "
-            "decorate it with contextlib.asynccontextmanager, and let it yield once"
+            f"lifespan: {name_of(function)} does not return an async context manager: decorate it with "
+            "contextlib.asynccontextmanager and yield exactly once"
         )
     return function
 
@@ -546,7 +546,7 @@ class Registration:
             InvalidArgumentError: If the feature was already removed.
         """
         kind, key = self._key
-        self._registry._remove(kind, key, f"{kind} {key!r} any more")
+        self._registry._remove(kind, key, f"{kind} {key!r}: it was removed")
 
 
 def described(function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
@@ -557,7 +557,7 @@ def described(function: Callable[..., Any], options: dict[str, Any]) -> dict[str
     if name is None:
         name = getattr(function, "__name__", None)
     if name is None or name == "<lambda>":
-        raise InvalidArgumentError(f"{function!r} has no name of its own: pass name=")
+        raise InvalidArgumentError(f"{function!r} has no name: pass name=")
     meta = taken(options, "_meta")
     if options.get("description") is None:
         options["description"] = describe(function)

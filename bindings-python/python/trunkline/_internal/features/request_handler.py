@@ -36,11 +36,11 @@ class RequestHandler(FunctionHandler):
 
     def render(self, value: Any) -> Answer:
         if isinstance(value, InputRequired):
-            raise TypeError("requests beyond the protocol cannot ask for input")
+            raise TypeError("custom requests cannot ask for input")
         result = jsonable(value)
         if result is None or isinstance(result, Mapping):
             return VALUE, cast("Any", result)
-        raise TypeError(f"a result is an object, such as {{'value': ...}}, not {type(value).__qualname__}")
+        raise TypeError(f"a result must be an object, such as {{'value': ...}}, not {type(value).__qualname__}")
 
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -119,11 +119,11 @@ def _resource(uri: str, function: Callable[..., Any], options: Mapping[str, Any]
     descriptor = described(function, given)
     if is_template:
         if "size" in given:
-            raise InvalidArgumentError(f"{uri}: what a template stands for has no one size")
+            raise InvalidArgumentError(f"{uri}: a template cannot have a size")
         template = {"resourceTemplate": {"uriTemplate": uri, **descriptor}, **beside}
         return ResourceTemplateHandler(uri, function, signature, template), f"the resource template {uri!r}"
     if "unsafePaths" in beside:
-        raise InvalidArgumentError(f"{uri}: unsafe_paths is an option of templates: this URI has no variables")
+        raise InvalidArgumentError(f"{uri}: unsafe_paths is only for templates: this URI has no variables")
     resource = {"resource": {"uri": uri, **descriptor}, **beside}
     return ResourceHandler(uri, function, signature, resource), f"the resource {uri!r}"
 
@@ -160,11 +160,11 @@ def _check(uri: str, variables: dict[str, _Variable], signature: TextSignature) 
         if not argument.is_required:
             continue
         if name not in variables:
-            there = f"there are {', '.join(variables)}" if variables else "there is none"
+            there = f"the variables are {', '.join(variables)}" if variables else "it has no variables"
             raise InvalidArgumentError(f"{where}: parameter {name!r} is not a variable of {uri!r}: {there}")
         if variables[name].may_be_absent:
             raise InvalidArgumentError(
-                f"{where}: parameter {name!r} needs a default, for {uri!r} also stands for URIs without"
+                f"{where}: parameter {name!r} needs a default: {uri!r} also matches URIs without it"
             )
     for name in variables:
         if name not in takes and not signature.parameters.takes_all:

@@ -119,7 +119,7 @@ def _contents(files: str | os.PathLike[str] | Mapping[str, str | bytes]) -> dict
         return {"folder": _absolute(files)}
     if not isinstance(files, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidArgumentError(
-            f"a skill is a folder or a mapping of paths to files, not {type(files).__qualname__}"
+            f"a skill must be a folder or a mapping of paths to files, not {type(files).__qualname__}"
         )
     return {"files": [_file(path, file) for path, file in files.items()]}
 
@@ -138,4 +138,4 @@ def _file(path: Any, file: Any) -> dict[str, Any]:
         return {"path": path, "text": file}
     if isinstance(file, (bytes, bytearray)):
         return {"path": path, "blob": encode_base64(bytes(file))}
-    raise InvalidArgumentError(f"the file {path!r} of a skill is text or bytes, not {type(file).__qualname__}")
+    raise InvalidArgumentError(f"the file {path!r} of a skill must be str or bytes, not {type(file).__qualname__}")

@@ -104,7 +104,7 @@ class Tools(Registry):
             return decorated
 
         if isinstance(function, str):
-            raise InvalidArgumentError(f"the name of a tool goes by keyword: @server.tool(name={function!r})")
+            raise InvalidArgumentError(f"pass the name of a tool by keyword: @server.tool(name={function!r})")
         return decorate if function is None else decorate(function)
 
     def add_tool(self, function: Callable[..., Any], **options: Unpack[trunkline.ToolOptions]) -> Registration:

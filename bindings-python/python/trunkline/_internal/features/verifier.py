@@ -41,7 +41,7 @@ class VerifierHandler(Handler):
         if value is None:
             return VALUE, None
         if not isinstance(value, Identity):
-            raise TypeError(f"a verifier returns an Identity or None, not {type(value).__qualname__}")
+            raise TypeError(f"a verifier must return an Identity or None, not {type(value).__qualname__}")
         return OBJECT, jsonable(value.to_json())
 
     def failure(self, error: BaseException) -> dict[str, Any]:

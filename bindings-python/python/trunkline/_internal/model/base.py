@@ -176,7 +176,7 @@ def flag_of(json: Mapping[str, Any], name: str) -> bool:
     """
     value = json.get(name, False)
     if not isinstance(value, bool):
-        raise TypeError(f"{name} is neither true nor false")
+        raise TypeError(f"{name} is not a boolean")
     return value
 
 

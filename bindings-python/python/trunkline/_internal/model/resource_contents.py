@@ -16,7 +16,7 @@ class _Contents(Model):
 
     def __init__(self, text: str | None, blob: bytes | str | None, uri: str | None, mime_type: str | None) -> None:
         if (text is None) == (blob is None):
-            raise base.invalid("ResourceContents have either text or blob")
+            raise base.invalid("ResourceContents must have either text or blob")
         self.text: str | None = text
         self.blob: str | None = None if blob is None else encode_base64(blob)
         self.uri: str | None = uri

@@ -142,7 +142,9 @@ class Events:
             try:
                 self._dispatch(*event)
             except Exception as error:  # noqa: BLE001 - one failed callback must not lose the other events
-                loop.call_exception_handler({"message": "an event of trunkline was not handled", "exception": error})
+                loop.call_exception_handler(
+                    {"message": "an error occurred while handling an event of trunkline", "exception": error}
+                )
             except BaseException as error:  # noqa: BLE001 - such as Ctrl-C
                 ending = error
         if ending is not None:

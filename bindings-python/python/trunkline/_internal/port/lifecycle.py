@@ -39,7 +39,7 @@ def current_loop() -> AbstractEventLoop:
         return get_running_loop()
     except RuntimeError:
         raise RuntimeError(
-            "no event loop of asyncio runs here: trunkline needs one. Under trio, use SyncClient, or "
+            "no asyncio event loop is running: trunkline needs one. Under trio, use SyncClient, or "
             "server.run(), on a thread: trio.to_thread.run_sync(...)"
         ) from None
 
@@ -166,10 +166,10 @@ class Lifecycle(Events):
     def here(self) -> AbstractEventLoop:
         """Return the caller's loop. It takes over if the loop that handled the events is gone."""
         if self.is_inherited:
-            raise ForkedError("it belongs to the process that was forked: make a new server or client in the child")
+            raise ForkedError("it was created before fork(): create a new server or client in the child process")
         loop = self._running_loop()
         if loop is None:
-            raise BlockingError("no event loop runs in this thread: use SyncClient")
+            raise BlockingError("no event loop is running in this thread: use SyncClient")
         if self.loop is not loop:
             self.attach(loop)
         return loop

@@ -42,7 +42,7 @@ class LoopSide:
 
         loop = port.serving_loop
         if loop is None:
-            raise ClosedError("no event loop serves this call any more")
+            raise ClosedError("the event loop of the call is closed")
         self._native = port.native
         self._ticket = ticket
         self._loop = loop
@@ -61,7 +61,7 @@ class LoopSide:
         self._hand((make, done))
         while not wait([done], _LOOK).done:
             if self._loop.is_closed() or (self._task is not None and self._task.done()):
-                raise ClosedError("the event loop of the call has ended")
+                raise ClosedError("the event loop of the call is closed")
             if not self._is_cancelled and self._native.cancelled(self._ticket):
                 self._is_cancelled = True
                 self._loop.call_soon_threadsafe(self._cancel)
@@ -76,7 +76,7 @@ class LoopSide:
         try:
             self._loop.call_soon_threadsafe(self._jobs.put_nowait, job)
         except RuntimeError:
-            raise ClosedError("the event loop of the call has ended") from None
+            raise ClosedError("the event loop of the call is closed") from None
 
     def _start(self) -> None:
         self._task = self._loop.create_task(self._work(), name="trunkline thread")

@@ -128,7 +128,7 @@ class Builder:
             if node.plain:
                 raise UnsupportedType(str(error)) from None
             # For example, the bounds of a date.
-            refusal = f"{error}; pydantic can check others, where it is imported"
+            refusal = f"{error}; import pydantic to use this constraint"
             return self._offered(tp, refusal, metadata)
 
     def _union(self, members: tuple[Any, ...]) -> Node:
@@ -232,7 +232,7 @@ class Builder:
         key, item = self.node(args[0]), self.node(args[1])
         values = key.schema.get("enum")
         if key.schema.get("type") != "string" and not (values and all(isinstance(one, str) for one in values)):
-            return self._offered(tp, "keys of a JSON object are text: use dict[str, ...]")
+            return self._offered(tp, "keys of a JSON object must be strings: use dict[str, ...]")
         schema: Schema = {"type": "object", **({"additionalProperties": item.schema} if item.schema else {})}
         if names := {name: value for name, value in key.schema.items() if name not in ("type", "description")}:
             schema["propertyNames"] = names
@@ -267,7 +267,9 @@ class Builder:
             if str in origin.__mro__ and not belongs_to_pydantic(origin):
                 return Node({"type": "string"}, origin, plain=True)
         return self._offered(
-            tp, f"{_shown(tp)} has no JSON form: use a standard type, a dataclass, a TypedDict or a pydantic model"
+            tp,
+            f"{_shown(tp)} cannot be represented in JSON: use a standard type, a dataclass, a TypedDict or a "
+            "pydantic model",
         )
 
     def _offered(self, tp: Any, refusal: str, metadata: tuple[Any, ...] = ()) -> Node:
@@ -365,7 +367,7 @@ class Builder:
             hints = typing.get_type_hints(cls, include_extras=True)
         except NameError as error:
             raise UnsupportedType(
-                f"{cls.__qualname__} refers to a name that is not known at module level: {error}"
+                f"{cls.__qualname__} refers to a name that is not defined at module level: {error}"
             ) from None
         if not args:
             return hints

@@ -85,17 +85,17 @@ def _field(builder: Builder, where: str, given: Schema) -> Schema:
         schema = {key: value for key, value in schema.items() if key != "default"}
     kind = schema.get("type")
     if not isinstance(kind, str) or kind not in _KEYWORDS or (kind != "string" and "enum" in schema):
-        raise InvalidArgumentError(f"{where}: a form asks for text, numbers, yes or no, and choices of texts only")
+        raise InvalidArgumentError(f"{where}: a form supports only strings, numbers, booleans and choices of strings")
     if kind == "string" and schema.get("format") not in _FORMATS:
         schema = {key: value for key, value in schema.items() if key != "format"}
     if kind == "array":
         choices = builder.resolve(cast("Schema", schema.get("items", {})))
         if choices.get("type") != "string" or "enum" not in choices:
             raise InvalidArgumentError(
-                f"{where}: a list in a form is one of choices: list[Literal[...]] or a list of an Enum"
+                f"{where}: a list in a form must be a list of choices: list[Literal[...]] or a list of an Enum"
             )
         schema = {key: value for key, value in schema.items() if key != "uniqueItems"}
         schema["items"] = {"type": "string", "enum": choices["enum"]}
     if unknown := [key for key in schema if key not in _KEYWORDS[kind]]:
-        raise InvalidArgumentError(f"{where}: a form cannot say {', '.join(unknown)}")
+        raise InvalidArgumentError(f"{where}: a form does not support {', '.join(unknown)}")
     return schema

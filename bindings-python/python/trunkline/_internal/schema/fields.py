@@ -91,7 +91,7 @@ def alias_of(annotation: Any) -> str | None:
         if isinstance(alias, str):
             return alias
         if alias is not None:
-            raise UnsupportedType(f"{alias!r}: an argument has one name")
+            raise UnsupportedType(f"{alias!r}: an argument can have only one name")
     return None
 
 
@@ -116,12 +116,12 @@ def _collect(item: Any, schema: Mapping[str, Any], found: dict[str, Any]) -> Non
             found[keyword] = _checked(name, value, (int, float), "a number")
     for name, prefix in (("min_length", "min"), ("max_length", "max")):
         if (value := getattr(item, name, None)) is not None and (prefix, value) != ("min", 0):
-            kind = _kind(schema, name, _COUNTED, "a type that can be counted (text, a list or a dict)")
+            kind = _kind(schema, name, _COUNTED, "a type with a length (str, list or dict)")
             found[prefix + _COUNTED[kind]] = _checked(name, value, int, "a whole number")
     if (value := getattr(item, "pattern", None)) is not None:
         _kind(schema, "pattern", _TEXTS, "text")
         if getattr(value, "flags", _NO_FLAGS) != _NO_FLAGS:
-            raise TypeError("pattern: a JSON Schema has no place for flags")
+            raise TypeError("pattern: JSON Schema does not support regex flags")
         found["pattern"] = _checked("pattern", getattr(value, "pattern", value), str, "a regular expression")
     if getattr(item, "deprecated", None):
         found["deprecated"] = True

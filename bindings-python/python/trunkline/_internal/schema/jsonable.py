@@ -40,10 +40,10 @@ def model_json(value: Model, path: str = "$") -> dict[str, Any]:
     except AttributeError as error:
         if error.name != "to_json":
             raise
-        remedy = ": make a TextContent of it" if isinstance(error.obj, str) else ""
+        remedy = ": wrap it in a TextContent" if isinstance(error.obj, str) else ""
         kind = type(error.obj).__qualname__
         place = f"{path}{_place_of(error.obj, value)}"
-        raise TypeError(f"{place}: {kind} is not an object of the protocol{remedy}") from None
+        raise TypeError(f"{place}: {kind} is not a protocol object{remedy}") from None
 
 
 def _place_of(wrong: Any, holder: Model) -> str:
@@ -67,7 +67,7 @@ def _jsonable(value: Any, path: str, key: Key) -> Any:
         items = cast("Mapping[Any, Any]", value)
         members = {(name := key(one, path)): _jsonable(item, f"{path}.{name}", key) for one, item in items.items()}
         if len(members) != len(items):
-            raise TypeError(f"{path}: two keys are the same text in JSON")
+            raise TypeError(f"{path}: two keys are the same string in JSON")
         return members
     if isinstance(value, (list, tuple, AbstractSet)):
         return [_jsonable(item, f"{path}[{index}]", key) for index, item in enumerate(cast("list[Any]", value))]
@@ -99,7 +99,7 @@ def _key_of_type(key: Any, path: str) -> str:
         written = _native.to_json(written).decode()
     if isinstance(written, str):
         return written
-    raise TypeError(f"{path}: keys must be text, not {type(key).__qualname__}")
+    raise TypeError(f"{path}: keys must be strings, not {type(key).__qualname__}")
 
 
 def _object(value: Any, path: str, key: Key) -> Any:
@@ -145,19 +145,19 @@ def _unknown(value: Any, path: str, key: Key) -> Any:
         return [_jsonable(item, f"{path}[{index}]", key) for index, item in enumerate(cast("Iterable[Any]", value))]
     for base, remedy in _REMEDIES.items():
         if isinstance(value, base):
-            raise TypeError(f"{path}: a value of type {kind.__qualname__} has no JSON form: {remedy}")
+            raise TypeError(f"{path}: a value of type {kind.__qualname__} cannot be represented in JSON: {remedy}")
     if (pydantic := sys.modules.get("pydantic_core")) is not None:
         try:
             return pydantic.to_jsonable_python(value)
         except ValueError:
             pass
-    raise TypeError(f"{path}: a value of type {kind.__qualname__} has no JSON form")
+    raise TypeError(f"{path}: a value of type {kind.__qualname__} cannot be represented in JSON")
 
 
 _REMEDIES: dict[Any, str] = {
     BaseException: "raise it",
     Coroutine: "await it",
-    Iterator: "make a list of it",
-    AsyncIterator: "make a list of it",
-    type: "make an instance of it",
+    Iterator: "convert it to a list",
+    AsyncIterator: "convert it to a list",
+    type: "create an instance of it",
 }

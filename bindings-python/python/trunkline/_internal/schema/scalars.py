@@ -53,7 +53,7 @@ def literal(values: tuple[Any, ...]) -> Node:
     for value in values:
         json: Any = value.value if isinstance(value, Enum) else value
         if json is not None and not isinstance(json, (str, int, bool)):
-            raise UnsupportedType(f"{value!r} in a Literal has no JSON form")
+            raise UnsupportedType(f"{value!r} in a Literal cannot be represented in JSON")
         # Including the type, because 1 == True.
         members[type(json), json] = value
     schema = _enumerated([json for _, json in members])
@@ -74,7 +74,7 @@ def enumeration(cls: Any, about: Schema) -> Node:
     values: list[Any] = [member.value for member in cls]
     for value in values:
         if value is not None and not isinstance(value, (str, int, float, bool)):
-            raise UnsupportedType(f"{cls.__qualname__} has the value {value!r}, which has no JSON form")
+            raise UnsupportedType(f"{cls.__qualname__} has the value {value!r}, which cannot be represented in JSON")
     return Node({**_enumerated(values), **about}, cls)
 
 

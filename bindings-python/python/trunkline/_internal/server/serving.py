@@ -52,7 +52,8 @@ class Serving(Registry):
 
         if running_loop() is not None:
             raise BlockingError(
-                "run() blocks, and an event loop runs in this thread: use `await server.run_async(...)` or `serve`"
+                "run() cannot be called while an event loop is running in this thread: use "
+                "`await server.run_async(...)` or `serve`"
             )
         asyncio.run(self.run_async(transport, on_ready=on_ready, auth=auth, **options))
 
@@ -109,7 +110,7 @@ class Serving(Registry):
         if transport not in ("stdio", "http"):
             raise InvalidArgumentError(f'transport must be "stdio" or "http", not {transport!r}')
         if transport == "stdio" and chosen:
-            raise InvalidArgumentError(f"stdio has no {', '.join(chosen)}")
+            raise InvalidArgumentError(f"stdio does not take {', '.join(chosen)}")
         return Listener(self, {"type": transport, **chosen}, foreground=foreground)
 
     def asgi(self, *, auth: Auth | None = None, **options: Unpack[trunkline.MountOptions]) -> trunkline.ASGIApp:

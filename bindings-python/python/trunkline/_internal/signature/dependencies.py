@@ -92,7 +92,7 @@ class RequestScope:
             given = {name: self._arguments[name] for name in dependency.arguments}
         except KeyError as error:
             raise InvalidArgumentError(
-                f"{dependency.function!r}: nobody fills parameter {error}: it is not an argument here"
+                f"{dependency.function!r}: parameter {error} has no value: it is not an argument here"
             ) from None
         if dependency.context_name is not None:
             given[dependency.context_name] = self._context_of(dependency)

@@ -136,7 +136,7 @@ def _take_context(where: str, parameters: list[Parameter], hints: dict[str, Any]
             wanted, needed = ("Context", "async def") if kind == "async" else ("SyncContext", "def")
             other = "Context" if is_async else "SyncContext"
             raise InvalidArgumentError(
-                f"{where}: parameter {parameter.name!r}: {wanted} is for functions made with {needed}; use {other}"
+                f"{where}: parameter {parameter.name!r}: {wanted} is for functions defined with {needed}; use {other}"
             )
         found = parameter.name
         parameters.remove(parameter)
@@ -187,7 +187,7 @@ def plan(
     # Compare identities, because functions made by one factory share a name. Limit the depth,
     # because an annotation that creates new functions would recurse forever.
     if any(maker is function for maker in makers) or len(makers) > _DEEPEST:
-        raise InvalidArgumentError(f"{path}: a dependency that needs itself")
+        raise InvalidArgumentError(f"{path}: circular dependency")
     dependency = Dependency(function)
     parameters, hints = _parameters(function, path), _hints(function, path)
     # A `def` dependency runs where its handler does, and has the same context.
@@ -201,7 +201,7 @@ def plan(
             continue
         if names is not None and parameter.name not in names:
             raise InvalidArgumentError(
-                f"{path}: nobody fills parameter {parameter.name!r}: it is neither the context, nor a "
+                f"{path}: parameter {parameter.name!r} has no value: it is neither the context, nor a "
                 "dependency, nor an argument of the handler"
             )
         dependency.arguments.append(parameter.name)
@@ -214,7 +214,7 @@ def _checked_async(function: Callable[..., Any], where: str, noun: str) -> bool:
     if not callable(function):
         raise InvalidArgumentError(f"{noun} must be a function, not {type(function).__qualname__}")
     if isinstance(function, type):
-        raise InvalidArgumentError(f"{noun} must be a function, not the class {where}: give a method of an object")
+        raise InvalidArgumentError(f"{noun} must be a function, not the class {where}: pass a method of an instance")
     # A callable object counts by its __call__.
     candidates = [function] if isroutine(function) else [function, getattr(function, "__call__", None)]  # noqa: B004
     if any(isasyncgenfunction(one) or isgeneratorfunction(one) for one in candidates):
@@ -232,15 +232,15 @@ def _parameters(function: Callable[..., Any], where: str) -> list[Parameter]:
     for parameter in parameters:
         if parameter.kind is parameter.VAR_POSITIONAL:
             raise InvalidArgumentError(
-                f"{where}: parameter '*{parameter.name}': arguments come by name; use a list parameter"
+                f"{where}: parameter '*{parameter.name}': arguments are passed by name; use a list parameter"
             )
         if parameter.kind is parameter.POSITIONAL_ONLY:
             raise InvalidArgumentError(
-                f"{where}: parameter {parameter.name!r} is positional-only, but arguments come by name"
+                f"{where}: parameter {parameter.name!r} is positional-only, but arguments are passed by name"
             )
     if parameters and parameters[0].name == "self" and parameters[0].annotation is parameters[0].empty:
         raise InvalidArgumentError(
-            f"{where} is a method without its object: add it from one, as in add_tool(object.method)"
+            f"{where} is an unbound method: add it from an instance, as in add_tool(object.method)"
         )
     return parameters
 

@@ -106,7 +106,7 @@ class TextSignature:
         where = f"{self.parameters.where}: parameter {parameter.name!r}"
         annotation, is_list = given.annotation, given.name in (self._lists or ())
         if is_list and (annotation := _item(annotation)) is None:
-            raise InvalidArgumentError(f"{where}: it is filled with a list of texts, so its type is list[...]")
+            raise InvalidArgumentError(f"{where}: its value is a list of strings, so its type must be list[...]")
         try:
             builder = Builder("input")
             node = builder.node(annotation)
@@ -114,7 +114,7 @@ class TextSignature:
             raise InvalidArgumentError(f"{where}: {error}") from error
         schema = builder.finish(self.parameters.about(parameter, builder.resolve(node.schema)))
         if self._lists is not None and (found := _types(schema) & _STRUCTURES):
-            raise InvalidArgumentError(f"{where}: it is filled with text, which cannot be an {found.pop()}")
+            raise InvalidArgumentError(f"{where}: its value is a string, which cannot be an {found.pop()}")
         return TextArgument(parameter.name, node, schema, given, is_list=is_list)
 
 

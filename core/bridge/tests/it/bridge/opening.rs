@@ -60,7 +60,7 @@ fn errors_of_every_function_name_what_is_wrong() {
         (json!({"client": {}, "transport": {"type": "channel", "url": "x"}}), "transport.url"),
         (json!({"client": {}, "transport": memory, "handlers": {"transport_send": "queue"}}), "transport_send is for"),
         (json!({"client": {}, "transport": {"type": "config"}}), "server"),
-        (json!({"client": {}, "transport": {"type": "config", "server": {"comand": "x"}}}), "is it \"command\""),
+        (json!({"client": {}, "transport": {"type": "config", "server": {"comand": "x"}}}), "did you mean \"command\""),
         (
             json!({"client": {}, "transport": {"type": "config", "server": "no/such.json"}}),
             "no/such.json: cannot be read",
@@ -110,7 +110,12 @@ fn wrong_credentials_are_named() {
         (&http, json!({"loginTimeoutMs": -1}), json!({}), "auth.loginTimeoutMs"),
         (&http, json!({"grant": "password"}), json!({}), "auth.grant"),
         (&http, json!({"token": "x", "dpop": true}), json!({}), "auth.dpop is for OAuth"),
-        (&http, json!({"token": "x"}), json!({"access_token": "queue"}), "auth.token is given"),
+        (
+            &http,
+            json!({"token": "x"}),
+            json!({"access_token": "queue"}),
+            "auth.token cannot be combined with the function access_token",
+        ),
         (&http, json!({"store": "file"}), json!({"access_token": "queue"}), "auth.store is for OAuth"),
         (&http, json!({"clientSecret": "x"}), json!({}), "auth.clientSecret needs `clientId`"),
         (&http, json!({"keyId": "x"}), json!({}), "auth.keyId needs `privateKey`"),
@@ -138,7 +143,7 @@ fn wrong_credentials_are_named() {
             &http,
             json!({"redirectUri": "http://localhost/x"}),
             json!({"authorize": "queue", "open_url": "queue"}),
-            "authorize and open_url are both given",
+            "authorize and open_url cannot be combined",
         ),
         (
             &http,

@@ -125,7 +125,7 @@ mod tests {
         let none = json!({"messages": [], "maxTokens": 1, "tools": []});
         assert_eq!(at(&none, V2025_06_18).unwrap(), json!({"messages": [], "maxTokens": 1}));
         let used = json!({"messages": [{"role": "assistant", "content": {"type": "tool_use", "id": "1", "name": "t", "input": {}}}]});
-        assert!(at(&used, V2025_06_18).unwrap_err().why.contains("no tools"));
+        assert!(at(&used, V2025_06_18).unwrap_err().why.contains("does not support tools"));
     }
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
     fn sound_is_refused_where_it_cannot_be_sent() {
         let params =
             json!({"messages": [{"role": "user", "content": {"type": "audio", "data": "", "mimeType": "a/b"}}]});
-        assert!(at(&params, V2024_11_05).unwrap_err().why.contains("no sound"));
+        assert!(at(&params, V2024_11_05).unwrap_err().why.contains("does not support audio"));
         assert_eq!(at(&params, V2025_03_26).unwrap(), params);
     }
 

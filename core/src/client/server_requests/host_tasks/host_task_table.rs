@@ -310,7 +310,7 @@ mod tests {
         for number in 0..MAX_WAITING as i64 {
             assert!(fetch(number).unwrap().is_none());
         }
-        assert!(fetch(99).unwrap_err().message.contains("wait for the result"));
+        assert!(fetch(99).unwrap_err().message.contains("waiting for the result"));
         let ended = tasks.finish(&task, Ok(RawJson::empty_object()), Duration::ZERO, bounds).unwrap();
         assert_eq!(ended.waiting.len(), MAX_WAITING);
         assert!(fetch(100).unwrap().is_some());
