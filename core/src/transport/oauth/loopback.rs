@@ -99,7 +99,9 @@ impl RedirectParts {
             url.scheme() == "http" && plain && matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"))
         })?;
         let host = url.host_str()?.to_owned();
-        Some(Self { host, port: url.port().unwrap_or(0), path: url.path().to_owned() })
+        // A URL does not tell the default port that was given from none.
+        let given = if uri.starts_with(&format!("http://{host}:80")) { 80 } else { 0 };
+        Some(Self { host, port: url.port().unwrap_or(given), path: url.path().to_owned() })
     }
 
     /// What to do if the browser runs on another machine.
@@ -335,6 +337,18 @@ mod tests {
         ] {
             let told = RedirectParts::read(uri).unwrap().elsewhere();
             assert!(told.contains(run), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_port_that_is_given_is_used() {
+        for (uri, port) in [
+            ("http://localhost/callback", 0),
+            ("http://localhost:80/callback", 80),
+            ("http://[::1]:80", 80),
+            ("http://127.0.0.1:8080/", 8080),
+        ] {
+            assert_eq!(RedirectParts::read(uri).unwrap().port, port, "{uri}");
         }
     }
 
