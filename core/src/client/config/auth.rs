@@ -1,4 +1,4 @@
-//! The authorization of one server of a configuration.
+//! Authorization for one server of a configuration.
 
 use super::{
     config_error::ConfigError,
@@ -6,16 +6,16 @@ use super::{
 };
 use serde_json::{Map, Value, json};
 
-/// The word for a login without further options.
+/// The value that requests a login with default options.
 const LOGIN: &str = "oauth";
-/// The names of Cursor, and those of the options.
+/// Cursor's names, and the matching options.
 const NAMES: [(&str, &str); 2] = [("CLIENT_ID", "clientId"), ("CLIENT_SECRET", "clientSecret")];
 
-/// A member of a host's form as an option: its name and value.
+/// The name and value of an option, converted from a host's own format.
 type Renamed = Result<(String, Value), String>;
 
 impl EntryReader<'_> {
-    /// The options of OAuth, in JSON: of `auth`, which may be a token, or of `oauth`.
+    /// The OAuth options as JSON, from `auth`, which may also be a token, or from `oauth`.
     pub(super) fn auth(&self) -> Result<Option<Value>, ConfigError> {
         match (self.given(AUTH), self.given(OAUTH)) {
             (None, None) => Ok(None),

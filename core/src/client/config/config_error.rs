@@ -1,9 +1,9 @@
-//! Places in a configuration, and errors that name them.
+//! Locations in a configuration, and errors that name them.
 
 use crate::client::ClientError;
 use serde_json::{Map, Value};
 
-/// An error in a configuration: the file, the place in it as a JSON pointer, and the problem.
+/// An error in a configuration: the file, the location as a JSON pointer, and the problem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{location}: {problem}")]
 pub struct ConfigError {
@@ -23,7 +23,7 @@ impl From<ConfigError> for ClientError {
     }
 }
 
-/// A place in a configuration.
+/// A location in a configuration.
 #[derive(Clone)]
 pub(super) struct ConfigLocation {
     source: String,

@@ -1,5 +1,5 @@
-//! Configurations that name servers, in the form that hosts share: an object `mcpServers` with an
-//! entry for each server.
+//! Configurations with an `mcpServers` object that has an entry for each server, as most hosts use
+//! them.
 
 mod auth;
 mod config_error;
@@ -20,12 +20,12 @@ use config_error::ConfigLocation;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-/// The names of the object of servers: the usual one, and that of VS Code.
+/// Names of the object of servers: the usual one and VS Code's.
 const SERVERS: [&str; 2] = ["mcpServers", "servers"];
-/// A switch of an entry that several hosts write.
+/// A flag that several hosts write into entries.
 const DISABLED: &str = "disabled";
 
-/// The servers of a configuration, by name and in the order of the file.
+/// The servers of a configuration by name, in file order.
 ///
 /// ```
 /// use serde_json::json;
@@ -46,15 +46,14 @@ pub struct ServersConfig {
 }
 
 impl ServersConfig {
-    /// Reads a configuration. `source` is its name in errors; `variable` gives the variables of the
-    /// environment.
+    /// Reads a configuration. `source` is its name in errors; `variable` looks up environment
+    /// variables.
     ///
-    /// An entry with an error does not take the others along: [`ServersConfig::servers`] has its
-    /// error. Servers that are `"disabled": true` are left out, and members of other programs are
-    /// ignored.
+    /// An invalid entry does not affect the others; [`ServersConfig::servers`] returns its error.
+    /// Servers that are `"disabled": true` are left out, and unknown members are ignored.
     ///
     /// # Errors
-    /// If there is no object of servers.
+    /// If the object of servers is missing.
     pub fn read(config: &Value, source: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let root = ConfigLocation::root(source);
         let config = root.object(config)?;
@@ -72,16 +71,16 @@ impl ServersConfig {
         Ok(Self { servers: servers.collect() })
     }
 
-    /// Returns whether a value is a configuration, and not an entry of one or something else.
+    /// Returns whether a value is a configuration rather than a single entry or something else.
     #[doc(hidden)]
     pub fn is_config(value: &Value) -> bool {
         value.is_object() && SERVERS.iter().any(|name| value.get(*name).is_some())
     }
 
-    /// Reads one server: an entry by itself, or a configuration that has only one.
+    /// Reads one server, from an entry or from a configuration with exactly one server.
     ///
     /// # Errors
-    /// If there is another number of servers, or the entry has an error.
+    /// If the number of servers is not one, or the entry is invalid.
     pub fn read_one(
         config: &Value,
         source: &str,
@@ -100,7 +99,7 @@ impl ServersConfig {
         }
     }
 
-    /// The servers: name and entry, or the error of the entry.
+    /// The servers: the name with the entry or its error.
     pub fn servers(&self) -> impl ExactSizeIterator<Item = (&str, Result<&ServerEntry, &ConfigError>)> {
         self.servers.iter().map(|(name, entry)| (name.as_str(), entry.as_ref()))
     }

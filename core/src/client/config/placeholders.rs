@@ -1,15 +1,15 @@
-//! Placeholders for variables of the environment and of the host.
+//! Placeholders for environment variables and for variables of the host.
 
-/// Prefix of some hosts for variables of the environment, beside names of their own.
+/// Prefix that some hosts use for environment variables.
 const ENVIRONMENT: &str = "env:";
-/// The user's directory, as VS Code and Cursor name it.
+/// The user's home directory, as VS Code and Cursor name it.
 pub(crate) const HOME: &str = "userHome";
 
-/// Names that hosts have values for, and no environment.
+/// Variables that hosts define and the environment does not.
 const OF_HOSTS: [&str; 3] = ["workspaceFolder", "workspaceFolderBasename", "pathSeparator"];
 
-/// Replaces `${NAME}`, `${NAME:-default}` and `${env:NAME}`, and what else `variable` knows, such
-/// as `${input:key}`. A dollar sign without a brace stands for itself.
+/// Replaces `${NAME}`, `${NAME:-default}` and `${env:NAME}`, and other names that `variable` knows,
+/// such as `${input:key}`. A dollar sign without a brace is literal.
 pub(super) fn replace(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut replaced = String::with_capacity(text.len());
     let mut rest = text;
@@ -30,7 +30,7 @@ fn value(placeholder: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result
         None => (placeholder, None),
     };
     let name = name.strip_prefix(ENVIRONMENT).unwrap_or(name);
-    // As shells have it: `:-` stands in for an empty variable too.
+    // As in shells, `:-` also replaces an empty variable.
     let found = variable(name).filter(|found| default.is_none() || !found.is_empty());
     let is_plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     found.or_else(|| default.map(str::to_owned)).ok_or_else(|| match is_plain && !OF_HOSTS.contains(&name) {

@@ -1,19 +1,19 @@
-//! Configuration files as people write them: JSON with comments and commas at the end.
+//! Lenient parsing of configuration files: JSON with comments and trailing commas.
 
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Reads a file: JSON, also with a byte order mark, comments, and commas before a closing bracket.
-/// Errors have the line and column of the file.
+/// Parses JSON that may have a byte order mark, comments and trailing commas. Line and column
+/// numbers in errors refer to the file.
 pub(crate) fn json(text: &[u8]) -> serde_json::Result<Value> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     serde_json::from_slice(text).or_else(|_| serde_json::from_slice(&plain(text)))
 }
 
-/// The text with blanks in the place of comments and of commas at the end.
+/// Replaces comments and trailing commas with spaces.
 fn plain(text: &[u8]) -> Cow<'_, [u8]> {
     let mut plain = text.to_vec();
-    // The last comma after a value, if nothing follows yet, and the byte before it.
+    // The last comma after a value, if nothing follows it yet, and the byte before it.
     let (mut at, mut comma, mut last) = (0, None, b'[');
     while let Some(&byte) = text.get(at) {
         let rest = &text[at..];
@@ -46,7 +46,7 @@ fn plain(text: &[u8]) -> Cow<'_, [u8]> {
     plain.into()
 }
 
-/// The length of the string that a text begins with.
+/// The length of the string literal at the start of `text`.
 fn string(text: &[u8]) -> usize {
     let mut at = 1;
     while let Some(byte) = text.get(at) {

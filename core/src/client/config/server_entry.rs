@@ -8,13 +8,13 @@ use crate::protocol::known_names::nearest;
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt};
 
-/// The place of a server, as an entry of `mcpServers` gives it, with its placeholders replaced.
+/// A server as described by an entry of `mcpServers`, with its placeholders replaced.
 ///
 /// `${NAME}` and `${NAME:-default}` in `command`, `args`, `env`, `cwd`, `url`, `headers` and `auth`
-/// stand for variables of the environment; `${env:NAME}`, as some hosts write it, is the same. A
-/// host gives values to others, such as `${workspaceFolder}` and `${input:key}`, by
+/// are replaced with environment variables, and so is `${env:NAME}`, which some hosts write. A host
+/// sets other variables, such as `${workspaceFolder}` and `${input:key}`, with
 /// [`ClientOptions::variables`](crate::ClientOptions::variables). `${userHome}`, and `~` at the
-/// start of `cwd`, are the user's directory.
+/// start of `cwd`, are replaced with the user's home directory.
 ///
 /// ```
 /// use serde_json::json;
@@ -27,42 +27,41 @@ use std::{collections::BTreeMap, fmt};
 #[non_exhaustive]
 pub enum ServerEntry {
     /// `{"command", "args", "env", "cwd", "inheritEnv", "stderr", "stderrFile"}`: a program that
-    /// serves its standard input and output. No shell reads the command.
+    /// serves on its standard input and output. It is started without a shell.
     Command {
         /// The program and its arguments.
         command: Vec<String>,
-        /// Environment variables for it.
+        /// Additional environment variables.
         env: BTreeMap<String, String>,
-        /// The folder that it runs in; this process's own by default.
+        /// The working directory; that of this process by default.
         cwd: Option<String>,
-        /// `true` if it gets the environment of this process too; as
-        /// [`ChildCommand`](crate::ChildCommand) has it by default.
+        /// Whether it inherits the environment of this process; the default is that of
+        /// [`ChildCommand`](crate::ChildCommand).
         inherit_env: Option<bool>,
         /// The destination of its standard error: `inherit`, `keep` or `discard`.
         stderr: Option<String>,
-        /// The path of a file for its standard error.
+        /// The path of a file for standard error.
         stderr_file: Option<String>,
     },
     /// `{"url", "headers", "auth"}`: an HTTP endpoint.
     Url {
         /// The URL.
         url: String,
-        /// Headers of each request.
+        /// Headers sent with each request.
         headers: BTreeMap<String, String>,
-        /// The type is `sse`: the server has HTTP+SSE (2024-11-05) only. Without a type such a
-        /// server is found too, with one request more.
+        /// Set for type `sse`: the server only supports HTTP+SSE (2024-11-05). Without a type, such
+        /// a server is detected with one extra request.
         http_sse: bool,
-        /// The options of `OAuthOptions` in JSON, for this server alone. They are read when the
-        /// client connects.
+        /// `OAuthOptions` as JSON, for this server only. They are parsed when the client connects.
         auth: Option<Value>,
     },
 }
 
-/// The options of a server's authorization.
+/// The member for authorization options.
 pub(super) const AUTH: &str = "auth";
-/// The same in the form of Claude Code.
+/// The same in Claude Code's format.
 pub(super) const OAUTH: &str = "oauth";
-/// The members that are read.
+/// The supported members.
 const MEMBERS: [&str; 14] = [
     "type",
     "command",
@@ -79,11 +78,11 @@ const MEMBERS: [&str; 14] = [
     AUTH,
     OAUTH,
 ];
-/// The names of the URL: the usual one, and those of Windsurf and of the Gemini CLI.
+/// Names of the URL: the usual one, Windsurf's and the Gemini CLI's.
 const URLS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
-/// The destinations of the standard error of a program.
+/// The destinations of a program's standard error.
 pub(super) const DESTINATIONS: [&str; 3] = ["inherit", "keep", "discard"];
-/// The transports that `type` may name for a URL.
+/// The values of `type` that are allowed with a URL.
 const HTTP_TYPES: [&str; 4] = ["http", "streamable-http", "streamableHttp", HTTP_SSE];
 const HTTP_SSE: &str = "sse";
 const STDIO: &str = "stdio";
@@ -106,7 +105,7 @@ impl ServerEntry {
             return Err(location.member("envFile").error(&format!("is not supported: {instead}")));
         }
         for name in members.keys().filter(|name| !MEMBERS.contains(&name.as_str())) {
-            // Other hosts have members of their own.
+            // Unknown members may belong to other hosts.
             if let Some(known) = nearest(name, MEMBERS.into_iter()) {
                 return Err(location.member(name).error(&format!("is unknown: did you mean \"{known}\"?")));
             }
@@ -154,7 +153,7 @@ impl ServerEntry {
     }
 }
 
-/// Environment and headers hold secrets: only their names are shown.
+/// Environment variables and headers may hold secrets, so only their names are shown.
 impl fmt::Debug for ServerEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -190,7 +189,7 @@ impl EntryReader<'_> {
         self.given(name).map(|value| self.replaced(value, &self.location.member(name))).transpose()
     }
 
-    /// A folder, with `~` at its start replaced as a shell does.
+    /// Expands `~` at the start of a path, as a shell does.
     fn in_home(&self, folder: String) -> String {
         let rest = folder.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with(['/', '\\']));
         rest.and_then(|rest| Some((self.variable)(placeholders::HOME)? + rest)).unwrap_or(folder)
@@ -216,7 +215,7 @@ impl EntryReader<'_> {
         members.map(|(key, value)| Ok((key.clone(), self.replaced(value, &location.member(key))?))).collect()
     }
 
-    /// A member; `null` is as good as none.
+    /// A member; `null` counts as missing.
     pub(super) fn given(&self, name: &str) -> Option<&Value> {
         self.members.get(name).filter(|value| !value.is_null())
     }

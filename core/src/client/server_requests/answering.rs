@@ -1,5 +1,4 @@
-//! Requests of servers to the host: each goes to its handler, and its answer is checked before it
-//! is sent.
+//! Dispatches requests from servers to the host's handlers, and validates their results.
 
 use super::{
     client_handlers::{PassingHandler, ServerRequest},
@@ -21,19 +20,19 @@ use crate::{
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Why a request of a server has no answer.
+/// Why a server's request has no result.
 #[derive(Debug, Clone)]
 pub(in crate::client) enum Unanswered {
     /// The handler failed, or there is none.
     Failed(RpcError),
-    /// The handler's answer cannot be sent: why.
+    /// The handler's result is invalid; the reason.
     Invalid(String),
-    /// The handler took too long.
+    /// The handler timed out.
     TimedOut,
 }
 
 impl ClientInner {
-    /// Answers a request of a server of the legacy era.
+    /// Handles a request from a server of the legacy era.
     pub(in crate::client) fn request_received(self: &Arc<Self>, request: IncomingRequest) {
         match (request.method, request.task) {
             (method::TASKS_GET | method::TASKS_RESULT | method::TASKS_CANCEL | method::TASKS_LIST, _) => {
@@ -71,15 +70,15 @@ impl ClientInner {
         }));
     }
 
-    /// Stops the clocks of our requests: the message of the server does not name the one that it
-    /// belongs to.
+    /// Pauses the timeouts of pending requests, because the server's message does not name the
+    /// request that it belongs to.
     pub(in crate::client) fn pause_requests(&self) -> Vec<RequestId> {
         let paused = self.conversation.lock().pause_all(self.runtime.now());
         self.events.asking(true);
         paused
     }
 
-    /// Lets the clocks run on.
+    /// Resumes the timeouts.
     pub(in crate::client) fn resume_requests(self: &Arc<Self>, paused: &[RequestId]) {
         {
             let mut conversation = self.conversation.lock();
@@ -92,7 +91,7 @@ impl ClientInner {
         self.arm_timer_again();
     }
 
-    /// Sends the answer to a request of the server, unless the server has withdrawn it.
+    /// Sends the response to a server's request, unless the server has cancelled it.
     pub(in crate::client) fn answer(&self, id: &RequestId, outcome: Result<RawJson, RpcError>) {
         let message = self.conversation.lock().answer(id, outcome);
         if let Some(message) = message {
@@ -100,8 +99,7 @@ impl ClientInner {
         }
     }
 
-    /// The checked answer of the host to a request. It comes within the time that the options give
-    /// to handlers.
+    /// Runs the host's handler for a request and validates its result, within the handler timeout.
     pub(in crate::client) fn host_answer(
         &self,
         method: &str,
@@ -134,7 +132,7 @@ impl ClientInner {
         }
     }
 
-    /// The answer to a request that is passed on.
+    /// Forwards a request and validates the result.
     pub(in crate::client) fn passed_answer(
         &self,
         method: &str,
@@ -145,7 +143,7 @@ impl ClientInner {
         self.checked_answer(method, given, passing(method, params))
     }
 
-    /// The answer of a handler, checked, within its time.
+    /// Runs a handler with its timeout and validates the result.
     fn checked_answer(
         &self,
         method: &str,
@@ -170,8 +168,7 @@ impl ClientInner {
 }
 
 impl Unanswered {
-    /// The error for a server of the legacy era. A fault on this side is for the log, not for the
-    /// server.
+    /// Converts to the error for a server of the legacy era. Internal errors are logged, not sent.
     pub(in crate::client) fn into_rpc(self) -> RpcError {
         match self {
             Self::Failed(error) => error,

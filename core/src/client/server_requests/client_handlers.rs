@@ -47,7 +47,7 @@ pub struct ClientHandlers {
     notified: Vec<NotificationHandler>,
 }
 
-/// A server's request, for a handler.
+/// A server's request, as passed to a handler.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ServerRequest<P> {
@@ -57,7 +57,7 @@ pub struct ServerRequest<P> {
     pub server: Option<Implementation>,
     /// The name under which the server was added to its [`ClientGroup`](super::ClientGroup).
     pub server_name: Option<String>,
-    /// The telemetry of the request, if it is observed.
+    /// The telemetry of the request, if enabled.
     #[doc(hidden)]
     pub operation: Option<Arc<RunningOperation>>,
 }
@@ -78,8 +78,8 @@ pub(crate) type PassingHandler = Arc<dyn Fn(&str, RawJson) -> BoxedTask<Result<R
 type NotificationHandler = Arc<dyn Fn(&str, Option<&RawJson>) + Send + Sync>;
 
 impl ClientHandlers {
-    /// Lets servers ask the user to fill in forms. Fields missing from the answer get their
-    /// defaults; content that does not match the form is not sent.
+    /// Lets servers ask the user to fill in forms. Missing fields get their defaults; content that
+    /// does not match the form is not sent.
     pub fn on_elicit<F, R, E>(self, handler: F) -> Self
     where
         F: Fn(ElicitRequest) -> R + Send + Sync + 'static,

@@ -1,10 +1,10 @@
-//! Failures of the handlers of a client.
+//! Errors of client handlers.
 
 use crate::protocol::RpcError;
 use std::{error::Error, fmt};
 
-/// Why a handler gave no answer. Every error type converts into it by `?`; the server then gets a
-/// generic text, and the log the error with its causes.
+/// Why a handler failed. Every error type converts into it with `?`; the server then gets a generic
+/// message, and the error with its causes is logged.
 ///
 /// ```
 /// use trunkline::{
@@ -24,12 +24,12 @@ use std::{error::Error, fmt};
 pub struct HandlerError(RpcError);
 
 impl HandlerError {
-    /// The user refused.
+    /// The user declined.
     pub fn rejected(text: impl Into<String>) -> Self {
         Self(RpcError::new(-1, text))
     }
 
-    /// A JSON-RPC error, sent as it is.
+    /// A JSON-RPC error, sent unchanged.
     pub fn new(error: RpcError) -> Self {
         Self(error)
     }

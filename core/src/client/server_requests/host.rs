@@ -1,4 +1,4 @@
-//! The host of a client: the handlers that it registered, and those that run.
+//! The host of a client: its registered handlers and the running ones.
 
 use super::{client_handlers::ClientHandlers, host_tasks::host_task_table::HostTasks, observers::Observers};
 use crate::{
@@ -24,27 +24,27 @@ use std::{
     },
 };
 
-/// The handlers of a client, and those that run.
+/// The handlers of a client, registered and running.
 pub(in crate::client) struct Host {
     capabilities: ClientCapabilities,
-    /// Those for what the program has no handler for.
+    /// Handlers for requests that the program does not handle.
     defaults: ClientHandlers,
     handlers: Mutex<ClientHandlers>,
     roots: Mutex<Option<Vec<Root>>>,
     running: Mutex<HashMap<Run, Arc<Promise<()>>>>,
     runs: AtomicU64,
-    /// The requests of the server that have become tasks.
+    /// The server's requests that have become tasks.
     pub(in crate::client) tasks: HostTasks,
     takes_tasks: bool,
     pub(in crate::client) observers: Observers,
 }
 
-/// Names handlers that run together.
+/// Identifies handlers that run together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::client) enum Run {
-    /// For a request of the server.
+    /// For a request from the server.
     Request(RequestId),
-    /// For a round of a call.
+    /// For one round of a call.
     Round(u64),
 }
 
@@ -74,7 +74,7 @@ impl Host {
         *self.handlers.lock() = handlers.or(&self.defaults);
     }
 
-    /// The roots, if there are any to list.
+    /// The roots, if any.
     pub(in crate::client) fn roots(&self) -> Option<Vec<Root>> {
         self.roots.lock().clone()
     }
@@ -83,17 +83,17 @@ impl Host {
         *self.roots.lock() = Some(roots);
     }
 
-    /// The capabilities that the handlers and roots bring, and those that were given.
+    /// The configured capabilities plus those of the handlers and roots.
     pub(in crate::client) fn capabilities(&self) -> RawJson {
         as_raw(&self.needed(&self.handlers(), self.roots.lock().is_some()))
     }
 
-    /// The capabilities that these handlers and roots bring, and those that were given.
+    /// The configured capabilities plus those of these handlers and roots.
     pub(in crate::client) fn needed(&self, handlers: &ClientHandlers, has_roots: bool) -> Value {
         handlers.clone().or(&self.defaults).capabilities(&self.capabilities, has_roots, self.takes_tasks)
     }
 
-    /// Enters handlers that run; they stop when the promise is kept.
+    /// Registers running handlers; they stop when the promise is completed.
     pub(in crate::client) fn begin(&self, run: Run) -> Arc<Promise<()>> {
         let stop = Arc::new(Promise::default());
         self.running.lock().insert(run, Arc::clone(&stop));
@@ -108,7 +108,7 @@ impl Host {
         self.running.lock().remove(run);
     }
 
-    /// Stops handlers whose answer is no longer wanted.
+    /// Stops handlers whose result is no longer needed.
     pub(in crate::client) fn stop(&self, run: &Run) {
         let stop = self.running.lock().remove(run);
         if let Some(stop) = stop {
@@ -116,8 +116,8 @@ impl Host {
         }
     }
 
-    /// Stops the handlers for requests of a connection that was lost: the next one may use their
-    /// ids.
+    /// Stops the handlers for requests of a lost connection, because the next connection may reuse
+    /// their ids.
     pub(in crate::client) fn stop_requests(&self) {
         self.tasks.stop_all();
         let stopped: Vec<_> = {
@@ -130,7 +130,7 @@ impl Host {
         }
     }
 
-    /// Stops all handlers: the connection is over.
+    /// Stops all handlers when the connection has ended.
     pub(in crate::client) fn stop_all(&self) {
         self.tasks.stop_all();
         let all = std::mem::take(&mut *self.running.lock());
@@ -140,7 +140,7 @@ impl Host {
     }
 }
 
-/// The events of a client: to its handlers, and to the program around it.
+/// Passes the events of a client to its handlers and to the program.
 pub(in crate::client) struct HandledEvents {
     pub(in crate::client) host: Arc<Host>,
     pub(in crate::client) events: Arc<dyn ClientEvents>,

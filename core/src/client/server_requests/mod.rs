@@ -1,4 +1,4 @@
-//! Requests of the server to the program around the client, and the handlers that answer them.
+//! Requests from the server to the host, and the handlers for them.
 
 pub(super) mod answering;
 pub(super) mod client_handlers;

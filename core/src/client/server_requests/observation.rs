@@ -1,4 +1,4 @@
-//! The observation of a client that exists already: a group that shares it sees its events.
+//! Lets a group that shares an existing client observe its events.
 
 use crate::{
     client::{
@@ -9,17 +9,17 @@ use crate::{
 };
 use std::sync::{Arc, Weak};
 
-/// One observer; dropping it ends the observation.
+/// One observer; dropping it stops the observation.
 pub(in crate::client) struct Observation {
     client: Weak<ClientInner>,
     events: Arc<dyn ClientEvents>,
-    /// The stream of list changes, where the client itself has none.
+    /// The stream of list changes, if the client itself has none.
     lists: Option<Arc<SubscriptionEntry>>,
 }
 
 impl Client {
-    /// Reports to `events` too: what the server sends by itself, changes of its lists among them,
-    /// the persons who are asked on its behalf, and the end.
+    /// Also reports to `events`: unsolicited messages of the server, including list changes,
+    /// requests for user input, and the end of the connection.
     ///
     /// # Errors
     /// If the client is closed.
@@ -27,7 +27,7 @@ impl Client {
         let inner = &self.inner;
         inner.check_open()?;
         inner.host.observers.add(Arc::clone(&events));
-        // From here on, dropping it gives everything back.
+        // From here on, dropping it cleans up.
         let mut observation = Observation { client: Arc::downgrade(inner), events, lists: None };
         if self.revision().era() == Era::Modern && !inner.options.listen {
             observation.lists = inner.listen_to_lists(Arc::clone(&observation.events)).await;

@@ -1,4 +1,4 @@
-//! The others that see the events of a client beside its own receiver.
+//! Additional observers of a client's events.
 
 use crate::{client::events::ClientEvents, sync::Mutex};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ impl Observers {
         self.0.lock().retain(|other| !Arc::ptr_eq(other, events));
     }
 
-    /// Reports to all of them, with no lock held.
+    /// Reports to all observers, without holding the lock.
     pub(in crate::client) fn report(&self, report: impl Fn(&dyn ClientEvents)) {
         let all = {
             let all = self.0.lock();

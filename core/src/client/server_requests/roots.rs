@@ -5,7 +5,7 @@ use crate::{
     protocol::{model::Root, uri},
 };
 
-/// Refuses a URI that does not begin with `file://`, or that climbs with `..` (ROOT-05).
+/// Rejects URIs that do not start with `file://` or that contain `..` segments (ROOT-05).
 pub(in crate::client) fn check_roots(roots: &[Root]) -> Result<(), ClientError> {
     for (index, root) in roots.iter().enumerate() {
         let invalid = |problem: String| ClientError::Invalid(format!("roots/{index}/uri: {problem}"));

@@ -1,4 +1,4 @@
-//! The telemetry of a call: its operation, and the end of it.
+//! The telemetry of a call.
 
 use crate::{
     client::error::ClientError,
@@ -7,17 +7,17 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// The end of an operation with the outcome of its requests.
+/// Ends an operation with the outcome of its requests.
 pub fn end_of(method: &str, outcome: &Result<RawJson, ClientError>, trace: &SentTrace) -> OperationEnd {
     end_with(method, outcome).with_requests(method, &trace.requests(), &[])
 }
 
-/// The end of an operation with its outcome.
+/// Ends an operation with its outcome.
 pub(in crate::client) fn end_with(method: &str, outcome: &Result<RawJson, ClientError>) -> OperationEnd {
     let answered = |answer: &Result<RawJson, RpcError>| OperationEnd::answered(method, answer);
     match outcome {
         Ok(result) => answered(&Ok(result.clone())),
-        // The caller answers, and calls again.
+        // The caller provides the input and calls again.
         Err(ClientError::InputRequired(_)) => OperationEnd::default(),
         Err(error) => match error.rpc() {
             Some(error) => OperationEnd::refused(error),
@@ -30,7 +30,7 @@ pub(in crate::client) fn end_with(method: &str, outcome: &Result<RawJson, Client
 pub(in crate::client) struct CallOperation {
     pub(in crate::client) operation: RunningOperation,
     pub(in crate::client) trace: Arc<SentTrace>,
-    /// The facts of the connection, if the call is all that its opening takes.
+    /// The facts of the connection, if the call itself opens it.
     pub(in crate::client) opened: Option<NetworkFacts>,
 }
 

@@ -1,4 +1,4 @@
-//! The telemetry of a client: its requests, those of its server, and its session.
+//! The telemetry of a client: its requests, those from its server, and its session.
 
 use super::{call_operation::CallOperation, observed_opening::ObservedOpening};
 use crate::{
@@ -14,8 +14,8 @@ use crate::{
 use std::sync::Arc;
 
 impl Client {
-    /// The begin of the operation of a request or a notification to the server; `None`: it is not
-    /// observed.
+    /// The start of the operation of a request or notification to the server, or `None` if it is
+    /// not observed.
     #[doc(hidden)]
     pub fn operation(&self, method: &str, params: Option<&RawJson>) -> Option<OperationStart> {
         self.inner.telemetry.as_ref().map(|_| self.inner.operation(method, params))
@@ -34,7 +34,7 @@ impl ClientInner {
         }
     }
 
-    /// Begins the operation of a call, whose requests carry its trace context.
+    /// Starts the operation of a call, whose requests carry its trace context.
     pub(in crate::client) fn begin_operation(
         &self,
         request: RequestParts<'_>,
@@ -45,7 +45,7 @@ impl ClientInner {
         let operation = RunningOperation::begin(telemetry, &self.runtime, start)?;
         let mut context = operation.context();
         if extras.trace.is_some() {
-            // A proxy continues the trace of its caller, without what the caller says besides.
+            // A proxy continues the trace of its caller, but does not forward its baggage.
             context.baggage = None;
         }
         let trace = Arc::new(SentTrace::new(context));
@@ -53,7 +53,7 @@ impl ClientInner {
         Some(Box::new(CallOperation { operation, trace, opened: None }))
     }
 
-    /// The begin of the operation of a notification. `given`: that of a program which has begun a
+    /// Starts the operation of a notification. `given` is set if the program has already started a
     /// span for it.
     pub(in crate::client) fn observed_notification(
         &self,
@@ -68,7 +68,7 @@ impl ClientInner {
         }
     }
 
-    /// Begins the operation of a request of the server.
+    /// Starts the operation of a request from the server.
     pub(in crate::client) fn observed_request(&self, request: &IncomingRequest) -> Option<RunningOperation> {
         let telemetry = self.telemetry.as_deref()?;
         let (method, params, id) = (request.method, Some(&request.params), Some(&request.id));
@@ -78,8 +78,8 @@ impl ClientInner {
         RunningOperation::begin(telemetry, &self.runtime, operation)
     }
 
-    /// Begins the operation of an opening. `given`: that of a program which has begun a span for
-    /// it.
+    /// Starts the operation of an opening. `given` is set if the program has already started a span
+    /// for it.
     pub(in crate::client) fn begin_opening(&self, given: Option<Arc<dyn OpenOperation>>) {
         let Some(telemetry) = self.telemetry.as_deref() else { return };
         let operation = match given {
@@ -93,14 +93,15 @@ impl ClientInner {
         *self.opening.lock() = operation.map(ObservedOpening::new);
     }
 
-    /// Ends it. The request that opened the connection, or that failed last, names it.
+    /// Ends the opening. It is named after the request that opened the connection, or the last one
+    /// that failed.
     pub(in crate::client) fn end_opening(&self, outcome: &Result<(), ClientError>) {
         if let Some(opening) = self.opening.lock().take() {
             opening.end(self.first_method(), outcome, self.network_facts());
         }
     }
 
-    /// The method that an opening sends first.
+    /// The method of the first request of an opening.
     fn first_method(&self) -> &'static str {
         let settled = self.conversation.lock().revision().map(RevisionChoice::Pinned);
         match settled.unwrap_or(self.options.revision) {
@@ -110,7 +111,7 @@ impl ClientInner {
         }
     }
 
-    /// Reports the end of the session, if there was one.
+    /// Reports the end of the session, if there is one.
     pub(in crate::client) fn session_ended(&self, error: Option<&ClientError>) {
         let (Some(telemetry), Some(server)) = (&self.telemetry, self.server.get()) else { return };
         if server.revision.era() == Era::Legacy {
@@ -121,7 +122,7 @@ impl ClientInner {
         }
     }
 
-    /// The facts of requests to the server.
+    /// The network facts of requests to the server.
     pub(in crate::client) fn network_facts(&self) -> NetworkFacts {
         NetworkFacts { server: self.connector.server_address(), ..self.network() }
     }

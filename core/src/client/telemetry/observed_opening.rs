@@ -1,4 +1,4 @@
-//! The telemetry of an opening: one operation, whichever requests it takes.
+//! The telemetry of an opening: one operation for all of its requests.
 
 use super::call_operation::{CallOperation, end_with};
 use crate::{
@@ -12,17 +12,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The begin of an opening of which nothing is known yet, at a time since 1970.
+/// The start of an opening, before anything is known about it. `began` is the time since the Unix
+/// epoch.
 pub fn opening_start(began: Duration) -> OperationStart {
     OperationStart::opening(method::DISCOVER, NetworkFacts::default(), began)
 }
 
-/// An opening that goes on: the first one of a client, or that of a connection that was lost.
+/// An opening in progress: a client's first one or a reconnect.
 pub(in crate::client) struct ObservedOpening {
     operation: RunningOperation,
     /// The trace context that its messages carry.
     pub(in crate::client) trace: Arc<SentTrace>,
-    /// The ends of its requests so far.
+    /// The results of its requests so far.
     ends: Mutex<Vec<OperationEnd>>,
 }
 
@@ -32,19 +33,19 @@ impl ObservedOpening {
         Self { operation, trace, ends: Mutex::default() }
     }
 
-    /// Notes the answer of the last request.
+    /// Records the response to the last request.
     pub(in crate::client) fn answered(&self, now: Instant, method: &str, outcome: &Result<RawJson, ClientError>) {
         self.trace.note_answered(now);
         self.ends.lock().push(end_with(method, outcome));
     }
 
-    /// The operation of a call that ends it: where the revision is pinned, nothing was asked
-    /// before.
+    /// Converts it to the operation of the call that opens the connection: with a pinned revision,
+    /// no request comes before the call.
     pub(in crate::client) fn of_call(self, network: NetworkFacts) -> Box<CallOperation> {
         Box::new(CallOperation { operation: self.operation, trace: self.trace, opened: Some(network) })
     }
 
-    /// Ends it. `first`: the method of the first request, for an opening that sent none.
+    /// Ends the opening. `first` is the method of the first request, in case none was sent.
     pub(in crate::client) fn end(self, first: &str, outcome: &Result<(), ClientError>, network: NetworkFacts) {
         let sent = self.trace.requests();
         let method = sent.last().map_or_else(|| first.to_owned(), |last| last.method.to_string());

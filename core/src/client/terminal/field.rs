@@ -1,4 +1,4 @@
-//! One field of a form: its label, the line that the user writes, and its value.
+//! One field of a form: its label, the line that the user enters, and its value.
 
 use super::printed::line;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 use serde_json::{Value, json};
 use std::io;
 
-/// Most choices that are listed.
+/// Maximum number of choices that are listed.
 const LISTED: usize = 100;
 
 /// A field to fill in.
@@ -24,8 +24,8 @@ pub(super) struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Asks until the value is one that the field can have. `None`: the user has ended the input;
-    /// `Some(None)`: the field stays empty.
+    /// Asks until the value is valid. Returns `None` at end of input, and `Some(None)` if the field
+    /// stays empty.
     pub(super) fn read(&self, console: &mut dyn Console) -> io::Result<Option<Option<Value>>> {
         let choices = self.choices();
         self.show_choices(console, &choices)?;
@@ -76,7 +76,7 @@ impl Entry<'_> {
         Ok(())
     }
 
-    /// The choices, each with a title.
+    /// The choices with their titles.
     fn choices(&self) -> Vec<Choice> {
         let Field { choices, choice_names, titled_choices, items, .. } = self.field;
         let (untitled, titled) = match items {
@@ -110,7 +110,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Checks the value as the form will be (ELI-11).
+    /// Validates the value as the form will be validated (ELI-11).
     fn check(&self, value: Value) -> Result<Value, String> {
         let field = serde_json::to_value(self.field).map_err(|error| error.to_string())?;
         let form = Form::compile(&json!({"type": "object", "properties": {"it": field}}));
@@ -119,7 +119,7 @@ impl Entry<'_> {
     }
 }
 
-/// A choice by its number, value or title.
+/// Finds a choice by its number, value or title.
 fn choice(given: &str, choices: &[Choice]) -> Result<Value, String> {
     let number = given.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     let exact = choices.iter().find(|choice| choice.value == given || choice.title == given);

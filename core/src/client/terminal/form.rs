@@ -1,4 +1,4 @@
-//! Forms: one field after the other, then the decision.
+//! Forms: asks for each field, then whether to send the form.
 
 use super::{
     field::Entry,
@@ -11,7 +11,7 @@ use crate::{
 };
 use std::io;
 
-/// Lets the user fill in a form, and send it or not.
+/// Lets the user fill in a form, then send or decline it.
 pub(super) fn fill(console: &mut dyn Console, request: &ElicitRequest) -> io::Result<ElicitResult> {
     let form = &request.requested_schema;
     console.show(&format!("\n{} asks:\n{}", server(request), paragraph(&request.message)))?;

@@ -1,4 +1,4 @@
-//! Forms and pages of servers, answered by the user at the terminal.
+//! Lets the user answer forms and page requests of servers in the terminal.
 
 mod field;
 mod form;
@@ -21,7 +21,7 @@ use std::{
     },
 };
 
-/// The handlers that ask the user at this terminal.
+/// The handlers that ask the user in this terminal.
 pub(super) fn handlers(terminal: Arc<dyn Terminal>) -> ClientHandlers {
     let (forms, pages) = (Arc::clone(&terminal), terminal);
     ClientHandlers::default()
@@ -29,7 +29,7 @@ pub(super) fn handlers(terminal: Arc<dyn Terminal>) -> ClientHandlers {
         .on_elicit_url(move |request| ask(&*pages, request, page::consent))
 }
 
-/// Holds a dialogue about a request. It ends early when its answer is no longer wanted.
+/// Runs a dialogue about a request. It ends early if its answer is no longer needed.
 fn ask<P: Send + 'static>(
     terminal: &dyn Terminal,
     request: ServerRequest<P>,
@@ -49,7 +49,8 @@ fn ask<P: Send + 'static>(
 
 type TerminalAnswer = io::Result<ElicitResult>;
 
-/// Gives the answer of a dialogue, or an error if it ends without one.
+/// Completes the promise with the answer of a dialogue, or with an error if the dialogue ends
+/// without one.
 struct DialogueReply(Arc<Promise<TerminalAnswer>>);
 
 impl DialogueReply {
@@ -83,7 +84,7 @@ mod tests {
     use serde_json::{Value, json};
     use std::collections::VecDeque;
 
-    /// A user who writes these lines and then ends the input.
+    /// A user who enters these lines and then ends the input.
     #[derive(Default)]
     struct Typist {
         lines: VecDeque<&'static str>,

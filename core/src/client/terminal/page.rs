@@ -1,4 +1,4 @@
-//! Pages: the user sees the whole URL and agrees before anything opens it (ELI-19).
+//! Pages: shows the user the whole URL and opens it only with consent (ELI-19).
 
 use super::printed::{line, paragraph, server};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 use std::io;
 
-/// Asks for consent, and opens the page.
+/// Asks for consent, then opens the page.
 pub(super) fn consent(console: &mut dyn Console, request: &ElicitUrlRequest) -> io::Result<ElicitResult> {
     let url = line(&request.url);
     console.show(&format!("\n{} asks you to open a page:\n{}", server(request), paragraph(&request.message)))?;
@@ -36,7 +36,7 @@ pub(super) fn consent(console: &mut dyn Console, request: &ElicitUrlRequest) -> 
     Ok(ElicitResult { action: ElicitAction::Accept, ..ElicitResult::default() })
 }
 
-/// A warning about what makes a host look like another one, or a page readable to others (ELI-21).
+/// A warning if a host may imitate another one, or if the page is not encrypted (ELI-21).
 fn suspicion(url: &str, host: &str) -> &'static str {
     let host = host.to_lowercase();
     let name = host.split(':').next().unwrap_or_default();
@@ -49,8 +49,8 @@ fn suspicion(url: &str, host: &str) -> &'static str {
     }
 }
 
-/// The host of a web page's URL, with its port. `None`: it is not such a URL, or carries a name and
-/// password, which make a host look like another one.
+/// The host and port of a web page's URL. Returns `None` for other URLs and for those with user
+/// information, which can make a host look like another one.
 fn host(url: &str) -> Option<&str> {
     let (scheme, rest) = url.split_once("://")?;
     if !["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web)) {

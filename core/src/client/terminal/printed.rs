@@ -1,21 +1,21 @@
-//! Texts of servers as a terminal may show them.
+//! Makes strings from servers safe to print in a terminal.
 
 use crate::{client::server_requests::client_handlers::ServerRequest, printable::printable};
 
-/// Most characters of a text.
+/// Maximum length of a string, in characters.
 const MOST: usize = 4_000;
 
-/// A text with its lines, each indented.
+/// A string with its lines kept, each indented.
 pub(super) fn paragraph(text: &str) -> String {
     short(&printable(text)).lines().map(|line| format!("  {line}\n")).collect()
 }
 
-/// A text on one line.
+/// A string on one line.
 pub(super) fn line(text: &str) -> String {
     short(&printable(text)).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The server that asks: by its name in its group, or by the one that it gave itself.
+/// The requesting server: its name in the group, or the name that it sent.
 pub(super) fn server<P>(request: &ServerRequest<P>) -> String {
     if let Some(name) = &request.server_name {
         return format!("The server {:?}", line(name));
