@@ -1,4 +1,5 @@
-//! DPoP proofs used at any worker, in the store of the server: a proof is accepted once (XAU-70).
+//! The DPoP proofs used with any worker, kept in the server's store: each proof is accepted once
+//! (XAU-70).
 
 use crate::{
     auth::Refusal,
@@ -8,7 +9,7 @@ use crate::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// The proofs of all workers. Without a store each process remembers its own alone.
+/// The proofs of all workers. Without a store, each process remembers only its own.
 pub(super) struct SharedProofs(Result<Option<StoreGuard>, StoreError>);
 
 impl SharedProofs {
@@ -16,10 +17,10 @@ impl SharedProofs {
         Self(server.store(runtime))
     }
 
-    /// Notes the first use of a proof until its date refuses it.
+    /// Records the first use of a proof until the proof expires.
     ///
     /// # Errors
-    /// It was used before, or nobody can know.
+    /// If it was used before, or the store is unavailable.
     pub(super) async fn note(&self, digest: &str, keep_for: Duration) -> Result<(), Refusal> {
         let noted = match &self.0 {
             Ok(None) => return Ok(()),

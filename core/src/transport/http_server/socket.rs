@@ -1,4 +1,4 @@
-//! The socket of a server: a TCP port or a Unix socket.
+//! The listening socket of a server: a TCP port or a Unix socket.
 
 use super::http_options::HttpOptions;
 use std::{
@@ -29,7 +29,7 @@ pub(super) trait Duplex: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Duplex for T {}
 
-/// Where a server is found.
+/// The address of a server.
 #[derive(Debug, Clone)]
 pub(super) enum Address {
     Tcp(SocketAddr),
@@ -39,7 +39,7 @@ pub(super) enum Address {
 
 impl Socket {
     /// # Errors
-    /// If the address cannot be had; the text names it.
+    /// If the address is unavailable; the error names it.
     pub(super) async fn bind(options: &HttpOptions) -> io::Result<Self> {
         if let Some(path) = &options.unix {
             return bind_unix(path, options.unix_mode);
@@ -47,7 +47,7 @@ impl Socket {
         let HttpOptions { host, port, .. } = options;
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         let context = |error: io::Error| {
-            // A name that is not known has no error of the system.
+            // An unresolvable name has no OS error code.
             let kind = error.raw_os_error().map_or(io::ErrorKind::AddrNotAvailable, |_| error.kind());
             named(format!("{host}:{port}"), kind, &error)
         };
@@ -64,8 +64,9 @@ impl Socket {
         }
     }
 
-    /// The next connection, and the address of its peer, which a Unix socket does not have. It ends
-    /// when its peer is gone for as long as it may read nothing.
+    /// Accepts a connection and returns it with the address of its peer, which a Unix socket does
+    /// not have. The connection ends if its peer stays unreachable for longer than the write
+    /// timeout.
     pub(super) async fn accept(&self, write_timeout: Duration) -> io::Result<(SocketStream, Option<IpAddr>)> {
         match self {
             Self::Tcp(listener, _) => {
@@ -80,7 +81,7 @@ impl Socket {
 }
 
 impl Address {
-    /// The URL of an endpoint, for clients on this machine.
+    /// The URL of an endpoint for clients on this machine.
     pub(super) fn url(&self, endpoint: &str) -> String {
         match self {
             Self::Tcp(address) => {
@@ -96,15 +97,16 @@ impl Address {
     }
 }
 
-/// Sets the options of a connection, as far as the system has them.
+/// Sets the options of a connection, as far as the system supports them.
 fn prepare(stream: &TcpStream, write_timeout: Duration) {
     // Small writes must not wait for the acknowledgement of earlier ones.
     let _ = stream.set_nodelay(true);
-    // A peer that vanished acknowledges nothing, and what a stream writes to it may fit into the
-    // buffer of the system for ever: that gives up after a quarter of an hour only.
+    // A vanished peer acknowledges nothing, and the writes of a quiet stream may fit into the
+    // system's buffer, so a write timeout never applies. By default the system only gives up after
+    // about 15 minutes.
     #[cfg(target_os = "linux")]
     {
-        /// The system reads the number with a sign.
+        /// The system parses this as a signed number.
         const LONGEST: u32 = u32::MAX >> 1;
         let time = u32::try_from(write_timeout.as_millis()).unwrap_or(LONGEST).clamp(1, LONGEST);
         let _ = rustix::net::sockopt::set_tcp_user_timeout(stream, time);

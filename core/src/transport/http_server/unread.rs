@@ -1,8 +1,8 @@
-//! The responses of one HTTP/2 connection that its client does not read: they must not pile up, nor
-//! keep the handlers busy for others' sake.
+//! Limits the unread responses of one HTTP/2 connection, so that they neither pile up nor block the
+//! handlers of other connections.
 //!
-//! Nobody knows the size of a response before its handler has run. So a request counts as one of
-//! the size that is typical of its connection, until it is answered or has run for a while.
+//! The size of a response is unknown before its handler has run. So each pending request counts as
+//! a response of typical size for its connection, until it is answered or has run for a while.
 
 use super::body::HttpBody;
 use crate::sync::Mutex;
@@ -19,13 +19,13 @@ use std::{
 };
 use tokio::{sync::Notify, time::timeout};
 
-/// Bytes of responses that may wait to be read; beyond them, requests wait.
+/// Maximum number of unread response bytes; beyond it, requests wait.
 const MAX_UNREAD: usize = 16 << 20;
-/// The size of the first responses, as long as none is known.
+/// The assumed size of the first responses.
 const FIRST: usize = 1 << 20;
-/// Time for which a request counts that is not answered: calls may take long, and keep none off.
+/// How long a pending request counts. Calls may take long and must not block others.
 const YOUNG: Duration = Duration::from_millis(100);
-/// The most that the connection takes of a response at a time: what it has taken is unread, too.
+/// Maximum number of bytes passed to the connection at a time; these are unread, too.
 const PIECE: usize = 64 << 10;
 
 pub(super) struct UnreadResponses {
@@ -35,9 +35,9 @@ pub(super) struct UnreadResponses {
 
 struct UnreadState {
     bytes: usize,
-    /// Requests that are not answered, and count.
+    /// Pending requests that count.
     young: usize,
-    /// The size of the largest response lately.
+    /// The size of the largest recent response.
     typical: usize,
 }
 
@@ -55,7 +55,7 @@ impl UnreadResponses {
         Arc::new(Self { state: Mutex::new(state), freed: Notify::new() })
     }
 
-    /// Answers a request when there is room for its response.
+    /// Runs a request as soon as there is capacity for its response.
     pub(super) async fn respond(
         self: &Arc<Self>,
         respond: impl Future<Output = Response<HttpBody>>,
@@ -92,7 +92,7 @@ impl UnreadResponses {
             }
             freed.await;
         }
-        // There may be room for another one, too.
+        // There may be capacity for another request.
         self.freed.notify_one();
         YoungRequest(Arc::clone(self))
     }
@@ -114,16 +114,16 @@ impl Drop for YoungRequest {
 /// The body of a response, in pieces.
 pub(super) struct UnreadBody {
     body: HttpBody,
-    /// The part of the body that was not taken yet.
+    /// The remaining bytes of the current frame.
     rest: Bytes,
     /// Bytes that count as unread.
     left: usize,
-    /// `None`: it is taken as it comes.
+    /// `None` if the body is passed on unchanged.
     unread: Option<Arc<UnreadResponses>>,
 }
 
 impl UnreadBody {
-    /// A body that is taken as it comes.
+    /// A body that is passed on unchanged.
     pub(super) fn whole(body: HttpBody) -> Self {
         Self { body, rest: Bytes::new(), left: 0, unread: None }
     }

@@ -1,4 +1,4 @@
-//! A socket whose peer must read.
+//! A socket with a write timeout.
 
 use std::{
     future::Future,
@@ -12,11 +12,11 @@ use tokio::{
     time::Sleep,
 };
 
-/// Fails when nothing could be written for a while. There is no timer as long as writes succeed.
+/// Fails if no write succeeds for a while. No timer runs as long as writes succeed.
 pub(super) struct WriteDeadline<S> {
     socket: S,
     timeout: Duration,
-    /// Until when the peer must have read something.
+    /// When the current write times out.
     deadline: Option<Pin<Box<Sleep>>>,
 }
 

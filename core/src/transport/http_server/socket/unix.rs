@@ -1,4 +1,4 @@
-//! Unix sockets as files: permissions, what a dead server left, and cleaning up.
+//! Unix socket files: permissions, stale files and cleanup.
 
 use rustix::{
     fs::{Mode, chmod},
@@ -12,29 +12,29 @@ use std::{
 };
 use tokio::net::{UnixListener, UnixStream};
 
-/// Connections that wait to be accepted.
+/// Maximum number of connections waiting to be accepted.
 const BACKLOG: i32 = 1024;
 
-/// A socket that listens, and its file, which goes when it is dropped.
+/// A listening socket and its file, which is removed on drop.
 pub(crate) struct UnixSocket {
     listener: UnixListener,
     path: PathBuf,
-    /// Device and inode: by now another server may have put its own file there.
+    /// Device and inode, because another server may have replaced the file.
     file: (u64, u64),
 }
 
 impl UnixSocket {
-    /// Listens at a path; `mode`: who may connect.
+    /// Listens at a path. `mode` sets who may connect.
     ///
     /// # Errors
-    /// If another server listens there, something else is there, or the path cannot be written.
+    /// If another server listens there, the path is not a socket, or it cannot be created.
     pub(crate) fn bind(path: PathBuf, mode: u32) -> io::Result<Self> {
         remove_stale(&path)?;
         let socket = new_socket()?;
         bind(&socket, &SocketAddrUnix::new(&path)?)?;
         let file = identity(&path)?;
         let ready = chmod(&path, Mode::from_raw_mode(mode as _))
-            // Nobody could connect before this: the permissions hold from the first connection on.
+            // Set the permissions before listening, so that they apply to the first connection.
             .and_then(|()| listen(&socket, BACKLOG))
             .map_err(io::Error::from)
             .and_then(|()| UnixListener::from_std(socket.into()));
@@ -76,7 +76,7 @@ fn new_socket() -> io::Result<std::os::fd::OwnedFd> {
     Ok(socket)
 }
 
-/// Removes the socket of a server that is dead: nobody answers there.
+/// Removes the socket file of a dead server, to which no connection succeeds.
 fn remove_stale(path: &Path) -> io::Result<()> {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
@@ -90,7 +90,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
     match connect(&new_socket()?, &SocketAddrUnix::new(path)?) {
         Err(Errno::CONNREFUSED) => fs::remove_file(path),
         Err(Errno::NOENT) => Ok(()),
-        // Connected, or so many wait that one more would have to: both are alive.
+        // Connected, or the backlog is full: the server is alive.
         Ok(()) | Err(Errno::AGAIN) => {
             Err(io::Error::new(io::ErrorKind::AddrInUse, "another server is listening there"))
         }

@@ -1,11 +1,11 @@
-//! The processes that serve one server behind a load balancer without stickiness, by a store.
+//! Lets several processes serve one server behind a load balancer without sticky sessions, through
+//! a store.
 //!
-//! Each process can go on with each session: its record is in the store (`sessions.rs`). All
-//! processes read one log, by which they tell each other of changes (`worker_notification.rs`). The
-//! stream of a session's messages without a request is read from it and from a log of the session
-//! (`unrelated.rs`), so that it goes on at any process from the place of its last event, and no
-//! session pushes out the events of others. A process wakes the streams that a notification is for
-//! (`recent_notifications.rs`).
+//! Any process can continue any session, because its record is in the store (`sessions.rs`). All
+//! processes read one log of changes (`worker_notification.rs`). The stream of messages unrelated
+//! to a request is read from that log and from a log per session (`unrelated.rs`), so that any
+//! process can resume it after its last event, and no session evicts the events of others. A
+//! process wakes only the streams that a notification concerns (`recent_notifications.rs`).
 
 mod outbox;
 mod process;

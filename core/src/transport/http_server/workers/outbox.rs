@@ -1,4 +1,4 @@
-//! Entries on their way to logs of the store, in their order.
+//! Queues entries for logs of the store, in order.
 
 use super::store_keys;
 use crate::{
@@ -15,14 +15,14 @@ use std::{
 };
 use tokio::sync::oneshot::Sender;
 
-/// Most entries that wait, and their most bytes.
+/// Maximum number of queued entries, and of their bytes.
 const MAX_WAITING: usize = 10_000;
 const MAX_BYTES: usize = 32 << 20;
 /// Pause after a failure of the store.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The entries that wait. While the store is away they wait for it; beyond the bounds the oldest of
-/// the session that has most of them are lost.
+/// The queued entries. They wait while the store is unavailable; beyond the limits, the oldest
+/// entry of the session with the most bytes is dropped.
 pub(super) struct Outbox {
     store: StoreGuard,
     runtime: Arc<dyn Runtime>,
@@ -33,28 +33,29 @@ pub(super) struct Outbox {
 struct WaitingEntries {
     entries: VecDeque<Arc<OutboxEntry>>,
     bytes: usize,
-    /// The bytes of each session; those of none are the server's.
+    /// The bytes of each session; `None` stands for the server.
     by_session: HashMap<Option<Arc<str>>, usize>,
     is_sending: bool,
-    /// The store failed last.
+    /// The last call to the store failed.
     is_away: bool,
     lost: u64,
 }
 
-/// An entry on its way.
+/// A queued entry.
 pub(super) struct OutboxEntry {
-    /// The session that it is of.
+    /// The session that it belongs to.
     pub(super) of: Option<Arc<str>>,
     /// The key of the log.
     pub(super) log: String,
     /// The entry.
     pub(super) text: String,
-    /// The bounds of the log.
+    /// Limits of the log.
     pub(super) max_entries: usize,
     pub(super) keep_for: Duration,
-    /// The entry of the log of messages that says so, when it is kept.
+    /// The entry of the messages log that announces this one, once it is stored.
     pub(super) wake: Option<(&'static str, String)>,
-    /// Dropped with the entry, or as soon as the store is away: nobody waits for that.
+    /// Dropped with the entry, or as soon as the store is unavailable, so that no caller waits for
+    /// the store.
     pub(super) watcher: Watcher,
 }
 
@@ -65,14 +66,14 @@ impl Outbox {
         Arc::new(Self { store, runtime, waiting: Mutex::default() })
     }
 
-    /// Appends an entry soon.
+    /// Queues an entry.
     pub(super) fn push(self: &Arc<Self>, entry: OutboxEntry) {
         if self.enter(entry) {
             self.runtime.spawn(Box::pin(Arc::clone(self).send_all()));
         }
     }
 
-    /// Enters an entry; `true`: nobody sends the entries yet.
+    /// Queues an entry. Returns `true` if no task is sending entries yet.
     fn enter(&self, entry: OutboxEntry) -> bool {
         let mut waiting = self.waiting.lock();
         waiting.push(entry);
@@ -106,14 +107,14 @@ impl Outbox {
             }
             let is_last = {
                 let mut waiting = self.waiting.lock();
-                // The bound may have taken it away meanwhile.
+                // The entry may have been dropped to stay within the limits.
                 if waiting.entries.front().is_some_and(|front| Arc::ptr_eq(front, &entry)) {
                     waiting.take(0);
                 }
                 waiting.entries.front().is_none_or(|next| next.log != entry.log)
             };
-            // Of several that follow each other the last one wakes. Where this fails, the stream
-            // finds the events when it looks for them.
+            // Of several consecutive entries, only the last one wakes. If this fails, the stream
+            // finds the events when it polls.
             if let Some((log, text)) = entry.wake.as_ref().filter(|_| is_last) {
                 let (max_entries, keep_for) = store_keys::bounds(log);
                 let _ = self.store.append(log, text, max_entries, keep_for).await;
@@ -139,8 +140,8 @@ impl WaitingEntries {
         self.entries.push_back(Arc::new(entry));
     }
 
-    /// Loses the oldest entry of the session that has most bytes, so that it takes no room of
-    /// others.
+    /// Drops the oldest entry of the session with the most bytes, so that it does not use up the
+    /// capacity of others.
     fn give_way(&mut self) {
         let most = self.by_session.iter().max_by_key(|(_, bytes)| **bytes).map(|(session, _)| session.clone());
         let oldest = self.entries.iter().position(|entry| Some(&entry.of) == most.as_ref());

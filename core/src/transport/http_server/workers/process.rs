@@ -1,4 +1,4 @@
-//! This process among those that serve the same server.
+//! This process as one of several workers of a server.
 
 use super::{
     outbox::{Outbox, OutboxEntry, Watcher},
@@ -22,53 +22,53 @@ use std::{
 };
 use tokio::sync::OnceCell;
 
-/// Longest time that a read of a log waits for an entry.
+/// Maximum time that a read of a log waits for an entry.
 const WAIT: Duration = Duration::from_secs(20);
 /// Pause after a failure of the store.
 pub(super) const PAUSE: Duration = Duration::from_millis(100);
-/// Most entries of one read.
+/// Maximum number of entries of one read.
 pub(super) const BATCH: usize = 256;
-/// Time after its last sign of life until a process counts as gone.
+/// Time after its last heartbeat when a process is presumed dead.
 const LEASE: Duration = Duration::from_secs(8);
 
-/// The sessions that this process serves at present.
+/// The sessions that this process is serving.
 pub(in crate::transport::http_server) trait ServedSessions:
     Send + Sync + 'static
 {
-    /// The conversation of a session.
+    /// The connection of a session.
     fn connection(&self, id: &str) -> Option<Arc<Connection>>;
-    /// Ends a session here.
+    /// Ends a session in this process.
     fn end(&self, id: &str);
-    /// Ends the reading of the stream of a call here.
+    /// Stops reading the stream of a call in this process.
     fn give_up_call_stream(&self, id: &str, stream: u64);
-    /// Ends the stream of a session's messages without a request here.
+    /// Stops the stream of a session's messages unrelated to a request in this process.
     fn give_up_stream(&self, id: &str);
 }
 
-/// This process among those that serve the same server.
+/// This process as one of several workers of a server.
 pub(in crate::transport::http_server) struct Workers {
     pub(super) store: StoreGuard,
     pub(super) runtime: Arc<dyn Runtime>,
     /// The number of this process: 31 random bits.
     pub(super) number: u64,
-    /// Rises with everything that needs a number of its own.
+    /// Incremented for each new number.
     next: AtomicU64,
     outbox: Arc<Outbox>,
     sessions: Weak<dyn ServedSessions>,
-    /// The longest time that a session may be idle.
+    /// Maximum idle time of a session.
     pub(super) idle: Duration,
     limits: Limits,
     nowhere: Arc<dyn Outbound>,
     announcer: OnceLock<Arc<Announcer>>,
     joined: OnceCell<()>,
-    /// Most events that are kept of a stream.
+    /// Maximum number of events kept of a stream.
     pub(super) max_events: usize,
     pub(super) recent: RecentNotifications,
 }
 
 impl Workers {
-    /// Tells other processes of this server's changes from now on, by its store. `None`: it has
-    /// none. `max_events`: those that are kept of a stream.
+    /// Announces this server's changes to other processes through its store. Returns `None` without
+    /// a store. `max_events` is the number of events kept of a stream.
     pub(in crate::transport::http_server) fn of(
         server: &Server,
         runtime: &Arc<dyn Runtime>,
@@ -104,26 +104,26 @@ impl Workers {
         Some(workers)
     }
 
-    /// The store that all processes share.
+    /// The store shared by all processes.
     pub(in crate::transport::http_server) fn store(&self) -> &StoreGuard {
         &self.store
     }
 
-    /// A number that no stream of this process had, and none of another has.
+    /// A stream number that is unique across all processes.
     pub(super) fn next_stream(&self) -> u64 {
         (self.number << 32) | (self.next.fetch_add(1, Ordering::Relaxed) & u64::from(u32::MAX))
     }
 
-    /// The beginning of ids of requests to a client: they tell by which process, and a session that
-    /// it serves again has others than before.
+    /// The prefix of ids of requests to a client. It identifies the process, and makes ids unique
+    /// if a process serves a session again.
     pub(super) fn prefix_of_ids(&self) -> String {
         format!("{}-{}-", self.number, self.next.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Begins to read what other processes tell, if that has not begun yet.
+    /// Starts reading what other processes announce, unless already started.
     ///
     /// # Errors
-    /// Those of the store.
+    /// If the store fails.
     pub(in crate::transport::http_server) async fn join(self: &Arc<Self>) -> Result<(), StoreError> {
         let join = async || {
             let position = self.publish_and_wait(store_keys::NOTIFICATIONS, NotificationContent::Joined).await?;
@@ -139,7 +139,7 @@ impl Workers {
         self.joined.get_or_try_init(join).await.map(drop)
     }
 
-    /// Shows others that this process lives, as long as it does.
+    /// Sends heartbeats for as long as this process lives.
     fn show_life(self: &Arc<Self>) {
         let (store, runtime, workers) = (self.store.clone(), Arc::clone(&self.runtime), Arc::downgrade(self));
         let key = store_keys::worker(self.number);
@@ -152,12 +152,12 @@ impl Workers {
         }));
     }
 
-    /// Returns whether a process lives, as far as is known.
+    /// Returns whether a process is alive, as far as is known.
     pub(super) async fn lives(&self, number: u64) -> bool {
         number == self.number || !matches!(self.store.get(&store_keys::worker(number)).await, Ok(None))
     }
 
-    /// Gives the entries of a log to `take`, as long as these workers live.
+    /// Passes the entries of a log to `take`, for as long as these workers live.
     fn follow(self: &Arc<Self>, log: String, mut after: u64, take: fn(&Self, &LogEntry)) {
         let (store, runtime, workers) = (self.store.clone(), Arc::clone(&self.runtime), Arc::downgrade(self));
         self.runtime.spawn(Box::pin(async move {
@@ -171,7 +171,7 @@ impl Workers {
                             take(&workers, &entry);
                         }
                     }
-                    // The place is kept: nothing is missed.
+                    // Continue from the same position, so that nothing is missed.
                     Err(_) => {
                         drop(workers);
                         runtime.sleep_until(later(runtime.now(), PAUSE)).await;
@@ -181,7 +181,7 @@ impl Workers {
         }));
     }
 
-    /// Takes a notification in.
+    /// Handles an entry of the notifications log.
     fn notification(&self, entry: &LogEntry) {
         let Some(notification) = WorkerNotification::read(entry) else { return };
         if notification.from != self.number {
@@ -190,7 +190,7 @@ impl Workers {
         self.recent.post(entry.position, notification).iter().for_each(|stream| stream.notify_one());
     }
 
-    /// Does what another process's notification asks for.
+    /// Applies another process's notification.
     fn apply(&self, from: u64, content: &NotificationContent) {
         match content {
             NotificationContent::Joined | NotificationContent::EventKept { .. } => {}
@@ -223,11 +223,11 @@ impl Workers {
         }
     }
 
-    /// Takes in a message that came to another process.
+    /// Handles a message from another process.
     fn message(&self, entry: &LogEntry) {
         let Some(notification) = WorkerNotification::read(entry) else { return };
         match &notification.content {
-            // Also an event of this process: it is there now.
+            // Also for events of this process: it is stored now.
             NotificationContent::EventKept { session } => self.recent.wake(session),
             content if notification.from != self.number => self.apply(notification.from, content),
             _ => {}
@@ -238,7 +238,7 @@ impl Workers {
         self.sessions.upgrade()?.connection(session)
     }
 
-    /// Takes in a message of a client that came to another process, which has checked its sender.
+    /// Handles a client's message that another process received and authenticated.
     fn receive(&self, session: &str, message: &str) {
         let Some(connection) = self.connection(session) else { return };
         let frame = Frame::parse(&message.as_bytes().to_vec().into(), self.limits.frame());
@@ -247,7 +247,7 @@ impl Workers {
         }
     }
 
-    /// Tells the other processes soon, by one of the two logs that all read.
+    /// Announces something to the other processes soon, through one of the two shared logs.
     pub(super) fn publish(&self, log: &str, content: NotificationContent) {
         let (max_entries, keep_for) = store_keys::bounds(log);
         let text = self.encoded(content);
@@ -259,7 +259,7 @@ impl Workers {
         self.outbox.push(entry);
     }
 
-    /// Tells the other processes, and gives the position of the entry.
+    /// Announces something to the other processes and returns the position of the entry.
     pub(super) async fn publish_and_wait(&self, log: &str, content: NotificationContent) -> Result<u64, StoreError> {
         let (max_entries, keep_for) = store_keys::bounds(log);
         self.store.append(log, &self.encoded(content), max_entries, keep_for).await
@@ -274,7 +274,7 @@ impl Announce for Workers {
     fn announce(&self, announcement: Announcement) {
         let log = match &announcement {
             Announcement::Changed(_) => store_keys::NOTIFICATIONS,
-            // Nobody comes back for these.
+            // No client resumes for these.
             Announcement::ElicitationComplete(_) | Announcement::TaskChanged { .. } => store_keys::MESSAGES,
         };
         self.publish(log, NotificationContent::Announced(announcement));

@@ -11,10 +11,10 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// Notifications that a process remembers, so that its streams need not ask the store.
+/// Number of notifications kept in memory, so that streams need not query the store.
 const MAX_LATEST: usize = 1024;
 
-/// Returns whether a stream is told of changes.
+/// Returns whether a stream is subscribed to changes.
 pub(super) type Wants = Box<dyn Fn(&PendingNotifications) -> bool + Send>;
 
 /// Recent notifications; wakes only the streams subscribed to each.
@@ -23,38 +23,38 @@ pub(super) struct RecentNotifications(Mutex<RecentState>);
 
 #[derive(Default)]
 struct RecentState {
-    /// All notifications after this position are among the latest.
+    /// Holds all notifications after this position.
     after: u64,
     latest: VecDeque<(u64, Arc<WorkerNotification>)>,
-    /// By session: the newest stream of each.
+    /// The newest stream of each session.
     streams: HashMap<Arc<str>, WaitingStream>,
 }
 
 struct WaitingStream {
     wants: Wants,
     wake: Arc<Notify>,
-    /// All notifications up to this position are done with. `None`: it reads notifications at
-    /// present.
+    /// All notifications up to this position have been handled. `None` while the stream is reading
+    /// notifications.
     done: Option<u64>,
-    /// One after that position is for it, so it stays.
+    /// A later notification concerns it, so `done` stays.
     is_due: bool,
     /// The log of its session has new events.
     has_events: bool,
 }
 
-/// The changes for a stream since it asked last.
+/// The changes since the stream last asked.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Updates {
-    /// No notification up to this position is for it.
+    /// No notification up to this position concerns it.
     pub(super) done: Option<u64>,
     /// The log of its session has new events.
     pub(super) has_events: bool,
-    /// A newer stream of the session has its place.
+    /// Replaced by a newer stream of the session.
     pub(super) is_replaced: bool,
 }
 
 impl RecentNotifications {
-    /// Notifications after this position will come.
+    /// Starts after this position.
     pub(super) fn begin(&self, position: u64) {
         self.0.lock().after = position;
     }
@@ -64,12 +64,12 @@ impl RecentNotifications {
         self.0.lock().position()
     }
 
-    /// Adds the next notification: the streams to wake.
+    /// Adds the next notification and returns the streams to wake.
     pub(super) fn post(&self, position: u64, notification: WorkerNotification) -> Vec<Arc<Notify>> {
         let mut state = self.0.lock();
         let mut due = Vec::new();
         for stream in state.streams.values_mut() {
-            // One that reads notifications at present finds this one.
+            // A stream that is reading notifications will find this one.
             let Some(done) = stream.done.as_mut().filter(|_| !stream.is_due) else { continue };
             match &notification.content {
                 NotificationContent::Announced(Announcement::Changed(changes)) if (stream.wants)(changes) => {
@@ -88,8 +88,7 @@ impl RecentNotifications {
         due
     }
 
-    /// The notifications after a position, and at most `limit` of them. `None`: they are not among
-    /// the latest.
+    /// At most `limit` notifications after a position, or `None` if they are no longer in memory.
     pub(super) fn after(&self, position: u64, limit: usize) -> Option<Vec<(u64, Arc<WorkerNotification>)>> {
         let state = self.0.lock();
         (state.after <= position).then(|| {
@@ -98,7 +97,7 @@ impl RecentNotifications {
         })
     }
 
-    /// Enters the stream of a session in the place of an older one, which ends.
+    /// Registers the stream of a session. It replaces an older one, which ends.
     pub(super) fn enter(&self, session: &Arc<str>, wants: Wants) -> Arc<Notify> {
         let wake = Arc::new(Notify::new());
         let stream = WaitingStream { wants, wake: Arc::clone(&wake), done: None, is_due: false, has_events: true };
@@ -108,7 +107,7 @@ impl RecentNotifications {
         wake
     }
 
-    /// The updates of a stream, which reads notifications from now on.
+    /// The updates of a stream, which starts reading notifications.
     pub(super) fn updates(&self, session: &str, wake: &Arc<Notify>) -> Updates {
         match self.0.lock().stream(session, wake) {
             Some(stream) => {
@@ -120,8 +119,8 @@ impl RecentNotifications {
         }
     }
 
-    /// A stream has read all notifications up to a position. It is woken for the next one that is
-    /// for it, unless there are newer ones already.
+    /// Records that a stream has read all notifications up to a position. It is woken for the next
+    /// one that concerns it, unless newer ones already exist.
     pub(super) fn rest(&self, session: &str, wake: &Arc<Notify>, done: u64) {
         let mut state = self.0.lock();
         let is_newest = state.position() <= done;
@@ -142,7 +141,7 @@ impl RecentNotifications {
         }
     }
 
-    /// Takes a stream out.
+    /// Removes a stream.
     pub(super) fn leave(&self, session: &str, wake: &Arc<Notify>) {
         let mut state = self.0.lock();
         if state.stream(session, wake).is_some() {
@@ -191,7 +190,7 @@ mod tests {
             let woken: usize = (8..108).map(|position| recent.post(position, changed()).len()).sum();
             assert_eq!(woken, 1, "beside {uninterested}: once, until it has read");
             assert_eq!(recent.updates(&session, &wake).done, Some(7), "its place is before the notification");
-            // The others have passed by without being woken.
+            // The others advance without being woken.
             for (session, wake) in others {
                 assert_eq!(recent.updates(&session, &wake).done, Some(107));
             }

@@ -1,4 +1,4 @@
-//! Messages of clients for the process that serves the request that they are about.
+//! Routes clients' messages to the process that serves the request they concern.
 
 use super::{process::Workers, sessions::SharedSession, store_keys, worker_notification::NotificationContent};
 use crate::{
@@ -14,21 +14,21 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::slice;
 
-/// The processes that a message may concern beside the one that it came to.
+/// The other processes that a message may concern.
 #[derive(Debug, PartialEq)]
 enum Concerned {
     Nobody,
-    /// The one that numbered the request.
+    /// The process that created the request.
     Worker(u64),
-    /// The one that serves the request is not known: its id is the client's.
+    /// All, because the request's id was chosen by the client and does not identify its process.
     All,
 }
 
 impl SharedSession {
-    /// Sends the messages of a frame on to the processes that they concern, beside this one.
+    /// Forwards the messages of a frame to the other processes that they concern.
     ///
     /// # Errors
-    /// Those of the store. Then the client may send them again.
+    /// If the store fails. The client can then send them again.
     pub(in crate::transport::http_server) async fn route(&self, frame: &Frame) -> Result<(), StoreError> {
         let messages = match frame {
             Frame::Single(message) => slice::from_ref(message),
@@ -79,7 +79,7 @@ struct ProgressOf {
     progress_token: Value,
 }
 
-/// The process that numbered a request to a client.
+/// The process that created a request to a client.
 fn numbered_by(id: &RequestId) -> Concerned {
     let RequestId::String(id) = id else { return Concerned::Nobody };
     let number = id.split_once('-').and_then(|(number, _)| number.parse::<u32>().ok());
@@ -98,7 +98,7 @@ fn encoded(message: &Message) -> Option<Bytes> {
             Some(match outcome {
                 Ok(result) => envelope::encode_result(id, result.as_bytes()),
                 Err(NoResult::Error(error)) => envelope::encode_error(Some(id), error),
-                // As meaningless as it came: it ends its request there.
+                // Forwarded unchanged although invalid: it fails its request there.
                 Err(NoResult::InvalidResponse(_)) => {
                     json!({"jsonrpc": "2.0", "id": id, "error": null}).to_string().into()
                 }

@@ -10,33 +10,33 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Instant};
 
-/// Steps of others that a change of a record gives way to.
+/// Maximum number of retries if other processes change a record at the same time.
 const MAX_TRIES: usize = 100;
 
 /// The record of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct SessionRecord {
-    /// The principal that opened it, where callers are known.
+    /// The principal that opened it, if callers are authenticated.
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
-    /// The position of the log when it was opened: its stream begins there.
+    /// The position of the log when the session was opened, where its stream starts.
     opened: u64,
     state: SharedState,
 }
 
-/// A session that other processes serve too.
+/// A session that other processes can serve, too.
 pub(in crate::transport::http_server) struct SharedSession {
     pub(super) workers: Arc<Workers>,
     pub(super) id: Arc<str>,
-    /// The position in the log of all processes at which the stream of the session begins.
+    /// The position in the shared log where the stream of the session starts.
     pub(super) opened: u64,
-    /// The record, as this process has seen it last. Held while it is changed.
+    /// The record as last seen by this process. Locked while it is changed.
     record: tokio::sync::Mutex<String>,
     renewed: Mutex<Instant>,
 }
 
-/// A session that the store knows.
+/// A session found in the store.
 pub(in crate::transport::http_server) struct FoundSession {
     owner: Option<Arc<str>>,
     text: String,
@@ -50,10 +50,10 @@ impl FoundSession {
 }
 
 impl Workers {
-    /// Keeps the record of a new session.
+    /// Stores the record of a new session.
     ///
     /// # Errors
-    /// Those of the store.
+    /// If the store fails.
     pub(in crate::transport::http_server) async fn enter(
         self: &Arc<Self>,
         id: &str,
@@ -77,16 +77,16 @@ impl Workers {
         })
     }
 
-    /// The session of an id, if it is that principal's: for anyone else there is none (SEC-04).
+    /// Finds a session by id. Sessions of other principals are not found (SEC-04).
     ///
     /// # Errors
-    /// Those of the store.
+    /// If the store fails.
     pub(in crate::transport::http_server) async fn find(
         &self,
         id: &str,
         principal: Option<&str>,
     ) -> Result<Option<FoundSession>, StoreError> {
-        // Nothing that a client makes up is a key.
+        // Never use an arbitrary string of a client as a key.
         let is_id = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
         if !is_id {
             return Ok(None);
@@ -103,7 +103,7 @@ impl Workers {
         })
     }
 
-    /// Makes a connection serve a session that was opened elsewhere.
+    /// Restores a session that was opened elsewhere into a connection.
     pub(in crate::transport::http_server) fn restore(
         self: &Arc<Self>,
         id: &str,
@@ -115,15 +115,15 @@ impl Workers {
         self.shared(id, found.record.opened, found.text)
     }
 
-    /// Lets a connection tell the others of its session.
+    /// Lets a connection announce changes of its session.
     pub(in crate::transport::http_server) fn share(&self, connection: &Connection) {
         connection.share(&self.prefix_of_ids());
     }
 
-    /// Ends a session everywhere. `false`: there is none of that principal.
+    /// Ends a session everywhere. Returns `false` if the principal has no such session.
     ///
     /// # Errors
-    /// Those of the store.
+    /// If the store fails.
     pub(in crate::transport::http_server) async fn end(
         &self,
         id: &str,
@@ -142,11 +142,11 @@ impl Workers {
 }
 
 impl SharedSession {
-    /// Keeps the changes that requests of this process have made, and tells the others. When this
-    /// returns, also those of requests that ran beside are kept.
+    /// Stores the changes made by requests of this process and announces them. When it returns, the
+    /// changes of concurrent requests are stored, too.
     ///
     /// # Errors
-    /// Those of the store, or the session has ended. Then the changes are kept with the next ones.
+    /// If the store fails or the session has ended. The changes are then stored with the next ones.
     pub(in crate::transport::http_server) async fn save(&self, connection: &Connection) -> Result<(), StoreError> {
         let mut text = self.record.lock().await;
         let changes = connection.take_changes();
@@ -158,12 +158,12 @@ impl SharedSession {
             connection.return_changes(changes);
             return Err(error);
         }
-        // In one order with the changes that it decides about.
+        // Through the shared log, ordered with the notifications that it affects.
         let content = NotificationContent::SessionChanged { session: self.id.to_string(), changes };
         self.workers.publish_and_wait(store_keys::NOTIFICATIONS, content).await.map(drop)
     }
 
-    /// Changes the record, whatever others do meanwhile.
+    /// Changes the record, retrying if another process changed it.
     async fn change(&self, text: &mut String, change: impl Fn(&mut SessionRecord)) -> Result<(), StoreError> {
         let key = store_keys::session(&self.id);
         let Workers { store, idle, .. } = &*self.workers;
@@ -182,7 +182,7 @@ impl SharedSession {
         Err(StoreError::new(StoreErrorKind::Unavailable, store.name(), "too many concurrent changes to one session"))
     }
 
-    /// Keeps the record for longer, once in a while: the session is used.
+    /// Extends the record's lifetime from time to time while the session is used.
     pub(in crate::transport::http_server) fn renew(self: &Arc<Self>) {
         {
             let (now, mut renewed) = (self.workers.runtime.now(), self.renewed.lock());
@@ -201,10 +201,10 @@ impl SharedSession {
         }));
     }
 
-    /// Takes over what has changed since the record was read. `false`: the session has ended.
+    /// Applies changes made since the record was read. Returns `false` if the session has ended.
     ///
     /// # Errors
-    /// Those of the store.
+    /// If the store fails.
     pub(in crate::transport::http_server) async fn catch_up(
         &self,
         connection: &Arc<Connection>,

@@ -1,17 +1,16 @@
-//! The keys of a store that the sessions of the legacy era use (docs/deployment.md), and the bounds
-//! of the logs that processes read.
+//! The store keys of legacy-era sessions (docs/deployment.md), and the limits of the shared logs.
 
 use std::time::Duration;
 
-/// Bounds of the logs of messages.
+/// Limits of the message logs.
 const MAX_MESSAGES: usize = 10_000;
 const KEEP_MESSAGES: Duration = Duration::from_secs(600);
-/// Bounds of [`NOTIFICATIONS`]. A client that returns later is notified that everything changed.
+/// Limits of [`NOTIFICATIONS`]. A client that returns later is notified that everything changed.
 const MAX_NOTIFICATIONS: usize = 10_000;
 const KEEP_NOTIFICATIONS: Duration = Duration::from_secs(3600);
 
-/// The log that every process reads: changes of the server, and those of sessions that decide who
-/// is told of them, in one order for all.
+/// The log that every process reads: changes of the server, and changes of sessions that affect who
+/// is notified of them, in one global order.
 pub(super) const NOTIFICATIONS: &str = "v1/workers";
 
 /// The record of a session.
@@ -19,18 +18,18 @@ pub(super) fn session(id: &str) -> String {
     format!("v1/session/{id}")
 }
 
-/// The place up to which a client has read the stream of its session.
+/// How far a client has read the stream of its session.
 pub(super) fn read_up_to(id: &str) -> String {
     format!("v1/session/{id}/read")
 }
 
-/// The log of the events of a session that belong to no request.
+/// The log of a session's events that are unrelated to a request.
 pub(super) fn events(session: &str) -> String {
     format!("v1/session/{session}/events")
 }
 
-/// The log of everything else that every process reads: clients come and go, cancel, and have new
-/// events. Nobody comes back for its entries.
+/// The log of all other messages that every process reads, such as cancellations and announcements
+/// of new events. No client resumes from it.
 pub(super) const MESSAGES: &str = "v1/workers/messages";
 
 /// The log of the events of a call.
@@ -38,7 +37,7 @@ pub(super) fn stream(session: &str, number: u64) -> String {
     format!("v1/session/{session}/stream/{number}")
 }
 
-/// The sign of life of a process.
+/// The heartbeat of a process.
 pub(super) fn worker(number: u64) -> String {
     format!("v1/worker/{number}")
 }
@@ -48,7 +47,7 @@ pub(super) fn messages(number: u64) -> String {
     format!("v1/worker/{number}/messages")
 }
 
-/// The most entries of a log of all processes, and the time for which they are kept.
+/// The maximum number of entries of a shared log, and how long they are kept.
 pub(super) fn bounds(log: &str) -> (usize, Duration) {
     if log == NOTIFICATIONS { (MAX_NOTIFICATIONS, KEEP_NOTIFICATIONS) } else { (MAX_MESSAGES, KEEP_MESSAGES) }
 }

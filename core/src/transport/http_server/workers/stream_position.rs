@@ -1,35 +1,35 @@
-//! Places in the stream of a session's messages without a request.
+//! Positions in the stream of a session's messages that are unrelated to a request.
 
 use crate::http::replay::EventId;
 
-/// The mark of this stream among the numbers of streams: those of calls begin with the number of
-/// their process, which has 31 bits.
+/// Marks this stream among stream numbers: those of calls start with the number of their process,
+/// which has 31 bits.
 const UNRELATED: u64 = 1 << 63;
 /// Positions are less than this.
 const END: u64 = 1 << 53;
 
-/// The place of an event: the stream is read from two logs, so it has a position in both.
+/// The position of an event. The stream is read from two logs, so it has a position in both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::transport::http_server) struct StreamPosition {
-    /// The position in the log of all processes: all notifications up to it are done with.
+    /// The position in the shared log; all notifications up to it have been handled.
     pub(super) notification: u64,
-    /// The position in the log of the session; 0 is its beginning.
+    /// The position in the session's log; 0 is the start.
     pub(super) own: u64,
 }
 
 impl StreamPosition {
-    /// The place that an id names. `None`: it is of another stream.
+    /// The position of an event id, or `None` if it belongs to another stream.
     pub(in crate::transport::http_server) fn of(id: EventId) -> Option<Self> {
         let position = Self { notification: id.event(), own: id.stream() ^ UNRELATED };
         (position.notification < END && position.own < END).then_some(position)
     }
 
-    /// Returns whether an id is of this stream.
+    /// Returns whether an id belongs to this stream.
     pub(in crate::transport::http_server) fn is_named_by(id: EventId) -> bool {
         id.stream() & UNRELATED != 0
     }
 
-    /// The id of the event at this place.
+    /// The id of the event at this position.
     pub(in crate::transport::http_server) fn id(self) -> EventId {
         EventId::new(UNRELATED | self.own, self.notification)
     }

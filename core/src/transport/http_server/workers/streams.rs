@@ -1,4 +1,4 @@
-//! The streams of calls, kept in logs, so that a client can come back to them at any process.
+//! Stores the streams of calls in logs, so that a client can resume them with any process.
 
 use super::{
     outbox::{OutboxEntry, Watcher},
@@ -25,32 +25,32 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// Longest time until the log of a stream is there, after its client has learnt of it.
+/// Maximum time for the log of a stream to appear after its client has learnt of it.
 const SOON: Duration = Duration::from_secs(2);
-/// Time of silence after which the process of a call is looked at.
+/// Time of silence after which the process of a call is checked.
 const LOOK: Duration = Duration::from_secs(2);
-/// Time for which the events of a call are kept after the last one.
+/// How long the events of a call are kept after the last one.
 const KEEP: Duration = Duration::from_secs(3600);
 
 /// An entry of the log of a stream.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum StreamEntry {
-    /// The stream of these requests begins.
+    /// Start of the stream of these requests.
     Opened(Vec<RequestId>),
-    /// An event, by its number from 1.
+    /// An event with its number, counted from 1.
     Event {
         number: u64,
         message: String,
-        /// `true` if it answers the requests.
+        /// Whether it answers the requests.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         answers: bool,
     },
-    /// Nothing follows.
+    /// End of the stream.
     Finished,
 }
 
-/// The logs of the streams that this process serves in one session.
+/// The logs of the streams that this process serves for one session.
 pub(in crate::transport::http_server) struct StreamLog {
     workers: Weak<Workers>,
     session: Arc<str>,
@@ -64,7 +64,7 @@ impl StreamLog {
             of: Some(Arc::clone(&self.session)),
             log: store_keys::stream(&self.session, stream),
             text,
-            // The beginning and the end are entries, too.
+            // The start and the end are entries, too.
             max_entries: workers.max_events.saturating_add(2),
             keep_for: KEEP,
             wake: None,
@@ -96,11 +96,11 @@ impl EventLog for StreamLog {
     }
 }
 
-/// A stream that another process serves, or did, with its entries so far.
+/// A stream served by another process, now or earlier, with its entries so far.
 pub(in crate::transport::http_server) struct RememberedStream {
     shared: Arc<SharedSession>,
     number: u64,
-    /// The number of the latest event that the client has.
+    /// The number of the last event that the client has received.
     last: u64,
     requests: Vec<RequestId>,
     is_answered: bool,
@@ -108,7 +108,7 @@ pub(in crate::transport::http_server) struct RememberedStream {
 }
 
 impl Workers {
-    /// The logs of the streams that this process serves in a session.
+    /// The logs of the streams that this process serves for a session.
     pub(in crate::transport::http_server) fn stream_log(self: &Arc<Self>, session: &str) -> StreamLog {
         StreamLog { workers: Arc::downgrade(self), session: session.into() }
     }
@@ -120,11 +120,11 @@ impl Workers {
 }
 
 impl SharedSession {
-    /// The stream of an event, to be read after it (HTTP-38). `None`: this session has no such
-    /// event, or what followed it is not kept any more.
+    /// The stream of an event, to be resumed after it (HTTP-38). Returns `None` if this session has
+    /// no such event, or if later events are no longer stored.
     ///
     /// # Errors
-    /// Those of the store.
+    /// If the store fails.
     pub(in crate::transport::http_server) async fn remembered(
         self: &Arc<Self>,
         last: EventId,
@@ -138,11 +138,11 @@ impl SharedSession {
         let first = entries.first().and_then(read_entry);
         let requests = match first {
             Some(StreamEntry::Opened(requests)) => requests,
-            // The oldest have given way.
+            // The oldest were evicted.
             Some(StreamEntry::Event { number, .. }) if number <= last.event() + 1 => Vec::new(),
             _ => return Ok(None),
         };
-        // The process that served it so far sees no sign that its client is gone.
+        // The process that served the stream so far does not notice that its client has left.
         let (session, stream) = (self.id.to_string(), last.stream());
         self.workers.send_to(server, NotificationContent::CallStreamTaken { session, stream }).await?;
         let (shared, number, last) = (Arc::clone(self), last.stream(), last.event());
@@ -151,7 +151,7 @@ impl SharedSession {
 }
 
 impl RememberedStream {
-    /// Feeds a reader of `stream` until the end.
+    /// Feeds a reader of `stream` until the stream ends.
     pub(in crate::transport::http_server) fn follow(self, stream: &Arc<Stream>, reader: u64) {
         let runtime = Arc::clone(&self.shared.workers.runtime);
         runtime.spawn(Box::pin(self.run(Arc::clone(stream), reader)));
@@ -183,12 +183,12 @@ impl RememberedStream {
         }
     }
 
-    /// The entries after a position, if there are any soon. `None`: there will be none, for the
-    /// process of the call is gone.
+    /// The entries after a position, if any arrive soon. Returns `None` if there will be none
+    /// because the process of the call is dead.
     async fn next_entries(&self, workers: &Workers, log: &str, after: u64) -> Option<Vec<LogEntry>> {
         match workers.store.read(log, after, BATCH, LOOK).await {
             Ok(entries) if entries.is_empty() && !workers.lives(Workers::server_of(self.number)).await => {
-                // Its last ones may have come just before.
+                // Its last entries may have just arrived.
                 match workers.store.read(log, after, BATCH, Duration::ZERO).await {
                     Ok(last) if last.is_empty() => None,
                     last => Some(last.unwrap_or_default()),
@@ -202,7 +202,7 @@ impl RememberedStream {
         }
     }
 
-    /// Feeds the events of entries. `true`: nothing follows.
+    /// Feeds the events of entries. Returns `true` at the end of the stream.
     fn feed(&mut self, entries: &[LogEntry], stream: &Stream, reader: u64) -> bool {
         let (mut events, mut is_finished) = (Vec::new(), false);
         for entry in entries.iter().filter_map(read_entry) {
@@ -210,7 +210,7 @@ impl RememberedStream {
                 StreamEntry::Opened(_) => {}
                 StreamEntry::Event { number, message, answers } => {
                     self.is_answered |= answers;
-                    // An entry may stand there twice, where the store did not confirm it in time.
+                    // An entry may be duplicated if the store did not confirm it in time.
                     if number > self.last {
                         self.last = number;
                         events.push((Some(EventId::new(self.number, number)), Bytes::from(message)));
@@ -223,7 +223,7 @@ impl RememberedStream {
         is_finished
     }
 
-    /// Answers the requests whose process is gone.
+    /// Answers the requests whose process is dead with an error.
     fn interrupt(&mut self, stream: &Stream, reader: u64) {
         if self.is_answered {
             return;

@@ -1,5 +1,5 @@
-//! The stream of a session's messages without a request, read from two logs: that of all processes
-//! and that of the session.
+//! The stream of a session's messages that are unrelated to a request, read from the shared log and
+//! from that of the session.
 
 use super::{
     outbox::{OutboxEntry, Watcher},
@@ -25,16 +25,16 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// Time after which a stream looks whether it is still read, and keeps the place of its client.
+/// How often a stream checks whether it is still being read, and saves its client's position.
 const LOOK: Duration = Duration::from_secs(1);
-/// Time after which a stream looks for events of which it was not told.
+/// How often a stream polls for events that were not announced to it.
 const SEARCH: Duration = Duration::from_secs(15);
-/// Events that wait to be read; the logs keep the others.
+/// Maximum number of events buffered for the reader; the others stay in the logs.
 const MAX_AHEAD: usize = BATCH;
-/// Shortest time for which the events of a session are kept after the last one.
+/// Minimum time for which a session's events are kept after the last one.
 const KEEP: Duration = Duration::from_secs(3600);
 
-/// The way of messages without a request to the client of a shared session: by its log, to the
+/// Sends messages unrelated to a request to the client of a shared session, through its log to the
 /// process that has the stream.
 struct UnrelatedMessages {
     workers: Weak<Workers>,
@@ -50,7 +50,7 @@ impl Outbound for UnrelatedMessages {
 }
 
 impl Workers {
-    /// Where the messages of a session go that belong to no request.
+    /// Where a session's messages unrelated to a request are sent.
     pub(in crate::transport::http_server) fn to_client(self: &Arc<Self>, session: &str) -> Arc<dyn Outbound> {
         Arc::new(UnrelatedMessages { workers: Arc::downgrade(self), session: session.into() })
     }
@@ -69,7 +69,7 @@ impl Workers {
         });
     }
 
-    /// The notifications after a position, and at most [`BATCH`] of them. `None`: some are gone.
+    /// At most [`BATCH`] notifications after a position, or `None` if some were evicted.
     async fn notifications_after(&self, after: u64) -> Result<Option<Vec<(u64, Arc<WorkerNotification>)>>, StoreError> {
         if let Some(latest) = self.recent.after(after, BATCH) {
             return Ok(Some(latest));
@@ -84,7 +84,7 @@ impl Workers {
 }
 
 impl SharedSession {
-    /// Reads the stream of the session from the logs, from a place on, until its reader goes.
+    /// Feeds the session's stream from the logs, from a position on, until its reader disconnects.
     pub(in crate::transport::http_server) fn follow(
         self: &Arc<Self>,
         stream: &Arc<Stream>,
@@ -101,7 +101,7 @@ impl SharedSession {
         runtime.spawn(Box::pin(feed.run(after)));
     }
 
-    /// The place from which a client reads that names none: it has read what is before.
+    /// The position for a client that does not give one: where it stopped reading.
     pub(in crate::transport::http_server) async fn start(&self) -> Result<StreamPosition, StoreError> {
         let kept = self.workers.store.get(&store_keys::read_up_to(&self.id)).await?;
         let kept = kept.and_then(|id| EventId::parse(&id)).and_then(StreamPosition::of);
@@ -110,8 +110,8 @@ impl SharedSession {
             .unwrap_or(StreamPosition { notification: self.opened, own: 0 }))
     }
 
-    /// Returns whether the stream can go on after a place that a client named: what followed it is
-    /// kept, or can be made up for.
+    /// Returns whether the stream can be resumed at a client's position: later events are either
+    /// stored or can be replaced.
     pub(in crate::transport::http_server) async fn can_resume_from(
         &self,
         cursor: StreamPosition,
@@ -121,7 +121,7 @@ impl SharedSession {
             return Ok(false);
         }
         if cursor.notification > recent.position() {
-            // Not read here yet: it is new, or made up.
+            // Not read by this process yet: it is new, or made up by the client.
             let found =
                 store.read(store_keys::NOTIFICATIONS, cursor.notification.saturating_sub(1), 1, Duration::ZERO).await?;
             if found.first().is_none_or(|entry| entry.position != cursor.notification) {
@@ -130,20 +130,21 @@ impl SharedSession {
         }
         let log = store_keys::events(&self.id);
         if cursor.own == 0 {
-            // As many as are kept may have been more.
+            // If the log is full, older events may have been evicted.
             return Ok(store.read(&log, 0, *max_events, Duration::ZERO).await?.len() < *max_events);
         }
         let found = store.read(&log, cursor.own - 1, 1, Duration::ZERO).await?;
         Ok(found.first().is_some_and(|entry| entry.position == cursor.own))
     }
 
-    /// Lets the streams of this session at other processes end: its client has come here.
+    /// Ends the streams of this session in other processes, because its client has connected to
+    /// this one.
     pub(in crate::transport::http_server) fn take_stream(&self) {
         self.workers.publish(store_keys::MESSAGES, NotificationContent::StreamTaken { session: self.id.to_string() });
     }
 }
 
-/// Feeds the stream of a session until its reader goes.
+/// Feeds the stream of a session until its reader disconnects.
 struct Feed {
     shared: Arc<SharedSession>,
     workers: Arc<Workers>,
@@ -151,7 +152,7 @@ struct Feed {
     connection: Arc<Connection>,
     reader: u64,
     wake: Arc<Notify>,
-    /// The log of the session may have events that were not read.
+    /// The session's log may have unread events.
     has_events: bool,
 }
 
@@ -161,10 +162,10 @@ impl Feed {
         let (mut kept, mut searched) = (cursor, runtime.now());
         loop {
             let is_replaced = self.take_news(&mut cursor, &mut searched);
-            // LIFE-05: a session is sent nothing before it is initialized.
+            // LIFE-05: nothing is sent to a session before it is initialized.
             let has_room = self.stream.ahead() < MAX_AHEAD && self.connection.is_initialized();
             let before = cursor;
-            // After a failure, the place is that up to which it was fed.
+            // After a failure, the position is that of the last event that was fed.
             let fed = if has_room { self.feed(&mut cursor).await } else { Ok(()) };
             let is_more = fed.is_ok() && cursor != before;
             let is_read = !is_replaced && self.stream.is_read_by(self.reader);
@@ -185,7 +186,7 @@ impl Feed {
         }
     }
 
-    /// Takes in what happened meanwhile. `true`: a newer stream has taken over.
+    /// Applies the updates since the last call. Returns `true` if a newer stream has taken over.
     fn take_news(&mut self, cursor: &mut StreamPosition, searched: &mut Instant) -> bool {
         let updates = self.workers.recent.updates(&self.shared.id, &self.wake);
         cursor.notification = updates.done.map_or(cursor.notification, |done| cursor.notification.max(done));
@@ -198,7 +199,7 @@ impl Feed {
         updates.is_replaced
     }
 
-    /// Feeds what follows a place, which moves to the one from which there is more.
+    /// Feeds what follows a position, and advances the position past it.
     async fn feed(&mut self, cursor: &mut StreamPosition) -> Result<(), StoreError> {
         let notification = match self.workers.notifications_after(cursor.notification).await? {
             Some(notifications) => {
@@ -217,12 +218,12 @@ impl Feed {
         Ok(())
     }
 
-    /// Feeds the changes among notifications that the client asked for.
+    /// Feeds those notifications that the client subscribed to.
     fn feed_notifications(&self, notifications: &[(u64, Arc<WorkerNotification>)], cursor: StreamPosition) {
         let (mut events, mut said) = (Vec::new(), HashSet::new());
         for (position, notification) in notifications {
             if let NotificationContent::Announced(Announcement::Changed(changes)) = &notification.content {
-                // That something changed is as true when it is said once.
+                // Repeated change notifications are redundant.
                 let mut new = self.connection.notifications_of(changes);
                 new.retain(|new| said.insert(new.clone()));
                 events.extend(events_at(StreamPosition { notification: *position, ..cursor }, new));
@@ -231,8 +232,8 @@ impl Feed {
         self.stream.feed(self.reader, events);
     }
 
-    /// Feeds a notification of everything that the client asked for, because nobody knows any more
-    /// which of it changed: the position of the latest notification.
+    /// Notifies the client of all its subscriptions, because it is no longer known which have
+    /// changed. Returns the position of the latest notification.
     fn feed_all(&self, cursor: StreamPosition) -> u64 {
         let notification = self.workers.recent.position();
         let all = self.connection.all_notifications();
@@ -240,7 +241,7 @@ impl Feed {
         notification
     }
 
-    /// Feeds events of the session: the position of the last one.
+    /// Feeds events of the session and returns the position of the last one.
     fn pass_on(&self, entries: Vec<LogEntry>, cursor: StreamPosition) -> u64 {
         let last = entries.last().map_or(cursor.own, |entry| entry.position);
         let events = entries.into_iter().map(|LogEntry { position, text }| {
@@ -250,9 +251,9 @@ impl Feed {
         last
     }
 
-    /// Keeps the place up to which the client has read, for streams that do not name it.
+    /// Saves how far the client has read, for streams that do not give a position.
     async fn save_cursor(&self, cursor: StreamPosition, kept: StreamPosition) -> StreamPosition {
-        // Up to here there was nothing more for it.
+        // Everything up to here has been handled.
         let is_at_end = !self.stream.is_read_by(self.reader) && self.stream.has_read_all(self.reader);
         let read = if is_at_end { Some(cursor) } else { self.stream.read_up_to().and_then(StreamPosition::of) };
         let Some(read) = read.filter(|read| *read != kept) else { return kept };
@@ -270,8 +271,8 @@ impl Drop for Feed {
     }
 }
 
-/// Messages of one place as events. An id is given once, and the last one has it: a client that got
-/// some of them gets all again.
+/// Converts the messages at one position to events. Only the last one gets the id, so a client that
+/// received some of them gets all of them again.
 fn events_at(cursor: StreamPosition, messages: Vec<Bytes>) -> Vec<(Option<EventId>, Bytes)> {
     let last = messages.len();
     messages.into_iter().zip(1..).map(|(message, number)| ((number == last).then(|| cursor.id()), message)).collect()

@@ -1,4 +1,4 @@
-//! Messages that the processes of one server exchange.
+//! Messages exchanged by the processes of one server.
 
 use crate::{
     server::{Announcement, SessionChange},
@@ -6,19 +6,18 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// An entry of a log that processes read.
+/// An entry of a shared log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WorkerNotification {
     /// The number of the process that wrote it.
     pub(super) from: u64,
-    /// The content.
     #[serde(rename = "tells")]
     pub(super) content: NotificationContent,
 }
 
 impl WorkerNotification {
-    /// Reads an entry. `None`: it cannot be read, and the log says why.
+    /// Parses an entry. Returns `None` and logs the reason if that fails.
     pub(super) fn read(entry: &LogEntry) -> Option<Self> {
         let read = serde_json::from_str(&entry.text);
         read.inspect_err(
@@ -27,7 +26,7 @@ impl WorkerNotification {
         .ok()
     }
 
-    /// The same, for streams: they must pass by an entry that cannot be read, too.
+    /// The same for streams, which must also advance past an unreadable entry.
     pub(super) fn read_or_empty(entry: &LogEntry) -> Self {
         Self::read(entry).unwrap_or(Self { from: 0, content: NotificationContent::Joined })
     }
@@ -37,44 +36,44 @@ impl WorkerNotification {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum NotificationContent {
-    /// A process begins to read.
+    /// A process has started reading.
     Joined,
     /// A change of the server.
     Announced(Announcement),
-    /// The log of a session has a new event, for its stream of messages without a request.
+    /// The log of a session has a new event unrelated to a request.
     EventKept {
-        /// The id of the session.
+        /// The session id.
         session: String,
     },
-    /// A message of a client, for whichever process serves the request that it is about.
+    /// A client's message, for the process that serves the request it concerns.
     FromClient {
-        /// The id of the session.
+        /// The session id.
         session: String,
         /// The JSON-RPC message.
         message: String,
     },
     /// Changes of the state of a session.
     SessionChanged {
-        /// The id of the session.
+        /// The session id.
         session: String,
-        /// In their order.
+        /// In order.
         changes: Vec<SessionChange>,
     },
-    /// A session was ended by its client.
+    /// A client has ended its session.
     SessionEnded {
-        /// The id of the session.
+        /// The session id.
         session: String,
     },
-    /// Another process has the stream of a call now.
+    /// Another process now serves the stream of a call.
     CallStreamTaken {
-        /// The id of the session.
+        /// The session id.
         session: String,
         /// The number of the stream.
         stream: u64,
     },
-    /// The process has the stream of a session's messages without a request now.
+    /// The process now serves the stream of a session's messages unrelated to a request.
     StreamTaken {
-        /// The id of the session.
+        /// The session id.
         session: String,
     },
 }
