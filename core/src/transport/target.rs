@@ -1,4 +1,4 @@
-//! The places where a client may find its server.
+//! How a client reaches its server.
 
 #[cfg(all(feature = "client", feature = "server"))]
 use super::MemoryConnector;
@@ -29,7 +29,7 @@ use std::{
     sync::Arc,
 };
 
-/// The place of a server, for [`Client::connect`](crate::Client::connect).
+/// A server to connect to, for [`Client::connect`](crate::Client::connect).
 ///
 /// | from | is |
 /// | --- | --- |
@@ -62,32 +62,32 @@ pub enum Target {
     /// An HTTP endpoint.
     #[cfg(feature = "http-client")]
     Http(HttpEndpoint),
-    /// A command that serves standard input and output.
+    /// A command that serves on its standard input and output.
     #[cfg(feature = "child-process")]
     Child(ChildCommand),
-    /// A server of this process.
+    /// A server in this process.
     #[cfg(feature = "server")]
     Memory(Server),
     /// An entry of a configuration.
     Entry(ServerEntry),
-    /// JSON as a configuration has it: a URL, a file, a command as a list, an entry, or a
-    /// configuration with one server.
+    /// JSON as in a configuration: a URL, a file, a command as a list, an entry, or a configuration
+    /// with one server.
     Json(Value),
     /// A configuration file with one server.
     File(PathBuf),
-    /// An entry with an error, which connecting gives.
+    /// An invalid entry; connecting returns the error.
     Invalid(ConfigError),
-    /// A client of the program's, for a [`ClientGroup`](crate::ClientGroup).
+    /// An existing client, for a [`ClientGroup`](crate::ClientGroup).
     Client(Client),
-    /// A transport of one's own.
+    /// A custom transport.
     Custom(Arc<dyn Connector>),
 }
 
 impl Target {
-    /// The connector for it. A configuration file is read here.
+    /// Returns the connector. A configuration file is read here.
     ///
     /// # Errors
-    /// [`ClientError::Invalid`] if the URL, a header, or the configuration has an error, or if this
+    /// [`ClientError::Invalid`] if the URL, a header, or the configuration is invalid, or if this
     /// build lacks the transport.
     #[cfg_attr(
         not(all(feature = "server", feature = "http-client", feature = "child-process")),
@@ -132,7 +132,7 @@ impl Target {
         })
     }
 
-    /// The place for a server of a group.
+    /// Returns the place of a server in a group.
     ///
     /// # Errors
     /// As for [`Target::connector`].
@@ -143,8 +143,8 @@ impl Target {
         }
     }
 
-    /// The place that an entry names, with the defaults for what it leaves open, and without
-    /// credentials of its own, which [`Target::Entry`] has.
+    /// Returns the place that an entry names, with the defaults for missing values. Credentials in
+    /// the entry are left to [`Target::Entry`].
     ///
     /// # Errors
     /// [`ClientError::Invalid`] if this build lacks the transport.
@@ -157,7 +157,7 @@ impl Target {
             #[cfg(feature = "child-process")]
             ServerEntry::Command { command, env, cwd, inherit_env, stderr, stderr_file } => {
                 let child = ChildCommand::new(command);
-                // Each says where the standard error goes.
+                // Each of them sets the destination of standard error.
                 let (stderr, stderr_file) = match (stderr, stderr_file) {
                     (None, None) => (defaults.stderr.clone(), defaults.stderr_file.clone()),
                     own => own,
@@ -196,7 +196,7 @@ impl Target {
     }
 }
 
-/// The options of a client for a server that may have credentials of its own.
+/// The client options for a server whose entry may have credentials.
 #[cfg(all(feature = "auth", feature = "http-client"))]
 fn with_own_auth<'a>(entry: &ServerEntry, options: &'a ClientOptions) -> Result<Cow<'a, ClientOptions>, ClientError> {
     let ServerEntry::Url { auth: Some(given), .. } = entry else { return Ok(Cow::Borrowed(options)) };

@@ -15,13 +15,13 @@ use std::{
     thread,
 };
 
-/// Most dialogues at once: one is held, the others wait.
+/// Maximum number of dialogues: one is active, the others wait.
 const MAX_DIALOGUES: usize = 16;
 
 static DIALOGUES: AtomicUsize = AtomicUsize::new(0);
 static TURN: Mutex<()> = Mutex::new(());
 
-/// The terminal, if the process has one: also one whose input and output are redirected.
+/// The controlling terminal of the process, if any, even if its input and output are redirected.
 pub(super) fn of_process() -> Option<Arc<dyn Terminal>> {
     Device::open().is_ok().then(|| Arc::new(SystemTerminal) as Arc<dyn Terminal>)
 }
@@ -48,7 +48,7 @@ impl Terminal for SystemTerminal {
     }
 }
 
-/// A place among the dialogues.
+/// A slot for a dialogue.
 struct DialoguePermit;
 
 impl DialoguePermit {
@@ -99,13 +99,13 @@ mod device {
         sync::atomic::{AtomicBool, Ordering},
     };
 
-    /// Time until a stop is noticed.
+    /// How often to check for a stop.
     const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
     const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
-    /// Longest line.
+    /// Maximum length of a line.
     const MAX_LINE: usize = 64 << 10;
 
-    /// The controlling terminal, wherever input and output of the process lead.
+    /// The controlling terminal, even if standard input and output are redirected.
     pub(super) struct Device {
         file: File,
         read: Vec<u8>,
@@ -118,7 +118,7 @@ mod device {
             Ok(Self { file, read: Vec::new(), has_drained: false })
         }
 
-        /// Drops lines that were written before the first text: they answer something else.
+        /// Discards lines that were entered before the first text; they were not meant for it.
         pub(super) fn show(&mut self, text: &str) -> io::Result<()> {
             while !self.has_drained && self.ready(AT_ONCE)? && self.more()? {
                 self.read.clear();
@@ -153,7 +153,7 @@ mod device {
             }
         }
 
-        /// Reads what there is; `false`: the input has ended.
+        /// Reads the available bytes. Returns `false` at end of input.
         fn more(&mut self) -> io::Result<bool> {
             let mut bytes = [0; 4096];
             let read = self.file.read(&mut bytes)?;
@@ -170,7 +170,7 @@ mod device {
         sync::atomic::{AtomicBool, Ordering},
     };
 
-    /// Standard input and error, if they are a terminal.
+    /// Standard input and standard error, if they are a terminal.
     pub(super) struct Device;
 
     impl Device {
@@ -186,7 +186,7 @@ mod device {
             io::stderr().write_all(text.as_bytes())
         }
 
-        /// A stop is noticed with the next line.
+        /// A stop is noticed at the next line.
         pub(super) fn read_line(&mut self, stopped: &AtomicBool) -> io::Result<Option<String>> {
             let mut line = String::new();
             let read = io::stdin().read_line(&mut line)?;

@@ -1,4 +1,4 @@
-//! Tasks and time by tokio.
+//! Spawns tasks and sleeps on tokio.
 
 #[cfg(feature = "terminal")]
 use super::terminal;
@@ -23,15 +23,15 @@ pub struct TokioRuntime {
 }
 
 impl TokioRuntime {
-    /// The runtime that the caller runs on.
+    /// The current runtime.
     ///
     /// # Panics
-    /// Outside of a tokio runtime, as tokio's own functions do.
+    /// If called outside of a tokio runtime.
     pub fn current() -> Arc<dyn Runtime> {
         Self::of(Handle::current())
     }
 
-    /// A given runtime.
+    /// The runtime of a handle.
     pub fn of(handle: Handle) -> Arc<dyn Runtime> {
         Arc::new(Self { handle })
     }

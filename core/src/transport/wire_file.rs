@@ -1,5 +1,5 @@
-//! The wire log as files: JSON lines, one file per process, in the folder that `TRUNKLINE_WIRE_LOG`
-//! names.
+//! Writes the wire log as JSON lines, one file per process, in the directory that
+//! `TRUNKLINE_WIRE_LOG` names.
 
 use crate::{
     protocol::RawJson,
@@ -14,7 +14,7 @@ use std::{
     sync::OnceLock,
 };
 
-/// A file of records.
+/// A wire log file.
 pub(super) struct WireFile {
     file: File,
 }
@@ -34,7 +34,7 @@ struct WireRecord<'a> {
 }
 
 impl WireFile {
-    /// The file of this process, if the environment asks for one.
+    /// The file of this process, if the environment enables the wire log.
     pub(super) fn of_process() -> Option<&'static Self> {
         static FILE: OnceLock<Option<WireFile>> = OnceLock::new();
         FILE.get_or_init(|| {
@@ -55,15 +55,14 @@ impl WireFile {
         let name = format!("{}-{:016x}.jsonl", std::process::id(), u64::from_le_bytes(random));
         let mut options = File::options();
         options.create_new(true).append(true);
-        // Messages hold what users said, and secrets: they are for the owner of the process.
+        // Messages contain user data and secrets, so only the owner of the process may read them.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         Ok(Self { file: options.open(folder.join(name))? })
     }
 }
 
-/// The ids of the extensions that capabilities declare, and the capability of the tasks of
-/// 2025-11-25 (TKX-50).
+/// The ids of the declared extensions, and the tasks capability of 2025-11-25 (TKX-50).
 fn declared(capabilities: &RawJson) -> Vec<String> {
     let capabilities: Value = capabilities.parse().unwrap_or_default();
     let extensions = capabilities.get("extensions").and_then(Value::as_object);
@@ -86,11 +85,11 @@ impl WireLog for WireFile {
             message,
         };
         if let Ok(mut line) = serde_json::to_vec(&record) {
-            // Between the tokens of a message there may be line ends; inside of its strings they
-            // are escaped.
+            // A message may contain line breaks between tokens; inside strings they are escaped.
             line.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
             line.push(b'\n');
-            // One write per line: several threads append, and a killed process leaves whole lines.
+            // Each line is one write, because several threads append and a killed process must not
+            // leave partial lines.
             let _ = (&self.file).write_all(&line);
         }
     }

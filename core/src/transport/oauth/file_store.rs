@@ -13,14 +13,15 @@ use std::{
     time::Duration,
 };
 
-/// Time that another process may hold a lock: longer than renewing a token takes by default.
+/// How long another process may hold a lock: longer than a token renewal takes by default.
 const LOCKED_WITHIN: Duration = Duration::from_secs(70);
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
-/// Keeps credentials in a folder that only its user can read, a file for each, and shares them with
-/// other processes that use the same folder: one of them renews a token, the others take it over.
+/// Stores credentials in a directory that only its user can read, one file for each. Processes that
+/// use the same directory share them: one process renews a token and the others pick it up.
 ///
-/// The files are not encrypted. Where the system has a keychain, a [`TokenStore`] over it is safer.
+/// The files are not encrypted. If the system has a keychain, a [`TokenStore`] that uses it is
+/// safer.
 ///
 /// ```no_run
 /// use trunkline::{auth::TokenStore, transport::FileStore};
@@ -36,21 +37,21 @@ pub struct FileStore {
 }
 
 impl FileStore {
-    /// A store in this folder, which is made when it is needed.
+    /// A store in this directory, which is created when needed.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), locked_within: LOCKED_WITHIN }
     }
 
-    /// With another maximum time that a process may hold a lock.
+    /// Sets how long a process may hold a lock.
     pub(super) fn locked_for(self, locked_within: Duration) -> Self {
         Self { locked_within, ..self }
     }
 
-    /// The store of this user: `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), on macOS
-    /// in `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`.
+    /// The store of the current user: `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), in
+    /// `~/Library/Application Support` on macOS, and in `%LOCALAPPDATA%` on Windows.
     ///
     /// # Errors
-    /// If the environment names no such folder.
+    /// If the environment does not name such a directory.
     pub fn of_user() -> Result<Self, AuthError> {
         Self::of_environment(|name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))
     }
@@ -74,13 +75,13 @@ impl FileStore {
         Ok(Self::new(base.join("trunkline").join("tokens")))
     }
 
-    /// Keys are URLs, which no file can be called.
+    /// Keys are URLs, which are not valid file names.
     fn path(&self, key: &str, ending: &str) -> PathBuf {
         let name = URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, key.as_bytes()));
         self.folder.join(name + ending)
     }
 
-    /// Runs what waits for the disk beside the tasks.
+    /// Runs blocking file operations on a separate thread.
     fn run<T: Send + 'static>(
         &self,
         path: PathBuf,
@@ -108,7 +109,7 @@ impl TokenStore for FileStore {
         let value = value.to_owned();
         self.run(self.path(key, ".json"), move |path| {
             make_folder(path)?;
-            // A reader sees the old value or the new one, and never a half.
+            // A reader sees either the old value or the new one, never a part.
             let mut suffix = [0; 8];
             getrandom::fill(&mut suffix).map_err(io::Error::other)?;
             let new = path.with_extension(URL_SAFE_NO_PAD.encode(suffix) + ".new");
@@ -141,7 +142,7 @@ impl TokenStore for FileStore {
             let deadline = tokio::time::Instant::now() + locked_within;
             loop {
                 let problem = match file.try_lock() {
-                    // The lock ends with the file.
+                    // The lock is released when the file is closed.
                     Ok(()) => return Ok(StoreLock::new(file)),
                     Err(TryLockError::WouldBlock) if tokio::time::Instant::now() < deadline => None,
                     Err(TryLockError::WouldBlock) => Some(format!("another process has held it for {locked_within:?}")),
@@ -156,7 +157,7 @@ impl TokenStore for FileStore {
     }
 }
 
-/// The folder of a file, for its user only.
+/// Creates the directory of a file, accessible only to its user.
 fn make_folder(path: &Path) -> io::Result<()> {
     let Some(folder) = path.parent().filter(|folder| !folder.is_dir()) else { return Ok(()) };
     let mut builder = fs::DirBuilder::new();
@@ -166,7 +167,7 @@ fn make_folder(path: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Files for their user only.
+/// Options for files that only their user can access.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]

@@ -1,5 +1,5 @@
-//! The network of a client's authorization, which does not lead into private networks on the word
-//! of a server.
+//! The network access of a client's authorization. It protects private networks from requests that
+//! a server provokes.
 
 use super::super::{http_fetch::bounded, user_agent::AGENT};
 use crate::{
@@ -18,13 +18,13 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// The variables that name a proxy: it connects in our place, and its own address is private more
-/// often than not.
+/// Environment variables that name a proxy. The proxy connects for us, and its own address is often
+/// private.
 const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
-/// Makes requests over the network: without redirects, half a megabyte at most. Where only public
-/// addresses may be reached, the addresses that are connected to are checked, not only names,
-/// except behind a proxy of the environment, which looks names up itself.
+/// Makes requests over the network, without redirects and with responses of at most 512 KiB. If
+/// only public addresses are allowed, it checks the addresses that it connects to, not only names,
+/// except behind a proxy from the environment, which resolves names itself.
 #[derive(Clone, Default)]
 pub struct HttpNetwork {
     clients: Arc<NetworkClients>,
@@ -36,7 +36,7 @@ type NetworkClient = OnceLock<Result<Client, String>>;
 struct NetworkClients {
     public: NetworkClient,
     anywhere: NetworkClient,
-    /// For this machine, which no proxy leads to.
+    /// For this machine; never uses a proxy.
     here: NetworkClient,
 }
 
@@ -88,7 +88,7 @@ impl AuthNetwork for HttpNetwork {
     }
 }
 
-/// The host of a URL, as far as it tells without asking.
+/// The network of a URL's host, as far as the URL alone tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HostNetwork {
     /// This machine.
@@ -97,7 +97,7 @@ enum HostNetwork {
     Private,
     /// A public address.
     Public,
-    /// A name.
+    /// A host name.
     Named,
 }
 
@@ -115,7 +115,7 @@ impl HostNetwork {
     }
 }
 
-/// Finds addresses, but no private ones.
+/// Resolves names to public addresses only.
 struct PublicOnly;
 
 impl Resolve for PublicOnly {
@@ -132,8 +132,8 @@ impl Resolve for PublicOnly {
     }
 }
 
-/// Returns whether an address is not of the public internet: private, of this machine, of this
-/// link, or of no host at all.
+/// Returns whether an address is not on the public internet: private, loopback, link-local or not a
+/// host's address.
 fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_private_v4(address),
@@ -150,7 +150,7 @@ fn is_private_v4(address: Ipv4Addr) -> bool {
         || address.is_broadcast()
         || first == 0
         || first >= 240
-        // Carriers' own (RFC 6598), protocol assignments (RFC 6890), benchmarks (RFC 2544).
+        // Carrier-grade NAT (RFC 6598), protocol assignments (RFC 6890), benchmarks (RFC 2544).
         || (first == 100 && (64..128).contains(&second))
         || (first == 192 && second == 0 && third == 0)
         || (first == 198 && (18..20).contains(&second))
@@ -158,14 +158,14 @@ fn is_private_v4(address: Ipv4Addr) -> bool {
 
 fn is_private_v6(address: Ipv6Addr) -> bool {
     let segments = address.segments();
-    // Addresses that stand for IPv4 ones: mapped, compatible, NAT64 (RFC 6052), 6to4 (RFC 3056).
+    // Addresses that embed an IPv4 address: mapped, compatible, NAT64 (RFC 6052), 6to4 (RFC 3056).
     let [high, low] = match segments {
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
             [high, low]
         }
         _ => {
-            // Unique local, link local, the former site local (RFC 3879), and the NAT64 of a
-            // network of its own (RFC 8215).
+            // Unique local, link-local, the former site-local (RFC 3879), and local-use NAT64 (RFC
+            // 8215).
             return address.is_multicast()
                 || segments[0] & 0xfe00 == 0xfc00
                 || matches!(segments[0] & 0xffc0, 0xfe80 | 0xfec0)
@@ -225,13 +225,13 @@ mod tests {
             let error = network.fetch(request, NetworkAccess::Public).await.unwrap_err();
             assert!(error.0.contains("private network"), "{error}");
         }
-        // Names are checked by the addresses that they lead to.
+        // Names are checked after they are resolved.
         let name: Name = "localhost".parse().unwrap();
         assert!(PublicOnly.resolve(name).await.is_err());
         for url in ["http://127.0.0.1:1/", "http://localhost/mcp#unix:/run/x", "https://192.168.0.1/mcp"] {
             assert_eq!(network.access_of(url, None), NetworkAccess::Anywhere, "{url}");
         }
-        // The address that answered decides, not what the name leads to now.
+        // The address of the peer decides, not the address that the name resolves to now.
         for (url, peer, access) in [
             ("https://8.8.8.8/mcp", Some("10.0.0.1"), NetworkAccess::Public),
             ("https://localtest.example/mcp", Some("8.8.8.8"), NetworkAccess::Public),

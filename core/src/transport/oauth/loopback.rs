@@ -1,4 +1,4 @@
-//! Redirects to a port of this machine (RFC 8252 section 7.3).
+//! Redirects to a port on this machine (RFC 8252 section 7.3).
 
 use super::super::browser;
 use crate::{
@@ -20,32 +20,32 @@ use tokio::{
 };
 use url::Url;
 
-/// Time of one request to arrive.
+/// Maximum time for one request to arrive.
 const REQUEST_WITHIN: Duration = Duration::from_secs(5);
-/// Requests that are read at once; others wait.
+/// Maximum number of requests read concurrently; others wait.
 const MAX_REQUESTS: usize = 64;
-/// The longest request.
+/// Maximum size of a request.
 const MAX_REQUEST: usize = 64 * 1024;
-/// Bytes of the hash of an issuer in its path.
+/// Number of bytes of the issuer's hash in its path.
 const ISSUER_HASH: usize = 12;
 const HOST: &str = "127.0.0.1";
 const PATH: &str = "/callback";
 const PAGE: &str =
     "<!doctype html><meta charset=utf-8><title>Done</title><p>You can close this page and return to the program.";
 
-/// Opens the browser of this machine and receives the redirect at a free port of 127.0.0.1. A
-/// client that registers itself has a path for each authorization server, and takes the port of its
-/// registration again, where it is free: not every authorization server lets the port vary, as RFC
-/// 8252 section 7.3 has it.
+/// Opens the local browser and receives the redirect on a free port of 127.0.0.1. A client that
+/// registers itself uses a separate path for each authorization server, and reuses the port of its
+/// registration if it is free, because not every authorization server allows the port to vary as
+/// RFC 8252 section 7.3 requires.
 ///
-/// Where no browser opens, the URL is shown: at standard error if that is a terminal, and otherwise
-/// in the log, as a warning.
+/// If no browser opens, the URL is printed to standard error if that is a terminal, and otherwise
+/// logged as a warning.
 #[derive(Clone)]
 pub struct LoopbackHandler {
-    /// `None`: the browser.
+    /// `None` for the browser.
     opener: Option<UrlOpener>,
     redirect: RedirectParts,
-    /// The redirect URI is that of the program.
+    /// Whether the program has set the redirect URI.
     is_fixed: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct LoopbackHandler {
 #[derive(Clone)]
 struct RedirectParts {
     host: String,
-    /// 0: one that is free.
+    /// 0 for any free port.
     port: u16,
     path: String,
 }
@@ -66,14 +66,14 @@ impl Default for LoopbackHandler {
 }
 
 impl LoopbackHandler {
-    /// With another way to let the user visit a URL, for example by printing it.
+    /// Uses another way to let the user visit a URL, for example by printing it.
     pub fn with_opener(opener: UrlOpener) -> Self {
         Self { opener: Some(opener), ..Self::default() }
     }
 
     /// Receives the redirect at this URI, which the client was registered with:
     /// `http://127.0.0.1:8912/callback`, or with the host `localhost` or `[::1]`. Without a port, a
-    /// free one is taken.
+    /// free one is used.
     ///
     /// # Errors
     /// If it is not such a URI.
@@ -99,12 +99,12 @@ impl RedirectParts {
             url.scheme() == "http" && plain && matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"))
         })?;
         let host = url.host_str()?.to_owned();
-        // A URL does not tell the default port that was given from none.
+        // `Url` drops an explicit default port, so look at the string.
         let given = if uri.starts_with(&format!("http://{host}:80")) { 80 } else { 0 };
         Some(Self { host, port: url.port().unwrap_or(given), path: url.path().to_owned() })
     }
 
-    /// What to do if the browser runs on another machine.
+    /// Instructions for when the browser runs on another machine.
     fn elsewhere(&self) -> String {
         let Self { host, port, .. } = self;
         let run = format!("ssh -L {port}:{host}:{port} HOST");
@@ -113,7 +113,7 @@ impl RedirectParts {
         )
     }
 
-    /// Takes the port, or one that is free: that of the registration, if it is.
+    /// Binds the configured port, or the port of the registration if it is free, or any free port.
     async fn listen(&self, registered: Option<Self>) -> io::Result<TcpListener> {
         let host = self.host.trim_matches(['[', ']']);
         let alike = |other: &Self| (&other.host, &other.path) == (&self.host, &self.path);
@@ -177,7 +177,8 @@ impl Authorizing for RedirectReceiver {
                         let answered = answer(stream, Arc::clone(&expected));
                         answering.spawn(tokio::time::timeout(REQUEST_WITHIN, answered));
                     }
-                    // Browsers connect ahead, and ask for icons; other pages may guess the port.
+                    // Browsers open speculative connections and request icons, and other pages may
+                    // guess the port.
                     Some(answered) = answering.join_next() => if let Ok(Ok(Some(query))) = answered {
                         return Ok(query);
                     }
@@ -189,7 +190,7 @@ impl Authorizing for RedirectReceiver {
 
 async fn open_browser(url: String, redirect: RedirectParts) -> Result<(), AuthError> {
     let problem = match browser::open(&url) {
-        // Without a word of its end, it is open.
+        // If the opener does not report an error, the page is open.
         Ok(ended) => ended.await.unwrap_or(Ok(())).err(),
         Err(error) => Some(error),
     };
@@ -210,15 +211,15 @@ fn value_of(name: &str, query: &str) -> Option<String> {
     url::form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }
 
-/// The request that ends a login.
+/// The request that completes a login.
 struct ExpectedRequest {
     path: String,
     state: Option<String>,
 }
 
 impl ExpectedRequest {
-    /// The query of the redirect, if it is that: of this login, and not of a page whose name was
-    /// made to lead here.
+    /// Returns the query of the redirect if the request belongs to this login, and does not come
+    /// from a page whose host name resolves to this address (DNS rebinding).
     fn query(&self, head: &str) -> Option<String> {
         let mut lines = head.split("\r\n");
         let (path, query) = lines.next()?.strip_prefix("GET ")?.split(' ').next()?.split_once('?')?;
@@ -231,7 +232,7 @@ impl ExpectedRequest {
     }
 }
 
-/// Answers one request; gives the query of the redirect.
+/// Responds to one request and returns the query if it is the redirect.
 async fn answer(mut stream: TcpStream, expected: Arc<ExpectedRequest>) -> Option<String> {
     let mut head = Vec::new();
     while !head.windows(4).any(|window| window == b"\r\n\r\n") {
@@ -245,7 +246,7 @@ async fn answer(mut stream: TcpStream, expected: Arc<ExpectedRequest>) -> Option
         "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {}\r\nCache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n{page}",
         page.len()
     );
-    // The redirect counts, even if the browser is gone.
+    // The redirect counts even if the browser has disconnected.
     let _ = stream.write_all(text.as_bytes()).await;
     let _ = stream.shutdown().await;
     query
@@ -259,7 +260,7 @@ mod tests {
         LoginStart { issuer: "https://a.example".into(), registers: true, registered: None }
     }
 
-    /// The URL of a page with a state.
+    /// The URL of a page with a `state`.
     const PAGE_URL: &str = "https://a.example/authorize?state=s";
 
     fn address_of(uri: &str) -> String {
@@ -281,7 +282,7 @@ mod tests {
         let (uri, own) = (authorizing.redirect_uri(), Url::parse(&authorizing.redirect_uri()).unwrap());
         let (address, path) = (address_of(&uri), own.path().to_owned());
         let visit = tokio::spawn(authorizing.visit(PAGE_URL.to_owned()));
-        // Connections without a request delay nobody.
+        // Connections without a request must not delay others.
         let mut silent = Vec::new();
         for _ in 0..3 {
             silent.push(TcpStream::connect(&address).await.unwrap());
@@ -323,7 +324,7 @@ mod tests {
         assert!(honest.starts_with("/callback/") && honest.len() > 20, "{honest}");
         assert_eq!(path(&own, "https://a.example", true).await, honest);
         assert_ne!(path(&own, "https://evil.example", true).await, honest);
-        // The URI of a client that was registered beforehand is fixed but for its port.
+        // The URI of a preregistered client is fixed except for its port.
         assert_eq!(path(&own, "https://a.example", false).await, "/callback");
         let fixed = LoopbackHandler::default().with_redirect_uri("http://127.0.0.1/done").unwrap();
         assert_eq!(path(&fixed, "https://a.example", true).await, "/done");
@@ -357,7 +358,7 @@ mod tests {
         let given = |uri| LoopbackHandler::default().with_redirect_uri(uri);
         let free = TcpListener::bind((HOST, 0)).await.unwrap().local_addr().unwrap().port();
         let fixed = format!("http://localhost:{free}/oauth/callback");
-        // A port is given back when an authorization ends, and taken again by the next.
+        // A port is released when an authorization ends, and reused by the next one.
         for _ in 0..2 {
             assert_eq!(given(&fixed).unwrap().begin(start()).await.unwrap().redirect_uri(), fixed);
         }
@@ -365,7 +366,7 @@ mod tests {
         let error = given(&fixed).unwrap().begin(start()).await.err().unwrap();
         assert!(error.0.starts_with(&format!("Cannot listen for the redirect to {fixed}: ")), "{error}");
         drop(held);
-        // Without a port of its own: that of the registration, or another one while it is taken.
+        // Without a configured port: that of the registration, or another one while it is in use.
         let open = given("http://localhost/oauth/callback").unwrap();
         let first = open.begin(LoginStart { registered: Some(fixed.clone()), ..start() }).await.unwrap();
         assert_eq!(first.redirect_uri(), fixed);

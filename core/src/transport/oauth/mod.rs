@@ -1,5 +1,5 @@
-//! The ready-made parts of a client's authorization: the network, a store on disk, and the user's
-//! browser.
+//! Default implementations for a client's authorization: the network, a store on disk, and the
+//! user's browser.
 
 #[cfg(feature = "login")]
 mod file_store;
@@ -21,25 +21,25 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 use stored_credentials::StoredCredentials;
 
-/// Time between the end of a renewal and that of its lock.
+/// Margin between the end of a renewal and the expiry of its lock.
 const LOCK_MARGIN: Duration = Duration::from_secs(10);
 
 impl OAuth {
-    /// Over the network, with a store on disk where the options name one, and with the browser of
-    /// this machine where no handler of theirs lets the user log in.
+    /// Uses the network, the store on disk that the options name, and the local browser unless the
+    /// options have a handler for logins.
     ///
     /// # Errors
-    /// As [`OAuthOptions::check`]; a redirect URI that needs a handler; a private key that cannot
-    /// be read; no folder of this user.
+    /// As [`OAuthOptions::check`]; or if a redirect URI needs a handler, a private key cannot be
+    /// read, or the user has no configuration directory.
     pub fn new(options: OAuthOptions) -> Result<Self, AuthOptionError> {
         Self::prepared(options, Arc::new(HttpNetwork::default()), prepare)
     }
 }
 
-/// Makes the store and the handler of options.
+/// Creates the store and the handler that the options describe.
 fn prepare(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> {
     let options = with_browser(options)?;
-    // Renewing a token is one request, and a second one for the nonce of a DPoP proof.
+    // Renewing a token takes one request, and a second one for the nonce of a DPoP proof.
     let locked_for = options.request_timeout.saturating_mul(2).saturating_add(LOCK_MARGIN);
     let store = match options.store {
         #[cfg(feature = "login")]

@@ -1,4 +1,4 @@
-//! Credentials in a store that a URL names.
+//! Credentials in a store given by its URL.
 
 use crate::{
     auth::{AuthError, StoreLock, TokenStore},
@@ -15,21 +15,21 @@ use std::{
 };
 use tokio::runtime::Handle;
 
-/// Longest time of one call of the store.
+/// Deadline of one call to the store.
 const DEADLINE: Duration = Duration::from_secs(5);
-/// Credentials that nothing has set for so long are forgotten: their grants are over.
+/// Credentials not written for this long are removed; their grants have expired.
 const KEPT_FOR: Duration = Duration::from_secs(365 * 24 * 3600);
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
-/// Keeps credentials in a SQLite file or in Redis, and shares them with other processes that use
-/// the same store: one of them renews a token, the others take it over. They are not encrypted.
+/// Stores credentials in a SQLite file or in Redis. Processes that use the same store share them:
+/// one process renews a token and the others pick it up. They are not encrypted.
 #[derive(Clone)]
 pub(super) struct StoredCredentials {
     url: String,
-    /// Maximum time of a lock, which a process that is killed leaves behind: longer than renewing a
-    /// token takes.
+    /// How long a lock is held at most, in case a process is killed: longer than a token renewal
+    /// takes.
     locked_for: Duration,
-    /// Opened by the first call, which runs where there is a runtime.
+    /// Opened by the first call, which runs inside a runtime.
     opened: Arc<OnceLock<Result<StoreGuard, StoreError>>>,
 }
 
@@ -38,8 +38,8 @@ impl StoredCredentials {
         Self { url: url.to_owned(), locked_for, opened: Arc::default() }
     }
 
-    /// Runs work on the open store, with the key of an item. Keys of credentials are URLs, as long
-    /// and as strange as they like.
+    /// Runs work on the open store, with the key of an item. Credential keys are URLs of any length
+    /// and content, so they are hashed.
     fn run<T: Send + 'static>(
         &self,
         kind: &str,
@@ -81,7 +81,7 @@ impl TokenStore for StoredCredentials {
         let locked_for = self.locked_for;
         let locked = self.run("credentials-lock", key, move |store, key| {
             Box::pin(async move {
-                // Another process ends its lock, or it ends by its time.
+                // Wait until another process releases its lock, or the lock expires.
                 while !store.put_if(&key, None, &owner, locked_for).await? {
                     tokio::time::sleep(LOCK_PAUSE).await;
                 }
@@ -105,7 +105,7 @@ struct HeldLock {
 }
 
 impl Drop for HeldLock {
-    /// Ends the lock, unless its time was over and it is another's.
+    /// Releases the lock, unless it has expired and belongs to another process.
     fn drop(&mut self) {
         let ended = self.store.put_if(&self.key, Some(&self.owner), "", Duration::ZERO);
         drop(self.runtime.spawn(ended));
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use std::path::PathBuf;
 
-    /// A file of a test, which goes with it.
+    /// A test's file, removed on drop.
     struct Database(PathBuf);
 
     impl Database {

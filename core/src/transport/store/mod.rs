@@ -1,4 +1,4 @@
-//! The stores that URLs name.
+//! Stores selected by URL.
 
 #[cfg(feature = "store-redis")]
 mod redis;
@@ -17,11 +17,11 @@ use crate::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// The store that a URL names: `memory:`, `sqlite:PATH`, `redis://…` or `rediss://…`. `deadline`:
-/// the longest time of one of its calls. Nothing is opened before the first call.
+/// Returns the store that a URL names: `memory:`, `sqlite:PATH`, `redis://…` or `rediss://…`.
+/// `deadline` is the maximum duration of one call. Nothing is opened before the first call.
 ///
 /// `sqlite:` needs the cargo feature `store-sqlite`, and `redis:` needs `store-redis`. Programs
-/// that share a database of Redis add `?namespace=NAME` to its URL, so that each has its own keys.
+/// that share a Redis database add `?namespace=NAME` to its URL to keep their keys separate.
 ///
 /// ```
 /// use std::time::Duration;
@@ -40,14 +40,14 @@ use std::{sync::Arc, time::Duration};
 /// ```
 ///
 /// # Errors
-/// The URL has none of these forms, or the cargo feature for it is off.
+/// If the URL has none of these forms, or its cargo feature is disabled.
 pub fn open_store(url: &str, runtime: Arc<dyn Runtime>, deadline: Duration) -> Result<StoreGuard, StoreError> {
     let store = unguarded(url, &runtime, deadline)?;
     Ok(StoreGuard::new(store, &redacted(url), runtime, deadline))
 }
 
-/// The same without the guard that keeps the deadline.
-// The memory of the process needs none.
+/// The same without the guard that enforces the deadline.
+// Returns `None` for process memory, which needs no store.
 #[cfg_attr(not(any(feature = "store-sqlite", feature = "store-redis")), allow(unused_variables))]
 pub(super) fn unguarded(
     url: &str,

@@ -1,4 +1,4 @@
-//! A store in a database of Redis or Valkey, which many machines share.
+//! A store in a Redis or Valkey database, shared by many machines.
 
 use super::redis_listener;
 use crate::{
@@ -15,18 +15,18 @@ use std::{
 };
 use tokio::{sync::Mutex, task::AbortHandle};
 
-/// Time between two looks for entries, in case that the connection that tells of them is lost.
+/// How often to look for entries, in case the pub/sub connection is lost.
 const PACE: Duration = Duration::from_secs(1);
-/// Longest time to keep something, in milliseconds: a century.
+/// Maximum time to keep an item, in milliseconds: a century.
 const LONGEST: u128 = 100 * 365 * 24 * 3600 * 1000;
-/// Most bytes that are read at a time: what holds more is not of this library, unless its program
-/// lets a task have a larger result.
+/// Maximum number of bytes read at a time. Larger items were not written by this library, unless
+/// the program allows larger task results.
 const MAX_READ: usize = 65 << 20;
-/// Gets an entry, unless it is too large.
+/// Reads an entry, unless it is too large.
 const GET: &str = "
 if redis.call('STRLEN', KEYS[1]) > tonumber(ARGV[1]) then return redis.error_reply('TOOLARGE ' .. KEYS[1]) end
 return redis.call('GET', KEYS[1])";
-/// Reads entries of a log, fewer where they are large.
+/// Reads entries of a log; fewer if they are large.
 const READ: &str = "
 local found, bytes = {}, 0
 for _, entry in ipairs(redis.call('XRANGE', KEYS[1], ARGV[2], '+', 'COUNT', ARGV[3])) do
@@ -38,13 +38,13 @@ for _, entry in ipairs(redis.call('XRANGE', KEYS[1], ARGV[2], '+', 'COUNT', ARGV
   found[#found + 1] = entry
 end
 return found";
-/// Sets an entry, if it is still the same.
+/// Sets an entry if it is unchanged.
 const PUT_IF: &str = "
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1";
-/// Appends to a log. Positions follow the clock, so that they rise also where the database lost
-/// everything, and their counter, where the clock stands still.
+/// Appends to a log. Positions follow the clock, so that they increase even if the database lost
+/// everything, and a counter if the clock stands still.
 const APPEND: &str = "
 local time = redis.call('TIME')
 local position = (time[1] * 1000 + math.floor(time[2] / 1000)) * 2048
@@ -56,7 +56,7 @@ redis.call('SET', KEYS[2], text)
 redis.call('PUBLISH', ARGV[4], KEYS[1])
 return text";
 
-/// A database, by one connection for calls, and one that tells of entries of logs.
+/// A database with one connection for calls, and one that announces log entries.
 #[derive(Clone)]
 pub(super) struct RedisStore {
     database: Arc<Database>,
@@ -66,7 +66,7 @@ pub(super) struct RedisStore {
 struct Database {
     client: Client,
     name: String,
-    /// The beginning of all keys.
+    /// The prefix of all keys.
     prefix: String,
     deadline: Duration,
     connection: Mutex<Option<MultiplexedConnection>>,
@@ -105,7 +105,7 @@ impl RedisStore {
         Box::pin(async move { database.query(&command).await })
     }
 
-    /// Begins to be told of entries; the first read that waits does.
+    /// Starts listening for log entries; called by the first read that waits.
     fn listen(&self) {
         let Database { client, prefix, deadline, waiting, listener, .. } = &*self.database;
         listener.get_or_init(|| {
@@ -122,7 +122,8 @@ impl Database {
         let outcome = command.query_async(&mut connection).await;
         outcome.map_err(|error| {
             if is_of_connection(&error) {
-                // Never waits long: it is held while a connection is made, and then there is none.
+                // The lock is only held while a connection is being opened, and then there is none
+                // to use.
                 if let Ok(mut current) = self.connection.try_lock() {
                     *current = None;
                 }
@@ -146,7 +147,7 @@ impl Database {
 
     fn error(&self, error: &RedisError) -> StoreError {
         let kind = match (error.code(), error.kind()) {
-            // MISCONF: its disk is full, say.
+            // MISCONF, for example if its disk is full.
             (Some("OOM" | "MISCONF"), _) => StoreErrorKind::Full,
             (Some("WRONGTYPE"), _) => StoreErrorKind::Invalid,
             (Some("TOOLARGE"), _) | (_, ErrorKind::UnexpectedReturnType | ErrorKind::Parse) => StoreErrorKind::Corrupt,
@@ -156,7 +157,7 @@ impl Database {
     }
 }
 
-/// Returns whether another connection may do better.
+/// Returns whether a new connection may help.
 fn is_of_connection(error: &RedisError) -> bool {
     let is_of_another_role = matches!(
         error.kind(),

@@ -1,4 +1,4 @@
-//! The connection by which a database tells of entries of logs.
+//! The pub/sub connection that announces log entries.
 
 use crate::store::Waiting;
 use futures_core::Stream as _;
@@ -9,21 +9,21 @@ use redis::{
 use std::{future::poll_fn, pin::Pin, sync::Arc, time::Duration};
 use tokio::time::{sleep, timeout};
 
-/// A connection that says nothing for so long is tried.
+/// An idle connection is probed after this time.
 const QUIET: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The channel that has the name of each log that was appended to.
+/// The channel on which the name of each changed log is published.
 pub(super) fn channel(prefix: &str) -> String {
     format!("{prefix}appended")
 }
 
-/// Wakes the reads of logs that get entries, over one connection after the other, without an end.
+/// Wakes the reads of logs that get entries. Reconnects forever.
 pub(super) async fn listen(client: Client, prefix: String, deadline: Duration, waiting: Arc<Waiting>) {
     loop {
         let connected = timeout(deadline, connect(&client, &prefix)).await;
         if let Ok(Ok((mut sink, mut stream))) = connected {
-            // Those that came before are told to nobody.
+            // Entries added before the subscription were not announced.
             waiting.wake_all();
             while let Some(log) = next(&mut sink, &mut stream, deadline).await {
                 waiting.wake(&log);
@@ -39,7 +39,7 @@ async fn connect(client: &Client, prefix: &str) -> RedisResult<(PubSubSink, PubS
     Ok((sink, stream))
 }
 
-/// The name of the next log. `None`: the connection is lost.
+/// The name of the next log, or `None` if the connection is lost.
 async fn next(sink: &mut PubSubSink, stream: &mut PubSubStream, deadline: Duration) -> Option<String> {
     loop {
         match timeout(QUIET, poll_fn(|context| Pin::new(&mut *stream).poll_next(context))).await {

@@ -1,4 +1,4 @@
-//! A real server of Redis, which is restarted, full, silent and cut off.
+//! Tests with a real Redis server that is restarted, full, silent or cut off.
 
 use super::{open_store, redis::RedisStore};
 use crate::{
@@ -25,10 +25,10 @@ use tokio::{
 
 const MINUTE: Duration = Duration::from_secs(60);
 const DEADLINE: Duration = Duration::from_secs(1);
-/// Longest time of a server to start, and of a store to be in use again.
+/// Maximum time for a server to start, or for a store to recover.
 const SOON: Duration = Duration::from_secs(20);
 
-/// A port that nobody else gets: connections have local ports above these.
+/// A port that no one else uses: the local ports of connections are above these.
 fn free_port() -> u16 {
     loop {
         let port = 20_000 + (RandomState::new().hash_one(0) % 12_000) as u16;
@@ -38,7 +38,7 @@ fn free_port() -> u16 {
     }
 }
 
-/// A process of redis-server, which ends with the test.
+/// A redis-server process, stopped on drop.
 struct RedisServer {
     port: u16,
     process: Child,
@@ -96,21 +96,21 @@ fn guarded(port: u16) -> StoreGuard {
     open_store(&url(port), TokioRuntime::current(), DEADLINE).unwrap()
 }
 
-/// Fate of the bytes between a store and its server.
+/// What happens to the bytes between a store and its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     None,
-    /// Connections are accepted, and nothing passes.
+    /// Connections are accepted, but no bytes pass.
     Silence,
-    /// Each piece is so long on its way.
+    /// Each chunk is delayed by this time.
     Slow(Duration),
-    /// Connections are ended, and new ones too.
+    /// Connections are closed, including new ones.
     Cut,
-    /// The same without a word.
+    /// The same without any notice.
     Reset,
 }
 
-/// A proxy before a server; its port, and its fault.
+/// Starts a proxy in front of a server; returns its port and its fault.
 async fn proxy(to: u16) -> (u16, watch::Sender<Fault>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -152,7 +152,7 @@ async fn pass(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>, mut faults: watch::
     }
 }
 
-/// Time until a call succeeds.
+/// The time until a call succeeds.
 async fn in_use_again(store: &dyn Store) -> Duration {
     let begin = Instant::now();
     while let Err(error) = store.put("again", "1", MINUTE).await {
@@ -162,7 +162,7 @@ async fn in_use_again(store: &dyn Store) -> Duration {
     begin.elapsed()
 }
 
-/// A hundred calls, none of which waits.
+/// A hundred calls that fail without waiting.
 async fn all_fail_at_once(store: &dyn Store) -> StoreError {
     let begin = Instant::now();
     for _ in 0..100 {
@@ -191,7 +191,7 @@ async fn applications_share_a_database_by_namespaces() {
 #[tokio::test]
 async fn what_is_too_large_in_redis_stays_there() {
     let server = RedisServer::start(&[]).await;
-    // Loads take their time.
+    // Loading takes time.
     let store = RedisStore::new(&url(server.port), "test", TokioRuntime::current(), SOON).unwrap();
     let text = |bytes: usize| "x".repeat(bytes);
     store.put("a", &text(66 << 20), MINUTE).await.unwrap();
@@ -216,7 +216,7 @@ async fn a_restarted_redis_is_in_use_again_and_positions_rise_though_all_is_lost
     let waiting = store.clone();
     let waiting = tokio::spawn(async move {
         loop {
-            // As a worker does: it reads on.
+            // As a worker does: it retries the read.
             match waiting.read("l", before, 9, MINUTE).await {
                 Ok(entries) if !entries.is_empty() => return entries,
                 _ => sleep(Duration::from_millis(50)).await,
@@ -292,7 +292,7 @@ async fn a_slow_redis_is_used_and_one_beyond_the_deadline_fails_without_mixing_a
     assert_eq!(store.get("a").await.unwrap_err().kind, StoreErrorKind::Unavailable);
     assert!(begin.elapsed() >= DEADLINE);
     all_fail_at_once(&store).await;
-    // The answer of the call that was given up comes now, if ever: it is nobody's.
+    // The late response to the abandoned call must be ignored.
     fault.send(Fault::None).unwrap();
     in_use_again(&store).await;
     for key in ["b", "a", "b"] {
@@ -315,7 +315,7 @@ async fn calls_under_way_fail_at_once_when_their_connection_is_reset() {
                 tokio::spawn(async move { store.get("a").await })
             })
             .collect();
-        // They are sent, and wait for their answers.
+        // They are sent and wait for their responses.
         sleep(DEADLINE / 10).await;
         let begin = Instant::now();
         fault.send(broken).unwrap();
@@ -359,7 +359,7 @@ async fn entries_reach_waiting_reads_when_nobody_tells_of_them() {
         tokio::spawn(async move { far.read("l", 0, 9, MINUTE).await })
     };
     sleep(Duration::from_millis(300)).await;
-    // Both connections are cut, and one entry comes meanwhile.
+    // Both connections are cut, and an entry is added meanwhile.
     fault.send(Fault::Cut).unwrap();
     sleep(Duration::from_millis(50)).await;
     fault.send(Fault::None).unwrap();

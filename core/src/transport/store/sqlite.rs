@@ -1,4 +1,4 @@
-//! A store in a SQLite file, which the processes of one machine share.
+//! A store in a SQLite file, shared by the processes of one machine.
 
 use crate::{
     runtime::{BoxedTask, Runtime},
@@ -17,17 +17,17 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// Calls that wait for the thread of the file. Each waits for the deadline at most.
+/// Maximum number of calls waiting for the thread. Each waits at most for its deadline.
 const MAX_WAITING: usize = 1024;
-/// Time between two looks for entries that other processes appended.
+/// How often to look for entries that other processes appended.
 const PACE: Duration = Duration::from_millis(100);
-/// Items whose time is over that one write removes, of each kind.
+/// Number of expired items of each kind that one write removes.
 const SWEPT: u32 = 16;
-/// Longest time to keep something, in milliseconds: a century.
+/// Maximum time to keep an item, in milliseconds: a century.
 const LONGEST: u128 = 100 * 365 * 24 * 3600 * 1000;
-/// The number of the layout, in `user_version`.
+/// The schema version, in `user_version`.
 const LAYOUT: u32 = 2;
-/// Time after which the clock of a file is written again, in milliseconds.
+/// How often the clock of a file is written, in milliseconds.
 const CLOCK_STEP: i64 = 1000;
 
 const SCHEMA: &str = "
@@ -41,7 +41,7 @@ const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS clock (id INTEGER PRIMARY KEY CHECK (id = 1), latest INTEGER NOT NULL);
 ";
 
-/// A SQLite file. One thread of each process uses it.
+/// A SQLite file, used by one thread per process.
 #[derive(Clone)]
 pub(super) struct SqliteStore {
     file: Arc<SqliteFile>,
@@ -57,21 +57,21 @@ struct SqliteFile {
     clock: FileClock,
 }
 
-/// The time of a file, which all processes share: the latest that one of them knew goes on from
-/// there, also where the clock of the machine is set back. Leases would hold for longer otherwise.
+/// The clock of a file, shared by all processes: it continues from the latest time that one of them
+/// knew, even if the system clock is set back. Otherwise leases would hold for longer.
 #[derive(Default)]
 struct FileClock(Mutex<Option<(i64, Instant)>>);
 
-/// The clocks of the machine at a moment.
+/// The clocks of the machine at one moment.
 #[derive(Clone, Copy)]
 struct Moment {
-    /// In milliseconds since 1970.
+    /// Milliseconds since the Unix epoch.
     wall: i64,
     at: Instant,
 }
 
 impl FileClock {
-    /// The time in milliseconds since 1970. `stored`: the latest that the file knows.
+    /// The time in milliseconds since the Unix epoch. `stored` is the latest time in the file.
     fn time(&self, moment: Moment, stored: i64) -> i64 {
         let mut latest = self.0.lock();
         let Moment { wall, at } = moment;
@@ -85,7 +85,7 @@ impl FileClock {
     }
 }
 
-/// Work for the thread. It gets an error where the file cannot be opened.
+/// Work for the thread. It gets an error if the file cannot be opened.
 type ThreadWork = Box<dyn FnOnce(Result<&mut Connection, StoreError>) -> bool + Send>;
 
 impl SqliteStore {
@@ -109,10 +109,11 @@ impl SqliteStore {
             let done = connection.and_then(|connection| {
                 transact(connection, writes, &file.clock, moment, work).map_err(|failure| file.error(failure))
             });
-            // On a full disk a new connection could not even read: it has files to make.
+            // Keep the connection if the disk is full: a new one could not even read, because it
+            // has to create files.
             let is_usable = |error: &StoreError| matches!(error.kind, StoreErrorKind::Invalid | StoreErrorKind::Full);
             let is_usable = done.as_ref().err().is_none_or(is_usable);
-            // A caller that gave up has no use for it.
+            // The caller may have given up.
             let _ = answer.send(done);
             is_usable
         });
@@ -124,7 +125,7 @@ impl SqliteStore {
         })
     }
 
-    /// The thread starts with the first call, and again if it panicked.
+    /// The thread starts with the first call, and again after a panic.
     fn send(&self, mut job: ThreadWork) -> Result<(), StoreError> {
         let mut jobs = self.jobs.lock();
         for _ in 0..2 {
@@ -156,7 +157,7 @@ impl SqliteFile {
         }
     }
 
-    /// Ends with the store. A connection that failed is opened anew.
+    /// Runs until the store is dropped. A connection that failed is reopened.
     fn serve(&self, jobs: &Receiver<ThreadWork>) {
         let mut open = None;
         while let Ok(job) = jobs.recv() {
@@ -174,8 +175,7 @@ impl SqliteFile {
         create_private(&self.path).map_err(SqliteFailure::File)?;
         let mut connection = Connection::open(&self.path)?;
         connection.busy_timeout(self.deadline)?;
-        // A process that is killed loses nothing that was committed; a machine without power may
-        // lose the latest moments.
+        // Killing the process loses no committed data; a power failure may lose the latest commits.
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
         let layout: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if layout > LAYOUT {
@@ -247,7 +247,7 @@ fn transact<T>(
     Ok(done)
 }
 
-/// Removes something whose time is over.
+/// Removes expired items.
 fn sweep(transaction: &Transaction<'_>, now: i64) -> Result<(), SqliteFailure> {
     let old = "DELETE FROM entry WHERE key IN (SELECT key FROM entry WHERE ends <= ?1 ORDER BY ends LIMIT ?2)";
     transaction.prepare_cached(old)?.execute(params![now, SWEPT])?;
@@ -276,7 +276,7 @@ fn is_log(transaction: &Transaction<'_>, key: &str, now: i64) -> Result<bool, Sq
     Ok(get.exists(params![key, now])?)
 }
 
-/// A log is not an entry.
+/// Fails if the key is that of an entry.
 fn check_log(transaction: &Transaction<'_>, log: &str, now: i64) -> Result<(), SqliteFailure> {
     let mut get = transaction.prepare_cached("SELECT 1 FROM entry WHERE key = ?1 AND ends > ?2")?;
     if get.exists(params![log, now])? {
@@ -339,12 +339,12 @@ fn read(
     .collect()
 }
 
-/// The end of a time, in milliseconds since 1970.
+/// The expiry time, in milliseconds since the Unix epoch.
 fn end(now: i64, keep_for: Duration) -> i64 {
     now.saturating_add(i64::try_from(keep_for.as_millis().min(LONGEST)).unwrap_or(i64::MAX))
 }
 
-/// Makes the file for its user only: it holds results of tasks, and tokens.
+/// Creates the file with access for its user only, because it holds task results and tokens.
 fn create_private(path: &Path) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
@@ -436,7 +436,7 @@ mod tests {
     const DEADLINE: Duration = Duration::from_secs(5);
     const MINUTE: Duration = Duration::from_secs(60);
 
-    /// A folder of a test, which goes with it.
+    /// A test's directory, removed on drop.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -499,7 +499,7 @@ mod tests {
         }
     }
 
-    /// No disk is needed to fill one: SQLite bounds the pages of a file.
+    /// No disk has to be filled: SQLite can limit the pages of a file.
     #[tokio::test]
     async fn a_full_file_says_so_and_is_in_use_again_when_there_is_room() {
         let folder = Folder::new();
@@ -534,10 +534,10 @@ mod tests {
         assert!(error.to_string().contains("state.db"), "{error}");
         std::fs::remove_file(&path).unwrap();
         store.put("a", "1", MINUTE).await.unwrap();
-        // A folder that is not there.
+        // A directory that does not exist.
         let lost = SqliteStore::new(folder.0.join("none/state.db"), TokioRuntime::current(), DEADLINE);
         assert_eq!(lost.get("a").await.unwrap_err().kind, StoreErrorKind::Unavailable);
-        // The layout of a later version.
+        // The schema of a later version.
         let later = folder.0.join("later.db");
         Connection::open(&later).unwrap().pragma_update(None, "user_version", LAYOUT + 1).unwrap();
         let later = SqliteStore::new(later, TokioRuntime::current(), DEADLINE);
@@ -585,7 +585,7 @@ mod tests {
         first.put("lease", "1", Duration::from_secs(8)).await.unwrap();
         wall.fetch_sub(3600, Ordering::SeqCst);
         elapsed.fetch_add(2, Ordering::SeqCst);
-        // A process that starts after that, and one from before.
+        // One process that starts after that, and one from before.
         let later = store();
         assert_eq!(later.get("lease").await.unwrap().as_deref(), Some("1"));
         later.put("own", "1", MINUTE).await.unwrap();
