@@ -1,4 +1,4 @@
-//! The client's side of one conversation.
+//! The client side of one conversation.
 
 use super::{
     ClientIdentity,
@@ -25,66 +25,67 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The state of one conversation. `T` travels with each request.
+/// The state of one conversation. A `T` is kept with each request.
 #[derive(Debug)]
 pub struct ClientConversation<T> {
     identity: ClientIdentity,
-    /// The identity as the revision has it.
+    /// The identity, projected to the revision.
     spoken: ClientIdentity,
-    /// It declares the extension of tasks, with each request.
+    /// Whether each request declares the tasks extension.
     declares_tasks: bool,
-    /// The capabilities with that extension, once one of the requests declared it.
+    /// The capabilities with that extension, once a request has declared it.
     with_tasks: Option<RawJson>,
     revision: Option<Revision>,
-    /// `initialize` is on its way, or answered and not settled yet.
+    /// `initialize` is in flight, or answered but not settled yet.
     opening: bool,
     outgoing: OutgoingRequests<Sent<T>>,
-    /// The requests that became tasks, whose progress goes on (PRG-07).
+    /// Requests that became tasks and may still report progress (PRG-07).
     tasks: HashMap<RequestId, T>,
-    /// The requests for tasks that were cancelled before their tasks were known (CAN-04).
+    /// Requests for tasks that were cancelled before their task was known (CAN-04).
     abandoned: HashSet<RequestId>,
-    /// The requests of the server that the host has not answered yet.
+    /// Requests from the server that the host has not answered yet.
     incoming: HashSet<RequestId>,
-    /// The least severe log messages that requests of the modern era ask for.
+    /// The minimum log level that modern-era requests ask for.
     log_level: Option<LoggingLevel>,
 }
 
-/// The most requests for tasks that are remembered after they were cancelled.
+/// Maximum number of cancelled requests for tasks that are remembered.
 const MAX_ABANDONED: usize = 1_024;
 
-/// The most requests of a server that may wait for their answers; further ones are refused as busy.
+/// Maximum number of pending requests from a server; more are refused as busy.
 const MAX_INCOMING: usize = 64;
 
 #[derive(Debug)]
 struct Sent<T> {
     revision: Option<Revision>,
     method: Box<str>,
-    /// It may be answered by a task.
+    /// Whether a task is an allowed response.
     as_task: bool,
     item: T,
 }
 
-/// The client on whose behalf a request is made: a server of the modern era sees its capabilities
-/// in the place of ours.
+/// The client on whose behalf a request is made. A server of the modern era sees its capabilities
+/// instead of ours.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OnBehalf {
     /// The capabilities object.
     pub capabilities: RawJson,
-    /// The least severe log messages that it wants; `None`: none.
+    /// The minimum log level that it requests, or `None` for no messages.
     pub log_level: Option<LoggingLevel>,
 }
 
-/// The extras of a request.
+/// Optional settings of a request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RequestExtras {
-    /// Ask for progress notifications.
+    /// Requests progress notifications.
     pub progress: bool,
-    /// Let the server answer by a task: in the modern era by declaring the extension (TKX-01), on
-    /// 2025-11-25 the parameters say so.
+    /// Lets the server respond with a task: in the modern era by declaring the extension (TKX-01),
+    /// on 2025-11-25 through the parameters.
     pub task: bool,
-    /// Another client's request.
+    /// Set if the request is made on behalf of another client.
     pub on_behalf: Option<Arc<OnBehalf>>,
-    /// The trace context that its `_meta` has, in the place of the caller's; its id is noted there.
+    /// The trace context to send in `_meta` instead of the caller's. The request's id is recorded
+    /// in it.
     pub trace: Option<Arc<SentTrace>>,
 }
 
@@ -94,95 +95,94 @@ impl From<bool> for RequestExtras {
     }
 }
 
-/// A request that is ready to be sent.
+/// A request ready to be sent.
 #[derive(Debug, Clone)]
 pub struct SentRequest {
     /// Its id, unique in this conversation.
     pub id: RequestId,
     /// The message.
     pub message: Bytes,
-    /// `true` if no other request is in flight.
+    /// Whether no other request is in flight.
     pub alone: bool,
     /// Its trace context.
     pub trace: Option<Arc<SentTrace>>,
 }
 
-/// The meaning of a message from the server.
+/// The meaning of a received message.
 #[derive(Debug)]
 pub enum ClientReceived<T> {
-    /// A request is answered.
+    /// The response to a request.
     Answered {
         /// Its id.
         id: RequestId,
-        /// The item that travelled with it.
+        /// The item kept with the request.
         item: T,
         /// Its method.
         method: Box<str>,
-        /// The result or the error.
+        /// The result or error.
         outcome: Result<RawJson, NoResult>,
     },
-    /// A request is answered by requests for input (MRTR-01).
+    /// A request that needs input first (MRTR-01).
     InputRequired {
-        /// The item that travelled with it.
+        /// The item kept with the request.
         item: T,
         /// Its method.
         method: Box<str>,
-        /// The result: requests, state, or both.
+        /// The result: input requests, state, or both.
         result: RawJson,
     },
-    /// A request is answered by a task of the extension (TKX-03).
+    /// A request that became a task of the extension (TKX-03).
     TaskCreated {
-        /// The item that travelled with it.
+        /// The item kept with the request.
         item: T,
         /// Its method.
         method: Box<str>,
-        /// The result: the task.
+        /// The result, with the task.
         result: RawJson,
     },
-    /// A request for a task, which was cancelled meanwhile, is answered: the result may name a task
-    /// that is to be cancelled (CAN-04).
+    /// The response to a cancelled request for a task. It may name a task to cancel (CAN-04).
     Abandoned(RawJson),
-    /// Progress of a request in flight, or of the task that it became.
+    /// Progress of a pending request, or of the task that it became.
     Progress {
-        /// The item that travels with it.
+        /// The item kept with the request.
         item: T,
         /// The notification's parameters.
         params: RawJson,
     },
-    /// A notification of a subscription that is open.
+    /// A notification of an open subscription.
     OfSubscription {
-        /// The item that travels with its `subscriptions/listen`.
+        /// The item kept with its `subscriptions/listen`.
         item: T,
         /// The notification.
         notification: Notification,
     },
     /// Any other notification.
     Notification(Notification),
-    /// A request of the server, for the host to answer.
+    /// A request from the server, to be answered by the host.
     Request(IncomingRequest),
-    /// The server withdrew a request that the host has not answered; no answer is sent (CAN-05).
+    /// The server cancelled a pending request; no response is sent (CAN-05).
     Withdrawn(RequestId),
-    /// A request of the server that the engine answers itself: the response to send.
+    /// A request from the server that the engine answers itself; the response to send.
     Replied(Bytes),
-    /// Nothing; the text says why, for the log.
+    /// Nothing to do; the reason, to be logged.
     Nothing(&'static str),
 }
 
-/// A request of the server for the host: declared, and with parameters that make sense.
+/// A valid request from the server for a declared capability.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IncomingRequest {
     /// Its id, for [`ClientConversation::answer`].
     pub id: RequestId,
     /// Its method.
     pub method: &'static str,
-    /// Its parameters; an empty object if there were none.
+    /// Its parameters; an empty object if there are none.
     pub params: RawJson,
-    /// The server asks for a task, and was told that it may (2025-11-25).
+    /// The requested task, if the server asks for one and the client has declared it (2025-11-25).
     pub task: Option<TaskMetadata>,
 }
 
 impl<T: Clone> ClientConversation<T> {
-    /// A conversation that has not settled on a revision yet.
+    /// A conversation before its revision is negotiated.
     pub fn new(identity: ClientIdentity) -> Self {
         Self {
             spoken: identity.clone(),
@@ -199,14 +199,14 @@ impl<T: Clone> ClientConversation<T> {
         }
     }
 
-    /// The revision that is spoken from now on.
+    /// Sets the negotiated revision.
     pub fn settle(&mut self, revision: Revision) {
         self.revision = Some(revision);
         self.speak(revision);
     }
 
-    /// Declares other capabilities: to servers of the modern era with each request from now on, to
-    /// others when the conversation is opened.
+    /// Changes the declared capabilities: servers of the modern era get them with each following
+    /// request, others when the conversation is opened.
     pub fn declare(&mut self, capabilities: RawJson) {
         self.identity.capabilities = capabilities;
         if let Some(revision) = self.revision {
@@ -221,33 +221,32 @@ impl<T: Clone> ClientConversation<T> {
             revision.supports(RevisionFeature::TasksExtension) && self.spoken.declares(&extension::TASKS);
     }
 
-    /// The capabilities in the words of the revision that is spoken.
+    /// The capabilities, projected to the current revision.
     pub fn capabilities(&self) -> &RawJson {
         &self.spoken.capabilities
     }
 
-    /// The capabilities that requests so far declared, for a log of messages.
+    /// The capabilities declared by requests so far, for the wire log.
     pub fn declared(&self) -> &RawJson {
         self.with_tasks.as_ref().unwrap_or(&self.spoken.capabilities)
     }
 
-    /// Asks for log messages of this severity at least, with each request of the modern era
-    /// (LOG-04).
+    /// Requests log messages of at least this level with each request of the modern era (LOG-04).
     pub fn set_log_level(&mut self, level: Option<LoggingLevel>) {
         self.log_level = level;
     }
 
-    /// The severity of the log messages that were asked for.
+    /// The requested minimum log level.
     pub fn log_level(&self) -> Option<LoggingLevel> {
         self.log_level
     }
 
-    /// The revision that is spoken.
+    /// The negotiated revision.
     pub fn revision(&self) -> Option<Revision> {
         self.revision
     }
 
-    /// Makes `initialize` (LIFE-01).
+    /// Creates `initialize` (LIFE-01).
     pub fn initialize(
         &mut self,
         now: Instant,
@@ -262,7 +261,7 @@ impl<T: Clone> ClientConversation<T> {
         self.start(now, timeout, sent, params.into_bytes().into(), trace)
     }
 
-    /// Makes `server/discover` under a revision that is not settled yet.
+    /// Creates `server/discover` for a revision that is not settled yet.
     pub fn discover(
         &mut self,
         now: Instant,
@@ -278,11 +277,11 @@ impl<T: Clone> ClientConversation<T> {
         self.start(now, timeout, sent, params.into_bytes().into(), trace)
     }
 
-    /// Makes a request.
+    /// Creates a request.
     ///
     /// # Errors
-    /// If the revision is not settled, the method is one of the protocol that does not exist in it,
-    /// or the parameters are not an object.
+    /// If no revision is settled, the protocol's method does not exist in the revision, or the
+    /// parameters are not an object.
     pub fn request(
         &mut self,
         now: Instant,
@@ -294,7 +293,7 @@ impl<T: Clone> ClientConversation<T> {
     ) -> Result<SentRequest, RpcError> {
         let extras = extras.into();
         let (revision, row) = self.checked(method, MessageKind::Request)?;
-        // TKX-21: the methods of the extension need its declaration, too.
+        // TKX-21: the methods of the extension require its declaration, too.
         let declares = (extras.task || row.is_some_and(|row| row.extension == Some(&extension::TASKS)))
             && revision.supports(RevisionFeature::TasksExtension);
         let (spoken, log_level) = match extras.on_behalf.as_deref() {
@@ -314,7 +313,7 @@ impl<T: Clone> ClientConversation<T> {
         let meta = identity.meta(revision, extras.progress.then_some(&id), log_level);
         let traced = extras.trace.as_ref().and_then(|trace| {
             trace.note_sent(id.clone(), method, now);
-            // A `_meta` that is not an object is refused below.
+            // A `_meta` that is not an object is rejected below.
             (!trace.context.is_empty()).then(|| trace.context.put_into(params).ok()).flatten()
         });
         let params = traced.as_ref().or(params);
@@ -332,7 +331,7 @@ impl<T: Clone> ClientConversation<T> {
         }
     }
 
-    /// Makes a notification.
+    /// Creates a notification.
     ///
     /// # Errors
     /// As for [`Self::request`].
@@ -342,7 +341,7 @@ impl<T: Clone> ClientConversation<T> {
         Ok(envelope::encode_notification(method, params.as_deref()))
     }
 
-    /// The revision, and the row of the method. A method of an extension or of a vendor has none.
+    /// The revision and the row of the method. Methods of extensions and vendors have no row.
     fn checked(&self, method: &str, kind: MessageKind) -> Result<(Revision, Option<&'static Method>), RpcError> {
         let revision = self.revision.ok_or_else(|| RpcError::invalid_request("The connection is not ready"))?;
         match Method::find(method, kind, Sender::Client, revision) {
@@ -373,7 +372,7 @@ impl<T: Clone> ClientConversation<T> {
         SentRequest { message, alone: self.outgoing.len() == 1, id, trace }
     }
 
-    /// Takes a message in.
+    /// Handles a received message.
     pub fn receive(&mut self, now: Instant, message: Message) -> ClientReceived<T> {
         match message {
             Message::Response(response) => self.response(response),
@@ -395,7 +394,7 @@ impl<T: Clone> ClientConversation<T> {
             }
             Message::Notification(notification) if &*notification.method == method::CANCELLED => {
                 let of = notification.params.as_ref().and_then(|params| params.parse::<CancelledOf<'_>>().ok());
-                // A subscription that has ended with its answer is cancelled, too (CAN-11).
+                // A subscription that ended with its response is also cancelled (CAN-11).
                 match of.and_then(|of| RequestId::from_json(of.request_id.get())).filter(|id| self.incoming.remove(id))
                 {
                     Some(id) => ClientReceived::Withdrawn(id),
@@ -406,8 +405,8 @@ impl<T: Clone> ClientConversation<T> {
         }
     }
 
-    /// A notification that names a subscription belongs to its `subscriptions/listen` and to
-    /// nothing else (SUB-03); one of a subscription that has ended comes too late.
+    /// A notification that names a subscription belongs to that `subscriptions/listen` only
+    /// (SUB-03). It is too late if the subscription has ended.
     fn notified(&self, notification: Notification) -> ClientReceived<T> {
         let Some(id) = notification.params.as_ref().and_then(subscription_of) else {
             return ClientReceived::Notification(notification);
@@ -447,8 +446,9 @@ impl<T: Clone> ClientConversation<T> {
         ClientReceived::Answered { id, item: sent.item, method: sent.method, outcome }
     }
 
-    /// Servers of the modern era ask nothing (RPC-31), and an undeclared request is refused. One
-    /// that is being opened by `initialize` may ping already (LIFE-05, PING-01).
+    /// Servers of the modern era send no requests (RPC-31), and requests for undeclared
+    /// capabilities are refused. A server may already ping while `initialize` is pending (LIFE-05,
+    /// PING-01).
     fn request_received(&mut self, request: Request) -> ClientReceived<T> {
         let Some(revision) = self
             .revision
@@ -489,7 +489,7 @@ impl<T: Clone> ClientConversation<T> {
             check_received(name, &params, &capabilities, revision)?;
             host_tasks::requested(name, &params, &capabilities)?
         };
-        // Those about tasks are answered at once, but for one that waits for a result.
+        // Requests about tasks are answered immediately, except those that wait for a result.
         let waits = !host_tasks::is_about_tasks(name) || name == method::TASKS_RESULT;
         if waits && self.incoming.len() >= MAX_INCOMING {
             return Err(RpcError::busy(&format!("{MAX_INCOMING} requests from the server are already pending")));
@@ -500,8 +500,8 @@ impl<T: Clone> ClientConversation<T> {
         Ok((name, task))
     }
 
-    /// Makes the response of the host to a request of the server. `None`: the server has withdrawn
-    /// the request.
+    /// Creates the host's response to a request from the server. Returns `None` if the server has
+    /// cancelled the request.
     pub fn answer(&mut self, id: &RequestId, outcome: Result<RawJson, RpcError>) -> Option<Bytes> {
         self.incoming.remove(id).then(|| match outcome {
             Ok(result) => envelope::encode_result(id, &one_line(result.as_bytes())),
@@ -509,35 +509,33 @@ impl<T: Clone> ClientConversation<T> {
         })
     }
 
-    /// Ends a request that is no longer wanted: what travelled with it, and the notification that
-    /// tells a peer on a pipe.
+    /// Cancels a request. Returns the item kept with it, and the notification to send over a pipe.
     pub fn cancel(&mut self, id: &RequestId, reason: &str) -> Option<(T, Option<Bytes>)> {
         let sent = self.outgoing.finish(id)?;
-        // CAN-04: the task is cancelled, once its id is known.
+        // CAN-04: the task is cancelled once its id is known.
         if sent.as_task && sent.revision.is_some_and(|revision| revision.supports(RevisionFeature::CoreTasks)) {
             if self.abandoned.len() < MAX_ABANDONED {
                 self.abandoned.insert(id.clone());
             }
             return Some((sent.item, None));
         }
-        // CAN-03: initialize is never cancelled. Nor is a probe that was given up: its server is
-        // taken for one that hears nothing before initialize, and a late answer is ignored by its
-        // id.
+        // CAN-03: `initialize` is never cancelled. Neither is an abandoned probe: the server is
+        // assumed to process nothing before `initialize`, and a late response is ignored by its id.
         let notification = self.revision.is_some().then(|| envelope::cancellation(id, reason));
         Some((sent.item, notification))
     }
 
-    /// Lets the progress of a request go on, which became a task; `item` takes it (PRG-07).
+    /// Keeps accepting the progress of a request that became a task, with `item` (PRG-07).
     pub fn follow(&mut self, id: RequestId, item: T) {
         self.tasks.insert(id, item);
     }
 
-    /// Ends what [`Self::follow`] began.
+    /// Undoes [`Self::follow`].
     pub fn unfollow(&mut self, id: &RequestId) {
         self.tasks.remove(id);
     }
 
-    /// Ends a request whose transport failed.
+    /// Removes a request whose transport failed.
     pub fn fail(&mut self, id: &RequestId) -> Option<T> {
         self.outgoing.finish(id).map(|sent| sent.item)
     }
@@ -547,17 +545,17 @@ impl<T: Clone> ClientConversation<T> {
         self.outgoing.deadline_of(id).is_some()
     }
 
-    /// Stops the clocks of a request while a person is asked.
+    /// Pauses the timeouts of a request while the user is asked.
     pub fn pause(&mut self, now: Instant, id: &RequestId) {
         self.outgoing.pause(now, id);
     }
 
-    /// Stops the clocks of all requests in flight, and gives them for [`Self::resume`].
+    /// Pauses the timeouts of all pending requests. Returns them for [`Self::resume`].
     pub fn pause_all(&mut self, now: Instant) -> Vec<RequestId> {
         self.outgoing.pause_all(now)
     }
 
-    /// Lets the clocks of a request run on.
+    /// Resumes the timeouts of a request.
     pub fn resume(&mut self, now: Instant, id: &RequestId) {
         self.outgoing.resume(now, id);
     }
@@ -567,12 +565,12 @@ impl<T: Clone> ClientConversation<T> {
         self.outgoing.next_deadline()
     }
 
-    /// A request whose time is over (`cancel` it), its method, and which time that was.
+    /// A request that has timed out (`cancel` it), its method, and the timeout that was exceeded.
     pub fn expired(&self, now: Instant) -> Option<(RequestId, &str, Duration)> {
         self.outgoing.first_due(now).map(|(id, sent, over)| (id, &*sent.method, over))
     }
 
-    /// Ends every request in flight, in both directions.
+    /// Removes all pending requests, in both directions.
     pub fn drain(&mut self) -> Vec<T> {
         self.incoming.clear();
         self.abandoned.clear();
@@ -585,14 +583,15 @@ impl<T: Clone> ClientConversation<T> {
     }
 }
 
-/// A result by its type.
+/// A result, classified by its type.
 enum Checked {
     Complete(RawJson),
     InputRequired(RawJson),
     Task(RawJson),
 }
 
-/// RPC-21: a result type that nobody negotiated is an invalid result; RPC-20: none means complete.
+/// RPC-21: a result type that was not negotiated is an invalid result. RPC-20: without a type, the
+/// result is complete.
 fn check_result<T>(sent: &Sent<T>, result: RawJson) -> Result<Checked, NoResult> {
     #[derive(Deserialize)]
     struct Typed<'a> {
@@ -600,7 +599,7 @@ fn check_result<T>(sent: &Sent<T>, result: RawJson) -> Result<Checked, NoResult>
         result_type: Option<&'a RawValue>,
     }
     let typed: Typed<'_> = match result.parse() {
-        // An array would be read as the members in their order.
+        // Serde would read an array as the members in order.
         Ok(typed) if is_object(&result) => typed,
         _ => return Err(NoResult::InvalidResponse("the result is not an object".into())),
     };
@@ -611,7 +610,7 @@ fn check_result<T>(sent: &Sent<T>, result: RawJson) -> Result<Checked, NoResult>
                 "\"input_required\"" => Ok(Checked::InputRequired(result)),
                 // TKX-04
                 "\"task\"" if sent.as_task && &*sent.method == method::TOOLS_CALL => Ok(Checked::Task(result)),
-                // Some examples of the extension show it here, too.
+                // Some examples of the extension have it here, too.
                 "\"task\"" if &*sent.method == method::TASKS_GET => Ok(Checked::Complete(result)),
                 _ => Err(NoResult::InvalidResponse(format!("the result has the unexpected type {kind}"))),
             }
@@ -818,12 +817,12 @@ mod tests {
             let ClientReceived::Answered { outcome, .. } = conversation.receive(now, answer.clone()) else { panic!() };
             assert_eq!(outcome.is_ok(), ok, "{revision} {result}");
             assert!(ok || matches!(outcome, Err(NoResult::InvalidResponse(_))), "not an error of the server");
-            // CAN-07: a second answer is ignored.
+            // CAN-07: a second response is ignored.
             assert!(matches!(conversation.receive(now, answer), ClientReceived::Nothing(_)));
         }
     }
 
-    /// Extensions and vendors have methods that no table knows (EXT-03, EXT-10).
+    /// Methods of extensions and vendors are in no table (EXT-03, EXT-10).
     #[test]
     fn methods_of_vendors_pass_and_those_of_other_revisions_do_not() {
         for revision in Revision::ALL {

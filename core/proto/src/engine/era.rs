@@ -1,23 +1,23 @@
-//! Which era a request belongs to (docs/versions.md, 2.2): told here, and nowhere else.
+//! Determines which era a request belongs to (docs/versions.md, 2.2). Nothing else does.
 
 use crate::protocol::{Era, envelope::Request, meta::RequestMeta, method};
 
-/// The era that a request claims.
+/// The era that a request belongs to by its own contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
     /// `initialize`, which opens a session of the legacy era.
     Handshake,
-    /// Carries its version itself.
+    /// Carries its version in `_meta`.
     Modern,
     /// Belongs to a session.
     Legacy,
 }
 
 impl Claim {
-    /// `header`: the header `MCP-Protocol-Version`, if it came over HTTP.
+    /// Determines the claim of a request. `header` is `MCP-Protocol-Version`, if it came over HTTP.
     pub fn of(request: &Request, meta: &RequestMeta<'_>, header: Option<&str>) -> Self {
-        // DISC-27: `initialize` is legacy whatever the header says, unless its own `_meta` names a
-        // newer revision.
+        // DISC-27: `initialize` is legacy whatever the header contains, unless its own `_meta`
+        // names a newer revision.
         let names_modern = || meta.version().is_some_and(|version| Era::named(&version) == Era::Modern);
         if &*request.method == method::INITIALIZE && !names_modern() {
             return Self::Handshake;

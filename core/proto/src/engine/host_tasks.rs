@@ -1,14 +1,13 @@
-//! Requests of a server about the tasks of its client's host (2025-11-25): which of them the client
-//! has declared.
+//! Validates a server's requests about host tasks (2025-11-25) against the declared capabilities.
 
 use crate::protocol::{RpcError, method};
 use serde_json::Value;
 use std::time::Duration;
 
-/// The task that a request asks for: `task` of its parameters.
+/// A requested task: `task` in the parameters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TaskMetadata {
-    /// The time for which it should be kept; without it, the receiver decides.
+    /// How long to keep it; by default the receiver decides.
     pub ttl: Option<Duration>,
 }
 
@@ -16,7 +15,7 @@ pub(super) fn is_about_tasks(name: &str) -> bool {
     matches!(name, method::TASKS_GET | method::TASKS_RESULT | method::TASKS_CANCEL | method::TASKS_LIST)
 }
 
-/// Refuses a method of tasks that the client has not declared (TSK-01, RPC-32).
+/// Refuses a task method that the client has not declared (TSK-01, RPC-32).
 pub(super) fn check_declared(name: &str, capabilities: &Value) -> Result<(), RpcError> {
     let path = match name {
         method::TASKS_LIST => "/tasks/list",
@@ -31,8 +30,8 @@ pub(super) fn check_declared(name: &str, capabilities: &Value) -> Result<(), Rpc
     Err(RpcError { message, ..RpcError::method_not_found(name) })
 }
 
-/// The task that a request asks for. A client that has not declared tasks for this method does not
-/// know the parameter (TSK-08).
+/// The task that a request asks for. The parameter is ignored if the client has not declared tasks
+/// for this method (TSK-08).
 pub(super) fn requested(name: &str, params: &Value, capabilities: &Value) -> Result<Option<TaskMetadata>, RpcError> {
     let Some(task) = params.get("task").filter(|_| is_declared(capabilities, &format!("/tasks/requests/{name}")))
     else {

@@ -1,17 +1,17 @@
-//! Requests of the peer: which run, which wait, which are cancelled, and how far they are.
+//! Requests from the peer: admission, queueing, cancellation and progress.
 
 use super::{Limits, RequestInfo};
 use crate::protocol::{RawJson, RequestId, method::Method};
 use std::collections::{HashMap, VecDeque};
 
-/// Names a running or waiting request inside one conversation.
+/// Identifies an open request within one conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallKey(pub(crate) u64);
 
-/// A request of the peer that is legal and waits to be served.
+/// A valid request from the peer, to be served.
 #[derive(Debug, Clone)]
 pub struct IncomingCall {
-    /// Names the call until it is finished.
+    /// Identifies the call until it is finished.
     pub key: CallKey,
     /// Its JSON-RPC id.
     pub id: RequestId,
@@ -19,29 +19,28 @@ pub struct IncomingCall {
     pub method: &'static Method,
     /// Its parameters object, if it has one.
     pub params: Option<RawJson>,
-    /// Where it comes from.
+    /// Its origin.
     pub info: RequestInfo,
 }
 
-/// The room that a call takes up.
+/// The capacity that a call needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Demand {
-    /// A running place, or a place among the calls that wait: as long as it waits, it holds so many
-    /// bytes.
+    /// A running slot, or a place in the queue, where it takes this number of bytes.
     Slot(usize),
-    /// No place, for it only waits for something else, such as the end of a task. It counts as
+    /// No slot, because it only waits for something else, such as the end of a task. It counts as
     /// open.
     Waits,
-    /// No place, for it stays open by design, such as a stream of change notifications.
+    /// No slot, because it stays open by design, such as a stream of change notifications.
     Stays,
 }
 
-/// Calls that were neither answered nor cancelled when everything ended.
+/// Calls that were neither answered nor cancelled when the conversation ended.
 #[derive(Debug)]
 pub struct OpenCalls<T> {
-    /// Those that run, in no order.
+    /// The running calls, unordered.
     pub running: Vec<(CallKey, RequestId)>,
-    /// Those that wait for their turn, in their order.
+    /// The queued calls, in order.
     pub waiting: Vec<T>,
 }
 
@@ -50,22 +49,22 @@ pub struct OpenCalls<T> {
 pub enum Admission<T> {
     /// Serve it now.
     Run(T),
-    /// It waits; `finish` of another call hands it out.
+    /// Queued; `finish` of another call returns it.
     Wait,
-    /// Too many, or too much, waits already.
+    /// The queue is full.
     Busy,
 }
 
-/// The table of the peer's requests. `T` is what the caller keeps with a waiting call.
+/// The table of the peer's requests. A `T` is kept with each queued call.
 #[derive(Debug)]
 pub struct Incoming<T> {
     by_id: HashMap<RequestId, CallKey>,
     open: HashMap<CallKey, OpenCall>,
     waiting: VecDeque<QueuedRequest<T>>,
-    /// Of what waits.
+    /// Bytes of queued calls.
     bytes: usize,
     running: usize,
-    /// Calls without a place; there may be as many as have one.
+    /// Number of calls without a slot, limited to the number of slots.
     slotless: usize,
     /// Those of them that stay open by design.
     staying: usize,
@@ -120,7 +119,7 @@ impl<T> Incoming<T> {
         key
     }
 
-    /// Takes a call in; `item` comes back at once or when its turn comes.
+    /// Admits a call. `item` is returned immediately or when its turn comes.
     pub fn admit(&mut self, key: CallKey, id: RequestId, demand: Demand, item: T) -> Admission<T> {
         let (run, full) = match demand {
             Demand::Slot(bytes) => {
@@ -174,8 +173,9 @@ impl<T> Incoming<T> {
         self.by_id.get(id).copied()
     }
 
-    /// Ends a call: answered, failed or cancelled. Gives its id (`None`: it had ended before, so
-    /// nothing may be sent for it any more, PRG-05, CAN-05) and the call whose turn it is now.
+    /// Finishes a call that was answered, failed or cancelled. Returns its id and the call to run
+    /// next. The id is `None` if the call had already ended, in which case nothing may be sent for
+    /// it (PRG-05, CAN-05).
     pub fn finish(&mut self, key: CallKey) -> (Option<RequestId>, Option<T>) {
         let Some(open) = self.open.remove(&key) else { return (None, None) };
         self.by_id.remove(&open.id);
@@ -187,15 +187,15 @@ impl<T> Incoming<T> {
         (Some(open.id), self.start_next())
     }
 
-    /// Ends a call that is not wanted any more: what travelled with it if it still waited, and the
-    /// call whose turn it is now.
+    /// Cancels a call. Returns the item kept with it if it was still queued, and the call to run
+    /// next.
     pub fn cancel(&mut self, key: CallKey) -> (Option<T>, Option<T>) {
         let waiting = self.take_waiting(key);
         let (_, next) = self.finish(key);
         (waiting, next)
     }
 
-    /// Ends every call, also those that wait.
+    /// Ends all calls, including queued ones.
     pub fn clear(&mut self) {
         self.by_id.clear();
         self.open.clear();
@@ -203,7 +203,7 @@ impl<T> Incoming<T> {
         (self.bytes, self.running, self.slotless, self.staying) = (0, 0, 0, 0);
     }
 
-    /// The same, and gives the calls.
+    /// Ends all calls and returns them.
     pub fn drain(&mut self) -> OpenCalls<T> {
         let waiting = self.waiting.drain(..).map(|queued| queued.item).collect();
         let running = self.open.drain().filter(|(_, call)| call.running).map(|(key, call)| (key, call.id)).collect();
@@ -224,8 +224,8 @@ impl<T> Incoming<T> {
         Some(item)
     }
 
-    /// Returns whether this progress value may be sent: the call is open and the value rises
-    /// (PRG-02, PRG-05).
+    /// Returns whether this progress value may be sent: the call is open and the value has
+    /// increased (PRG-02, PRG-05).
     pub fn advance(&mut self, key: CallKey, progress: f64) -> bool {
         let Some(open) = self.open.get_mut(&key) else { return false };
         if !progress.is_finite() || open.progress.is_some_and(|last| progress <= last) {
@@ -240,7 +240,7 @@ impl<T> Incoming<T> {
         self.open.contains_key(&key)
     }
 
-    /// Number of open calls, without those that stay by design.
+    /// Number of open calls, except those that stay open by design.
     pub fn len(&self) -> usize {
         self.running + self.waiting.len() + self.slotless - self.staying
     }
@@ -289,7 +289,7 @@ mod tests {
         let limits = Limits { max_running: 1, max_waiting_bytes: 10, ..Limits::default() };
         let mut table: Incoming<u32> = Incoming::new(&limits);
         let keys: Vec<_> = (0..5).map(|_| table.next_key()).collect();
-        // A running call does not wait.
+        // A running call is not queued.
         assert!(matches!(table.admit(keys[0], 0.into(), Demand::Slot(100), 0), Admission::Run(0)));
         assert!(matches!(table.admit(keys[1], 1.into(), Demand::Slot(6), 1), Admission::Wait));
         assert!(matches!(table.admit(keys[2], 2.into(), Demand::Slot(5), 2), Admission::Busy));

@@ -1,4 +1,4 @@
-//! The legacy era: a session that `initialize` opens and that fixes revision and capabilities.
+//! The legacy era: `initialize` opens a session and fixes its revision and capabilities.
 
 use super::RequestInfo;
 use crate::protocol::{Era, RawJson, Revision, RpcError, meta::ProgressToken};
@@ -6,8 +6,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, value::RawValue};
 
-/// The revision and the client that `initialize` fixed. As JSON it travels between the processes
-/// that serve one session.
+/// The revision and client that `initialize` fixed. Serialized as JSON, it is shared between the
+/// processes that serve a session.
 #[doc(hidden)]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -20,7 +20,7 @@ pub struct LegacyTerms {
     pub(crate) client_capabilities: RawJson,
 }
 
-/// Revisions by their names.
+/// Serializes revisions by name.
 mod by_name {
     use crate::protocol::{Era, Revision};
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
@@ -36,8 +36,8 @@ mod by_name {
     }
 }
 
-/// The bound in bytes on the description of a client, which is kept as long as its session. Miri
-/// reads a mebibyte for minutes.
+/// Maximum size of a client's description, which is kept for the whole session. It is smaller under
+/// Miri, which takes minutes to read a mebibyte.
 pub(super) const MAX_KEPT: usize = if cfg!(miri) { 1 << 12 } else { 1 << 20 };
 
 #[derive(Deserialize)]
@@ -51,8 +51,8 @@ struct InitializeParams<'a> {
 }
 
 impl LegacyTerms {
-    /// Opens a session from the parameters of `initialize`: the revision that was offered if it is
-    /// one of this era, else the newest of this era (LIFE-08, LIFE-09).
+    /// Opens a session from the parameters of `initialize`. Uses the offered revision if it belongs
+    /// to this era, and otherwise the newest one of this era (LIFE-08, LIFE-09).
     pub(crate) fn open(params: Option<&RawJson>) -> Result<Self, RpcError> {
         let missing = |field: &str| RpcError::invalid_params(format!("initialize needs the parameter {field}"));
         let raw = params.ok_or_else(|| missing("protocolVersion"))?;
@@ -68,13 +68,13 @@ impl LegacyTerms {
             let text = format!("initialize: capabilities and clientInfo have more than {MAX_KEPT} bytes");
             return Err(RpcError::invalid_params(text));
         }
-        // Copies: a session must not keep the whole message that opened it.
+        // Copied, so that the session does not keep the whole message alive.
         let kept = |raw: &RawValue| RawJson::trusted(Bytes::copy_from_slice(raw.get().as_bytes()));
         let (client_info, client_capabilities) = (Some(kept(client_info)), kept(capabilities));
         Ok(Self { revision: answer_to(&offered), client_info, client_capabilities })
     }
 
-    /// The session that a server without sessions assumes: the revision of the header and no
+    /// The session assumed by a server without sessions: the revision from the header and no
     /// capabilities.
     pub(crate) fn stateless(revision: Revision) -> Self {
         Self { revision, client_info: None, client_capabilities: RawJson::empty_object() }
@@ -98,9 +98,9 @@ fn answer_to(offered: &str) -> Revision {
     Revision::parse(offered).filter(|revision| revision.era() == Era::Legacy).unwrap_or(Revision::LATEST_LEGACY)
 }
 
-/// The refusal of a request that comes before `initialize` (docs/versions.md, 2.2, step 5): the
-/// code that a modern request without its version gets, naming every version, so that clients of
-/// both eras learn what to do.
+/// The error for a request before `initialize` (docs/versions.md, 2.2, step 5). It has the code for
+/// a modern request without its version and lists all versions, so that clients of both eras can
+/// recover.
 pub(crate) fn not_initialized(method: &str) -> RpcError {
     let supported: Vec<_> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
     RpcError::invalid_params(format!(

@@ -1,5 +1,5 @@
-//! The limits of one conversation, all configurable with defaults: every queue has a bound, every
-//! wait a deadline.
+//! The configurable limits of one conversation: every queue is bounded, and every wait has a
+//! deadline.
 
 use crate::protocol::{envelope::FrameBounds, options::Bytes};
 use std::time::Duration;
@@ -39,7 +39,7 @@ crate::options! {
     }
 }
 
-/// JSON readers refuse anything nested deeper.
+/// Deeper nesting is rejected by JSON parsers.
 const DEEPEST: usize = 128;
 
 impl Limits {
@@ -54,7 +54,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Maximum calls in a frame: a batch with more than may be queued could not be served anyway.
+    /// Maximum number of calls in a frame; a larger batch would not fit into the queue anyway.
     pub fn frame(&self) -> FrameBounds {
         FrameBounds {
             nesting: self.max_nesting,

@@ -1,7 +1,8 @@
-//! The conversation: ids, requests in flight, cancellation, progress, timeouts, negotiation.
+//! The conversation: ids, pending requests, cancellation, progress, timeouts and negotiation.
 //!
-//! Pure state machines: messages, answers and the time are passed in, and what to do comes out.
-//! `legacy` and `modern` hold what differs between the two eras; nothing else branches on it.
+//! Pure state machines: messages and the current time are passed in, and actions are returned.
+//! `legacy` and `modern` contain the differences between the two eras; no other code branches on
+//! them.
 
 mod client;
 mod era;

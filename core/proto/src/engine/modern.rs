@@ -1,5 +1,5 @@
 //! The per-request era: every request carries its version and capabilities, and HTTP headers mirror
-//! parts of the body.
+//! parts of its body.
 
 use super::request_info::{MirroredParameters, RequestInfo};
 use crate::protocol::{
@@ -12,20 +12,20 @@ use crate::protocol::{
 use serde_json::value::RawValue;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// The mirrored HTTP headers of a request, decoded; compared with the body here (H26-01..08).
+/// The decoded mirror headers of a request. They are compared with the body here (H26-01..08).
 #[derive(Debug, Clone, Default)]
 pub struct Mirror {
     /// `MCP-Protocol-Version`
     pub version: Option<String>,
     /// `Mcp-Method`
     pub method: Option<String>,
-    /// `Mcp-Name`, decoded; an error is a value that cannot be decoded.
+    /// `Mcp-Name`, decoded; an error if it cannot be decoded.
     pub name: Option<Result<String, String>>,
     /// `Mcp-Param-*`
     pub parameters: Arc<MirroredParameters>,
 }
 
-/// Checks a request in the order that docs/versions.md, 2.2 gives, and says where it comes from.
+/// Checks a request in the order of docs/versions.md, 2.2, and returns its origin.
 pub(crate) fn check(
     request: &Request,
     raw_meta: Option<&RawValue>,
@@ -94,7 +94,7 @@ fn compare_name(mirror: &Mirror, request: &Request) -> Result<(), RpcError> {
     let params: BTreeMap<String, &RawValue> =
         request.params.as_ref().and_then(|params| params.parse().ok()).unwrap_or_default();
     let Some(name) = params.get(parameter).and_then(|raw| serde_json::from_str::<String>(raw.get()).ok()) else {
-        // The method's own check names the missing parameter better than a header can.
+        // The method's own validation names the missing parameter, which is more helpful.
         return Ok(());
     };
     match &mirror.name {
@@ -171,8 +171,8 @@ mod tests {
         ] {
             assert_eq!(code("tools/call", full(), Some(&bad)), -32020, "{bad:?}");
         }
-        // A missing key is never reported as a mismatch, and an unsupported version not before the
-        // comparison.
+        // A missing key is never reported as a mismatch, and the comparison comes before an
+        // unsupported version.
         assert_eq!(code("tools/call", json!({}), Some(&good)), -32602);
     }
 }

@@ -1,5 +1,5 @@
-//! The search of a client for the revision to speak (docs/versions.md, 2.3), without ever falling
-//! back for the wrong reason.
+//! A client's negotiation of the revision (docs/versions.md, 2.3). It only falls back to the legacy
+//! era if the server is known to require it.
 
 use crate::protocol::{
     Era, RawJson, Revision, RpcError,
@@ -20,19 +20,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RevisionChoice {
-    /// The newest revision that both sides support: probes first, falls back to the handshake.
+    /// The newest revision that both sides support: sends a probe first and falls back to the
+    /// handshake.
     #[default]
     Auto,
     /// The newest revision of the legacy era, without a probe.
     Legacy,
-    /// The newest of the per-request era; no fallback.
+    /// The newest revision of the per-request era; no fallback.
     Modern,
-    /// This one, without a probe.
+    /// This revision, without a probe.
     Pinned(Revision),
 }
 
 impl RevisionChoice {
-    /// Reads `auto`, `legacy`, `modern` or the name of a revision.
+    /// Parses `auto`, `legacy`, `modern` or the name of a revision.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "auto" => Some(Self::Auto),
@@ -42,10 +43,10 @@ impl RevisionChoice {
         }
     }
 
-    /// The choice over a transport that carries one era only.
+    /// Restricts the choice to the era of a transport that only carries one.
     ///
     /// # Errors
-    /// [`NegotiationError::NoCommonRevision`] if it is of the other era.
+    /// [`NegotiationError::NoCommonRevision`] if the choice requires the other era.
     pub fn within(self, only: Option<Era>) -> Result<Self, NegotiationError> {
         let Some(only) = only else { return Ok(self) };
         match (self.era(), only) {
@@ -59,7 +60,7 @@ impl RevisionChoice {
         }
     }
 
-    /// The era of the choice; `None`: both.
+    /// The era of the choice, or `None` for both.
     fn era(self) -> Option<Era> {
         match self {
             Self::Auto => None,
@@ -69,7 +70,7 @@ impl RevisionChoice {
         }
     }
 
-    /// The revisions that may be spoken.
+    /// The allowed revisions.
     fn revisions(self) -> Vec<Revision> {
         match self {
             Self::Auto => Revision::ALL.to_vec(),
@@ -134,22 +135,23 @@ impl<'de> Deserialize<'de> for RevisionChoice {
 pub enum NegotiationStep {
     /// Send a probe.
     Send(Probe),
-    /// Settled.
+    /// The negotiation succeeded.
     Done(Negotiated),
-    /// Not settled, and it will not be.
+    /// The negotiation failed.
     Fail(NegotiationError),
 }
 
-/// A request that asks which era the server is of.
+/// A request that determines the era of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Probe {
     /// `server/discover`
     Discover(Revision),
-    /// `initialize`; `fresh`: the process that got the first probe is gone, so on a new one.
+    /// `initialize`. It is `fresh` if the process that got the first probe has ended, so that a new
+    /// one is needed.
     Initialize {
         /// The revision to offer.
         revision: Revision,
-        /// `true` if a new connection is needed first.
+        /// Whether a new connection is needed first.
         fresh: bool,
     },
 }
@@ -161,50 +163,50 @@ pub enum ProbeOutcome {
     Result(RawJson),
     /// A JSON-RPC error, under any status.
     Error(RpcError),
-    /// An answer that is neither.
+    /// A response that is neither.
     InvalidResponse(String),
-    /// An HTTP status without a JSON-RPC body, and the text for it.
+    /// An HTTP status without a JSON-RPC body, and its description.
     Status(u16, String),
-    /// No answer in time.
+    /// No response in time.
     TimedOut,
     /// The child process ended.
     Exited(String),
-    /// The server could not be reached, or broke.
+    /// The server was unreachable, or the connection failed.
     Unreachable(String),
 }
 
-/// The end of a successful negotiation.
+/// The outcome of a successful negotiation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Negotiated {
-    /// The revision to speak.
+    /// The negotiated revision.
     pub revision: Revision,
-    /// The result of `initialize` or `server/discover`; none if the revision was pinned without a
+    /// The result of `initialize` or `server/discover`; `None` if the revision was pinned without a
     /// probe.
     pub result: Option<RawJson>,
 }
 
-/// The end of a failed negotiation.
+/// Why a negotiation failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NegotiationError {
     /// No revision in common.
     #[error("No common protocol revision: the server supports {server}; this client supports {client}")]
     NoCommonRevision {
-        /// The revisions that the server named.
+        /// The server's revisions.
         server: String,
-        /// The revisions that the client speaks.
+        /// The client's revisions.
         client: String,
     },
-    /// The server refused.
+    /// The server returned an error.
     #[error("The server rejected the handshake: {0}")]
     Refused(RpcError),
-    /// No answer in time.
+    /// No response in time.
     #[error("The server did not answer in time")]
     TimedOut,
     /// The transport failed.
     #[error("{0}")]
     Transport(String),
-    /// The server's answer makes no sense.
+    /// The server's response is invalid.
     #[error("Invalid response: {0}")]
     InvalidResponse(String),
 }
@@ -215,13 +217,13 @@ pub struct Negotiation {
     choice: RevisionChoice,
     pipe: bool,
     probe: Probe,
-    /// A version was corrected once already; a server that refuses it again is not asked for ever.
+    /// A version was already corrected; a server that refuses it again is not retried forever.
     corrected: bool,
 }
 
 impl Negotiation {
-    /// Starts. `pipe`: the server is a process on a pipe, which may be silent or exit, and not a
-    /// URL.
+    /// Starts a negotiation. `pipe` is set for a child process, which may be silent or exit, as
+    /// opposed to a URL.
     pub fn start(choice: RevisionChoice, pipe: bool) -> (Self, NegotiationStep) {
         let probe = match choice {
             RevisionChoice::Auto | RevisionChoice::Modern => Probe::Discover(Revision::LATEST),
@@ -238,7 +240,7 @@ impl Negotiation {
         (negotiation, step)
     }
 
-    /// Goes on with what the last probe brought.
+    /// Continues with the outcome of the last probe.
     pub fn next(&mut self, outcome: ProbeOutcome) -> NegotiationStep {
         match self.probe {
             Probe::Discover(_) => self.discovered(outcome),
@@ -259,15 +261,15 @@ impl Negotiation {
                         Some(revision) => NegotiationStep::Done(Negotiated { revision, result: Some(result) }),
                         None => self.fall_back_to_listed(&found.supported_versions),
                     },
-                    // A permissive server of the other era answered something of its own.
+                    // A permissive server of the other era answered with something unrelated.
                     Err(_) => self.handshake(false),
                 }
             }
             ProbeOutcome::Error(error) if error.code == code::UNSUPPORTED_VERSION => {
                 let supported = supported_in(&error);
                 match newest(&supported, Era::Modern) {
-                    // DISC-13: once, and also if it is the version just refused: it may be a node
-                    // of a cluster that was older.
+                    // DISC-13: only once, but even with the version just refused, because the
+                    // refusal may come from an older node of a cluster.
                     Some(common) if !self.corrected => {
                         self.corrected = true;
                         self.send(Probe::Discover(common))
@@ -278,7 +280,7 @@ impl Negotiation {
             }
             ProbeOutcome::Error(error) if error.is_modern() => NegotiationStep::Fail(NegotiationError::Refused(error)),
             ProbeOutcome::Error(_) | ProbeOutcome::InvalidResponse(_) => self.handshake(false),
-            // Neither authorization, nor a proxy, nor an outage says which era the server is of.
+            // Authorization errors, proxies and outages do not reveal the server's era.
             ProbeOutcome::Status(401 | 403 | 407 | 500.., text) => {
                 NegotiationStep::Fail(NegotiationError::Transport(text))
             }
@@ -295,8 +297,8 @@ impl Negotiation {
     fn initialized(&mut self, revision: Revision, outcome: ProbeOutcome) -> NegotiationStep {
         match outcome {
             ProbeOutcome::Result(result) => self.handshake_answered(revision, result),
-            // A server of both eras whose first request, slow to answer, fixed its era: that code
-            // proves it (docs/versions.md, 2.3).
+            // A server of both eras fixes its era on the first request, even if it answered too
+            // late; this code proves it (docs/versions.md, 2.3).
             ProbeOutcome::Error(error) if error.code == code::UNSUPPORTED_VERSION => {
                 let supported = supported_in(&error);
                 match newest(&supported, Era::Modern) {
@@ -311,7 +313,7 @@ impl Negotiation {
             }
             ProbeOutcome::Error(error) => NegotiationStep::Fail(NegotiationError::Refused(error)),
             ProbeOutcome::InvalidResponse(text) => NegotiationStep::Fail(NegotiationError::InvalidResponse(text)),
-            // It answered the probe, or was silent, and then exited over it.
+            // It answered the probe or was silent, and then exited because of it.
             ProbeOutcome::Exited(_)
                 if self.pipe
                     && self.choice == RevisionChoice::Auto
@@ -350,8 +352,8 @@ impl Negotiation {
         }
     }
 
-    /// The server named its versions and none of the modern ones is ours: a legacy one can still be
-    /// spoken (DISC-25).
+    /// Falls back if the server listed its versions, none of the modern ones is supported here, and
+    /// a legacy one is (DISC-25).
     fn fall_back_to_listed(&mut self, supported: &[String]) -> NegotiationStep {
         if newest(supported, Era::Legacy).is_some() && self.choice == RevisionChoice::Auto {
             self.handshake(false)
@@ -372,7 +374,7 @@ impl Negotiation {
         NegotiationStep::Send(probe)
     }
 
-    /// Returns whether a server has named revisions, and none that may be spoken.
+    /// Returns whether the server listed revisions of which none is allowed.
     fn has_none_of(&self, supported: &[String]) -> bool {
         let ours = self.choice.revisions();
         let is_ours = |name: &String| Revision::parse(name).is_some_and(|revision| ours.contains(&revision));

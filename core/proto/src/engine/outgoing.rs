@@ -1,4 +1,4 @@
-//! Our own requests: ids, deadlines, and who gets the answer.
+//! Our own requests: ids, deadlines and response matching.
 
 use crate::protocol::{RequestId, meta::ProgressToken};
 use std::{
@@ -7,24 +7,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longest time of a request.
+/// The timeouts of a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RequestTimeout {
-    /// Without a sign of life.
+    /// Maximum time without progress.
     pub timeout: Duration,
-    /// In all, however much it progresses (LIFE-16).
+    /// Maximum total time, regardless of progress (LIFE-16).
     pub max: Duration,
 }
 
-/// The end of a wait that began now; a wait without end is one of a century, which no clock
-/// overflows on.
+/// The end of a wait that starts now. An endless wait is capped at a century, so that no clock
+/// overflows.
 pub fn later(now: Instant, wait: Duration) -> Instant {
     const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
     now.checked_add(wait.min(CENTURY)).unwrap_or(now)
 }
 
-/// The same JSON without line breaks: between tokens one is as good as a space, and a message of a
-/// pipe is one line (STD-01).
+/// The same JSON without line breaks, since a message over a pipe is one line (STD-01). Between
+/// tokens, a line break is equivalent to a space.
 pub(super) fn one_line(params: &[u8]) -> Cow<'_, [u8]> {
     let breaks = |byte: &u8| matches!(byte, b'\n' | b'\r');
     if !params.iter().any(breaks) {
@@ -33,13 +33,13 @@ pub(super) fn one_line(params: &[u8]) -> Cow<'_, [u8]> {
     params.iter().map(|byte| if breaks(byte) { b' ' } else { *byte }).collect()
 }
 
-/// The table of our own requests in flight. `T` is what the caller keeps with each.
+/// The table of our own pending requests. A `T` is kept with each.
 ///
-/// Ids count up and are never reused (RPC-05); the progress token of a request is its id (PRG-01).
+/// Ids are counted up and never reused (RPC-05); a request's progress token is its id (PRG-01).
 #[derive(Debug)]
 pub struct OutgoingRequests<T> {
     next_id: i64,
-    /// The beginning of all ids, where other processes make requests in the same session.
+    /// The prefix of all ids, if other processes make requests in the same session.
     prefix: Option<Box<str>>,
     pending: HashMap<i64, Pending<T>>,
     deadlines: BTreeSet<(Instant, i64)>,
@@ -54,7 +54,7 @@ struct Pending<T> {
     paused: Option<Paused>,
 }
 
-/// Clocks of a request that stand still, for all who stopped them.
+/// The paused timeouts of a request; pauses are counted.
 #[derive(Debug)]
 struct Paused {
     since: Instant,
@@ -68,7 +68,7 @@ impl<T> Default for OutgoingRequests<T> {
 }
 
 impl<T> OutgoingRequests<T> {
-    /// Begins ids with a text that no other process begins ids of the session with.
+    /// Sets the prefix of ids, which must be unique among the processes of the session.
     pub(super) fn begin_ids_with(&mut self, prefix: &str) {
         self.prefix = Some(prefix.into());
     }
@@ -88,7 +88,7 @@ impl<T> OutgoingRequests<T> {
         }
     }
 
-    /// Starts a request and gives its id.
+    /// Starts a request and returns its id.
     pub fn start(&mut self, now: Instant, timeout: RequestTimeout, item: T) -> RequestId {
         let id = self.next_id;
         self.next_id += 1;
@@ -99,8 +99,8 @@ impl<T> OutgoingRequests<T> {
         self.id(id)
     }
 
-    /// Ends a request: answered, cancelled or timed out. `None`: not in flight (a late answer,
-    /// CAN-07, or none of ours).
+    /// Removes a request that was answered, cancelled or has timed out. Returns `None` if it is not
+    /// pending (a late response, CAN-07, or an unknown id).
     pub fn finish(&mut self, id: &RequestId) -> Option<T> {
         let id = self.number(id)?;
         let pending = self.pending.remove(&id)?;
@@ -108,7 +108,7 @@ impl<T> OutgoingRequests<T> {
         Some(pending.item)
     }
 
-    /// A sign of life: the clock of the request starts anew, up to its hard cap (LIFE-15, LIFE-16).
+    /// Restarts the timeout of a request after progress, up to its maximum time (LIFE-15, LIFE-16).
     pub fn progress(&mut self, now: Instant, token: &ProgressToken) -> Option<&mut T> {
         let id = self.number(token)?;
         let pending = self.pending.get_mut(&id)?;
@@ -120,7 +120,8 @@ impl<T> OutgoingRequests<T> {
         Some(&mut pending.item)
     }
 
-    /// Stops the clocks of a request while a person is asked. Each call needs a [`Self::resume`].
+    /// Pauses the timeouts of a request while the user is asked. Each call needs a matching
+    /// [`Self::resume`].
     pub fn pause(&mut self, now: Instant, id: &RequestId) {
         let Some(id) = self.number(id) else { return };
         let Some(pending) = self.pending.get_mut(&id) else { return };
@@ -128,7 +129,7 @@ impl<T> OutgoingRequests<T> {
         pending.paused.get_or_insert(Paused { since: now, times: 0 }).times += 1;
     }
 
-    /// Stops the clocks of all requests, and gives them for [`Self::resume`].
+    /// Pauses the timeouts of all requests. Returns them for [`Self::resume`].
     pub fn pause_all(&mut self, now: Instant) -> Vec<RequestId> {
         let ids: Vec<_> = self.pending.keys().map(|number| self.id(*number)).collect();
         for id in &ids {
@@ -137,8 +138,8 @@ impl<T> OutgoingRequests<T> {
         ids
     }
 
-    /// Lets the clocks of a request run on: its timeout starts anew, and its hard cap comes later
-    /// by the pause.
+    /// Resumes the timeouts of a request: its timeout restarts, and its maximum time is extended by
+    /// the pause.
     pub fn resume(&mut self, now: Instant, id: &RequestId) {
         let Some(id) = self.number(id) else { return };
         let Some(pending) = self.pending.get_mut(&id) else { return };
@@ -158,7 +159,7 @@ impl<T> OutgoingRequests<T> {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// A request whose time is over, and which time that was.
+    /// A request that has timed out, and the timeout that was exceeded.
     pub fn first_due(&self, now: Instant) -> Option<(RequestId, &T, Duration)> {
         let (deadline, id) = self.deadlines.first().filter(|(deadline, _)| *deadline <= now)?;
         let pending = self.pending.get(id)?;
@@ -176,7 +177,7 @@ impl<T> OutgoingRequests<T> {
         self.pending.get(&self.number(id)?).map(|pending| pending.deadline)
     }
 
-    /// Ends every request, oldest first.
+    /// Removes all requests, oldest first.
     pub fn drain(&mut self) -> Vec<(RequestId, T)> {
         self.deadlines.clear();
         let mut all: Vec<_> = self.pending.drain().map(|(id, pending)| (id, pending.item)).collect();
@@ -212,7 +213,7 @@ mod tests {
         table.resume(later, &asking);
         table.resume(later, &asking);
         assert_eq!(table.next_deadline(), Some(later + SECOND));
-        // The hard cap moved by the pause.
+        // The maximum time was extended by the pause.
         table.progress(later + 2 * SECOND + SECOND / 2, &asking);
         assert_eq!(table.next_deadline(), Some(later + 3 * SECOND));
         table.pause(later, &other);
@@ -269,7 +270,7 @@ mod tests {
         assert_eq!(table.drain(), [(two, 2)]);
     }
 
-    /// LIFE-14: each request has a timeout of its own.
+    /// LIFE-14: each request has its own timeout.
     #[test]
     fn waits_without_end_are_possible() {
         let (mut table, now) = (OutgoingRequests::default(), Instant::now());

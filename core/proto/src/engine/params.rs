@@ -1,5 +1,4 @@
-//! Parameters of a client's requests: its identity in words of the revision, and the parameters
-//! with their `_meta`.
+//! Parameters of a client's requests: its identity, projected to the revision, and `_meta`.
 
 use super::outgoing::one_line;
 use crate::protocol::{
@@ -21,7 +20,7 @@ pub(super) struct ProgressTokenParams<'a> {
     pub(super) progress_token: &'a RawValue,
 }
 
-/// The identity of the client, in its own words.
+/// The identity of the client, as configured.
 #[derive(Debug, Clone)]
 pub struct ClientIdentity {
     /// The Implementation object.
@@ -31,7 +30,7 @@ pub struct ClientIdentity {
 }
 
 impl ClientIdentity {
-    /// The part that a server of this revision can know.
+    /// The part that exists in this revision.
     pub(super) fn at(&self, revision: Revision) -> Self {
         Self {
             info: projected(&self.info, revision, project::project_implementation),
@@ -44,7 +43,7 @@ impl ClientIdentity {
         self.capabilities.parse().is_ok_and(|capabilities| extension.is_in(&capabilities))
     }
 
-    /// The same identity, with an extension among its capabilities.
+    /// The same identity with an extension added to its capabilities.
     pub(super) fn declaring(&self, extension: &Extension) -> Self {
         if self.declares(extension) {
             return self.clone();
@@ -64,7 +63,8 @@ impl ClientIdentity {
         format!(r#"{{"protocolVersion":"{revision}","capabilities":{capabilities},"clientInfo":{info}}}"#)
     }
 
-    /// The members of the `_meta` of a request: in the modern era who asks, too (DISC-06..08).
+    /// The `_meta` members of a request; in the modern era they include the client's identity
+    /// (DISC-06..08).
     pub(super) fn meta(
         &self,
         revision: Revision,
@@ -95,8 +95,8 @@ fn projected(json: &RawJson, revision: Revision, project: fn(&mut Value, Revisio
     value.unwrap_or_else(|_| json.clone())
 }
 
-/// The parameters of a request or notification as they are sent: projected to the revision, in one
-/// line, with these members in their `_meta`.
+/// The parameters of a request or notification as sent: projected to the revision, on one line,
+/// with these members in `_meta`.
 pub(super) fn sent(
     method: &str,
     revision: Revision,
@@ -134,16 +134,16 @@ fn with_meta(params: &RawJson, meta: &str) -> Result<Vec<u8>, RpcError> {
     if common.meta.is_some() {
         return merged(params, meta);
     }
-    // The object's own members follow ours; most calls pass here and nothing is parsed twice.
+    // The object's own members follow ours. This is the common case, and nothing is parsed twice.
     let members = params.as_bytes().trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
     let comma = if members.trim_ascii_start().starts_with(b"}") { "" } else { "," };
     Ok([br#"{"_meta":{"#, meta.as_bytes(), b"}", comma.as_bytes(), members].concat())
 }
 
-/// The caller's `_meta` in the caller's order, with our members over it.
+/// Merges our members into the caller's `_meta`, which keeps its order. Ours take precedence.
 fn merged(params: &RawJson, meta: &str) -> Result<Vec<u8>, RpcError> {
     let wrong = |_| RpcError::invalid_params("The member _meta of the params must be an object");
-    // Keys may be written with escapes, so they are not borrowed.
+    // Keys may contain escapes, so they cannot be borrowed.
     let mut members: IndexMap<String, &RawValue> = params.parse().map_err(wrong)?;
     let ours = format!("{{{meta}}}");
     let ours: IndexMap<String, &RawValue> = serde_json::from_str(&ours).map_err(wrong)?;

@@ -1,4 +1,4 @@
-//! The server's side of one conversation: a pipe, an HTTP session, or a single HTTP exchange.
+//! The server side of one conversation: a pipe, an HTTP session, or a single HTTP exchange.
 
 use super::{
     CallKey, IncomingCall, Limits, Mirror, RequestInfo, RequestTimeout,
@@ -19,21 +19,21 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// Requests to the client that may be in flight at once.
+/// Maximum number of pending requests to the client.
 const MAX_IN_FLIGHT: usize = if cfg!(miri) { 64 } else { 16_384 };
 
-/// The state of one conversation. `T` travels with each call (who gets its answer); `U` with each
-/// request of our own.
+/// The state of one conversation. A `T` is kept with each call (its reply channel), and a `U` with
+/// each request of our own.
 #[derive(Debug)]
 pub struct ServerConversation<T, U> {
     session: Option<LegacyTerms>,
-    /// A stateless exchange answers `initialize` without opening anything.
+    /// A stateless exchange answers `initialize` without opening a session.
     stateless: bool,
     incoming: Incoming<(IncomingCall, T)>,
     outgoing: OutgoingRequests<U>,
 }
 
-/// The decision about a message.
+/// What to do with a message.
 #[derive(Debug)]
 pub enum Received<T, U> {
     /// Answer `initialize` with this revision.
@@ -48,71 +48,71 @@ pub enum Received<T, U> {
     Cancelled {
         /// The call.
         key: CallKey,
-        /// Why, in the client's words.
+        /// The client's reason.
         reason: Option<String>,
-        /// The item that travelled with it, if it had not been handed out yet.
+        /// The item kept with it, if it was still queued.
         waiting: Option<T>,
-        /// The call whose turn it is now.
+        /// The call to run next.
         next: Option<(IncomingCall, T)>,
     },
-    /// A request of our own is answered.
+    /// The response to a request of our own.
     Answered(U, Result<RawJson, NoResult>),
-    /// The state of a task with this id, of the client, has changed (2025-11-25).
+    /// The state of the client's task with this id has changed (2025-11-25).
     TaskChanged(String),
-    /// A call waits for its turn.
+    /// The call is queued.
     Waits(RequestId),
     /// The client has completed the handshake (`notifications/initialized`).
     Initialized,
-    /// Nothing; the text says why, for the log.
+    /// Nothing to do; the reason, to be logged.
     Nothing(&'static str),
 }
 
-/// An error response that ends a request before it was served.
+/// An error response to a request that is not served.
 #[derive(Debug)]
 pub struct RefusedRequest {
     /// The request, if its id could be read.
     pub id: Option<RequestId>,
-    /// Why.
+    /// The error.
     pub error: RpcError,
 }
 
 impl<T, U> ServerConversation<T, U> {
-    /// A conversation that `initialize` opens, or that modern requests use without opening.
+    /// A conversation that is opened by `initialize`, or used by modern requests without opening.
     pub fn new(limits: &Limits) -> Self {
         Self { session: None, stateless: false, incoming: Incoming::new(limits), outgoing: OutgoingRequests::default() }
     }
 
-    /// One legacy HTTP exchange without a session: the header chose the revision.
+    /// A single legacy HTTP exchange without a session, whose revision comes from the header.
     pub fn stateless(limits: &Limits, revision: Revision) -> Self {
         Self { session: Some(LegacyTerms::stateless(revision)), stateless: true, ..Self::new(limits) }
     }
 
-    /// The revision that the handshake fixed.
+    /// The revision fixed by the handshake.
     pub fn revision(&self) -> Option<Revision> {
         self.session.as_ref().map(|session| session.revision)
     }
 
-    /// The terms that the handshake fixed, for other processes that serve the session.
+    /// The terms fixed by the handshake, for other processes that serve the session.
     #[doc(hidden)]
     pub fn terms(&self) -> Option<&LegacyTerms> {
         self.session.as_ref()
     }
 
-    /// Goes on with a session that a handshake elsewhere has opened.
+    /// Continues a session that was opened by a handshake elsewhere.
     #[doc(hidden)]
     pub fn restore(&mut self, terms: LegacyTerms) {
         self.session = Some(terms);
     }
 
-    /// Begins the ids of requests of our own with a text that no other process that serves the
-    /// session begins them with.
+    /// Sets the prefix of the ids of our own requests, which must be unique among the processes
+    /// that serve the session.
     #[doc(hidden)]
     pub fn begin_ids_with(&mut self, prefix: &str) {
         self.outgoing.begin_ids_with(prefix);
     }
 
-    /// Takes a request in. `mirror`: the HTTP headers it came with. `served`: its row, if the
-    /// server serves it beyond the protocol. `attached` comes back with the call.
+    /// Handles a request. `mirror` has its HTTP headers. `served` is its row if the server serves a
+    /// method beyond the protocol. `attached` is returned with the call.
     pub fn request(
         &mut self,
         request: Request,
@@ -142,7 +142,7 @@ impl<T, U> ServerConversation<T, U> {
         let id = request.id.clone();
         let demand = match method.name {
             method::SUBSCRIPTIONS_LISTEN => Demand::Stays,
-            // It ends with its task, which only further requests can end.
+            // It ends with its task, which may need further requests to end.
             method::TASKS_RESULT => Demand::Waits,
             _ => Demand::Slot(id.len() + request.params.as_ref().map_or(0, |params| params.as_bytes().len())),
         };
@@ -180,7 +180,7 @@ impl<T, U> ServerConversation<T, U> {
     ) -> Result<(&'static Method, RequestInfo), RpcError> {
         let find = |revision| Method::find(&request.method, MessageKind::Request, Sender::Client, revision);
         let Some(session) = &self.session else {
-            // Until the handshake only ping is served (LIFE-04).
+            // Before the handshake, only ping is served (LIFE-04).
             return match find(Revision::LATEST_LEGACY) {
                 Some(method) if method.name == method::PING => {
                     Ok((method, LegacyTerms::stateless(Revision::LATEST_LEGACY).info(None, None)))
@@ -194,7 +194,7 @@ impl<T, U> ServerConversation<T, U> {
         Ok((method, session.info(meta_object, meta.token())))
     }
 
-    /// Takes a response in.
+    /// Handles a response.
     pub fn response(&mut self, response: Response) -> Received<T, U> {
         match response.id.as_ref().and_then(|id| self.outgoing.finish(id)) {
             Some(item) => Received::Answered(item, response.outcome),
@@ -202,7 +202,7 @@ impl<T, U> ServerConversation<T, U> {
         }
     }
 
-    /// Takes a notification in.
+    /// Handles a notification.
     pub fn notification(&mut self, now: Instant, notification: &Notification) -> Received<T, U> {
         match &*notification.method {
             method::CANCELLED => {
@@ -234,13 +234,13 @@ impl<T, U> ServerConversation<T, U> {
         }
     }
 
-    /// Ends a call that is answered: its id, if something may still be sent for it, and the call
-    /// whose turn it is now.
+    /// Finishes an answered call. Returns its id if something may still be sent for it, and the
+    /// call to run next.
     pub fn finish(&mut self, key: CallKey) -> (Option<RequestId>, Option<(IncomingCall, T)>) {
         self.incoming.finish(key)
     }
 
-    /// Returns whether a call is still wanted.
+    /// Returns whether a call is still open.
     pub fn is_open(&self, key: CallKey) -> bool {
         self.incoming.is_open(key)
     }
@@ -250,13 +250,13 @@ impl<T, U> ServerConversation<T, U> {
         self.incoming.is_empty()
     }
 
-    /// Ends every call, also those that wait, and gives them: nothing more may be sent for them
-    /// but the failures with which they end, if any.
+    /// Ends all calls, including queued ones, and returns them. Only error responses may still be
+    /// sent for them.
     pub fn finish_all(&mut self) -> OpenCalls<(IncomingCall, T)> {
         self.incoming.drain()
     }
 
-    /// A progress notification of a call, if it may be sent.
+    /// Creates a progress notification of a call, if it may be sent.
     pub fn progress(&mut self, key: CallKey, info: &RequestInfo, progress: &CallProgress<'_>) -> Option<Bytes> {
         let token = info.progress_token.as_ref()?;
         if !self.incoming.advance(key, progress.progress) {
@@ -271,10 +271,10 @@ impl<T, U> ServerConversation<T, U> {
         Some(envelope::encode_notification(method::PROGRESS, Some(&params.ok()?)))
     }
 
-    /// Makes a request of our own, which belongs to a call of that revision.
+    /// Creates a request of our own for a call of that revision.
     ///
     /// # Errors
-    /// If the revision has no such request: servers of the modern era ask nothing (RPC-31).
+    /// If the revision has no such request: servers of the modern era send none (RPC-31).
     pub fn ask(
         &mut self,
         now: Instant,
@@ -297,19 +297,18 @@ impl<T, U> ServerConversation<T, U> {
         Ok((id, request))
     }
 
-    /// Ends a request of our own that is no longer wanted: what travelled with it, and the
-    /// notification that says so.
+    /// Cancels a request of our own. Returns the item kept with it, and the notification to send.
     pub fn cancel_client_request(&mut self, id: &RequestId, reason: &str) -> Option<(U, Bytes)> {
         let item = self.outgoing.finish(id)?;
         Some((item, cancellation(id, reason)))
     }
 
-    /// Every request of our own, ended.
+    /// Removes all requests of our own.
     pub fn drain_requests(&mut self) -> Vec<U> {
         self.outgoing.drain().into_iter().map(|(_, item)| item).collect()
     }
 
-    /// Time left of a request of our own: progress has moved its deadline (LIFE-15).
+    /// When a request of our own times out; progress extends it (LIFE-15).
     pub fn deadline_of(&self, id: &RequestId) -> Option<Instant> {
         self.outgoing.deadline_of(id)
     }
@@ -318,12 +317,12 @@ impl<T, U> ServerConversation<T, U> {
 /// Progress of a call.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct CallProgress<'a> {
-    /// Must rise with each notification.
+    /// Must increase with each notification.
     pub progress: f64,
-    /// The value at the end, if known.
+    /// The final value, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<f64>,
-    /// For people to read.
+    /// A human-readable message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<&'a str>,
 }

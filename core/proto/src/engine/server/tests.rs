@@ -1,4 +1,4 @@
-//! The server's side of a conversation, message by message, without any transport.
+//! Tests the server side of a conversation message by message, without a transport.
 
 use super::*;
 use crate::{
@@ -38,7 +38,7 @@ fn take_in<T, U>(conversation: &mut ServerConversation<T, U>, message: Message, 
     }
 }
 
-/// The decision about a message, in a few words.
+/// Describes briefly what happens to a message.
 fn fate(conversation: &mut Conversation, value: Value) -> String {
     match receive(conversation, value) {
         Received::Initialize(_, revision) => format!("initialize {revision}"),
@@ -156,7 +156,7 @@ mod era_of_a_message {
                 (meta(json!({VERSION: 20260728, CAPABILITIES: {}})), "-32602"),
                 (meta(json!({VERSION: null, CAPABILITIES: {}})), "-32602"),
                 (meta(json!({VERSION: "2099-01-01"})), "-32022"),
-                // A handshake revision cannot be spoken in this form.
+                // A handshake revision cannot be used in this form.
                 (meta(json!({VERSION: "2025-11-25", CAPABILITIES: {}})), "-32022"),
                 (meta(json!({VERSION: "2026-07-28"})), "-32602"),
                 (meta(json!({VERSION: "2026-07-28", CAPABILITIES: 1})), "-32602"),
@@ -210,7 +210,7 @@ mod era_of_a_message {
             assert_eq!(fate(&mut conversation, request(2, "tools/list", json!({}))), format!("tools/list {revision}"));
             assert_eq!(fate(&mut conversation, request(3, "subscriptions/listen", json!({}))), "-32601");
             assert_eq!(fate(&mut conversation, request(4, "nonsense", json!({}))), "-32601");
-            // Methods of servers are not methods of clients.
+            // A server's methods are not a client's methods.
             assert_eq!(fate(&mut conversation, request(5, "roots/list", json!({}))), "-32601");
         }
     }
@@ -273,7 +273,7 @@ mod ids {
         let mut conversation = initialized("2025-06-18");
         let key = key_of(receive(&mut conversation, request(1, "tools/call", json!({"name": "x"}))));
         assert_eq!(fate(&mut conversation, request(1, "tools/list", json!({}))), "-32600");
-        // The table is one for both eras.
+        // Both eras share one table.
         assert_eq!(fate(&mut conversation, modern(1, "tools/list")), "-32600");
         assert!(conversation.is_open(key), "the first call is not touched");
         assert_eq!(conversation.finish(key).0, Some(1.into()));
@@ -471,7 +471,7 @@ mod limits {
 #[derive(Debug, Clone)]
 enum Happening {
     Arrives(Value),
-    /// The call that was handed out this long ago is answered.
+    /// Answers the call that was started this long ago.
     IsAnswered(prop::sample::Index),
 }
 
@@ -520,9 +520,8 @@ fn happenings() -> impl Strategy<Value = Vec<Happening>> {
 }
 
 proptest! {
-    /// RPC-07, CAN-05, CAN-08: whatever arrives in whatever order, each request is answered once
-    /// under its own id, or cancelled and not answered at all; and nothing of it is left in the
-    /// end.
+    /// RPC-07, CAN-05, CAN-08: whatever the order of messages, each request is either answered once
+    /// under its own id, or cancelled and not answered at all; and nothing is left at the end.
     #[test]
     fn every_request_gets_at_most_one_answer(happenings in happenings()) {
         let mut conversation = ServerConversation::<RequestId, ()>::new(&Limits { max_running: 2, max_waiting: 2, ..Limits::default() });
@@ -589,7 +588,7 @@ proptest! {
             }
             prop_assert!(waiting.len() <= 2);
         }
-        // Everything that is left is answered in the end.
+        // All remaining calls are answered at the end.
         while let Some((&key, _)) = open.iter().next() {
             let (answered, next) = conversation.finish(key);
             prop_assert_eq!(answered, open.remove(&key));
