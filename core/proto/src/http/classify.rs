@@ -1,4 +1,4 @@
-//! Classification of a POST: its era, or the ground on which it is refused before it is served.
+//! Classifies a POST: its era, or why it is refused.
 
 use super::rejection::Rejection;
 use crate::engine::Claim;
@@ -10,25 +10,27 @@ use crate::protocol::{
 };
 use serde_json::json;
 
-/// A body that may be served.
+/// A valid body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Posted {
-    /// A request of the modern era. `streams`: it asks for a stream, whatever the server prefers.
+    /// A request of the modern era. `streams` is set if it asks for a stream, whatever the server
+    /// prefers.
     Modern {
         /// `subscriptions/listen`
         streams: bool,
     },
-    /// A notification of the modern era: accepted, and without effect, for none is defined on HTTP.
+    /// A notification of the modern era. It is accepted but ignored, because none is defined for
+    /// HTTP.
     ModernNotification,
     /// `initialize` of the legacy era.
     Handshake,
     /// Any other message of the legacy era.
     Legacy,
-    /// An array, where revision 2025-03-26 governs.
+    /// An array, in revision 2025-03-26.
     Batch,
 }
 
-/// Tells what a body is. `version`: the header `MCP-Protocol-Version`.
+/// Classifies a body. `version` is the header `MCP-Protocol-Version`.
 pub fn classify(frame: &Frame, version: Option<&str>) -> Result<Posted, Rejection> {
     let modern_header = has_modern_version(version);
     match frame {
@@ -65,7 +67,7 @@ pub fn classify(frame: &Frame, version: Option<&str>) -> Result<Posted, Rejectio
     }
 }
 
-/// Returns whether the header `MCP-Protocol-Version` is not one of the legacy era.
+/// Returns whether the header `MCP-Protocol-Version` names something other than a legacy revision.
 pub fn has_modern_version(version: Option<&str>) -> bool {
     version.is_some_and(|version| Era::named(version) == Era::Modern)
 }
@@ -88,7 +90,7 @@ fn is_modern(version: &str) -> bool {
 pub fn legacy_revision(frame: Option<&Frame>, version: Option<&str>) -> Result<Revision, Rejection> {
     let Some(version) = version else { return Ok(Revision::HEADERLESS) };
     Revision::parse(version).filter(|revision| revision.era() == Era::Legacy).ok_or_else(|| {
-        // A body without a message belongs to a session, whose revision is a legacy one.
+        // A request without a body belongs to a session, which has a legacy revision.
         let of_here = |revision: &&Revision| frame.is_some() || revision.era() == Era::Legacy;
         let supported: Vec<_> = Revision::ALL.iter().rev().filter(of_here).map(|revision| revision.as_str()).collect();
         let text = match frame {
@@ -100,7 +102,7 @@ pub fn legacy_revision(frame: Option<&Frame>, version: Option<&str>) -> Result<R
     })
 }
 
-/// Returns whether a revision takes arrays (RPC-14).
+/// Checks that a revision allows arrays (RPC-14).
 pub fn check_batch(revision: Option<Revision>) -> Result<(), Rejection> {
     if revision.is_some_and(|revision| revision.supports(RevisionFeature::Batches)) {
         return Ok(());
@@ -109,7 +111,7 @@ pub fn check_batch(revision: Option<Revision>) -> Result<(), Rejection> {
     Err(Rejection::bad_request(None, &error))
 }
 
-/// HTTP-12: a response that makes no sense has ended its request, and its sender gets the reason.
+/// HTTP-12: an invalid response fails its request, and its sender gets the reason.
 pub fn check_response(frame: &Frame) -> Result<(), Rejection> {
     match frame {
         Frame::Single(Ok(Message::Response(Response { outcome: Err(NoResult::InvalidResponse(problem)), .. }))) => {
@@ -119,8 +121,8 @@ pub fn check_response(frame: &Frame) -> Result<(), Rejection> {
     }
 }
 
-/// A message without the session it needs (HTTP-46). The code is the one that a modern request
-/// without its version gets, so that clients of both eras learn what to do.
+/// The error for a message without the session that it needs (HTTP-46). It has the code for a
+/// modern request without its version, so that clients of both eras can recover.
 pub fn no_session(frame: &Frame) -> Rejection {
     let supported: Vec<_> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
     let error = RpcError::invalid_params(
@@ -130,14 +132,14 @@ pub fn no_session(frame: &Frame) -> Rejection {
     Rejection::bad_request(id_of(frame), &error)
 }
 
-/// A message for a session that does not exist, or not any more (HTTP-47).
+/// The error for a session that does not exist, or no longer exists (HTTP-47).
 pub fn unknown_session(frame: Option<&Frame>) -> Rejection {
     let error =
         RpcError::invalid_request("The session has ended or does not exist: initialize again without Mcp-Session-Id");
     Rejection::new(http::StatusCode::NOT_FOUND, frame.and_then(id_of), &error)
 }
 
-/// An event that a stream cannot be continued from (HTTP-38).
+/// The error for an event from which a stream cannot be resumed (HTTP-38).
 pub fn unknown_event() -> Rejection {
     let error = RpcError::invalid_request(
         "The Last-Event-ID belongs to no stream of this session, or later events are no longer kept: request a stream without it",
@@ -158,7 +160,7 @@ pub fn ids_of(frame: &Frame) -> Vec<crate::protocol::RequestId> {
     requests.collect()
 }
 
-/// The id of the one request in a frame.
+/// The id of the only request in a frame.
 pub fn id_of(frame: &Frame) -> Option<&crate::protocol::RequestId> {
     match frame {
         Frame::Single(Ok(Message::Request(request))) => Some(&request.id),
@@ -254,7 +256,7 @@ mod tests {
         let frame = frame(&request("tools/list", json!({})));
         assert_eq!(legacy_revision(Some(&frame), None).unwrap(), Revision::V2025_03_26);
         assert_eq!(legacy_revision(Some(&frame), Some("2025-06-18")).unwrap(), Revision::V2025_06_18);
-        // A version that is not a date is not a future revision.
+        // A version that is not a date is not treated as a future revision.
         assert_eq!(kind(request("tools/list", json!({})), Some("draft")), Ok(Posted::Legacy));
         for version in ["2025-06-19", "", "2026-07-28", "draft"] {
             let rejection = legacy_revision(Some(&frame), Some(version)).unwrap_err();

@@ -1,4 +1,4 @@
-//! Media types of bodies, and the types that a client accepts.
+//! Media types of bodies, and content negotiation.
 
 use http::{HeaderMap, HeaderValue, header};
 
@@ -7,7 +7,7 @@ pub const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// The media type of a stream of messages.
 pub const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 
-/// Which answers a client takes (HTTP-08, HTTP-10).
+/// The response types that a client accepts (HTTP-08, HTTP-10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Accepts {
     /// One JSON message.
@@ -17,7 +17,7 @@ pub struct Accepts {
 }
 
 impl Accepts {
-    /// Reads `Accept`. A client that sends none takes everything.
+    /// Parses `Accept`. Without the header, everything is accepted.
     pub fn of(headers: &HeaderMap) -> Self {
         let mut found = None;
         for value in headers.get_all(header::ACCEPT) {
@@ -47,7 +47,7 @@ fn split_range(range: &[u8]) -> (&[u8], bool) {
     (media, weightless)
 }
 
-/// Returns whether `Content-Type` is a media type, whatever its parameters.
+/// Returns whether `Content-Type` is this media type, with any parameters.
 pub fn is_type(headers: &HeaderMap, media: &HeaderValue) -> bool {
     headers
         .get(header::CONTENT_TYPE)

@@ -1,34 +1,34 @@
-//! Reading server-sent events as they arrive (HTML standard, section 9.2).
+//! Parses server-sent events incrementally (HTML standard, section 9.2).
 
 use bytes::{Buf, Bytes, BytesMut};
 use std::time::Duration;
 
-/// However short a pause a server asks for, it is not asked again at once.
+/// Minimum reconnection delay, however short a delay the server requests.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
-/// And however long, it is asked again in time.
+/// Maximum reconnection delay, however long a delay the server requests.
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// A parser that is fed with what a connection brings.
+/// An incremental parser.
 #[derive(Debug)]
 pub struct EventStream {
     buffer: BytesMut,
-    /// Up to here the buffer holds no line end.
+    /// The buffer has no line end before this index.
     searched: usize,
     data: BytesMut,
     has_data: bool,
     kind: Kind,
     started: bool,
-    /// The last line ended with CR: a LF that follows belongs to it.
+    /// The last line ended with CR, so a following LF belongs to it.
     after_cr: bool,
     max_bytes: usize,
-    /// The id of an event that is not complete yet.
+    /// The id of the current event.
     next_id: Option<String>,
     last_id: Option<String>,
     retry: Option<Duration>,
     has_brought: bool,
 }
 
-/// The type of an event, as its field names it.
+/// The type of an event, from its `event` field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Kind {
     #[default]
@@ -42,11 +42,11 @@ enum Kind {
 pub enum StreamEvent {
     /// A message.
     Message(Bytes),
-    /// The URI that messages are posted to (HTTP+SSE, SSE-02).
+    /// The URI to post messages to (HTTP+SSE, SSE-02).
     Endpoint(Bytes),
 }
 
-/// A line or an event is larger than a message may be.
+/// A line or an event exceeds the maximum message size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event of the stream is larger than the limit of {0} bytes")]
 pub struct TooLarge(usize);
@@ -70,21 +70,21 @@ impl EventStream {
         }
     }
 
-    /// Starts over on a new connection: what the old one cut off is dropped, the last id and the
-    /// pause are kept.
+    /// Resets the parser for a new connection: incomplete data is dropped; the last id and the
+    /// delay are kept.
     pub fn reconnected(&mut self) {
         let fresh = Self::new(self.max_bytes);
         *self = Self { last_id: self.last_id.take(), retry: self.retry, ..fresh };
     }
 
-    /// Takes what arrived.
+    /// Adds received bytes.
     pub fn push(&mut self, chunk: &[u8]) {
         self.buffer.extend_from_slice(chunk);
     }
 
-    /// The message of the next event that is complete. Events without data (they prime resumption)
-    /// and events of other types than `message` are skipped; so is an event that the end of the
-    /// stream cut off.
+    /// Returns the message of the next complete event. Skips events without data (which prime
+    /// resumption) and events of types other than `message`, and ignores an event cut off by the
+    /// end of the stream.
     pub fn next_message(&mut self) -> Result<Option<Bytes>, TooLarge> {
         while let Some(event) = self.next_event()? {
             if let StreamEvent::Message(message) = event {
@@ -94,7 +94,7 @@ impl EventStream {
         Ok(None)
     }
 
-    /// As [`EventStream::next_message`], with the events of the type `endpoint`.
+    /// As [`EventStream::next_message`], but includes events of the type `endpoint`.
     pub fn next_event(&mut self) -> Result<Option<StreamEvent>, TooLarge> {
         while let Some(line) = self.line()? {
             if line.is_empty() {
@@ -118,23 +118,23 @@ impl EventStream {
         Ok(None)
     }
 
-    /// The id of the last complete event that had one: an event that was cut off is asked for
+    /// The id of the last complete event that had one. An event that was cut off is thus requested
     /// again.
     pub fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref()
     }
 
-    /// Returns whether this connection has brought a message.
+    /// Returns whether this connection has received a message.
     pub fn has_brought(&self) -> bool {
         self.has_brought
     }
 
-    /// Pause that the server wants before a client connects again, within reason.
+    /// The reconnection delay that the server requests, within limits.
     pub fn retry(&self) -> Option<Duration> {
         self.retry.map(|retry| retry.clamp(SHORTEST_PAUSE, LONGEST_PAUSE))
     }
 
-    /// The next complete line without its end: CR, LF or both.
+    /// The next complete line without its line end: CR, LF or both.
     fn line(&mut self) -> Result<Option<Bytes>, TooLarge> {
         if self.after_cr && !self.buffer.is_empty() {
             self.after_cr = false;
@@ -160,9 +160,9 @@ impl EventStream {
         Ok(Some(line))
     }
 
-    /// The same bound for a line that came as a whole, so that chunks make no difference.
+    /// Applies the same limit to a line that arrived at once, so that chunking makes no difference.
     fn check_line(&self, length: usize) -> Result<(), TooLarge> {
-        // "data: " and a byte order mark are not part of the message.
+        // Allow for "data: " and a byte order mark, which are not part of the message.
         if length > self.max_bytes.saturating_add(16) { Err(TooLarge(self.max_bytes)) } else { Ok(()) }
     }
 

@@ -1,5 +1,5 @@
-//! Which hosts and origins may talk to a server: the defence against DNS rebinding (HTTP-03,
-//! HTTP-04, SEC-22).
+//! Checks which hosts and origins may access a server, to prevent DNS rebinding (HTTP-03, HTTP-04,
+//! SEC-22).
 
 use super::rejection::Rejection;
 use crate::protocol::RpcError;
@@ -10,25 +10,25 @@ use http::{HeaderMap, StatusCode, Uri, header};
 pub struct Guard {
     hosts: Allowed,
     origins: Allowed,
-    /// `true` if pages of this machine are allowed.
+    /// Whether pages of this machine are allowed.
     local_pages: bool,
 }
 
 #[derive(Debug, Clone)]
 enum Allowed {
     Any,
-    /// This machine, and these.
+    /// This machine, and the listed hosts.
     Listed(Vec<String>),
 }
 
 impl Guard {
-    /// `bound`: the host that the server listens on. A `*` in a list allows everything.
+    /// `bound` is the host that the server listens on. A `*` in a list allows everything.
     ///
-    /// A server on loopback is for this machine: other names of it are an attack. One that listens
-    /// elsewhere is reached by names that only its operator knows, so hosts are checked if he lists
-    /// them. Pages of other origins are refused on both, for a browser sends them along without
-    /// asking the user; those of this machine, on any port, are allowed at a server on loopback
-    /// only: elsewhere they are pages of other machines, with whatever runs there.
+    /// A server on loopback only accepts this machine's names; any other name is an attack. A
+    /// server on another address has names that only its operator knows, so hosts are only checked
+    /// if they are listed. Both reject pages of other origins, because browsers send requests for
+    /// them without asking the user. Pages of this machine, on any port, are allowed on loopback
+    /// only: elsewhere, "this machine" is the visitor's, with whatever runs there.
     pub fn new(bound: &str, hosts: &[String], origins: &[String]) -> Self {
         let listed = |entries: &[String]| match entries.iter().any(|entry| entry == "*") {
             true => Allowed::Any,
@@ -38,9 +38,9 @@ impl Guard {
         Self { hosts, origins: listed(origins), local_pages: is_loopback(bound) }
     }
 
-    /// Checks the headers of a request; `uri` names the host where HTTP/2 and proxies put it. A
-    /// request that names several hosts is refused (RFC 9112, section 3.2): each reader on its way
-    /// may look at another one.
+    /// Checks the headers of a request. `uri` has the host if HTTP/2 or a proxy puts it there. A
+    /// request with several hosts is refused (RFC 9112, section 3.2), because different recipients
+    /// might use different ones.
     pub fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Rejection> {
         for (header, name) in [(header::HOST, "Host"), (header::ORIGIN, "Origin")] {
             if headers.get_all(header).iter().nth(1).is_some() {
@@ -72,7 +72,7 @@ impl Guard {
     }
 }
 
-/// `list`: the option in a word that is true in each language: this text goes to the caller.
+/// `list` describes the option independently of the language, because the caller sees it.
 fn refused(header: &str, value: &str, list: &str) -> Rejection {
     let message =
         format!("The {header} {value:?} is not allowed. To allow it, add it to the allowed {list} of the server");

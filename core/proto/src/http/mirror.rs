@@ -1,5 +1,4 @@
-//! Parts of the body that modern requests repeat in headers: reading them on a server, writing them
-//! on a client.
+//! Headers of modern requests that mirror parts of the body: parsed by servers, written by clients.
 
 use super::headers;
 use crate::engine::{Mirror, MirroredParameters};
@@ -13,7 +12,7 @@ use std::{
 const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";
 
-/// The values of the mirrored headers of a request.
+/// Parses the mirror headers of a request.
 pub fn read(headers: &HeaderMap) -> Mirror {
     Mirror {
         version: version(headers),
@@ -23,27 +22,27 @@ pub fn read(headers: &HeaderMap) -> Mirror {
     }
 }
 
-/// The header `MCP-Protocol-Version`. A value that is not text is a version that nobody supports.
+/// The header `MCP-Protocol-Version`. A value that is not valid text yields an unsupported version.
 pub fn version(headers: &HeaderMap) -> Option<String> {
     whole(headers, &headers::PROTOCOL_VERSION).map(|value| String::from_utf8_lossy(&value).into_owned())
 }
 
-/// A field that is repeated is the list of its values (RFC 9110, section 5.2): so it never agrees
-/// with the body, whichever of them others look at.
+/// A repeated field is the list of its values (RFC 9110, section 5.2). It therefore never matches
+/// the body, whichever of the values others look at.
 fn whole<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, [u8]>> {
     let mut values = headers.get_all(name).iter().map(|value| value.as_bytes().trim_ascii());
     let first = values.next()?;
     Some(values.fold(Cow::Borrowed(first), |list, value| [&*list, b", ", value].concat().into()))
 }
 
-/// Most requests have none, and share one empty map.
+/// Most requests have none and share one empty map.
 fn parameters(headers: &HeaderMap) -> Arc<MirroredParameters> {
     static NONE: LazyLock<Arc<MirroredParameters>> = LazyLock::new(Arc::default);
     let mut found = MirroredParameters::new();
     for (name, value) in headers {
         if let Some(name) = name.as_str().strip_prefix(headers::PARAMETER_PREFIX) {
             let value = decode(value.as_bytes().trim_ascii());
-            // A repeated header has no one value that could agree with the body.
+            // A repeated header has no single value that could match the body.
             let repeated = found.contains_key(name);
             found.insert(name.to_owned(), if repeated { Err("is repeated".into()) } else { value });
         }
@@ -51,13 +50,13 @@ fn parameters(headers: &HeaderMap) -> Arc<MirroredParameters> {
     if found.is_empty() { Arc::clone(&NONE) } else { Arc::new(found) }
 }
 
-/// The header that repeats a parameter.
+/// The name of the header that mirrors a parameter.
 pub fn parameter_name(name: &str) -> Result<HeaderName, String> {
     HeaderName::try_from(format!("{}{name}", headers::PARAMETER_PREFIX))
         .map_err(|_| format!("the parameter header {name:?} is not a valid header name"))
 }
 
-/// The text of a header value: as it stands, or out of its Base64 wrapper (H26-06, H26-07).
+/// Decodes a header value, which may be in the Base64 wrapper (H26-06, H26-07).
 pub fn decode(value: &[u8]) -> Result<String, String> {
     let text = std::str::from_utf8(value).ok().filter(|text| text.bytes().all(is_plain));
     let text = text.ok_or("has characters that a header cannot carry; wrap the value as =?base64?…?=")?;
@@ -70,7 +69,7 @@ pub fn decode(value: &[u8]) -> Result<String, String> {
     }
 }
 
-/// A header value for a text: as it stands where that is safe, else in the Base64 wrapper (H26-04,
+/// Encodes a header value: verbatim if that is safe, otherwise in the Base64 wrapper (H26-04,
 /// H26-05).
 pub fn encode(text: &str) -> Result<HeaderValue, String> {
     let blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
@@ -88,7 +87,7 @@ pub fn encode(text: &str) -> Result<HeaderValue, String> {
     value.map_err(|error| format!("{text:?} cannot be sent in a header: {error}"))
 }
 
-/// Visible ASCII, blank or tab: what RFC 9110 lets a field value hold.
+/// Visible ASCII, space or tab, as RFC 9110 allows in field values.
 fn is_plain(byte: u8) -> bool {
     matches!(byte, b'\t' | b' '..=b'~')
 }

@@ -1,5 +1,5 @@
-//! Streamable HTTP without sockets: headers, guards, classification, statuses, sessions, event
-//! streams. Pure.
+//! Streamable HTTP without I/O: headers, guards, classification, statuses, sessions and event
+//! streams.
 
 #[cfg(feature = "http")]
 pub mod classify;

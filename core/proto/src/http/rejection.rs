@@ -1,22 +1,22 @@
-//! Refusals and errors as HTTP sees them.
+//! HTTP responses for refusals and errors.
 
 use crate::protocol::{Era, RequestId, RpcError, envelope, error::code};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode};
 
-/// A message that is answered with an HTTP error.
+/// An HTTP error response.
 #[derive(Debug)]
 pub struct Rejection {
     /// The status.
     pub status: StatusCode,
     /// A JSON-RPC error.
     pub body: Bytes,
-    /// Header fields that say more.
+    /// Additional header fields.
     pub headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Rejection {
-    /// `id`: of the request that is refused, if it could be read.
+    /// `id` is that of the refused request, if it could be read.
     pub fn new(status: StatusCode, id: Option<&RequestId>, error: &RpcError) -> Self {
         Self { status, body: envelope::encode_error(id, error), headers: Vec::new() }
     }
@@ -31,14 +31,14 @@ impl Rejection {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, id, &RpcError::busy(what))
     }
 
-    /// A refusal that concerns the HTTP request and not what it holds.
+    /// A refusal of the HTTP request itself rather than its message.
     pub fn of_http(status: StatusCode, message: impl Into<String>) -> Self {
         Self::new(status, None, &RpcError::invalid_request(message))
     }
 }
 
-/// The status of an error response, while nothing has been written (docs/versions.md, 2.2).
-/// `refused`: before the method was run.
+/// The status of an error response, if no response has been started (docs/versions.md, 2.2).
+/// `refused` is set if the method was not run.
 pub fn status_of(era: Era, code: i64, refused: bool, busy: bool) -> StatusCode {
     match (era, code) {
         _ if busy => StatusCode::SERVICE_UNAVAILABLE,

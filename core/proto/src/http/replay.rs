@@ -1,4 +1,4 @@
-//! Events that the streams of a session have carried, for streams that resume (HTTP-36..40).
+//! Stores the events of a session's streams, so that streams can be resumed (HTTP-36..40).
 
 use bytes::Bytes;
 use std::{
@@ -6,21 +6,22 @@ use std::{
     fmt,
 };
 
-/// The place of an event: unique in its session, and it names its stream (HTTP-36, HTTP-37).
+/// The id of an event: unique in its session, and includes the number of its stream (HTTP-36,
+/// HTTP-37).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventId {
     stream: u64,
-    /// Counted from 1; 0 is the beginning of the stream.
+    /// Counted from 1; 0 is the start of the stream.
     event: u64,
 }
 
 impl EventId {
-    /// The place of an event; see [`Self::event`].
+    /// The id of an event; see [`Self::event`].
     pub fn new(stream: u64, event: u64) -> Self {
         Self { stream, event }
     }
 
-    /// Reads an id; `None` if it is not one of ours.
+    /// Parses an id; `None` if it is not one of ours.
     pub fn parse(text: &str) -> Option<Self> {
         let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
         let (stream, event) = text.split_once('-')?;
@@ -32,7 +33,7 @@ impl EventId {
         self.stream
     }
 
-    /// The number of the event in its stream, from 1; 0 is the beginning of the stream.
+    /// The number of the event in its stream, from 1; 0 is the start of the stream.
     pub fn event(self) -> u64 {
         self.event
     }
@@ -44,8 +45,8 @@ impl fmt::Display for EventId {
     }
 }
 
-/// The latest events of a session's streams. When there are too many the oldest give way, whatever
-/// stream they are of; only the newest is kept whatever its size.
+/// The latest events of a session's streams. If there are too many, the oldest are evicted,
+/// regardless of their stream; the newest is always kept, whatever its size.
 #[derive(Debug)]
 pub struct Replay {
     kept: VecDeque<(EventId, Bytes)>,
@@ -58,27 +59,27 @@ pub struct Replay {
 
 #[derive(Debug, Default)]
 struct Cursor {
-    /// The latest event.
+    /// The number of the latest event.
     last: u64,
-    /// Events up to this one have given way.
+    /// Events up to this one have been evicted.
     lost: u64,
     kept: usize,
     finished: bool,
 }
 
 impl Replay {
-    /// Keeps at most so many events and bytes.
+    /// Keeps at most this many events and bytes.
     pub fn new(max_events: usize, max_bytes: usize) -> Self {
         let (kept, streams) = (VecDeque::new(), HashMap::new());
         Self { kept, bytes: 0, max_events, max_bytes, streams, next_stream: 0 }
     }
 
-    /// A new stream under a number that no other of the session has.
+    /// Opens a stream under a number that is unique in the session.
     pub fn open_as(&mut self, number: u64) {
         self.streams.insert(number, Cursor::default());
     }
 
-    /// A new stream; the first one is number 0.
+    /// Opens a stream; the first one is number 0.
     pub fn open(&mut self) -> u64 {
         let number = self.next_stream;
         self.next_stream += 1;
@@ -86,12 +87,12 @@ impl Replay {
         number
     }
 
-    /// Where a stream is: what follows this place has not been carried yet.
+    /// The current position of a stream, after its last event.
     pub fn position(&self, stream: u64) -> EventId {
         EventId { stream, event: self.streams.get(&stream).map_or(0, |cursor| cursor.last) }
     }
 
-    /// Keeps the next event of a stream.
+    /// Stores the next event of a stream.
     pub fn keep(&mut self, stream: u64, message: &Bytes) -> EventId {
         let cursor = self.streams.entry(stream).or_default();
         cursor.last += 1;
@@ -105,12 +106,12 @@ impl Replay {
         id
     }
 
-    /// The size of the events that are kept.
+    /// The total size of the stored events.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Loses every event.
+    /// Evicts all events.
     pub fn lose_all(&mut self) {
         while !self.kept.is_empty() {
             self.lose_oldest();
@@ -129,7 +130,7 @@ impl Replay {
         }
     }
 
-    /// Nothing more comes on a stream; what is kept of it stays.
+    /// Marks a stream as finished; its stored events are kept.
     pub fn finish(&mut self, stream: u64) {
         if let Some(cursor) = self.streams.get_mut(&stream) {
             cursor.finished = true;
@@ -139,8 +140,8 @@ impl Replay {
         }
     }
 
-    /// The events of that stream after that one; `None` if the id is unknown, or some of them have
-    /// given way.
+    /// The events of the stream after the given one; `None` if the id is unknown or some events
+    /// were evicted.
     pub fn after(&self, id: EventId) -> Option<VecDeque<(EventId, Bytes)>> {
         let cursor = self.streams.get(&id.stream)?;
         if id.event < cursor.lost || id.event > cursor.last {
@@ -205,7 +206,7 @@ mod tests {
         assert_eq!(texts(&replay, "0-0"), None);
         assert_eq!(texts(&replay, "0-1").unwrap(), ["0-2=x"]);
         assert_eq!(texts(&replay, "1-0").unwrap().len(), 2);
-        // By size as well; but the newest stays.
+        // By size as well, but the newest is kept.
         let mut replay = Replay::new(100, 10);
         let stream = replay.open();
         keep(&mut replay, stream, "12345678");

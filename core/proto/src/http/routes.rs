@@ -1,4 +1,4 @@
-//! Paths of an endpoint.
+//! The paths of an endpoint.
 
 /// The purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,33 +7,33 @@ pub enum Purpose {
     Endpoint,
     /// The stream of HTTP+SSE.
     SseStream,
-    /// Where HTTP+SSE takes messages.
+    /// Where messages of HTTP+SSE are posted.
     SseMessages,
-    /// Nothing.
+    /// Unknown.
     Nowhere,
 }
 
-/// A question of an orchestrator or a load balancer about a process.
+/// A health check by an orchestrator or a load balancer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HealthProbe {
-    /// Is it alive?
+    /// Is the process alive?
     Liveness,
-    /// Should it get requests?
+    /// Should it receive requests?
     Readiness,
 }
 
-/// The paths of probes, as the components of Kubernetes have them.
+/// The paths of health checks, as Kubernetes components use them.
 const PROBES: [(&str, HealthProbe); 2] = [("/healthz", HealthProbe::Liveness), ("/readyz", HealthProbe::Readiness)];
 
-/// The paths of one server. A slash at their end makes no difference.
+/// The paths of one server. A trailing slash makes no difference.
 #[derive(Debug, Clone)]
 pub struct Routes {
-    /// The path of the endpoint; a router may have chosen it already.
+    /// The path of the endpoint, unless a router has already matched it.
     endpoint: Option<String>,
     sse: Option<SsePaths>,
-    /// The path that clients see may begin with more than is known here.
+    /// Clients may see a longer path than is known here.
     below: bool,
-    /// Probes are answered.
+    /// Whether health checks are answered.
     probes: bool,
 }
 
@@ -41,14 +41,14 @@ pub struct Routes {
 struct SsePaths {
     stream: String,
     messages: String,
-    /// The stream has the path of the endpoint: who asks without a session means it.
+    /// The stream shares the path of the endpoint: a request without a session is for the stream.
     shared: bool,
 }
 
 impl Routes {
-    /// `sse`: the paths of the stream and of the messages; the stream may share the path of the
-    /// endpoint, and its messages are then posted there too. `mounted`: a router has chosen the
-    /// path, of which only the end may be known.
+    /// `sse` has the paths of the stream and of the messages. The stream may share the path of the
+    /// endpoint, and its messages are then posted there, too. `mounted` is set if a router has
+    /// matched the path, of which only the end may be known.
     pub fn new(endpoint: &str, sse: Option<(&str, &str)>, mounted: bool) -> Self {
         let endpoint = normal(endpoint);
         let sse = sse.map(|(stream, messages)| {
@@ -59,18 +59,18 @@ impl Routes {
         Self { endpoint: (!mounted).then_some(endpoint), sse, below: mounted, probes: false }
     }
 
-    /// The same with probes, or without them.
+    /// Enables or disables health checks.
     pub fn with_probes(self, probes: bool) -> Self {
         Self { probes, ..self }
     }
 
-    /// The same below a router that has cut off the beginning of the paths.
+    /// Marks the paths as nested in a router that strips their beginning.
     pub fn below(self) -> Self {
         Self { below: true, ..self }
     }
 
-    /// The purpose of a request. `in_session`: it names a session of Streamable HTTP; `addressed`:
-    /// its query names one of HTTP+SSE.
+    /// Determines the purpose of a request. `in_session` is set if it names a session of Streamable
+    /// HTTP, `addressed` if its query names one of HTTP+SSE.
     pub fn find(&self, path: &str, gets: bool, in_session: bool, addressed: bool) -> Purpose {
         let path = path.strip_suffix('/').unwrap_or(path);
         if let Some(sse) = &self.sse {
@@ -78,11 +78,11 @@ impl Routes {
                 let here = self.is_endpoint(path);
                 (here, here && addressed)
             } else {
-                // A URL relative to a stream with a slash at its end is one level deeper.
+                // A URL relative to a stream with a trailing slash is one level deeper.
                 let deeper = self.below && addressed && path.ends_with(&sse.messages);
                 (self.is(path, &sse.stream), deeper || self.is(path, &sse.messages))
             };
-            // Where a router has chosen the path, or it is shared, the endpoint may have the same
+            // If a router has matched the path, or it is shared, the endpoint may have the same
             // name.
             let certain = !sse.shared && self.endpoint.as_ref().is_some_and(|endpoint| !is_same(path, endpoint));
             if stream && (certain || (gets && !in_session)) {
@@ -95,15 +95,15 @@ impl Routes {
         if self.is_endpoint(path) { Purpose::Endpoint } else { Purpose::Nowhere }
     }
 
-    /// The probe at a path, before anything else that may have the same one. A router that has
-    /// chosen the path of the endpoint answers probes itself.
+    /// The health check at a path. It takes precedence over other routes with the same path. A
+    /// router that has matched the path of the endpoint answers health checks itself.
     pub fn probe(&self, path: &str) -> Option<HealthProbe> {
         let path = path.strip_suffix('/').unwrap_or(path);
         let found = PROBES.iter().find(|(known, _)| self.probes && self.endpoint.is_some() && *known == path);
         found.map(|(_, probe)| *probe)
     }
 
-    /// The path of the endpoint, where no router has chosen it.
+    /// The path of the endpoint, unless a router has matched it.
     pub fn endpoint(&self) -> Option<&str> {
         self.endpoint.as_deref()
     }
@@ -112,13 +112,13 @@ impl Routes {
         self.endpoint.as_ref().is_none_or(|endpoint| is_same(path, endpoint))
     }
 
-    /// Returns whether a path is one of ours: the whole of it, or its end if a router may have put
-    /// something before it.
+    /// Returns whether a path matches: as a whole, or at its end if a router may have put something
+    /// before it.
     fn is(&self, path: &str, known: &str) -> bool {
         is_same(path, known) || (self.endpoint.is_none() && path.ends_with(known))
     }
 
-    /// Where the messages of an HTTP+SSE session are posted (SSE-02), as seen from its stream.
+    /// The URI where messages of an HTTP+SSE session are posted (SSE-02), relative to its stream.
     pub fn messages_uri(&self, session: &str) -> String {
         let query = format!("?sessionId={session}");
         match &self.sse {
@@ -131,7 +131,7 @@ impl Routes {
         }
     }
 
-    /// The paths, for a text that helps.
+    /// Lists the paths for an error message.
     pub fn describe(&self) -> String {
         let endpoint = self.endpoint.as_deref().unwrap_or("/");
         match self.sse.as_ref().filter(|sse| !sse.shared) {
@@ -141,12 +141,12 @@ impl Routes {
     }
 }
 
-/// The root has no slash left once those at the end are gone.
+/// The root is empty after trailing slashes are removed.
 fn is_same(path: &str, known: &str) -> bool {
     path == known || (path.is_empty() && known == "/")
 }
 
-/// With a slash in front and none behind.
+/// With a leading slash and without trailing ones.
 pub fn normal(path: &str) -> String {
     format!("/{}", path.trim_matches('/'))
 }

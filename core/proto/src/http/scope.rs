@@ -1,6 +1,7 @@
 //! The syntax of scopes.
 
-/// Returns whether a text is a scope (RFC 6749 section 3.3), which header fields can hold as it is.
+/// Returns whether a string is a valid scope (RFC 6749 section 3.3), which can be used in header
+/// fields unescaped.
 pub fn is_scope(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e))
 }

@@ -6,20 +6,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Random bytes of a session id: 192 bits (HTTP-42).
+/// Number of random bytes in a session id: 192 bits (HTTP-42).
 pub const ID_BYTES: usize = 24;
 
-/// Longest time of a session that nothing has used since it was opened.
+/// Maximum lifetime of a session that is never used after it was opened.
 pub const UNUSED: Duration = Duration::from_secs(60);
 
-/// The bounds of sessions.
+/// Limits of sessions.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionBounds {
-    /// Sessions at once.
+    /// Maximum number of concurrent sessions.
     pub max: usize,
-    /// Sessions at once of one principal.
+    /// Maximum number of concurrent sessions of one principal.
     pub max_per_client: usize,
-    /// Longest time without use.
+    /// Maximum idle time.
     pub idle: Duration,
 }
 
@@ -27,13 +27,13 @@ pub struct SessionBounds {
 #[derive(Debug)]
 pub struct Sessions<S> {
     open: HashMap<Arc<str>, StoredSession<S>>,
-    /// The ids in the order in which sessions give way.
+    /// The ids in the order of eviction.
     order: BTreeMap<SessionTurn, Arc<str>>,
     /// The sessions of each principal, in the same order.
     of: HashMap<Arc<str>, BTreeSet<SessionTurn>>,
-    /// Rises with each session, to number them.
+    /// Number of the latest session.
     latest: u64,
-    /// The last two looks for sessions to end, the older one first.
+    /// The times of the last two checks for expired sessions, the older one first.
     looks: [Option<Instant>; 2],
     bounds: SessionBounds,
 }
@@ -45,8 +45,8 @@ struct StoredSession<S> {
     turn: SessionTurn,
 }
 
-/// The place of a session among those that give way: first those that nothing has used since they
-/// were opened, then those that have been idle the longest.
+/// The position of a session in the order of eviction: first those never used since they were
+/// opened, then the longest idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct SessionTurn {
     was_used: bool,
@@ -55,19 +55,19 @@ struct SessionTurn {
 }
 
 impl<S: Clone> Sessions<S> {
-    /// No sessions yet.
+    /// An empty table.
     pub fn new(bounds: SessionBounds) -> Self {
         let (open, order, of) = (HashMap::new(), BTreeMap::new(), HashMap::new());
         Self { open, order, of, latest: 0, looks: [None; 2], bounds }
     }
 
-    /// Makes room for a session of that principal. Beyond its share one of its own sessions gives
-    /// way, and beyond the bound for all anyone's: one that nothing has used since it was opened,
-    /// or else the one that has been idle the longest. Its client opens a new one (HTTP-48). One
-    /// that is `busy` counts as used now, so it is not asked again soon.
+    /// Makes room for a session of that principal. Beyond the principal's limit, one of its own
+    /// sessions is evicted, and beyond the global limit, anyone's: a session never used since it
+    /// was opened, or else the longest idle. Its client opens a new one (HTTP-48). A session that
+    /// is `busy` counts as used now, so it is not checked again soon.
     ///
     /// # Errors
-    /// All of them are busy.
+    /// If all of them are busy.
     pub fn make_room(
         &mut self,
         now: Instant,
@@ -106,14 +106,14 @@ impl<S: Clone> Sessions<S> {
         (None, passed)
     }
 
-    /// Opens a session under an id made of random bytes: visible ASCII (HTTP-43).
+    /// Opens a session under an id generated from random bytes: visible ASCII (HTTP-43).
     pub fn insert(&mut self, now: Instant, random: [u8; ID_BYTES], owner: Option<Arc<str>>, session: S) -> String {
         let id = session_id(random);
         self.insert_as(now, &id, owner, session);
         id
     }
 
-    /// Opens a session under an id that no other has.
+    /// Opens a session under a unique id.
     pub fn insert_as(&mut self, now: Instant, id: &str, owner: Option<Arc<str>>, session: S) {
         self.latest += 1;
         let turn = SessionTurn { was_used: false, last_used: now, number: self.latest };
@@ -125,7 +125,7 @@ impl<S: Clone> Sessions<S> {
         self.open.insert(id, StoredSession { session, owner, turn });
     }
 
-    /// The session of an id, used now.
+    /// Finds a session by id and marks it as used now.
     pub fn touch(&mut self, now: Instant, id: &str) -> Option<S> {
         self.use_now(now, id).cloned()
     }
@@ -144,12 +144,12 @@ impl<S: Clone> Sessions<S> {
         Some(&entry.session)
     }
 
-    /// The session of an id, which does not count as use.
+    /// Finds a session by id without marking it as used.
     pub fn get(&self, id: &str) -> Option<&S> {
         self.open.get(id).map(|entry| &entry.session)
     }
 
-    /// Ends a session.
+    /// Removes a session.
     pub fn remove(&mut self, id: &str) -> Option<S> {
         let StoredSession { session, owner, turn } = self.open.remove(id)?;
         self.order.remove(&turn);
@@ -164,11 +164,12 @@ impl<S: Clone> Sessions<S> {
         Some(session)
     }
 
-    /// Ends the sessions that have been idle for too long, those never used after a minute. One
-    /// that is `busy` counts as used. Only those are looked at that were used lately, and those
-    /// that have been idle for too long: the others neither became busy nor are due.
+    /// Removes sessions that have been idle for too long, or have never been used for a minute. A
+    /// session that is `busy` counts as used. Only recently used sessions and those idle for too
+    /// long are checked: the others neither became busy nor are due.
     pub fn expire(&mut self, now: Instant, busy: impl Fn(&S) -> bool) -> Vec<S> {
-        // Of the look before the last one, since a session may become busy a little after its use.
+        // The time of the check before the last one, since a session may become busy a little after
+        // its use.
         let [since, last] = self.looks;
         self.looks = [last, Some(now)];
         for id in self.used_since(since) {
@@ -187,7 +188,7 @@ impl<S: Clone> Sessions<S> {
         over
     }
 
-    /// The sessions that were opened or used at `since` or later; all of them if there is none.
+    /// The sessions opened or used since `since`, or all of them if it is `None`.
     fn used_since(&self, since: Option<Instant>) -> Vec<Arc<str>> {
         let Some(since) = since else { return self.order.values().cloned().collect() };
         let from = |was_used| SessionTurn { was_used, last_used: since, number: 0 };
@@ -200,32 +201,32 @@ impl<S: Clone> Sessions<S> {
         let up_to = |was_used, last_used| SessionTurn { was_used, last_used, number: u64::MAX };
         let unused = now.checked_sub(UNUSED.min(self.bounds.idle));
         let unused = unused.into_iter().flat_map(|end| self.order.range(..=up_to(false, end)));
-        // The used ones follow all others.
+        // Used sessions come after all others.
         let used = now.checked_sub(self.bounds.idle);
         let used = used.into_iter().flat_map(|end| self.order.range(up_to(false, now)..=up_to(true, end)));
         unused.chain(used.filter(|(turn, _)| turn.was_used)).map(|(_, id)| Arc::clone(id)).collect()
     }
 
-    /// Every session, ended.
+    /// Removes and returns all sessions.
     pub fn drain(&mut self) -> Vec<S> {
         self.of.clear();
         self.order.clear();
         self.open.drain().map(|(_, entry)| entry.session).collect()
     }
 
-    /// Every session.
+    /// All sessions.
     pub fn all(&self) -> Vec<S> {
         self.open.values().map(|entry| entry.session.clone()).collect()
     }
 }
 
-/// The id that is made of random bytes.
+/// The id generated from random bytes.
 pub fn session_id(random: [u8; ID_BYTES]) -> String {
     use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
     URL_SAFE_NO_PAD.encode(random)
 }
 
-/// There is no room, and no session that could give way.
+/// The limit is reached, and no session can be evicted.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SessionsFull;
 
@@ -291,7 +292,7 @@ mod tests {
         assert_eq!(looks(1, None, |_| false), (Some(0), 1));
         assert_eq!(looks(2, Some("alice"), |_| false), (Some(1), 1));
         assert_eq!(looks(3, Some("alice"), |_| false), (Some(2), 1));
-        // Those that are busy count as used then, and are not looked at again.
+        // Busy sessions count as used at that time, and are not checked again.
         assert_eq!(looks(4, None, |session| session < 150), (Some(150), 148));
         assert_eq!(looks(5, None, |session| session < 150), (Some(151), 1));
     }
@@ -363,7 +364,7 @@ mod tests {
         sessions.touch(start + MINUTE / 2, &used);
         assert_eq!(sessions.expire(start + MINUTE, |session| *session == 3), [1]);
         assert_eq!(sessions.touch(start + MINUTE, &quiet), None);
-        // A call that took long leaves its session as fresh as if it had just been used.
+        // A session counts as used until the end of a long call.
         assert_eq!(sessions.expire(start + MINUTE * 2 - Duration::from_secs(1), |_| false), [2]);
         assert_eq!(sessions.touch(start + MINUTE * 2, &busy), Some(3));
         assert_eq!(sessions.all(), [3]);

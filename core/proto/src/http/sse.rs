@@ -1,24 +1,23 @@
-//! Writing server-sent events.
+//! Writes server-sent events.
 
 use super::replay::EventId;
 use bytes::{BufMut, BytesMut};
 use std::{fmt::Write, time::Duration};
 
-/// A comment that keeps proxies and clients from giving up on a quiet stream (H26-16).
+/// A comment that keeps proxies and clients from closing an idle stream (H26-16).
 pub const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 
-/// Bytes that [`put_event`] adds, roughly.
+/// Approximate number of bytes that [`put_event`] adds.
 const FRAME: usize = "event: message\nid: 00-0000\ndata: \n\n".len();
 
-/// Appends one event that holds a message.
+/// Appends an event with a message.
 pub fn put_event(stream: &mut BytesMut, id: Option<EventId>, message: &[u8]) {
     stream.reserve(FRAME + message.len());
     stream.put_slice(b"event: message\n");
     if let Some(id) = id {
         put_field(stream, "id", id);
     }
-    // JSON may be laid out over several lines; each becomes a line of data, and the reader joins
-    // them again.
+    // JSON may span several lines; each becomes a `data` line, and the reader joins them again.
     for line in message.split(|byte| matches!(byte, b'\n' | b'\r')) {
         stream.put_slice(b"data: ");
         stream.put_slice(line);
@@ -27,19 +26,19 @@ pub fn put_event(stream: &mut BytesMut, id: Option<EventId>, message: &[u8]) {
     stream.put_u8(b'\n');
 }
 
-/// Appends the event that lets a client come back even if nothing else arrives (HTTP-26).
+/// Appends an event that lets a client resume even if nothing else arrives (HTTP-26).
 pub fn put_priming(stream: &mut BytesMut, id: EventId) {
     put_field(stream, "id", id);
     stream.put_slice(b"data: \n\n");
 }
 
-/// Says how long a client should wait before it connects again (HTTP-27).
+/// Appends the time that a client should wait before it reconnects (HTTP-27).
 pub fn put_retry(stream: &mut BytesMut, pause: Duration) {
     put_field(stream, "retry", pause.as_millis());
     stream.put_u8(b'\n');
 }
 
-/// The first event of HTTP+SSE: where messages are posted (SSE-02).
+/// Appends the first event of HTTP+SSE: the URI where messages are posted (SSE-02).
 pub fn put_endpoint(stream: &mut BytesMut, uri: &str) {
     stream.put_slice(b"event: endpoint\n");
     put_field(stream, "data", uri);
@@ -47,7 +46,7 @@ pub fn put_endpoint(stream: &mut BytesMut, uri: &str) {
 }
 
 fn put_field(stream: &mut BytesMut, name: &str, value: impl std::fmt::Display) {
-    // A buffer in memory takes everything.
+    // Writing to memory never fails.
     let _ = writeln!(stream, "{name}: {value}");
 }
 

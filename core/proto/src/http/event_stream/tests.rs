@@ -9,7 +9,8 @@ fn messages(stream: &mut EventStream) -> Vec<String> {
     messages
 }
 
-/// The same whether it comes at once, in pieces, or byte by byte.
+/// Checks that the result is the same whether the input arrives at once, in pieces, or byte by
+/// byte.
 fn read(text: &[u8]) -> Vec<String> {
     let mut results = [1, 2, 3, 7, text.len().max(1)].map(|size| {
         let mut stream = EventStream::new(1000);
@@ -28,7 +29,7 @@ fn read(text: &[u8]) -> Vec<String> {
 fn http_09_every_line_ending() {
     for end in ["\n", "\r\n", "\r"] {
         let text = format!("event: message{end}data: one{end}{end}data:two{end}{end}").into_bytes();
-        // After a lone CR the parser knows the line has ended, without waiting for what follows.
+        // After a lone CR, the line has ended, without waiting for the next byte.
         assert_eq!(read(&text), ["one", "two"], "{end:?}");
     }
     assert_eq!(read(b"data: a\r\rdata: b\n\r\ndata: c\r\n\n"), ["a", "b", "c"]);
@@ -130,7 +131,7 @@ fn what_is_written_reads_back() {
     assert_eq!(read(&text), ["{\"a\":\n\n1}", "{}"]);
 }
 
-/// The events of a whole stream, by the letter of the standard.
+/// The events of a whole stream, by a literal implementation of the standard.
 fn expected(text: &[u8]) -> (Vec<Vec<u8>>, Option<Vec<u8>>) {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let (mut lines, mut line, mut after_cr) = (Vec::new(), Vec::new(), false);
@@ -176,7 +177,7 @@ fn events_of_the_type_endpoint_are_told_apart_and_are_no_messages() {
 }
 
 proptest! {
-    /// HTTP-09: whatever a server says, in whatever pieces it comes, is read as the standard says.
+    /// HTTP-09: any stream, in any chunks, is parsed as the standard requires.
     #[test]
     fn any_stream_is_read_as_the_standard_says(
         parts in prop::collection::vec(prop::sample::select(vec![
@@ -203,7 +204,8 @@ proptest! {
         prop_assert_eq!(stream.last_id().map(str::as_bytes), last_id.as_deref());
     }
 
-    /// No stream makes it fail or keep more than its bound, and what it gives keeps to it.
+    /// No input makes it panic or buffer more than its limit, and its output stays within the
+    /// limit.
     #[test]
     fn any_bytes_are_read_within_the_bound(
         chunks in prop::collection::vec(prop::collection::vec(prop::sample::select(b"data:id\n\r {\xff\0".to_vec()), 0..40), 0..40),
