@@ -1,5 +1,5 @@
-//! The JSON-RPC envelope. Only the outermost object is read; params and results stay slices of the
-//! receive buffer.
+//! The JSON-RPC envelope. Only the outermost object is parsed; params and results stay slices of
+//! the receive buffer.
 
 mod reading;
 mod writing;
@@ -42,35 +42,35 @@ pub struct Notification {
     pub params: Option<RawJson>,
 }
 
-/// A message with a result or an error, or with what should have been one.
+/// A message with a result or an error, valid or not.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Response {
-    /// The request that is answered; `None` where it could not be read.
+    /// The id of the request; `None` if it could not be read.
     pub id: Option<RequestId>,
     /// The result or the error.
     pub outcome: Result<RawJson, NoResult>,
 }
 
-/// Why a response brings no result.
+/// Why a response has no result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NoResult {
-    /// The peer answered with an error.
+    /// The peer returned an error.
     Error(RpcError),
-    /// Neither a result nor an error; the text has the reason.
+    /// Neither a result nor an error, with the reason.
     InvalidResponse(String),
 }
 
 /// The content of one frame (a line, a body, an event).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Frame {
-    /// One message, or why it is not one.
+    /// One message, or why it is invalid.
     Single(Result<Message, Malformed>),
-    /// A batch array, never empty; whether it is legal is for the engine to say.
+    /// A non-empty batch array. The engine decides whether it is allowed.
     Batch(Vec<Result<Message, Malformed>>),
 }
 
-/// An invalid message, with the error that answers it. Responses are never answered, and so never
-/// become one of these.
+/// An invalid message, with the error to respond with. Never an invalid response, because responses
+/// are not answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Malformed {
     /// The id, if it could be read.
@@ -79,19 +79,19 @@ pub struct Malformed {
     pub error: RpcError,
 }
 
-/// Bounds of a frame.
+/// Limits of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameBounds {
-    /// Deepest nesting of arrays and objects.
+    /// Maximum nesting of arrays and objects.
     pub nesting: usize,
-    /// JSON values, which cost far more in memory than on the wire.
+    /// Maximum number of JSON values, which take far more space in memory than on the wire.
     pub values: usize,
-    /// Messages of a batch.
+    /// Maximum number of messages in a batch.
     pub elements: usize,
 }
 
 impl FrameBounds {
-    /// For what this side wrote itself.
+    /// For messages that this side wrote itself.
     #[doc(hidden)]
     pub const NONE: Self = Self { nesting: usize::MAX, values: usize::MAX, elements: usize::MAX };
 }

@@ -1,5 +1,5 @@
-//! Reading frames. Unreadable messages fall into two kinds: those that may be answered, and
-//! responses, which never are.
+//! Parses frames. An invalid message is either answered with an error or, if it is a response, only
+//! reported.
 
 use super::{Frame, FrameBounds, Malformed, Message, NoResult, Notification, Request, Response};
 use crate::protocol::{RawJson, RequestId, RpcError, error::code};
@@ -13,7 +13,7 @@ use serde_json::{error::Category, value::RawValue};
 use std::fmt;
 
 impl Frame {
-    /// Reads a frame.
+    /// Parses a frame.
     pub fn parse(frame: &Bytes, bounds: FrameBounds) -> Self {
         if let Some(excess) = excess(frame, bounds) {
             return Self::unread(frame, RpcError::invalid_request(format!("The message {excess}")));
@@ -24,7 +24,7 @@ impl Frame {
         }
     }
 
-    /// A frame of which only the beginning is there, or is worth reading; `error` says why.
+    /// A frame of which only the beginning was received or should be read; `error` has the reason.
     #[doc(hidden)]
     pub fn unread(beginning: &[u8], error: RpcError) -> Self {
         Self::Single(unread(beginning, error))
@@ -41,7 +41,7 @@ fn parse_batch(frame: &Bytes, max: usize) -> Frame {
         Ok(elements) => {
             Frame::Batch(elements.iter().map(|element| parse_message(frame, element.get().as_bytes())).collect())
         }
-        // Nothing but their number is wrong with raw elements.
+        // With raw elements, only their number can be wrong.
         Err(error) if error.is_data() => {
             refused(RpcError::invalid_request(format!("A batch can contain at most {max} messages")))
         }
@@ -49,8 +49,8 @@ fn parse_batch(frame: &Bytes, max: usize) -> Frame {
     }
 }
 
-/// Reads an array up to a number of elements: a small element costs far more in memory than on the
-/// wire.
+/// Reads an array up to a maximum number of elements, because a small element takes far more space
+/// in memory than on the wire.
 struct Elements {
     max: usize,
 }
@@ -74,7 +74,7 @@ impl<'de> Visitor<'de> for Elements {
     }
 }
 
-/// The members of a message as they stand; presence is kept apart from `null`.
+/// The unparsed members of a message. Distinguishes `null` from absent.
 #[derive(Deserialize)]
 struct MessageMembers<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
@@ -91,20 +91,19 @@ struct MessageMembers<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// Keeps a member that is `null` apart from one that is absent.
+/// Distinguishes a member that is `null` from an absent one.
 pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 fn parse_message(buffer: &Bytes, text: &[u8]) -> Result<Message, Malformed> {
-    // Only an element of a batch can be an array here; it would be read as the members in their
-    // order.
+    // Only an element of a batch can be an array here. Serde would read it as the members in order.
     if text.first() == Some(&b'[') {
         return Err(Malformed { id: None, error: not_an_object() });
     }
     let wire: MessageMembers<'_> = match serde_json::from_slice(text) {
         Ok(wire) => wire,
-        // The message of serde repeats a text or number, however long it is.
+        // Serde's message repeats a string or number, whatever its length.
         Err(error) if error.is_data() && !text.trim_ascii_start().starts_with(b"{") => {
             return Err(Malformed { id: None, error: not_an_object() });
         }
@@ -139,11 +138,11 @@ fn parse_message(buffer: &Bytes, text: &[u8]) -> Result<Message, Malformed> {
     })
 }
 
-/// Bytes around a member that need no thought.
+/// Overhead below which a member is not copied.
 const ENVELOPE: usize = 4096;
 
-/// The text of a member. A slice keeps its whole buffer, so that what is a small part of it is
-/// copied: what a message holds in memory is about what it shows.
+/// The JSON of a member. A slice keeps the whole buffer alive, so a small part of it is copied. The
+/// memory held by a message is thus about the size of its members.
 fn kept(buffer: &Bytes, raw: &RawValue) -> RawJson {
     let text = raw.get();
     if buffer.len() > text.len().saturating_mul(2).saturating_add(ENVELOPE) {
@@ -165,7 +164,7 @@ fn parse_response(buffer: &Bytes, wire: &MessageMembers<'_>) -> Response {
     Response { id, outcome: outcome.unwrap_or_else(|problem| Err(NoResult::InvalidResponse(problem.to_owned()))) }
 }
 
-/// Some peers always write both members, with `null` for the one that does not apply.
+/// Some peers always write both members, with `null` for the unused one.
 fn parse_outcome(
     buffer: &Bytes,
     wire: &MessageMembers<'_>,
@@ -193,14 +192,14 @@ fn parse_outcome(
 /// The readable part of an invalid message.
 #[derive(Debug, Default, PartialEq)]
 pub struct Beginning {
-    /// Its id, if that could be read.
+    /// Its id, if readable.
     pub id: Option<RequestId>,
-    /// It is the answer to something.
+    /// Whether it is a response.
     pub response: bool,
 }
 
 impl Beginning {
-    /// Reads the members that stand before the long or broken one, as id and method mostly do.
+    /// Reads the members before the long or broken one, which usually include id and method.
     pub fn of(text: &[u8]) -> Self {
         let mut found = Self::default();
         found.read(text);
@@ -225,7 +224,7 @@ impl Beginning {
             }
             let (value, after) = first_value(after.strip_prefix(':')?)?;
             if key == "\"id\"" {
-                // Nobody can tell which of two is meant.
+                // With two ids, it is unclear which one is meant.
                 if self.id.take().is_some() {
                     return None;
                 }
@@ -237,7 +236,8 @@ impl Beginning {
     }
 }
 
-/// A JSON value and what follows it. A value that the text ends with may go on.
+/// Splits text into its first JSON value and the rest. A value at the very end of the text may be
+/// incomplete.
 fn first_value(text: &str) -> Option<(&str, &str)> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
     let value = values.next()?.ok()?.get();
@@ -245,7 +245,7 @@ fn first_value(text: &str) -> Option<(&str, &str)> {
     (!after.is_empty()).then_some((value, after))
 }
 
-/// An invalid message may be answered or not, by its first character.
+/// The error for an invalid message. Its first character decides whether it is answered.
 fn unread(text: &[u8], error: RpcError) -> Result<Message, Malformed> {
     match Beginning::of(text) {
         Beginning { id, response: true } => {
@@ -266,22 +266,21 @@ fn unreadable(error: &serde_json::Error) -> RpcError {
     }
 }
 
-/// The reason why a text is beyond its bounds, if it is.
+/// The reason why a frame exceeds its limits, if it does.
 pub fn excess(text: &[u8], bounds: FrameBounds) -> Option<String> {
-    // Each level, and each value, is a byte at least.
+    // Each level and each value takes at least one byte.
     if text.len() <= bounds.nesting.min(bounds.values) {
         return None;
     }
     scan(text, bounds).err()
 }
 
-/// The JSON values of a text, members of objects included.
+/// Counts the JSON values of a frame, including members of objects.
 pub fn count_values(text: &[u8]) -> usize {
     scan(text, FrameBounds::NONE).unwrap_or(usize::MAX)
 }
 
-/// Counts brackets and commas outside strings; whether they are where they belong is for the
-/// parser.
+/// Counts brackets and commas outside strings. The parser checks whether they are well-placed.
 fn scan(text: &[u8], bounds: FrameBounds) -> Result<usize, String> {
     let (mut depth, mut values, mut rest) = (0_usize, 1_usize, text);
     while let Some(position) = rest.iter().position(|byte| STRUCTURAL[usize::from(*byte)]) {
@@ -306,7 +305,7 @@ fn scan(text: &[u8], bounds: FrameBounds) -> Result<usize, String> {
     Ok(values)
 }
 
-/// The bytes that begin a string, or count.
+/// The bytes that start a string or are counted.
 static STRUCTURAL: [bool; 256] = {
     let mut table = [false; 256];
     let (bytes, mut index) = (b"\"{}[],", 0);
@@ -317,7 +316,7 @@ static STRUCTURAL: [bool; 256] = {
     table
 };
 
-/// The text behind the end of a string that has begun.
+/// The text after the end of a string that has started.
 fn behind_string(mut text: &[u8]) -> &[u8] {
     while let Some(position) = end_or_escape(text) {
         if text[position] == b'"' {
@@ -328,15 +327,15 @@ fn behind_string(mut text: &[u8]) -> &[u8] {
     &[]
 }
 
-/// The first quote or backslash. Most strings are short, and vector instructions take longer for
-/// them than a loop.
+/// The first quote or backslash. Most strings are short, and for them a loop is faster than vector
+/// instructions.
 fn end_or_escape(text: &[u8]) -> Option<usize> {
     let (near, far) = text.split_at(text.len().min(SHORT));
     let found = near.iter().position(|byte| matches!(byte, b'"' | b'\\'));
     found.or_else(|| memchr2(b'"', b'\\', far).map(|position| SHORT + position))
 }
 
-/// Bytes of a string that is short.
+/// Maximum length of a short string, in bytes.
 const SHORT: usize = 16;
 
 #[cfg(test)]

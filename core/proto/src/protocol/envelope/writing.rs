@@ -1,10 +1,10 @@
-//! Writing messages.
+//! Serializes messages.
 
 use crate::protocol::{RequestId, RpcError};
 use bytes::{BufMut, Bytes, BytesMut};
 use serde::Serialize;
 
-/// Writes a request.
+/// Serializes a request.
 pub fn encode_request(id: &RequestId, method: &str, params: Option<&[u8]>) -> Bytes {
     let mut text = begin(params.map_or(0, <[u8]>::len) + method.len());
     text.put_slice(b",\"id\":");
@@ -13,20 +13,20 @@ pub fn encode_request(id: &RequestId, method: &str, params: Option<&[u8]>) -> By
     text.freeze()
 }
 
-/// Writes a notification.
+/// Serializes a notification.
 pub fn encode_notification(method: &str, params: Option<&[u8]>) -> Bytes {
     let mut text = begin(params.map_or(0, <[u8]>::len) + method.len());
     put_method(&mut text, method, params);
     text.freeze()
 }
 
-/// Writes the notification that a request is no longer wanted.
+/// Serializes the notification that cancels a request.
 pub fn cancellation(id: &RequestId, reason: &str) -> Bytes {
     let params = serde_json::json!({"requestId": id, "reason": reason}).to_string();
     encode_notification(crate::protocol::method::CANCELLED, Some(params.as_bytes()))
 }
 
-/// Writes a response with a result.
+/// Serializes a response with a result.
 pub fn encode_result(id: &RequestId, result: &[u8]) -> Bytes {
     let mut text = begin(result.len());
     text.put_slice(b",\"id\":");
@@ -37,7 +37,7 @@ pub fn encode_result(id: &RequestId, result: &[u8]) -> Bytes {
     text.freeze()
 }
 
-/// Writes a response with an error; without an id where none could be read (ambiguity 15 of the
+/// Serializes a response with an error; without an id if none could be read (ambiguity 15 of the
 /// requirements).
 pub fn encode_error(id: Option<&RequestId>, error: &RpcError) -> Bytes {
     let mut text = begin(error.message.len());
@@ -67,8 +67,8 @@ fn put_method(text: &mut BytesMut, method: &str, params: Option<&[u8]>) {
     text.put_u8(b'}');
 }
 
-/// Ids, methods and errors are strings, integers and `Value`s: they always serialize, and memory
-/// always takes them.
+/// Ids, methods and errors are strings, integers and `Value`s, so serializing them to memory never
+/// fails.
 fn put_json(text: &mut BytesMut, value: &(impl Serialize + ?Sized)) {
     let start = text.len();
     if serde_json::to_writer((&mut *text).writer(), value).is_err() {

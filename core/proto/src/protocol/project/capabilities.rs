@@ -22,8 +22,8 @@ pub fn project_server_capabilities(capabilities: &mut Value, revision: Revision)
 pub fn project_client_capabilities(capabilities: &mut Value, revision: Revision) {
     let Some(capabilities) = capabilities.as_object_mut() else { return };
     remove_fields(capabilities, ProjectedObject::ClientCapabilities, revision);
-    // Before modes existed, the capability meant forms: a client that only opens URLs does not have
-    // it.
+    // Before modes existed, the capability meant forms, so a client that only opens URLs does not
+    // have it.
     let url_only = |modes: &Value| modes.get("url").is_some() && modes.get("form").is_none();
     if !revision.supports(RevisionFeature::ElicitationModes) && capabilities.get("elicitation").is_some_and(url_only) {
         capabilities.shift_remove("elicitation");

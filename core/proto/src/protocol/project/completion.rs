@@ -14,8 +14,8 @@ pub fn project_complete_params(params: &mut Value, revision: Revision) {
     }
 }
 
-/// Projects a result of `completion/complete`, and cuts it to the values that every revision
-/// allows.
+/// Projects a result of `completion/complete`, and truncates it to the number of values that every
+/// revision allows.
 pub fn project_complete_result(result: &mut Value, revision: Revision) {
     let Some(result) = result.as_object_mut() else { return };
     project_envelope(result, revision);

@@ -4,7 +4,7 @@ use super::fields::{ProjectedObject, remove_fields};
 use crate::protocol::{Revision, RevisionFeature};
 use serde_json::{Map, Value, json};
 
-/// Projects a content block; `index` is its place among its neighbours.
+/// Projects a content block; `index` is its position in the list.
 pub(super) fn project_block(block: &mut Value, index: usize, revision: Revision) {
     let Some(fields) = block.as_object_mut() else { return };
     remove_fields(fields, ProjectedObject::Block, revision);
@@ -34,7 +34,7 @@ fn link_to_text(link: &mut Map<String, Value>) {
 
 fn audio_to_resource(audio: &mut Map<String, Value>, index: usize) {
     let mut resource = Map::new();
-    // Nothing can be read at this URI; it only tells the blocks of one result apart.
+    // Nothing can be read at this URI; it only distinguishes the blocks of one result.
     resource.insert("uri".to_owned(), Value::String(format!("audio:{}", index + 1)));
     resource.extend(audio.shift_remove("mimeType").map(|mime_type| ("mimeType".to_owned(), mime_type)));
     resource.insert("blob".to_owned(), audio.shift_remove("data").unwrap_or_default());

@@ -1,16 +1,16 @@
-//! Projection of what a user is asked.
+//! Projection of elicitations.
 
 use super::Unsupported;
 use super::fields::{ProjectedObject, remove_fields};
 use crate::protocol::{Revision, RevisionFeature};
 use serde_json::{Map, Value, json};
 
-/// Projects the parameters of `elicitation/create`. `new_id` makes the `elicitationId` that URLs
-/// need on 2025-11-25, unless there is one already.
+/// Projects the parameters of `elicitation/create`. `new_id` creates the `elicitationId` that URLs
+/// need on 2025-11-25, unless there already is one.
 ///
 /// # Errors
 ///
-/// The revision cannot ask this.
+/// If the revision cannot express the request.
 pub fn project_elicit_params(
     params: &mut Value,
     revision: Revision,
@@ -55,7 +55,7 @@ fn project_form(form: &mut Map<String, Value>, revision: Revision) -> Result<(),
             field.insert("enum".to_owned(), column("const"));
             field.insert("enumNames".to_owned(), column("title"));
         }
-        // Only booleans have a default there.
+        // Only booleans have defaults in that revision.
         if field.get("type") != Some(&json!("boolean")) {
             field.shift_remove("default");
         }

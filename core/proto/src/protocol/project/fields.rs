@@ -1,9 +1,9 @@
-//! Which fields of which objects exist in which revisions.
+//! The revisions in which each field of an object exists.
 
 use crate::protocol::Revision::{self, *};
 use serde_json::{Map, Value};
 
-/// The kinds of objects of which not every revision has all fields.
+/// The kinds of objects with fields that some revisions lack.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProjectedObject {
     Tool,
@@ -32,7 +32,7 @@ pub(super) enum ProjectedObject {
 }
 
 impl ProjectedObject {
-    /// The types of the model that such objects are.
+    /// The model types of such objects.
     fn models(self) -> &'static [&'static str] {
         match self {
             Self::Tool => &["Tool"],
@@ -63,7 +63,7 @@ impl ProjectedObject {
             Self::SamplingMessage => &["SamplingMessage"],
             Self::ServerCapabilities => &["ServerCapabilities"],
             Self::ClientCapabilities => &["ClientCapabilities"],
-            // The servers' lists share the type, and have the field on every revision.
+            // Servers' lists share the type, and have the field in every revision.
             Self::Roots => &[],
             Self::Sampling => &["SamplingCapability"],
             Self::Elicitation => &["ElicitationCapability"],
@@ -71,14 +71,14 @@ impl ProjectedObject {
     }
 }
 
-/// The first and the last revision that have a field of a type of the model; `None`: all that have
-/// the object.
+/// The first and last revision that have a field of a model type; `None` if it exists wherever the
+/// object does.
 pub fn field_span(model: &str, field: &str) -> Option<(Revision, Revision)> {
     let row = FIELDS.iter().find(|row| row.1 == field && row.0.models().contains(&model));
     row.map(|(_, _, since, until)| (*since, *until))
 }
 
-/// The fields that not every revision has: since when, and until when (both inclusive).
+/// The fields that some revisions lack, with their first and last revision (inclusive).
 #[rustfmt::skip]
 const FIELDS: &[(ProjectedObject, &str, Revision, Revision)] = &[
     (ProjectedObject::Tool,               "annotations",       V2025_03_26, V2026_07_28),
@@ -129,11 +129,11 @@ const FIELDS: &[(ProjectedObject, &str, Revision, Revision)] = &[
     (ProjectedObject::Sampling,           "tools",             V2025_11_25, V2026_07_28),
     (ProjectedObject::Elicitation,        "form",              V2025_11_25, V2026_07_28),
     (ProjectedObject::Elicitation,        "url",               V2025_11_25, V2026_07_28),
-    // `capabilities.extensions` is only in the newest schema, but extensions are negotiated on
-    // every revision (APP-09).
+    // Only the newest schema has `capabilities.extensions`, but extensions are negotiated in every
+    // revision (APP-09).
 ];
 
-/// Removes the fields that some revision defines for such objects, but not this one.
+/// Removes the fields of such objects that are defined in some revision, but not in this one.
 pub(super) fn remove_fields(value: &mut Map<String, Value>, object: ProjectedObject, revision: Revision) {
     for (_, field, since, until) in FIELDS.iter().filter(|row| row.0 == object) {
         if revision < *since || *until < revision {

@@ -1,10 +1,9 @@
-//! Projection: what a value of the superset model looks like to a peer that speaks an older (or
-//! newer) revision.
+//! Projection: converts a value of the superset model to the form that a peer's revision expects.
 //!
-//! Fields that some revision defines and the peer's does not are removed; fields that no revision
-//! defines are the application's own and stay. Values that older words can express are projected.
-//! Values that they cannot express, and that may not be left out, are refused as a capability that
-//! the peer lacks.
+//! Fields that some revision defines but the peer's does not are removed; fields that no revision
+//! defines belong to the application and are kept. Values that the older revision can express
+//! differently are converted. Values that it cannot express, and that must not be omitted, are
+//! refused as a capability that the peer lacks.
 
 mod capabilities;
 mod completion;
@@ -36,18 +35,17 @@ use fields::{ProjectedObject, remove_fields};
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// A request that the revision or the capabilities of a peer have no place for.
+/// A request that a peer's revision or capabilities do not support.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unsupported {
     /// The missing part, for the author of the handler.
     pub why: String,
-    /// The client capabilities that would be needed, as `data.requiredCapabilities` of -32021 names
-    /// them.
+    /// The required client capabilities, in the form of `data.requiredCapabilities` of -32021.
     pub required: Value,
 }
 
-/// Projects the result of a request of the specification, whichever it is; other results lose only
-/// what every result of an older revision lacks.
+/// Projects the result of any request of the specification. Other results only lose the members
+/// that no result of an older revision has.
 pub fn project_result(method: &str, result: &mut Value, revision: Revision) {
     match method {
         method::TOOLS_CALL => project_tool_result(result, revision),
@@ -66,8 +64,7 @@ pub fn project_result(method: &str, result: &mut Value, revision: Revision) {
     }
 }
 
-/// Projection of the parameters of a client's request, if they have what not every revision
-/// knows.
+/// The projection of the parameters of a client's request, if they depend on the revision.
 pub fn params_projection(method: &str) -> Option<fn(&mut Value, Revision)> {
     match method {
         method::COMPLETION_COMPLETE => Some(project_complete_params),
@@ -75,7 +72,7 @@ pub fn params_projection(method: &str) -> Option<fn(&mut Value, Revision)> {
     }
 }
 
-/// Removes what only results of newer revisions have.
+/// Removes members that only results of newer revisions have.
 fn project_envelope(result: &mut Map<String, Value>, revision: Revision) {
     remove_fields(result, ProjectedObject::Result, revision);
     if !revision.supports(RevisionFeature::ResultType)
@@ -87,7 +84,7 @@ fn project_envelope(result: &mut Map<String, Value>, revision: Revision) {
     }
 }
 
-/// Does something to each element of an array.
+/// Applies a function to each element of an array.
 fn each(value: &mut Map<String, Value>, array: &str, project: impl FnMut(&mut Value)) {
     value.get_mut(array).and_then(Value::as_array_mut).into_iter().flatten().for_each(project);
 }

@@ -17,14 +17,14 @@ pub fn project_prompt(prompt: &mut Value, revision: Revision) {
     });
 }
 
-/// Projects a result of `prompts/list`, its prompts included.
+/// Projects a result of `prompts/list`, including its prompts.
 pub fn project_prompt_list(result: &mut Value, revision: Revision) {
     let Some(result) = result.as_object_mut() else { return };
     project_envelope(result, revision);
     each(result, "prompts", |prompt| project_prompt(prompt, revision));
 }
 
-/// Projects a result of `prompts/get`, its messages included.
+/// Projects a result of `prompts/get`, including its messages.
 pub fn project_prompt_result(result: &mut Value, revision: Revision) {
     let Some(result) = result.as_object_mut() else { return };
     project_envelope(result, revision);

@@ -1,4 +1,4 @@
-//! Projection of resources, templates and what reading gives.
+//! Projection of resources, templates and contents.
 
 use super::content::{project_annotations, project_resource_contents};
 use super::fields::{ProjectedObject, remove_fields};
@@ -22,14 +22,14 @@ pub fn project_resource_template(template: &mut Value, revision: Revision) {
     }
 }
 
-/// Projects a result of `resources/list`, its resources included.
+/// Projects a result of `resources/list`, including its resources.
 pub fn project_resource_list(result: &mut Value, revision: Revision) {
     let Some(result) = result.as_object_mut() else { return };
     project_envelope(result, revision);
     each(result, "resources", |resource| project_resource(resource, revision));
 }
 
-/// Projects a result of `resources/templates/list`, its templates included.
+/// Projects a result of `resources/templates/list`, including its templates.
 pub fn project_resource_template_list(result: &mut Value, revision: Revision) {
     let Some(result) = result.as_object_mut() else { return };
     project_envelope(result, revision);

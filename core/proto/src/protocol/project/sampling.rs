@@ -1,4 +1,4 @@
-//! Projection of what a model is asked.
+//! Projection of sampling requests.
 
 use super::content::project_block;
 use super::fields::{ProjectedObject, remove_fields};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 ///
 /// # Errors
 ///
-/// The revision cannot ask this: it has no tools in sampling, or no sound.
+/// If the revision cannot express the request: it lacks tools in sampling, or audio.
 pub fn project_sampling_params(params: &mut Value, revision: Revision) -> Result<(), Unsupported> {
     let Some(params) = params.as_object_mut() else { return Ok(()) };
     let has_tools = params.get("tools").and_then(Value::as_array).is_some_and(|tools| !tools.is_empty());
@@ -29,7 +29,8 @@ pub fn project_sampling_params(params: &mut Value, revision: Revision) -> Result
     Ok(())
 }
 
-/// Before 2025-11-25 a message has one block: several are as many messages of the same role.
+/// Before 2025-11-25 a message has one block, so several blocks become several messages of the same
+/// role.
 fn project_message(mut message: Value, revision: Revision, out: &mut Vec<Value>) -> Result<(), Unsupported> {
     let Some(fields) = message.as_object_mut() else {
         out.push(message);
@@ -63,7 +64,7 @@ fn project_sampling_block(block: &mut Value, revision: Revision) -> Result<(), U
         Some("tool_use" | "tool_result") if !revision.supports(RevisionFeature::SamplingTools) => {
             Err(no_tools(revision))
         }
-        // Here nothing else can stand for it: a message has no resources.
+        // There is no replacement: a message cannot contain resources.
         Some("audio") if !revision.supports(RevisionFeature::AudioContent) => {
             Err(Unsupported::new(format!("{revision} does not support audio in sampling"), json!({"sampling": {}})))
         }

@@ -1,5 +1,5 @@
-//! Everything that can be projected, with every field of every revision, held against the schema of
-//! each revision.
+//! Validates everything that can be projected, with all fields of all revisions, against the schema
+//! of each revision.
 
 use super::*;
 use crate::protocol::Era;
@@ -7,7 +7,7 @@ use serde_json::json;
 use std::sync::OnceLock;
 use trunkline_wire::{Checker, Direction, Record};
 
-/// The violations of a message of a server.
+/// The schema violations of a server's message.
 fn violations(message: Value, method: Option<&str>, revision: Revision) -> Vec<trunkline_wire::Violation> {
     static CHECKER: OnceLock<Checker> = OnceLock::new();
     let record = Record {
@@ -35,8 +35,8 @@ fn check_result(method: &str, result: &Value) {
     }
 }
 
-/// Checks a request of a server, or on 2026-07-28 an answer that asks for the same; gives the
-/// revisions that had it.
+/// Checks a server's request, or on 2026-07-28 the equivalent input request in a result. Returns
+/// the revisions that have it.
 fn check_request(
     method: &str,
     params: &Value,

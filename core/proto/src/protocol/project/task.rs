@@ -3,7 +3,7 @@
 use crate::protocol::{Revision, RevisionFeature};
 use serde_json::{Value, json};
 
-/// Projects a task, written as the extension has it.
+/// Projects a task from the extension's form.
 pub fn project_task(task: &mut Value, revision: Revision) {
     let Some(task) = task.as_object_mut() else { return };
     if revision.supports(RevisionFeature::TasksExtension) {
@@ -14,12 +14,13 @@ pub fn project_task(task: &mut Value, revision: Revision) {
             task.insert(core.to_owned(), value);
         }
     }
-    // There, results come from tasks/result and requests for input as requests.
+    // In that revision, results come from `tasks/result`, and input is requested with separate
+    // requests.
     let result = task.shift_remove("result");
     task.shift_remove("inputRequests");
     task.shift_remove("error");
-    // A tool that failed makes the task fail there (TSK-22); in the extension it is complete
-    // (TKX-11).
+    // In that revision, a failed tool fails its task (TSK-22); in the extension, the task is
+    // completed (TKX-11).
     if task.get("status") == Some(&json!("completed"))
         && result.is_some_and(|result| result.get("isError") == Some(&json!(true)))
     {
@@ -27,7 +28,7 @@ pub fn project_task(task: &mut Value, revision: Revision) {
     }
 }
 
-/// The result that hands out a task, written as the extension has it.
+/// The result that announces a new task, from the extension's form.
 pub fn created_task(mut task: Value, revision: Revision) -> Value {
     project_task(&mut task, revision);
     if !revision.supports(RevisionFeature::TasksExtension) {

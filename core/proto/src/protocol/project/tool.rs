@@ -23,7 +23,7 @@ pub fn project_tool(tool: &mut Value, revision: Revision) {
     }
 }
 
-/// Projects a result of `tools/list`, its tools included.
+/// Projects a result of `tools/list`, including its tools.
 pub fn project_tool_list(result: &mut Value, revision: Revision) {
     let Some(result) = result.as_object_mut() else { return };
     project_envelope(result, revision);
@@ -32,8 +32,8 @@ pub fn project_tool_list(result: &mut Value, revision: Revision) {
 
 /// Projects a result of `tools/call`.
 ///
-/// Structure that the revision cannot carry stays visible: as the text that is there already, or as
-/// a text block if there is none.
+/// Structured content that the revision does not support remains visible: in the existing text, or
+/// in a new text block if there is none.
 pub fn project_tool_result(result: &mut Value, revision: Revision) {
     let Some(result) = result.as_object_mut() else { return };
     let kind = match result.get("structuredContent") {
@@ -53,7 +53,7 @@ pub fn project_tool_result(result: &mut Value, revision: Revision) {
     }
 }
 
-/// Before 2026-07-28 the schema of a property is an object.
+/// Before 2026-07-28, the schema of a property is an object.
 fn spell_out_boolean_schemas(properties: &mut Value) {
     for schema in properties.as_object_mut().into_iter().flat_map(Map::values_mut) {
         match schema {

@@ -1,4 +1,4 @@
-//! The alternatives of a union: those that a value fits, the best first.
+//! Selects the alternatives of a union that match a value, best match first.
 
 use super::{Schema, SchemaError};
 use serde_json::{Map, Value};
@@ -22,19 +22,19 @@ pub struct Alternatives {
     members: Vec<(Value, Schema)>,
 }
 
-/// Closeness of a value to a type, the greatest the best.
+/// How closely a value matches a type; greater is better.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Fit {
-    /// Numbers of another kind, such as 3.0 for an integer, as a negative number.
+    /// The negated count of numbers of another kind, such as 3.0 for an integer.
     exact: i64,
-    /// Members of objects that the type does not name, as a negative number.
+    /// The negated count of object members that the type does not name.
     named: i64,
-    /// Members of objects that the type names.
+    /// The count of object members that the type names.
     set: i64,
 }
 
 impl Alternatives {
-    /// Compiles the members of `anyOf`; they may refer to `$defs` beside it.
+    /// Compiles the members of `anyOf`, which may refer to `$defs` next to it.
     ///
     /// # Errors
     ///
@@ -55,9 +55,9 @@ impl Alternatives {
         Ok(Self { members: compiled.collect::<Result<_, _>>()?, definitions })
     }
 
-    /// The positions of the members that a value fits: those whose kinds of numbers it has, then
-    /// those with the fewest members that they do not name, then those that have the most. Of
-    /// equals the first comes first.
+    /// The positions of the members that a value matches: first those that match its kinds of
+    /// numbers, then those that leave the fewest of its members unnamed, then those that name the
+    /// most. Ties keep their order.
     pub fn fitting(&self, value: &Value) -> Vec<usize> {
         let valid = |(_, (_, schema)): &(usize, &(Value, Schema))| schema.validate(value).is_ok();
         let fits = self.members.iter().enumerate().filter(valid);
@@ -72,10 +72,10 @@ impl Alternatives {
     }
 }
 
-/// The comparison of a value with one type.
+/// Compares a value with one type.
 struct Comparison<'a> {
     definitions: &'a Value,
-    /// Schemas that may still be looked at: unions in recursive types would take for ever.
+    /// Remaining number of schemas to visit: unions in recursive types would take forever.
     steps: &'a Cell<usize>,
 }
 
@@ -111,7 +111,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// The schema that a chain of references leads to; `None`: enough was looked at.
+    /// Follows a chain of references to a schema. Returns `None` when no steps remain.
     fn resolved<'s>(&'s self, mut schema: &'s Value) -> Option<&'s Value> {
         while self.steps.get() > 0 {
             self.steps.set(self.steps.get() - 1);
@@ -122,7 +122,7 @@ impl Comparison<'_> {
     }
 }
 
-/// Schemas that are looked at for one member of a union; what is left of a value counts nothing.
+/// Maximum number of schemas visited for one member of a union; the rest of the value is ignored.
 const MOST_STEPS: usize = 10_000;
 
 fn sum(fits: impl IntoIterator<Item = Fit>) -> Fit {
@@ -133,7 +133,7 @@ fn sum(fits: impl IntoIterator<Item = Fit>) -> Fit {
     })
 }
 
-/// Returns whether the type of a schema, if it has one, is that of the value.
+/// Returns whether the type of a schema, if any, matches the value.
 fn may_be(schema: &Value, value: &Value) -> bool {
     let is_type = |kind: &Value| match kind.as_str() {
         Some("null") => value.is_null(),

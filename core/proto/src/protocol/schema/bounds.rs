@@ -1,8 +1,7 @@
-//! Bounds that keep a hostile schema from exhausting the process (SCH-10).
+//! Limits that keep a hostile schema from exhausting the process (SCH-10).
 //!
-//! References multiply: forty small definitions that each use the next one twice mean a million
-//! million checks. So the references are followed once, before compiling, to count what one value
-//! would cost.
+//! References multiply: forty small definitions that each use the next one twice mean 10^12 checks.
+//! So the references are followed once before compiling, to count the checks of one value.
 
 use super::keywords::{Scope, subschemas};
 use super::{Invalid, SchemaError};
@@ -10,39 +9,40 @@ use jsonschema::{Draft, Registry};
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Nesting of the schema's JSON.
+/// Maximum nesting of the schema's JSON.
 const MAX_NESTING: usize = 128;
-/// JSON values in the schema.
+/// Maximum number of JSON values in the schema.
 const MAX_VALUES: usize = 200_000;
-/// Schemas applied to one value and its parts, each counted as often as it is reached.
+/// Maximum number of schemas applied to one value and its parts, counted each time they are
+/// reached.
 const MAX_REACHED: u64 = 100_000;
-/// Size of all patterns, in instructions of their programs.
+/// Maximum total size of the patterns, in instructions of their programs.
 const MAX_PATTERNS: usize = 50_000;
-/// Steps of the patterns in one value: about a second.
+/// Maximum number of pattern steps per value: about a second.
 const MAX_STEPS: u64 = 50_000_000;
-/// JSON values in a form.
+/// Maximum number of JSON values in a form.
 const FORM_VALUES: usize = 5_000;
-/// Size of its patterns.
+/// Maximum size of its patterns.
 const FORM_PATTERNS: usize = 2_000;
-/// Steps of those in one value: some milliseconds.
+/// Maximum number of their steps per value: a few milliseconds.
 const FORM_STEPS: u64 = 500_000;
-/// Checks of a value that take some milliseconds.
+/// Number of checks that take a few milliseconds.
 const PROMPT_CHECKS: u64 = 4_000_000;
-/// Checks of a value, at most: the schemas that may apply to each part, times the parts.
+/// Maximum number of checks per value: the schemas that may apply to each part, times the parts.
 const MAX_CHECKS: u64 = 2_000_000_000;
-/// JSON values of a schema that is compiled in about a millisecond.
+/// Number of JSON values of a schema that compiles in about a millisecond.
 const PROMPT_VALUES: usize = 1_000;
-/// Schemas inside schemas, followed through references.
+/// Maximum nesting of schemas, through references.
 const MAX_CHAIN: usize = 128;
-/// References whose target is known only while validating.
+/// Maximum number of references whose target is only known during validation.
 const MAX_DYNAMIC: usize = 16;
-/// Schemas inside schemas while validating a value with a recursive schema: what the stack must
-/// hold.
+/// Maximum nesting of schemas when a value is validated with a recursive schema, limited by the
+/// stack.
 const MAX_STACK: usize = 512;
-/// Rough number of steps that finding the places of all failures may take.
+/// Approximate maximum number of steps to find all failures.
 const MAX_SEARCH: u64 = 20_000;
 
-/// Bounds of a schema, and of the work of its patterns.
+/// Limits of a schema and of the work of its patterns.
 pub(super) struct Limits {
     values: usize,
     too_many_values: &'static str,
@@ -74,30 +74,29 @@ impl Limits {
 /// The cost of validation with a schema.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ValidationCost {
-    /// Schemas that may apply to each part of a value, such as those for items.
+    /// Schemas that may apply to each part of a value, such as those of items.
     repeated: u64,
-    /// References that lead back into themselves: the same schema then applies at every depth of a
-    /// value.
+    /// Recursive references, which apply the same schema at every depth of a value.
     recursive: u64,
-    /// The longest chain of schemas that apply to one and the same value.
+    /// The longest chain of schemas that apply to the same value.
     chain: usize,
-    /// `true` if some schema offers alternatives.
+    /// Whether any schema has alternatives.
     alternatives: bool,
 }
 
-/// Thoroughness of a search for the failures of a value.
+/// How many failures of a value to search for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Search {
     /// All of them.
     All,
     /// The first one.
     First,
-    /// Not at all: it could take minutes.
+    /// None: the search could take minutes.
     Nothing,
 }
 
 impl ValidationCost {
-    /// Measures a schema, and refuses it if it is over the bounds.
+    /// Measures a schema and rejects it if it exceeds the limits.
     pub(super) fn check(limits: &Limits, schema: &Value) -> Result<Self, SchemaError> {
         let mut values = 0;
         if !measure(schema, MAX_NESTING, limits.values, &mut values) {
@@ -110,28 +109,28 @@ impl ValidationCost {
         follow(limits, schema)
     }
 
-    /// Returns whether checking a value of so many bytes may take longer than some milliseconds.
+    /// Returns whether checking a value of this size may take longer than a few milliseconds.
     pub(super) fn is_costly(&self, bytes: usize) -> bool {
-        // A part takes two bytes at least.
+        // A part takes at least two bytes.
         self.repeated.saturating_mul(bytes as u64 / 2) > PROMPT_CHECKS
     }
 
-    /// Refuses a value whose validation would not stay within the stack, or would take minutes.
+    /// Rejects a value whose validation would overflow the stack or take minutes.
     pub(super) fn check_value(&self, value: &Value) -> Result<(), Invalid> {
         if self.recursive > 0 && depth_within(value, MAX_STACK / self.chain.max(1)).is_none() {
             return Err(Invalid::too_deep());
         }
         let most = (MAX_CHECKS / self.repeated.max(1)) as usize;
-        // Below, no value of a message is that large.
+        // With fewer, no value that fits into a message is that large.
         if self.repeated > 100 && !measure(value, usize::MAX, most, &mut 0) {
             return Err(Invalid::too_large());
         }
         Ok(())
     }
 
-    /// Thoroughness of the search for the failures of a value. (Its validity is always decided:
-    /// that is remembered for every schema and part of the value, but failures are collected again
-    /// on every way that leads to them.)
+    /// How many failures of a value to search for. Its validity is always determined, because that
+    /// result is cached for every schema and part of the value, but failures are collected again on
+    /// every path that leads to them.
     pub(super) fn search(&self, value: &Value) -> Search {
         let mut steps = 0;
         let small = measure(value, usize::MAX, MAX_SEARCH as usize - 1, &mut steps);
@@ -154,17 +153,17 @@ impl ValidationCost {
 struct FollowedSchema<'a, R> {
     schema: &'a Value,
     inner: Vec<(Scope, &'a Value, R)>,
-    /// The place of the subschema that is being followed.
+    /// The scope of the subschema that is being followed.
     scope: Scope,
     reach: AppliedWork,
 }
 
-/// The work that one schema applied to one value sets in motion.
+/// The work caused by applying one schema to one value.
 #[derive(Debug, Clone, Copy)]
 struct AppliedWork {
     /// Schemas applied to the value and its parts.
     count: u64,
-    /// Those that may apply to more than one part.
+    /// Schemas that may apply to more than one part.
     repeated: u64,
     /// The longest chain of schemas that apply to the value itself.
     chain: usize,
@@ -186,7 +185,8 @@ impl AppliedWork {
 fn follow(limits: &Limits, schema: &Value) -> Result<ValidationCost, SchemaError> {
     let draft = dialect(schema)?;
     let mut bounds = ValidationCost::default();
-    // A schema that cannot be registered cannot be compiled either, and compiling says why.
+    // A schema that cannot be registered cannot be compiled either, and compiling reports the
+    // reason.
     let Ok(builder) = Registry::new().draft(draft).retriever(super::NeverFetch).add(ROOT, schema) else {
         return Ok(bounds);
     };
@@ -194,8 +194,8 @@ fn follow(limits: &Limits, schema: &Value) -> Result<ValidationCost, SchemaError
     let Ok(root) = jsonschema::uri::from_str(ROOT) else { return Ok(bounds) };
 
     let mut dynamic = 0;
-    // By address: a schema in the document is one, however many references lead to it. `None` while
-    // it is being followed.
+    // By address: a schema in the document counts once, however many references lead to it. `None`
+    // while it is being followed.
     let mut seen: HashMap<*const Value, Option<AppliedWork>> = HashMap::new();
     let mut frames: Vec<FollowedSchema<'_, _>> = Vec::new();
     let mut next = Some((schema, registry.resolver(root)));
@@ -222,7 +222,7 @@ fn follow(limits: &Limits, schema: &Value) -> Result<ValidationCost, SchemaError
                         return Err(SchemaError::TooComplex("it has more than 16 dynamic references"));
                     }
                 }
-                // A reference that leads nowhere fails to compile, with its name.
+                // An unresolvable reference fails to compile with an error that names it.
                 if let Ok(target) = resolver.lookup(reference) {
                     let (target, resolver, _) = target.into_inner();
                     inner.push((Scope::Same, target, resolver));
@@ -235,8 +235,7 @@ fn follow(limits: &Limits, schema: &Value) -> Result<ValidationCost, SchemaError
         if let Some((scope, schema, resolver)) = frame.inner.pop() {
             match seen.get(&std::ptr::from_ref(schema)) {
                 Some(Some(reach)) => frame.reach.add(*reach, scope),
-                // A way back: the validator remembers what it has checked there, so it costs one
-                // look.
+                // A cycle: the validator caches what it has checked there, so it costs one step.
                 Some(None) => {
                     bounds.recursive += 1;
                     frame.reach.add(AppliedWork::ONE, scope);
@@ -253,7 +252,7 @@ fn follow(limits: &Limits, schema: &Value) -> Result<ValidationCost, SchemaError
             return Err(SchemaError::TooComplex(limits.too_many_reached));
         }
         bounds.chain = bounds.chain.max(reach.chain);
-        // The last one is the whole schema. One that refers to itself may apply to every part.
+        // The last one is the whole schema. If it refers to itself, it may apply to every part.
         bounds.repeated = if bounds.recursive > 0 { reach.count } else { reach.repeated };
         seen.insert(std::ptr::from_ref(schema), Some(reach));
         frames.pop();
@@ -275,7 +274,7 @@ fn dialect(schema: &Value) -> Result<Draft, SchemaError> {
     }
 }
 
-/// Counts the JSON values, and says whether number and nesting are within bounds.
+/// Counts the JSON values, and returns whether number and nesting are within the limits.
 fn measure(value: &Value, nesting: usize, most: usize, values: &mut usize) -> bool {
     *values += 1;
     if nesting == 0 || *values > most {
@@ -288,7 +287,7 @@ fn measure(value: &Value, nesting: usize, most: usize, values: &mut usize) -> bo
     }
 }
 
-/// Patterns, or many values.
+/// Returns whether the schema has patterns or many values.
 pub(super) fn is_costly_to_compile(schema: &Value) -> bool {
     fn has_patterns(part: &Value) -> bool {
         match part {
@@ -335,7 +334,7 @@ mod tests {
         (0..levels).fold(innermost, |inner, _| wrap(inner))
     }
 
-    /// The stack of a worker thread, so that a test crashes where a server would.
+    /// Uses the stack size of a worker thread, so that a test crashes where a server would.
     fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
         std::thread::Builder::new().stack_size(2 << 20).spawn(test).unwrap().join().unwrap();
     }
@@ -421,7 +420,7 @@ mod tests {
         let error = schema.validate(&json!(vec![0; 2_000_000])).unwrap_err().to_string();
         assert!(error.contains("too large"), "{error}");
         assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
-        // Members have one value each.
+        // Each member has one value.
         let wide: serde_json::Map<_, _> = (0..1_000).map(|n| (format!("m{n}"), json!({"type": "integer"}))).collect();
         assert!(!Schema::compile(&json!({"properties": wide})).unwrap().is_costly(1 << 20));
         let recursive = json!({"properties": {"next": {"$ref": "#"}, "a": {"items": {"type": "integer"}}}});
@@ -431,7 +430,7 @@ mod tests {
 
     #[test]
     fn sch_10_a_pattern_that_backtracks_without_end_is_given_up() {
-        // The look-behind keeps it from an engine that takes linear time.
+        // The look-behind makes it unsupported by the linear-time engine.
         let schema = Schema::compile(&json!({"items": {"pattern": "^(?:(a+)+)+(?<!a)b$"}})).unwrap();
         let started = ProcessorTime::start();
         assert!(schema.validate(&json!(vec!["a".repeat(40); 10])).is_err());
@@ -441,7 +440,7 @@ mod tests {
 
     #[test]
     fn sch_10_patterns_that_backtrack_in_every_item_are_bounded_together() {
-        // An item that does not match is fine here, so all of them are looked at.
+        // An item that does not match is valid here, so all of them are checked.
         let evil = json!({"not": {"pattern": "^(?:(a+)+)+(?<!a)b$"}});
         let many = json!(vec!["a".repeat(40); 50_000]);
         let one = json!("a".repeat(40));

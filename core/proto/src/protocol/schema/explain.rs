@@ -1,4 +1,4 @@
-//! Saying in one sentence why a value does not match its schema.
+//! Explains in one sentence why a value does not match its schema.
 
 use super::bounds::{Search, ValidationCost};
 use super::failure::{Invalid, SchemaFailure, brief};
@@ -8,20 +8,20 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Failures told at once: enough to correct a call, few enough to read.
+/// Maximum number of reported failures: enough to correct a call, few enough to read.
 const MAX_FAILURES: usize = 3;
-/// Characters of one failure.
+/// Maximum number of characters per failure.
 const MAX_TEXT: usize = 300;
-/// Characters of a pattern: longer ones say nothing to a reader.
+/// Maximum number of characters of a pattern; longer ones do not help a reader.
 const MAX_PATTERN: usize = 60;
 
-/// The place of an error, and the problem there. `schema` is the whole schema, if it has patterns.
+/// The location and description of an error. `schema` is the whole schema, if it has patterns.
 pub(super) fn failure_of(error: &ValidationError<'_>, schema: Option<&Value>) -> SchemaFailure {
     let error = innermost(error);
     SchemaFailure { path: error.instance_path().to_string(), text: shortened(describe(error, schema), MAX_TEXT) }
 }
 
-/// Finds the first failures of a value that is not valid.
+/// Finds the first failures of an invalid value.
 pub(super) fn explain(
     validator: &jsonschema::Validator,
     schema: Option<&Value>,
@@ -42,21 +42,22 @@ pub(super) fn explain(
     Invalid { failures, more }
 }
 
-/// The error to tell: of a union, the one in the branch that was meant or came furthest into the
-/// value.
+/// The error to report. For a union, it comes from the branch that was probably intended or that
+/// matched most of the value.
 fn innermost<'a>(error: &'a ValidationError<'a>) -> &'a ValidationError<'a> {
     let (Kind::AnyOf { context } | Kind::OneOfNotValid { context }) = error.kind() else { return error };
     let depth = |error: &ValidationError<'_>| error.instance_path().segments().count();
     let here = depth(error);
     let is_member = |error: &&ValidationError<'static>| depth(error) == here + 1;
     let rank = |branch: &Vec<ValidationError<'static>>| Rank {
-        // A wrong constant, and less so a wrong choice, means that another branch was meant.
+        // A wrong constant, and to a lesser degree a wrong choice, indicates that another branch
+        // was intended.
         constants: !branch.iter().filter(is_member).any(|error| matches!(error.kind(), Kind::Constant { .. })),
         choices: !branch.iter().filter(is_member).any(|error| matches!(error.kind(), Kind::Enum { .. })),
         depth: branch.iter().map(depth).max().unwrap_or(0),
     };
     let ranked = || context.iter().map(|branch| (rank(branch), branch));
-    // Of equals the first.
+    // Ties go to the first.
     let Some((best, meant)) = ranked().rev().max_by_key(|(rank, _)| *rank) else { return error };
     let is_meant = ranked()
         .any(|(other, _)| (best.constants && !other.constants) || (best.constants && best.choices && !other.choices));
@@ -67,14 +68,14 @@ fn innermost<'a>(error: &'a ValidationError<'a>) -> &'a ValidationError<'a> {
     }
 }
 
-/// The fit of a value and a branch of a union.
+/// How well a value matches a branch of a union.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     /// The constants among its members match.
     constants: bool,
     /// The choices among its members match.
     choices: bool,
-    /// The levels that it came into the value.
+    /// How many levels of the value matched.
     depth: usize,
 }
 
@@ -94,7 +95,7 @@ fn describe(error: &ValidationError<'_>, schema: Option<&Value>) -> String {
             Some(types) => format!("{found} is not of type {}", listed(types, " or ")),
             None => format!("{found} matches none of the {} forms that are allowed", context.len()),
         },
-        // The only keyword of ours, whose message is the pattern.
+        // Our only custom keyword; its message is the pattern.
         Kind::Custom { message: pattern, .. } if schema.is_some() => {
             match schema.and_then(|schema| format_beside(schema, &error.schema_path().to_string())) {
                 Some(format) => format!("{found} is not a {format}"),
@@ -109,7 +110,7 @@ fn describe(error: &ValidationError<'_>, schema: Option<&Value>) -> String {
     }
 }
 
-/// The format that stands beside the keyword at a place of a schema.
+/// The format next to the keyword at a location in a schema.
 fn format_beside<'a>(root: &'a Value, pointer: &str) -> Option<&'a str> {
     let (parent, _) = pointer.rsplit_once('/')?;
     let mut schema = root;
@@ -122,7 +123,7 @@ fn format_beside<'a>(root: &'a Value, pointer: &str) -> Option<&'a str> {
     schema.get("format")?.as_str()
 }
 
-/// The types that the branches of a union want, if a wrong type is all that each of them found.
+/// The types that the branches of a union require, if each of them only failed with a wrong type.
 fn types_of(error: &ValidationError<'_>, branches: &[Vec<ValidationError<'static>>]) -> Option<BTreeSet<String>> {
     let mut types = BTreeSet::new();
     for branch in branches {

@@ -1,4 +1,4 @@
-//! Failures of validation, and values in a few characters.
+//! Validation failures, and shortened values.
 
 use serde_json::Value;
 use std::fmt;
@@ -10,10 +10,10 @@ pub struct Invalid {
     pub(super) more: bool,
 }
 
-/// One place where a value does not match.
+/// One location where a value does not match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaFailure {
-    /// JSON pointer to the part of the value; empty for all of it.
+    /// JSON pointer to the part of the value; empty for the whole value.
     pub path: String,
     /// The problem there.
     pub text: String,
@@ -69,7 +69,7 @@ impl fmt::Display for SchemaFailure {
 
 impl std::error::Error for Invalid {}
 
-/// A value in a few characters.
+/// A value, shortened to a few characters.
 pub(super) fn brief(value: &Value) -> String {
     match value {
         Value::Array(_) => "an array".to_owned(),

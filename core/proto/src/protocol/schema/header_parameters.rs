@@ -1,5 +1,5 @@
-//! `x-mcp-header`: parameters of a tool that travel in HTTP headers too, so that others can route
-//! by them (2026-07-28).
+//! `x-mcp-header`: tool parameters that are also sent in HTTP headers, so that intermediaries can
+//! route by them (2026-07-28).
 
 use super::failure::brief;
 use super::keywords::{Subschema, subschemas};
@@ -9,10 +9,10 @@ use std::collections::HashMap;
 /// The largest integer that every peer can represent (H26-28).
 const MAX_INTEGER: f64 = 9_007_199_254_740_991.0;
 
-/// A parameter that is mirrored as the header `Mcp-Param-{name}`.
+/// A parameter mirrored in the header `Mcp-Param-{name}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeaderParameter {
-    /// The annotation, in its own case.
+    /// The annotation, with its case kept.
     pub name: String,
     /// Names of the properties from the root of the arguments to the parameter.
     pub path: Vec<String>,
@@ -23,7 +23,7 @@ pub struct HeaderParameter {
 /// The types of a mirrored parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderType {
-    /// Text.
+    /// A string.
     String,
     /// A whole number within plus or minus 2^53-1.
     Integer,
@@ -31,7 +31,7 @@ pub enum HeaderType {
     Boolean,
 }
 
-/// Why an annotation, or a value to mirror, is not acceptable.
+/// Why an annotation, or a value to mirror, is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {reason}")]
 pub struct HeaderParameterError {
@@ -41,12 +41,12 @@ pub struct HeaderParameterError {
     pub reason: String,
 }
 
-/// The parameters of an input schema that are mirrored, in the schema's order.
+/// The mirrored parameters of an input schema, in schema order.
 ///
 /// # Errors
 ///
-/// An annotation breaks one of the rules of the specification; a server must not offer such a tool,
-/// a client leaves it out.
+/// If an annotation breaks a rule of the specification. Servers must not offer such a tool, and
+/// clients leave it out.
 pub fn header_parameters(input_schema: &Value) -> Result<Vec<HeaderParameter>, HeaderParameterError> {
     let mut found = FoundParameters::default();
     found.walk(input_schema, "", Some(Vec::new()))?;
@@ -54,12 +54,11 @@ pub fn header_parameters(input_schema: &Value) -> Result<Vec<HeaderParameter>, H
 }
 
 impl HeaderParameter {
-    /// The text to mirror, or `None` if the argument is absent or null. It is not
-    /// encoded yet.
+    /// The string to mirror, not encoded yet, or `None` if the argument is absent or null.
     ///
     /// # Errors
     ///
-    /// The argument is not what the schema says, or an integer out of range.
+    /// If the argument does not match the schema, or an integer is out of range.
     pub fn text(&self, arguments: &Value) -> Result<Option<String>, HeaderParameterError> {
         let mut value = arguments;
         for name in &self.path {
@@ -97,13 +96,13 @@ impl HeaderType {
 #[derive(Default)]
 struct FoundParameters {
     params: Vec<HeaderParameter>,
-    /// Where each name was found first, by its lower case.
+    /// The first location of each name, by its lower-case form.
     paths: HashMap<String, String>,
 }
 
 impl FoundParameters {
-    /// `properties` is the way here, if only `properties` led here: what lies behind anything else
-    /// cannot be found in the arguments without evaluating the schema.
+    /// `properties` is the path here if it consists of `properties` only. Behind any other keyword,
+    /// the argument cannot be found without evaluating the schema.
     fn walk(&mut self, schema: &Value, at: &str, properties: Option<Vec<String>>) -> Result<(), HeaderParameterError> {
         if let Some(annotation) = schema.get(ANNOTATION) {
             let error = |reason| HeaderParameterError { path: at.to_owned(), reason };

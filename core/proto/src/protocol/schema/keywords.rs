@@ -1,4 +1,4 @@
-//! Where a schema holds further schemas.
+//! The keywords that contain subschemas.
 
 use serde_json::Value;
 use std::borrow::Cow;
@@ -12,7 +12,7 @@ pub(super) enum Scope {
     Part,
     /// Any number of its parts.
     Parts,
-    /// Nothing, until something refers to it.
+    /// No value, until a reference points to it.
     Definition,
 }
 
@@ -50,12 +50,12 @@ const APPLICATORS: &[(&str, Scope, Holds)] = &[
     ("definitions",           Scope::Definition, Holds::Named),
 ];
 
-/// A schema inside another.
+/// A schema directly inside another.
 pub(super) struct Subschema<'a> {
     pub(super) keyword: &'static str,
     #[cfg_attr(not(feature = "schema-validation"), allow(dead_code, reason = "the bounds of validation are off"))]
     pub(super) scope: Scope,
-    /// The name or the index under the keyword, if it holds several schemas.
+    /// The name or index under the keyword, if it contains several schemas.
     pub(super) key: Option<Cow<'a, str>>,
     pub(super) schema: &'a Value,
 }

@@ -1,8 +1,8 @@
-//! JSON Schema: compiling the schemas of tools, and checking arguments and results against them.
+//! JSON Schema: compiles the schemas of tools and validates arguments and results.
 //!
-//! Dialects: 2020-12, which is meant when `$schema` is absent, 2019-09, draft-07, draft-06
-//! and draft-04. References are never fetched. `format` is an assertion up to draft-07 and an
-//! annotation after, as those dialects say.
+//! Dialects: 2020-12, which is the default without `$schema`, 2019-09, draft-07, draft-06 and
+//! draft-04. References are never fetched. As these dialects specify, `format` is an assertion up
+//! to draft-07 and an annotation in later ones.
 
 mod alternatives;
 #[cfg(feature = "schema-validation")]
@@ -38,7 +38,7 @@ use serde_json::Value;
 #[cfg(not(feature = "schema-validation"))]
 pub use unchecked::Schema;
 
-/// A compiled JSON Schema. Compiling takes microseconds for a usual schema; do it once.
+/// A compiled JSON Schema. Compiling usually takes microseconds; do it once.
 #[cfg(feature = "schema-validation")]
 pub struct Schema {
     validator: Box<Validator>,
@@ -50,24 +50,24 @@ pub struct Schema {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
-    /// `$schema` names a dialect that this core does not know.
+    /// `$schema` names an unsupported dialect.
     #[error(
         "unknown JSON Schema dialect \"{0}\": use https://json-schema.org/draft/2020-12/schema (the default), 2019-09, draft-07, \
          draft-06 or draft-04"
     )]
     UnknownDialect(String),
-    /// A `$ref` leads out of the schema or to nothing in it.
+    /// A `$ref` points outside of the schema, or to nothing in it.
     #[error(
         "the reference \"{0}\" cannot be resolved within the schema; references are never fetched, put the target into \"$defs\""
     )]
     UnresolvedReference(String),
-    /// The schema breaks its own dialect.
+    /// The schema is invalid in its own dialect.
     #[error("{0}")]
     Invalid(SchemaFailure),
     /// The schema could be used to exhaust this process.
     #[error("the schema is too complex: {0}")]
     TooComplex(&'static str),
-    /// The root is not an object schema, which arguments need.
+    /// The root is not an object schema, as arguments require.
     #[error("the root of the schema must be an object with \"type\": \"object\", not {0}")]
     NotAnObjectSchema(String),
 }
@@ -78,17 +78,17 @@ impl Schema {
     ///
     /// # Errors
     ///
-    /// The dialect is unknown, a reference leads nowhere, the schema breaks its dialect, or it is
-    /// too complex to be safe.
+    /// If the dialect is unknown, a reference cannot be resolved, the schema is invalid in its
+    /// dialect, or it is too complex to be safe.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
         Self::compile_within(&Limits::USUAL, schema)
     }
 
-    /// Compiles a schema that takes some milliseconds at most, and so do its checks.
+    /// Compiles a schema that takes at most a few milliseconds to compile, and to validate with.
     ///
     /// # Errors
     ///
-    /// As for [`Self::compile`], with lower bounds.
+    /// As for [`Self::compile`], with lower limits.
     pub fn compile_promptly(schema: &Value) -> Result<Self, SchemaError> {
         Self::compile_within(&Limits::PROMPT, schema)
     }
@@ -100,22 +100,22 @@ impl Schema {
         Ok(Self { validator, patterns, bounds })
     }
 
-    /// Returns whether compiling a schema may take so long that others should not wait for it.
+    /// Returns whether compiling a schema may take so long that it should not block other work.
     pub fn is_costly_to_compile(schema: &Value) -> bool {
         bounds::is_costly_to_compile(schema)
     }
 
-    /// Returns whether checking a value of so many bytes may take so long that others should not
-    /// wait for it.
+    /// Returns whether validating a value of this size may take so long that it should not block
+    /// other work.
     pub fn is_costly(&self, bytes: usize) -> bool {
         self.bounds.is_costly(bytes) || self.patterns.are_costly(bytes)
     }
 
-    /// Checks a value.
+    /// Validates a value.
     ///
     /// # Errors
     ///
-    /// The value does not match; the error names the first few places where.
+    /// If the value does not match; the error names the first few locations.
     pub fn validate(&self, value: &Value) -> Result<(), Invalid> {
         self.bounds.check_value(value)?;
         let by_names = self.patterns.for_names_of(value)?;
@@ -154,11 +154,12 @@ impl SchemaError {
     }
 }
 
-/// Checks what the arguments of a tool need beyond being a valid schema: an object at the root.
+/// Checks what the schema of a tool's arguments requires in addition to being valid: an object at
+/// the root.
 ///
 /// # Errors
 ///
-/// The root is something else.
+/// If the root is not an object schema.
 pub fn check_input_root(schema: &Value) -> Result<(), SchemaError> {
     match schema {
         Value::Object(root) => match root.get("type") {
@@ -319,7 +320,7 @@ mod tests {
                 assert_eq!(invalid(schema.clone(), json!({"s": value})), text);
             }
         }
-        // A choice that is wrong beside a constant that is right.
+        // A wrong choice next to a correct constant.
         let mut styled = shape("circle", "r");
         styled["properties"]["style"] = json!({"enum": ["thin", "thick"]});
         let schema = json!({"properties": {"s": {"anyOf": [shape("square", "side"), styled]}}});

@@ -1,13 +1,13 @@
-//! Regular expressions of schemas, matched within a budget of steps (SCH-10).
+//! Regular expressions of schemas, matched within a step budget (SCH-10).
 //!
-//! Patterns without look-around and back-references go to an engine that takes linear time. The
-//! others are matched here, by backtracking that remembers where it has failed: each state of a
-//! pattern is tried once at each place of a text. With back-references nothing can be remembered,
-//! so there the budget alone bounds the time.
+//! Patterns without look-around and back-references use an engine that takes linear time. The
+//! others are matched here, by backtracking with memoization: each state of a pattern is tried once
+//! at each position of a string. With back-references nothing can be memoized, so only the budget
+//! limits the time.
 //!
-//! Established crates do not bound look-around by its work: `fancy-regex` limits backtracks but not
-//! the steps between them, the square of the length of a text where a look-ahead is tried at every
-//! place; `regress` has no limit; `pcre2` is C.
+//! Established crates do not limit the work of look-around: `fancy-regex` limits backtracks but not
+//! the steps between them, which are quadratic in the length of the string if a look-ahead is tried
+//! at every position; `regress` has no limit; `pcre2` is C.
 
 use regex::Regex;
 use regex_syntax::hir::{Class, HirKind};
@@ -18,38 +18,38 @@ use std::{
     sync::Arc,
 };
 
-/// Instructions of one pattern.
+/// Maximum number of instructions of one pattern.
 const MAX_INSTRUCTIONS: usize = 20_000;
-/// Size of a pattern whose syntax only the linear engine may know.
+/// Assumed size of a pattern that only the linear engine can parse.
 const UNKNOWN: usize = 1_000;
-/// Ranges of characters that are as large as an instruction.
+/// Number of character ranges that count as one instruction.
 const RANGES: usize = 16;
-/// Groups inside groups.
+/// Maximum nesting of groups.
 const MAX_GROUPS: usize = 100;
-/// Bits of what is remembered of one text.
+/// Maximum number of memoized bits per string.
 const MAX_REMEMBERED: usize = 1 << 26;
 
 thread_local! {
     static BUDGET: Cell<Budget> = const { Cell::new(Budget { steps: 0, linear: 0, is_exhausted: false }) };
 }
 
-/// The work that is left for the patterns of one value, on the thread that checks it.
+/// The remaining work for the patterns of one value, on the thread that checks it.
 #[derive(Clone, Copy)]
 pub(super) struct Budget {
-    /// Of the matching here.
+    /// For the engine in this module.
     steps: u64,
-    /// Of the linear engine: states of patterns times bytes of text.
+    /// For the linear engine: states of patterns times bytes of the string.
     linear: u64,
     is_exhausted: bool,
 }
 
 impl Budget {
-    /// Begins the next value, which may take so many steps.
+    /// Starts the next value with this number of steps.
     pub(super) fn renew(steps: u64) {
         BUDGET.set(Self { steps, linear: steps, is_exhausted: false });
     }
 
-    /// Returns whether a match was given up.
+    /// Returns whether a match was abandoned.
     pub(super) fn is_exhausted() -> bool {
         BUDGET.get().is_exhausted
     }
@@ -58,15 +58,15 @@ impl Budget {
 /// A compiled pattern.
 pub(super) struct Pattern {
     linear: Option<Regex>,
-    /// `None`: only the linear engine knows the syntax.
+    /// `None` if only the linear engine can parse the pattern.
     program: Option<Program>,
 }
 
 impl Pattern {
-    /// Compiles a pattern, which takes its size from `room`.
+    /// Compiles a pattern and subtracts its size from `room`.
     ///
     /// # Errors
-    /// The pattern is malformed, or there is no room for it; the text says which.
+    /// If the pattern is malformed, or exceeds `room`; the error says which.
     pub(super) fn compile(pattern: &str, room: &mut usize) -> Result<Self, &'static str> {
         *room = room.checked_sub(pattern.len()).ok_or(NO_ROOM)?;
         let program = Program::compile(pattern);
@@ -84,12 +84,12 @@ impl Pattern {
         }
     }
 
-    /// Returns whether the linear engine knows it.
+    /// Returns whether the linear engine supports it.
     pub(super) fn is_linear(&self) -> bool {
         self.linear.is_some()
     }
 
-    /// Steps for each byte of a text, at most. `None`: nobody can tell.
+    /// Maximum number of steps per byte of a string, or `None` if unknown.
     pub(super) fn weight(&self) -> Option<u64> {
         match &self.program {
             Some(program) if self.is_linear() || program.remembers() => Some(program.code.len() as u64),
@@ -98,8 +98,8 @@ impl Pattern {
         }
     }
 
-    /// Returns whether the pattern matches somewhere in the text; `false` if that would take more
-    /// than is left.
+    /// Returns whether the pattern matches anywhere in the string; `false` if that would exceed the
+    /// budget.
     pub(super) fn is_match(&self, text: &str) -> bool {
         let mut budget = BUDGET.get();
         let cost = self.weight().unwrap_or(u64::MAX).saturating_mul(text.len() as u64);
@@ -121,7 +121,7 @@ impl Pattern {
 /// A set of characters.
 #[derive(Clone)]
 struct CharSet {
-    /// A bit for each character of ASCII.
+    /// One bit for each ASCII character.
     ascii: u128,
     ranges: Arc<[(char, char)]>,
 }
@@ -172,7 +172,7 @@ enum Assertion {
     NoBoundary,
 }
 
-/// Reads the syntax of ECMA-262, and the flags `i` and `s`.
+/// Parses the syntax of ECMA-262, with the flags `i` and `s`.
 struct Parser<'a> {
     rest: &'a str,
     groups: usize,
@@ -199,7 +199,7 @@ impl<'a> Parser<'a> {
         Some(next)
     }
 
-    /// The text up to a character, which is skipped.
+    /// The text before a character, which is consumed.
     fn until(&mut self, end: char) -> Parsed<&'a str> {
         let (text, rest) = self.rest.split_once(end).ok_or(UNCLOSED)?;
         self.rest = rest;
@@ -250,7 +250,7 @@ impl<'a> Parser<'a> {
         Ok(Node::Concat(nodes))
     }
 
-    /// The counts of `{1,2}`, which is skipped. `None`: the brace is a character.
+    /// The counts of `{1,2}`, which is consumed, or `None` if the brace is a literal.
     fn counts(&mut self) -> Parsed<Option<(usize, Option<usize>)>> {
         let Some((inside, rest)) = self.rest[1..].split_once('}') else { return Ok(None) };
         let (least, most) = inside
@@ -265,7 +265,7 @@ impl<'a> Parser<'a> {
         if most.is_some_and(|most| most < least) {
             return Err("repetition range out of order");
         }
-        // The rest stands where a quantifier of one character would.
+        // The rest is in the position of a one-character quantifier.
         self.rest = rest;
         Ok(Some((least, most)))
     }
@@ -275,7 +275,7 @@ impl<'a> Parser<'a> {
         match self.next() {
             Some('(') => self.group(),
             Some('[') => {
-                // The first bracket is a character of the class in Rust only: `[]` is empty here.
+                // Only in Rust, a bracket that comes first is literal; here, `[]` is empty.
                 let (mut escaped, mut end) = (false, None);
                 for (at, char) in self.rest.char_indices() {
                     match char {
@@ -330,7 +330,7 @@ impl<'a> Parser<'a> {
                     Some('i') => self.ignore_case = true,
                     Some('s') => self.dot_all = true,
                     Some('u') => {}
-                    // Up to the end of the group around it.
+                    // At the end of the enclosing group.
                     Some(')') => return Ok(Node::Concat(Vec::new())),
                     Some(':') => break,
                     _ => return Err("a kind of group that JSON Schema does not support"),
@@ -348,7 +348,7 @@ impl<'a> Parser<'a> {
         if self.eat(")") { Ok(make(node)) } else { Err(UNCLOSED) }
     }
 
-    /// Reads an escape; `before` begins with its backslash.
+    /// Parses an escape; `before` starts with its backslash.
     fn escape(&mut self, before: &'a str) -> Parsed<Node> {
         let class = |this: &Self| this.class(&before[..before.len() - this.rest.len()]);
         match self.next() {
@@ -400,7 +400,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// One character, as its source says.
+    /// A class of one character, from its source.
     fn class(&self, source: &str) -> Parsed<Node> {
         const WRONG: &str = "invalid character class";
         let source = jsonschema_regex::to_rust_regex(source).map_err(|()| WRONG)?;
@@ -425,27 +425,27 @@ impl<'a> Parser<'a> {
 }
 
 const TOO_LARGE: &str = "it is too large";
-/// The refusal of a pattern that is too large beside the others.
+/// The error for a pattern that is too large together with the others.
 pub(super) const NO_ROOM: &str = "its patterns are too large";
 
 /// One step of a program.
 enum Instruction {
-    /// A character, before the place if it goes back.
+    /// Matches one character; the one before the position if it goes back.
     Class {
         set: CharSet,
         back: bool,
     },
-    /// Goes on at the first place, or at the second one. The number of its row in the memory.
+    /// Continues at the first target or else at the second; with its row in the memo table.
     Split(usize, usize, usize),
     Jump(usize),
     Assert(Assertion),
-    /// Goes on at `next` if what follows matches here, or does not.
+    /// Continues at `next` if the following instructions match here, or do not match.
     Look {
         negative: bool,
         next: usize,
     },
     Save(usize),
-    /// Fails where the place is the saved one: a loop that goes nowhere.
+    /// Fails if the position is the saved one: an iteration that consumed nothing.
     Moved(usize),
     BackReference {
         group: usize,
@@ -454,12 +454,12 @@ enum Instruction {
     Match,
 }
 
-/// A pattern as instructions.
+/// A compiled pattern.
 struct Program {
     code: Vec<Instruction>,
-    /// Places that are saved; 0: all else can be remembered.
+    /// Number of saved positions; without any, everything can be memoized.
     slots: usize,
-    /// Splits.
+    /// Number of splits.
     rows: usize,
     has_looks: bool,
 }
@@ -485,7 +485,7 @@ impl Program {
         self.slots == 0
     }
 
-    /// Rough number of instructions that the pattern takes in any engine.
+    /// Approximate number of instructions that the pattern takes in any engine.
     fn size(&self) -> usize {
         let size = |instruction: &Instruction| match instruction {
             Instruction::Class { set, .. } => 1 + set.ranges.len() / RANGES,
@@ -502,13 +502,13 @@ impl Program {
         Ok(self.code.len() - 1)
     }
 
-    /// A split whose second place is not known yet.
+    /// Adds a split without a second target.
     fn split(&mut self) -> Parsed<usize> {
         self.rows += 1;
         self.push(Instruction::Split(self.code.len() + 1, 0, self.rows - 1))
     }
 
-    /// Sets the second place of a split, which a lazy one tries first.
+    /// Sets the second target of a split; a lazy one tries it first.
     fn join(&mut self, split: usize, target: usize, greedy: bool) {
         if let Instruction::Split(first, second, _) = &mut self.code[split] {
             (*first, *second) = if greedy { (*first, target) } else { (target, *first) };
@@ -556,7 +556,7 @@ impl Program {
                         if let Some(slot) = slot {
                             self.push(Instruction::Moved(slot))?;
                         }
-                        // Straight back to what is repeated, without the jump.
+                        // Directly back to the repeated part, without a jump.
                         self.rows += 1;
                         let (again, end, row) = (split + 1, self.code.len() + 1, self.rows - 1);
                         let (first, second) = if *greedy { (again, end) } else { (end, again) };
@@ -604,7 +604,7 @@ impl Program {
         Ok(())
     }
 
-    /// Returns whether the pattern matches somewhere; `None` when there are no steps left.
+    /// Returns whether the pattern matches anywhere, or `None` if the steps run out.
     fn is_match(&self, text: &str, steps: &mut u64) -> Option<bool> {
         let width = text.len() + 1;
         let bits = if self.remembers() { self.rows.saturating_mul(width) } else { 0 };
@@ -647,16 +647,16 @@ fn refers_back(node: &Node) -> bool {
     }
 }
 
-/// The matching of one text.
+/// The execution of a program on one string.
 struct Execution<'a> {
     program: &'a Program,
     text: &'a str,
     width: usize,
     steps: &'a mut u64,
-    /// The splits, by row and place, that were tried, and those of which a match is known.
+    /// The splits that were tried, by row and position, and those for which a match is known.
     failed: Vec<u64>,
     matched: Vec<u64>,
-    /// The splits on the way to where the matching is.
+    /// The splits on the current path.
     path: Vec<usize>,
     saved: Vec<usize>,
     stack: Vec<Backtrack>,
@@ -669,7 +669,7 @@ enum Backtrack {
 }
 
 impl Execution<'_> {
-    /// Returns whether the program matches from an instruction on.
+    /// Returns whether the program matches, starting at an instruction.
     fn matches(&mut self, pc: usize, at: usize) -> bool {
         let (bottom, path) = (self.stack.len(), self.path.len());
         self.stack.push(Backtrack::Branch { pc, at, path });
@@ -690,7 +690,7 @@ impl Execution<'_> {
                     self.matched[split / 64] |= 1 << (split % 64);
                 }
             }
-            // Saved positions are restored when the surrounding alternative fails.
+            // Saved positions are restored if the enclosing alternative fails.
             let mut kept = bottom;
             for frame in bottom..self.stack.len() {
                 if matches!(self.stack[frame], Backtrack::Restore(..)) {
@@ -704,7 +704,7 @@ impl Execution<'_> {
         found
     }
 
-    /// Follows one way to its end.
+    /// Follows one path to its end.
     fn follow(&mut self, mut pc: usize, mut at: usize) -> bool {
         loop {
             if *self.steps == 0 {
@@ -759,7 +759,7 @@ impl Execution<'_> {
                     pc += 1;
                 }
                 Instruction::BackReference { group, back } => {
-                    // A group that has not matched is empty.
+                    // A group that did not participate matches the empty string.
                     let group = self.text.get(self.saved[2 * group]..self.saved[2 * group + 1]).unwrap_or_default();
                     *self.steps = self.steps.saturating_sub(group.len() as u64);
                     let matches =
@@ -806,7 +806,7 @@ mod tests {
 
     const STEPS: u64 = 50_000_000;
 
-    /// Matches with this module alone, even if the linear engine could do it.
+    /// Matches with this module only, even if the linear engine supports the pattern.
     fn matches(pattern: &str, text: &str) -> bool {
         Program::compile(pattern).unwrap().is_match(text, &mut 1_000_000).unwrap()
     }
@@ -825,7 +825,7 @@ mod tests {
             (r"^(a|b)\1$", "ab", false),
             (r"^(?<c>.)\k<c>$", "zz", true),
             (r"(?=(a+))\1b", "aab", true),
-            // A group that has not matched is empty.
+            // A group that did not participate matches the empty string.
             (r"^(?:(a)|b)\1$", "b", true),
             (r"^(a*)*\1$", "aab", false),
             (r"\bword\b", "a word.", true),
@@ -869,7 +869,7 @@ mod tests {
         {
             let mut steps = 1_000_000;
             assert_eq!(Program::compile(pattern).unwrap().is_match(&text, &mut steps), Some(false), "{pattern}");
-            // A square would be four million.
+            // Quadratic time would take four million.
             assert!(steps > 800_000, "{pattern}: {steps} left");
         }
     }

@@ -12,9 +12,10 @@ use std::{
     sync::Arc,
 };
 
-/// Steps that take some milliseconds.
+/// Number of steps that take a few milliseconds.
 const PROMPT: u64 = 1_000_000;
-/// Names of members that a pattern beyond the linear engine may match in one value.
+/// Maximum number of member names per value that a pattern unsupported by the linear engine may
+/// match.
 const MAX_NAMES: usize = 1_000;
 
 /// The patterns of a schema.
@@ -22,13 +23,14 @@ pub(super) struct Patterns {
     /// The schema, if it has patterns.
     schema: Option<Value>,
     compiled: Arc<HashMap<String, Arc<Pattern>>>,
-    /// Steps of all of them for each byte, at most. `None`: nobody can tell.
+    /// Their total number of steps per byte, at most, or `None` if unknown.
     weight: Option<u64>,
-    /// The part of those for names of members.
+    /// The part of it for names of members.
     of_names: u64,
-    /// Steps of all of them in one value.
+    /// Maximum number of steps of all patterns per value.
     steps: u64,
-    /// Those for names that the linear engine does not know: the validator has only that one.
+    /// Patterns for names that the linear engine does not support; the validator has no other
+    /// engine.
     beyond: Vec<String>,
 }
 
@@ -36,7 +38,7 @@ impl Patterns {
     /// Compiles the patterns of a schema.
     ///
     /// # Errors
-    /// They are too large.
+    /// If they are too large.
     pub(super) fn of(limits: &Limits, schema: &Value) -> Result<Self, SchemaError> {
         let (compiled, beyond) = (Arc::default(), Vec::new());
         let mut found = Self { schema: None, compiled, weight: Some(0), of_names: 0, steps: limits.steps, beyond };
@@ -47,8 +49,8 @@ impl Patterns {
         Ok(found)
     }
 
-    /// Finds them wherever they may stand. A pattern that does not compile is left to the validator
-    /// to report: it may be a value that only looks like a schema.
+    /// Finds all possible patterns. One that does not compile is left to the validator to report,
+    /// because it may be a value that only looks like a schema.
     fn collect(
         &mut self,
         part: &Value,
@@ -75,7 +77,7 @@ impl Patterns {
         members.values().try_for_each(|member| self.collect(member, compiled, room))
     }
 
-    /// Adds a pattern: its weight, and whether the linear engine knows it.
+    /// Adds a pattern: its weight, and whether the linear engine supports it.
     fn add(
         &mut self,
         pattern: &String,
@@ -99,18 +101,18 @@ impl Patterns {
         self.schema.as_ref()
     }
 
-    /// Returns whether a value of so many bytes may take longer than some milliseconds.
+    /// Returns whether a value of this size may take longer than a few milliseconds.
     pub(super) fn are_costly(&self, bytes: usize) -> bool {
         self.schema.is_some() && self.weight.is_none_or(|weight| weight.saturating_mul(bytes as u64) > PROMPT)
     }
 
-    /// Returns whether the last value on this thread had too much for them.
+    /// Returns whether the last value on this thread exceeded the budget.
     pub(super) fn are_given_up(&self) -> bool {
         self.schema.is_some() && Budget::is_exhausted()
     }
 
-    /// The validator of the schema; patterns for names that the linear engine cannot run match
-    /// nothing there.
+    /// Builds the validator of the schema. In it, patterns for names that the linear engine does
+    /// not support match nothing.
     pub(super) fn build(&self, schema: &Value) -> Result<Validator, SchemaError> {
         if self.beyond.is_empty() {
             return self.build_as_it_is(schema);
@@ -120,7 +122,8 @@ impl Patterns {
     }
 
     fn build_as_it_is(&self, schema: &Value) -> Result<Validator, SchemaError> {
-        // Cargo may turn on fetching for everybody in the program, so it is turned off here too.
+        // Another crate may enable fetching through cargo's feature unification, so it is disabled
+        // here as well.
         let mut options =
             jsonschema::options().with_retriever(NeverFetch).with_pattern_options(PatternOptions::regex());
         if !self.compiled.is_empty() {
@@ -139,8 +142,8 @@ impl Patterns {
         options.build(schema).map_err(SchemaError::from_build)
     }
 
-    /// Begins with a value. The validator for it, if one is needed that knows which of its names
-    /// match patterns beyond the linear engine.
+    /// Starts a value. Returns a validator for it, if one is needed that knows which of its names
+    /// match patterns unsupported by the linear engine.
     pub(super) fn for_names_of(&self, value: &Value) -> Result<Option<Validator>, Invalid> {
         let Some(schema) = &self.schema else { return Ok(None) };
         Budget::renew(self.steps);
@@ -170,7 +173,7 @@ impl Patterns {
     }
 }
 
-/// A schema with other patterns for names; they stay apart from each other.
+/// Replaces the patterns for names in a schema, and keeps them distinct.
 fn renamed(part: &Value, names: &HashMap<&str, String>, number: &mut usize) -> Value {
     match part {
         Value::Array(items) => items.iter().map(|item| renamed(item, names, number)).collect(),
@@ -193,7 +196,7 @@ fn renamed(part: &Value, names: &HashMap<&str, String>, number: &mut usize) -> V
     }
 }
 
-/// Collects the names of members; gives their bytes, each as often as it stands there.
+/// Collects the names of members; returns their total size, counting repetitions.
 fn names_of<'a>(value: &'a Value, names: &mut BTreeSet<&'a str>) -> u64 {
     match value {
         Value::Array(items) => items.iter().map(|item| names_of(item, names)).sum(),

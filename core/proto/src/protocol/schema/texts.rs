@@ -1,14 +1,14 @@
-//! Values out of strings: the arguments of prompts and the variables of URI templates are strings,
-//! and their schema may have numbers, booleans and choices.
+//! Converts strings to typed values: the arguments of prompts and the variables of URI templates
+//! are strings, but their schema may have numbers, booleans and choices.
 
 use super::{Invalid, Schema};
 use serde_json::{Map, Number, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Converts the members of an object that are strings by its schema, and then checks the object.
+/// Converts the string members of an object according to its schema, then validates the object.
 ///
-/// A string becomes the narrowest type that its member allows: a boolean (`true`, `false`), a
-/// number, else it stays a string.
+/// A string becomes the narrowest type that the schema of its member allows: a boolean (`true`,
+/// `false`), a number, or else a string.
 ///
 /// ```
 /// use serde_json::json;
@@ -25,29 +25,29 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct TextReader {
     source: Value,
     schema: Schema,
-    /// The types of each member, of its items if it is a list.
+    /// The types of each member, or of its items if it is a list.
     members: BTreeMap<String, Types>,
     /// The types of any other member.
     others: Types,
 }
 
-/// A member that is filled in with a string, or with a list of strings.
+/// A member that is given as a string or as a list of strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextMember<'a> {
     /// Its name.
     pub name: &'a str,
-    /// True if it is a list.
+    /// Whether it is a list.
     pub is_list: bool,
 }
 
-/// A member of an object, by its schema.
+/// A member of an object, as described by its schema.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SchemaMember<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Its schemas; several where a union has it more than once.
+    /// Its schemas; a union may have several.
     pub schemas: Vec<&'a Value>,
-    /// True if each object has it.
+    /// Whether every object has it.
     pub is_required: bool,
 }
 
@@ -55,12 +55,12 @@ pub struct SchemaMember<'a> {
 type Types = BTreeSet<String>;
 
 impl TextReader {
-    /// Compiles the schema of an object of which these members will be filled in.
+    /// Compiles the schema of an object whose members are given as strings.
     ///
     /// # Errors
     ///
-    /// The schema is invalid, a member cannot be made of a string, or a required member is not
-    /// among those that are filled in. The error names it.
+    /// If the schema is invalid, a member cannot be converted from a string, or a required member
+    /// is not given. The error names it.
     pub fn compile(source: Value, given: &[TextMember<'_>]) -> Result<Self, String> {
         let schema = Schema::compile(&source).map_err(|error| error.to_string())?;
         if let Some(kind) = source.get("type").filter(|_| !is_of(&source, "object")) {
@@ -99,7 +99,7 @@ impl TextReader {
     ///
     /// # Errors
     ///
-    /// The converted object does not match the schema; the error names the first members that do
+    /// If the converted object does not match the schema; the error names the first members that do
     /// not.
     pub fn read(&self, mut texts: Map<String, Value>) -> Result<Value, Invalid> {
         for (name, value) in &mut texts {
@@ -116,7 +116,7 @@ impl TextReader {
 }
 
 impl SchemaMember<'_> {
-    /// The types of its items; none if it is not a list.
+    /// The types of its items; empty if it is not a list.
     fn item_types(&self, root: &Value) -> Types {
         let lists = self.schemas.iter().flat_map(|schema| branches(root, schema));
         let lists = lists.filter(|schema| is_of(schema, "array") || !says_type(schema));
@@ -126,7 +126,7 @@ impl SchemaMember<'_> {
 
 const SCALARS: [&str; 4] = ["boolean", "integer", "number", "string"];
 
-/// A string as the narrowest of the types; unchanged if it fits none of them.
+/// Converts a string to the narrowest of the types; it is unchanged if it matches none of them.
 fn convert(value: &mut Value, types: &Types) {
     let Value::String(text) = value else { return };
     let converted = match &*text.to_ascii_lowercase() {
@@ -145,7 +145,7 @@ fn number(text: &str) -> Option<Number> {
     serde_json::from_str(text.trim()).ok()
 }
 
-/// The integer that a number is, as `1e3` is one.
+/// The number as an integer, if it is one, as `1e3` is.
 fn integer(number: Number) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match number.as_f64().filter(|_| number.is_f64()) {
@@ -154,8 +154,8 @@ fn integer(number: Number) -> Option<Number> {
     }
 }
 
-/// The members of the objects that a schema describes, those of the variants of a union included,
-/// in the order in which they were written.
+/// The members of the objects that a schema describes, including those of union variants, in
+/// declaration order.
 pub fn members(root: &Value) -> Vec<SchemaMember<'_>> {
     let requires = |schema: &Value, name: &str| {
         let required = schema.get("required").and_then(Value::as_array);
@@ -180,7 +180,7 @@ pub fn members(root: &Value) -> Vec<SchemaMember<'_>> {
     members
 }
 
-/// Returns whether a schema that does not say so is one of objects: a union whose variants all are.
+/// Returns whether a schema without a type describes objects: a union whose variants all do.
 pub fn is_union_of_objects(root: &Value) -> bool {
     unions(root).any(|variants| {
         let is_object = |variant: &Value| branches(root, variant).iter().any(|schema| is_of(schema, "object"));
@@ -192,8 +192,8 @@ fn unions(schema: &Value) -> impl Iterator<Item = &Vec<Value>> {
     ["anyOf", "oneOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array())
 }
 
-/// A schema, and those that say more about the same value: the targets of references, and the
-/// members of `allOf` and of unions. Each once, so references may go round.
+/// A schema and all schemas that apply to the same value: the targets of references, and the
+/// members of `allOf` and of unions. Each is visited once, so references may be cyclic.
 fn branches<'s>(root: &'s Value, schema: &'s Value) -> Vec<&'s Value> {
     let mut found = vec![schema];
     let mut next = 0;
@@ -210,7 +210,7 @@ fn branches<'s>(root: &'s Value, schema: &'s Value) -> Vec<&'s Value> {
     found
 }
 
-/// The types that the schemas allow, which may be wider than what they say together.
+/// The types that the schemas allow; possibly more than they allow in combination.
 fn types<'s>(root: &'s Value, schemas: impl IntoIterator<Item = &'s Value>) -> Types {
     let mut types = Types::new();
     for schema in schemas.into_iter().flat_map(|schema| branches(root, schema)) {
@@ -235,7 +235,7 @@ fn is_of(schema: &Value, kind: &str) -> bool {
     }
 }
 
-/// Returns whether a schema restricts the type, itself or by another.
+/// Returns whether a schema restricts the type, itself or through another schema.
 fn says_type(schema: &Value) -> bool {
     ["type", "enum", "const", "$ref", "allOf", "anyOf", "oneOf"].iter().any(|keyword| schema.get(keyword).is_some())
 }

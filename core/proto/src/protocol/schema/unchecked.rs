@@ -1,46 +1,47 @@
-//! Stands in for compiled schemas where the feature `schema-validation` is off.
+//! Replaces compiled schemas if the feature `schema-validation` is disabled.
 
 use super::{Invalid, SchemaError};
 use serde_json::Value;
 
-/// A JSON Schema that is not read: the feature `schema-validation` is off, and every value passes.
+/// A JSON Schema that is ignored: the feature `schema-validation` is disabled, and every value is
+/// valid.
 #[derive(Debug)]
 pub struct Schema(());
 
 impl Schema {
-    /// Takes any schema.
+    /// Accepts any schema.
     ///
     /// # Errors
     ///
-    /// None where the feature `schema-validation` is off.
+    /// Never, as the feature `schema-validation` is disabled.
     pub fn compile(_: &Value) -> Result<Self, SchemaError> {
         Ok(Self(()))
     }
 
-    /// Takes any schema.
+    /// Accepts any schema.
     ///
     /// # Errors
     ///
-    /// None where the feature `schema-validation` is off.
+    /// Never, as the feature `schema-validation` is disabled.
     pub fn compile_promptly(schema: &Value) -> Result<Self, SchemaError> {
         Self::compile(schema)
     }
 
-    /// Nothing is compiled.
+    /// Always `false`, as nothing is compiled.
     pub fn is_costly_to_compile(_: &Value) -> bool {
         false
     }
 
-    /// Nothing is checked, so nothing is costly.
+    /// Always `false`, as nothing is checked.
     pub fn is_costly(&self, _: usize) -> bool {
         false
     }
 
-    /// Takes any value.
+    /// Accepts any value.
     ///
     /// # Errors
     ///
-    /// None where the feature `schema-validation` is off.
+    /// Never, as the feature `schema-validation` is disabled.
     pub fn validate(&self, _: &Value) -> Result<(), Invalid> {
         Ok(())
     }

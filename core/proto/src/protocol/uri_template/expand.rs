@@ -1,4 +1,4 @@
-//! Expansion (RFC 6570, section 3).
+//! Template expansion (RFC 6570, section 3).
 
 use super::{Expression, Modifier, Part, UriValue, UriVariables, Variable, parse::is_encoded};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -48,7 +48,7 @@ fn expand_expression(out: &mut String, expression: &Expression, values: &UriVari
     }
 }
 
-/// Writes values with commas between, after their name if the operator has names.
+/// Writes comma-separated values, preceded by their name if the operator uses names.
 fn write_named(out: &mut String, expression: &Expression, variable: &Variable, values: &[&str]) {
     let operator = expression.operator;
     if operator.is_named() {
@@ -73,7 +73,7 @@ fn prefix(text: &str, modifier: Modifier) -> &str {
     }
 }
 
-/// Where reserved characters are kept, so are characters that are percent-encoded already.
+/// If reserved characters are kept, so are percent-encoded ones.
 fn encode(out: &mut String, text: &str, keeps_reserved: bool) {
     if !keeps_reserved {
         out.extend(utf8_percent_encode(text, NOT_UNRESERVED));

@@ -1,4 +1,5 @@
-//! Matching: the inverse of expansion, by one regular expression, whose engine takes linear time.
+//! Template matching, the inverse of expansion, with one regular expression and a linear-time
+//! engine.
 
 use super::{Expression, Modifier, Operator, Part, UriTemplateError, UriValue, UriVariables, Variable};
 use percent_encoding::percent_decode_str;
@@ -6,9 +7,9 @@ use regex::{Regex, RegexBuilder};
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::fmt::Write;
 
-/// Bytes of a URI that is matched at all.
+/// Maximum length of a URI in bytes; longer ones never match.
 const MAX_URI: usize = 64 * 1024;
-/// Bytes of the compiled expression.
+/// Maximum size of the compiled expression, in bytes.
 const MAX_COMPILED: usize = 4 << 20;
 
 #[derive(Debug, Clone)]
@@ -21,7 +22,7 @@ pub(super) struct Matcher {
 #[derive(Debug, Clone)]
 enum VariableGroup {
     One(Variable),
-    /// The values of one variable, after the separator.
+    /// The values of one variable, with their separator.
     List(String, char),
     /// `name=value` pairs of several variables, in any order.
     Pairs(Vec<Variable>, char),
@@ -37,7 +38,7 @@ impl Matcher {
                 Part::Literal(literal) => builder.literal(literal),
                 Part::Expression(expression) if expression.operator.is_named() => {
                     let mut variables = expression.variables.clone();
-                    // `{?a}{&b}` is one query.
+                    // `{?a}{&b}` is a single query.
                     while let [Part::Expression(more), after @ ..] = rest
                         && more.operator == Operator::QueryContinuation
                         && expression.operator != Operator::PathParameters
@@ -84,7 +85,7 @@ struct Builder {
 }
 
 impl Builder {
-    /// A character that expansion would encode matches both ways.
+    /// A character that expansion would encode matches encoded and unencoded.
     fn literal(&mut self, literal: &str) {
         for character in literal.chars() {
             let mut buffer = [0; 4];
@@ -143,8 +144,8 @@ impl Builder {
     }
 }
 
-/// The characters of a value: those that neither end it nor start what is not its part, and encoded
-/// ones, whose bytes stay together: a value may end before the one that another begins with.
+/// The characters of a value: those that neither end it nor belong to the next part, and
+/// percent-encoded ones. The bytes of one encoded character are not split between values.
 fn characters(operator: Operator, divided: bool) -> String {
     let ends = match (operator, divided) {
         (Operator::Label, _) => "./?#",
@@ -156,7 +157,7 @@ fn characters(operator: Operator, divided: bool) -> String {
     format!("(?:%[0-7][0-9A-Fa-f]|%[C-Fc-f][0-9A-Fa-f](?:%[89ABab][0-9A-Fa-f])*|[^%{ends}])")
 }
 
-/// The values found so far, each with whether it is only the start of its variable.
+/// The values found so far, each with whether it is only a prefix of its variable.
 #[derive(Default)]
 struct FoundVariables(BTreeMap<String, (UriValue, bool)>);
 
@@ -165,7 +166,7 @@ impl FoundVariables {
         let text = decode(raw)?;
         let is_prefix = match variable.modifier {
             Modifier::Prefix(length) if text.chars().nth(length).is_some() => return None,
-            // A shorter text is all there is.
+            // A shorter string is the complete value.
             Modifier::Prefix(length) => text.chars().count() == length,
             Modifier::None | Modifier::Explode => false,
         };

@@ -1,10 +1,10 @@
-//! URI templates (RFC 6570): parsing, matching a URI, and expansion.
+//! URI templates (RFC 6570): parsing, matching and expansion.
 //!
-//! RFC 6570 defines only expansion. Matching is its inverse, with these choices where that is not
-//! unique: a variable has at least one character; it takes as much as it can, or as little if an
-//! expression that may be absent follows; the parameters of `{?a,b}`, `{&a,b}` and `{;a,b}` come in
-//! any order, each may be absent, and others do not match. Characters that need no percent-encoding
-//! to be told apart from the template may stand as they are.
+//! RFC 6570 only defines expansion. Matching is its inverse, with these choices where that is
+//! ambiguous: a variable has at least one character; it takes as much as it can, or as little if an
+//! optional expression follows; the parameters of `{?a,b}`, `{&a,b}` and `{;a,b}` may come in any
+//! order and may be absent, but unknown parameters do not match. Characters that are unambiguous in
+//! the template may be unencoded.
 
 mod expand;
 mod matching;
@@ -28,19 +28,19 @@ pub struct UriTemplate {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum UriValue {
-    /// Text.
+    /// A string.
     Text(String),
-    /// Of a variable with `*`: its values in order.
+    /// The values of a variable with `*`, in order.
     List(Vec<String>),
 }
 
 /// Values by the name of their variable.
 pub type UriVariables = BTreeMap<String, UriValue>;
 
-/// Why a template was refused.
+/// Why a template is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UriTemplateError {
-    /// Where, in bytes from the start.
+    /// The position, in bytes from the start.
     pub position: usize,
     /// The problem there.
     pub problem: String,
@@ -51,19 +51,19 @@ impl UriTemplate {
     ///
     /// # Errors
     ///
-    /// It breaks the grammar of RFC 6570, or is too large to be matched safely.
+    /// If it violates the grammar of RFC 6570, or is too large to be matched safely.
     pub fn parse(text: &str) -> Result<Self, UriTemplateError> {
         let parts = parse::parse(text)?;
         let matcher = Matcher::new(&parts)?;
         Ok(Self { text: text.to_owned(), parts, matcher })
     }
 
-    /// The template as it was given.
+    /// The template as given.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The names of the variables, each once, in the order in which they first occur.
+    /// The names of the variables without duplicates, in order of first occurrence.
     pub fn variables(&self) -> Vec<&str> {
         let mut names = Vec::new();
         for part in &self.parts {
@@ -86,23 +86,24 @@ impl UriTemplate {
         expressions.flatten().any(|variable| variable.name == name && variable.modifier == Modifier::Explode)
     }
 
-    /// The variables of a URI, percent-decoded, if it matches; those that it leaves out are absent.
+    /// The percent-decoded variables of a URI, or `None` if it does not match. Omitted variables
+    /// are absent.
     ///
-    /// A value that was percent-encoded may hold any character, `/` too: see
-    /// [`Self::has_unsafe_path`] before a value names a file. Takes time linear in the
-    /// URI.
+    /// A decoded value can contain any character, including `/`; see [`Self::has_unsafe_path`]
+    /// before you use a value as a path. Takes time linear in the length of the URI.
     pub fn matches(&self, uri: &str) -> Option<UriVariables> {
         self.matcher.matches(uri)
     }
 
-    /// Returns whether a value leads out of the folder that it is appended to: it has a segment
-    /// `..` (with either slash) or a NUL, or begins like an absolute path (`/`, `\\`, `C:`). Values
-    /// of `{+name}` and `{#name}`, which the template lets have slashes, may begin with one.
+    /// Returns whether a value leads out of the directory that it is appended to: it has a `..`
+    /// segment (with either slash) or a NUL, or starts like an absolute path (`/`, `\\`, `C:`).
+    /// Values of `{+name}` and `{#name}`, which may contain slashes, may start with one.
     pub fn has_unsafe_path(&self, values: &UriVariables) -> bool {
         paths::has_unsafe(&self.parts, values)
     }
 
-    /// The URI that the values give; variables without a value are left out (RFC 6570, section 3).
+    /// Expands the template with these values; variables without a value are omitted (RFC 6570,
+    /// section 3).
     pub fn expand(&self, values: &UriVariables) -> String {
         expand::expand(&self.parts, values)
     }
@@ -151,7 +152,7 @@ enum Modifier {
     None,
     /// `*`
     Explode,
-    /// `:3`: the first characters only.
+    /// `:3`: only the first characters.
     Prefix(usize),
 }
 
@@ -168,7 +169,7 @@ enum Operator {
 }
 
 impl Operator {
-    /// The text before the first value of an expression, if it has any value.
+    /// The text before the first value of an expression that has any values.
     fn first(self) -> &'static str {
         match self {
             Self::Simple | Self::Reserved => "",
@@ -192,12 +193,12 @@ impl Operator {
         }
     }
 
-    /// Returns whether values come as `name=value`.
+    /// Returns whether values are written as `name=value`.
     fn is_named(self) -> bool {
         matches!(self, Self::PathParameters | Self::Query | Self::QueryContinuation)
     }
 
-    /// Returns whether reserved characters stay as they are.
+    /// Returns whether reserved characters are left unencoded.
     fn keeps_reserved(self) -> bool {
         matches!(self, Self::Reserved | Self::Fragment)
     }

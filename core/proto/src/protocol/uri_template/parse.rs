@@ -1,10 +1,10 @@
-//! The grammar of RFC 6570, section 2.
+//! Parses the grammar of RFC 6570, section 2.
 
 use super::{Expression, Modifier, Operator, Part, UriTemplateError, Variable};
 
-/// Bytes of a template: more than any sensible URI has.
+/// Maximum length of a template in bytes: longer than any sensible URI.
 const MAX_LENGTH: usize = 8192;
-/// Variables of a template.
+/// Maximum number of variables.
 const MAX_VARIABLES: usize = 64;
 
 pub(super) fn parse(text: &str) -> Result<Vec<Part>, UriTemplateError> {
@@ -122,7 +122,7 @@ fn is_number(digits: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
 }
 
-/// Returns whether a text starts with `%` and two hexadecimal digits.
+/// Returns whether a string starts with `%` and two hexadecimal digits.
 pub(super) fn is_encoded(text: &str) -> bool {
     matches!(text.as_bytes(), [b'%', high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
 }

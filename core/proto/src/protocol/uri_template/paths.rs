@@ -1,4 +1,4 @@
-//! Values that lead out of the folder that they are appended to.
+//! Detects values that lead out of the directory that they are appended to.
 
 use super::{Operator, Part, UriValue, UriVariables};
 
@@ -13,7 +13,7 @@ pub(super) fn has_unsafe(parts: &[Part], values: &UriVariables) -> bool {
     })
 }
 
-/// Returns whether every expression with the variable lets its value have slashes.
+/// Returns whether every expression with the variable allows slashes in its value.
 fn takes_slashes(parts: &[Part], name: &str) -> bool {
     let expressions = parts.iter().filter_map(|part| match part {
         Part::Expression(expression) => Some(expression),
@@ -23,12 +23,12 @@ fn takes_slashes(parts: &[Part], name: &str) -> bool {
     with_it.all(|expression| matches!(expression.operator, Operator::Reserved | Operator::Fragment))
 }
 
-/// Windows divides paths by backslashes too.
+/// Windows also separates paths with backslashes.
 fn climbs(text: &str) -> bool {
     text.contains('\0') || text.split(['/', '\\']).any(|segment| segment == "..")
 }
 
-/// A drive alone (`C:x`) leads out of a folder on Windows, too.
+/// On Windows, a drive alone (`C:x`) also leads out of a directory.
 fn is_absolute(text: &str) -> bool {
     match text.as_bytes() {
         [b'/' | b'\\', ..] => true,
@@ -44,7 +44,7 @@ mod tests {
     use proptest::prelude::*;
     use std::path::{Component, Path};
 
-    /// `None`: the URI does not match.
+    /// Returns `None` if the URI does not match.
     fn is_unsafe(template: &str, uri: &str) -> Option<bool> {
         let template = UriTemplate::parse(template).unwrap();
         template.matches(uri).map(|values| template.has_unsafe_path(&values))
@@ -91,8 +91,8 @@ mod tests {
     }
 
     proptest! {
-        /// RES-12: a value that is let through stays below the folder that it is joined to, however
-        /// it was encoded.
+        /// RES-12: an accepted value stays below the directory that it is joined to, however it was
+        /// encoded.
         #[test]
         fn what_is_let_through_stays_inside(value in r"[a-c./\\:\x00]{1,12}", encodes in any::<bool>()) {
             let encoded = if encodes {

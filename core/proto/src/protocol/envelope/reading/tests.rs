@@ -39,7 +39,7 @@ fn rpc_01_messages_of_every_kind() {
     ));
 }
 
-/// RPC-08 to RPC-10 too: what a response must have, and what it must not have at once.
+/// Also RPC-08 to RPC-10: the members that a response must have, and those that exclude each other.
 #[test]
 fn malformed_input_gets_the_right_code_and_keeps_a_readable_id() {
     for (text, code, id) in [
@@ -69,8 +69,8 @@ fn malformed_input_gets_the_right_code_and_keeps_a_readable_id() {
     }
 }
 
-/// RPC-08 to RPC-10: what a response must have, and what it must not have at once. Nobody answers
-/// one, whatever is wrong with it.
+/// RPC-08 to RPC-10: the members that a response must have, and those that exclude each other. A
+/// response is never answered, whatever is wrong with it.
 #[test]
 fn responses_that_make_no_sense_are_responses_still() {
     for (text, id, problem) in [
@@ -128,7 +128,7 @@ fn rpc_14_the_elements_of_a_batch_are_bounded() {
     let Frame::Single(Err(refused)) = Frame::parse(&batch(4), bounds) else { panic!() };
     assert_eq!((refused.id, refused.error.code), (None, -32600));
     assert!(refused.error.message.contains("at most 3"), "{}", refused.error);
-    // The elements after the bound are not even looked at.
+    // Elements beyond the limit are not even parsed.
     assert!(matches!(Frame::parse(&Bytes::from_static(b"[1,1,1,1,nonsense"), bounds), Frame::Single(Err(_))));
 }
 
@@ -256,7 +256,8 @@ fn a_message_of_too_many_values_is_refused_before_it_is_read() {
 }
 
 proptest! {
-    /// Exactly what nests deeper than the limit is refused for that, whatever its texts hold.
+    /// Values nested deeper than the limit are rejected for it, and no others, whatever their
+    /// strings contain.
     #[test]
     fn nesting_is_counted_as_the_parser_would(value in values(), limit in 0_usize..10) {
         for text in [value.to_string(), format!("{value:#}")] {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The variables that a URI gives, as JSON; null if it does not match.
+/// The variables of a URI as JSON; null if it does not match.
 fn matched(template: &str, uri: &str) -> Value {
     json!(UriTemplate::parse(template).unwrap().matches(uri))
 }
@@ -110,7 +110,7 @@ fn a_variable_that_occurs_twice_has_one_value() {
     assert_eq!(matched("a:{x:9}/{x}", "a:bob/bobby"), Value::Null);
 }
 
-// A bound of time says nothing under Miri.
+// Time limits are meaningless under Miri.
 #[cfg(not(miri))]
 #[test]
 fn matching_takes_linear_time() {
