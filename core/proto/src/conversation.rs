@@ -1,3 +1,3 @@
-//! The items of the hidden module `engine` that programs see through the crate `trunkline`.
+//! The items of the hidden module `engine` that the crate `trunkline` re-exports.
 
 pub use crate::engine::{Limits, NegotiationError, RequestInfo, RevisionChoice};

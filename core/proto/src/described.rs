@@ -1,8 +1,8 @@
 //! Structs outside of the model that describe themselves ([`crate::protocol::describe`]), so that
-//! other languages are generated from the same declaration.
+//! their equivalents in other languages are generated from the same declaration.
 
 /// Declares a struct, its JSON names and its description. A field is `required` or `optional` for
-/// whoever provides it; `as` gives it a different type in JSON.
+/// the side that provides it; `as` gives it a different type in JSON.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! described {

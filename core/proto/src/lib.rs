@@ -1,5 +1,5 @@
-//! The pure part of Trunkline: the definitions of the Model Context Protocol, conversations, and
-//! Streamable HTTP without sockets.
+//! The I/O-free part of Trunkline: the definitions of the Model Context Protocol, conversations,
+//! and Streamable HTTP without sockets.
 //!
 //! Use the crate [`trunkline`], which re-exports [`protocol`] and [`conversation`]; their stability
 //! is that of its version. The modules `engine` and `http` are internal to that crate: any release
@@ -12,7 +12,7 @@
 
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// Only tests may use what clippy.toml forbids.
+// Only tests may use the items that clippy.toml disallows.
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod conversation;
@@ -26,6 +26,6 @@ mod processor_time;
 pub mod protocol;
 mod setters;
 
-/// For the macro `options!`, wherever it is used.
+/// Used by the macro `options!`, wherever it is expanded.
 #[doc(hidden)]
 pub use pastey;

@@ -1,8 +1,8 @@
-//! Time for tests of work: what other programs cost the machine is not counted.
+//! Measures work in tests, excluding the load of other programs.
 
 use std::time::{Duration, Instant};
 
-/// Processor time of this thread since a start; where the system does not tell, time.
+/// The CPU time of this thread since a start, or the elapsed time if the system does not report it.
 pub(crate) struct ProcessorTime {
     started: Instant,
     used: Option<Duration>,
@@ -21,7 +21,7 @@ impl ProcessorTime {
     }
 }
 
-/// The first number of this file of Linux: nanoseconds on a processor.
+/// The first number in this Linux file: nanoseconds on a processor.
 fn used() -> Option<Duration> {
     let numbers = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     numbers.split(' ').next()?.parse().ok().map(Duration::from_nanos)

@@ -1,8 +1,8 @@
-//! Setters of option structs, so that a new option breaks no program.
+//! Setters of option structs, so that a new option is not a breaking change.
 
-/// Writes a setter for each field: `[]` takes the type itself, `[into]` anything that converts into
-/// it, `[some]` what converts into the value of an `Option`, and `[each]` what converts into the
-/// items of a list. The type is that of the value.
+/// Generates a setter for each field: `[]` takes the type itself, `[into]` anything that converts
+/// into it, `[some]` anything that converts into the value of an `Option`, and `[each]` anything
+/// that converts into the items of a list. The type is that of the value.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! setters {

@@ -5,16 +5,16 @@ use super::schema::{Invalid, Schema};
 use serde_json::{Value, json};
 use std::sync::OnceLock;
 
-/// Checks annotations that a server declares: `priority` from 0 to 1, `lastModified` in ISO 8601,
-/// and known audiences.
+/// Checks the annotations that a server declares: `priority` from 0 to 1, `lastModified` in ISO
+/// 8601, and known audiences.
 ///
 /// # Errors
 ///
-/// If anything else is present; the error names the field.
+/// If one of them is invalid; the error names the field.
 pub fn check_annotations(annotations: &Value) -> Result<(), Invalid> {
     static SCHEMA: OnceLock<Option<Schema>> = OnceLock::new();
     let schema = SCHEMA.get_or_init(|| {
-        // The dialect in which formats are assertions.
+        // The dialect in which `format` is an assertion.
         let schema = json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {
             "audience": {"type": "array", "items": {"enum": ["user", "assistant"]}},
             "priority": {"type": "number", "minimum": 0, "maximum": 1},

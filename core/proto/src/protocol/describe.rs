@@ -1,4 +1,4 @@
-//! Descriptions of declared types, from which `cargo xtask generate` writes them in other
+//! Descriptions of declared types, from which `cargo xtask generate` writes these types in other
 //! languages.
 //!
 //! The macros that declare models, options and messages emit one of these next to each struct. They

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// An extension, as both sides name it in `capabilities.extensions`.
+/// An extension, as declared in `capabilities.extensions`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Extension {
     /// Its identifier.

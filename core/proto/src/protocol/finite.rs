@@ -1,5 +1,4 @@
-//! Numbers without a form in JSON: `serde_json` writes NaN and infinities as `null`, as if there
-//! were no value.
+//! Detects numbers that JSON cannot represent: `serde_json` writes NaN and infinities as `null`.
 
 use serde::{
     Serialize, Serializer,
@@ -13,13 +12,13 @@ use std::fmt::{self, Display};
 /// Checks that all numbers of a value are finite.
 ///
 /// # Errors
-/// The first one that is not, with its place:
-/// `$.readings[1].celsius: NaN cannot be represented in JSON`.
+/// The first number that is not finite, with its path: `$.readings[1].celsius: NaN cannot be
+/// represented in JSON`.
 pub(super) fn check(value: &(impl Serialize + ?Sized)) -> serde_json::Result<()> {
     value.serialize(Numbers).map_err(serde_json::Error::custom)
 }
 
-/// A number without a form, and its place below the value that was looked at.
+/// A number that JSON cannot represent, and its path within the value.
 #[derive(Debug)]
 struct NotFinite {
     path: String,
@@ -48,13 +47,13 @@ impl serde::ser::Error for NotFinite {
 
 type FiniteCheck = Result<(), NotFinite>;
 
-/// Looks at numbers and writes nothing.
+/// A serializer that checks numbers and writes nothing.
 struct Numbers;
 
 /// The parts of a list, a map or a struct.
 #[derive(Default)]
 struct FiniteParts {
-    /// Those that were looked at.
+    /// Number of parts checked so far.
     count: usize,
     /// The key of the next value of a map.
     key: String,
@@ -79,7 +78,7 @@ fn finite(number: f64) -> FiniteCheck {
     }
 }
 
-/// Values without a number that could be wrong.
+/// Values that contain no floating-point number.
 macro_rules! plain {
     ($($method:ident($($ty:ty),*);)*) => {
         $(fn $method(self, $(_: $ty),*) -> FiniteCheck {
@@ -88,7 +87,7 @@ macro_rules! plain {
     };
 }
 
-/// The begin of a value with parts.
+/// Starts a value with parts.
 macro_rules! parts {
     ($($method:ident($($ty:ty),*);)*) => {
         $(fn $method(self, $(_: $ty),*) -> Result<FiniteParts, NotFinite> {
@@ -97,7 +96,7 @@ macro_rules! parts {
     };
 }
 
-/// The begin of a variant with parts, which is a member.
+/// Starts a variant with parts, which is serialized as a member.
 macro_rules! variants {
     ($($method:ident)*) => {
         $(fn $method(self, _: &'static str, _: u32, name: &'static str, _: usize) -> Result<Variant, NotFinite> {
@@ -188,7 +187,7 @@ struct Variant {
     parts: FiniteParts,
 }
 
-/// FiniteParts by their position.
+/// Parts identified by their position.
 macro_rules! items {
     ($($kind:ident $method:ident)*) => {
         $(impl $kind for FiniteParts {
@@ -230,7 +229,7 @@ impl SerializeMap for FiniteParts {
     type Error = NotFinite;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> FiniteCheck {
-        // As the key was written: without the quotes of a string.
+        // As the key would be written, but without quotes.
         self.key = serde_json::to_string(key).unwrap_or_default().trim_matches('"').to_owned();
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! JSON-RPC request ids, kept exactly as they came (RPC-03, RPC-07).
+//! JSON-RPC request ids, kept exactly as received (RPC-03, RPC-07).
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use serde_json::value::RawValue;
@@ -16,7 +16,7 @@ pub enum RequestId {
 }
 
 impl RequestId {
-    /// Reads an id from its JSON text. `null`, fractions and other types are not ids.
+    /// Parses an id from its JSON. `null`, fractions and other types are not ids.
     pub fn from_json(text: &str) -> Option<Self> {
         if text.starts_with('"') {
             return serde_json::from_str(text).ok().map(Self::String);
@@ -30,7 +30,7 @@ impl RequestId {
 }
 
 impl RequestId {
-    /// Bytes that it holds beside itself.
+    /// The number of bytes it holds on the heap.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Integer(_) => 0,

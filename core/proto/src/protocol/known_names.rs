@@ -1,6 +1,6 @@
-//! Names that are not known, and those that were meant.
+//! Suggests known names for unknown ones.
 
-/// The error for an option that is not one of those known.
+/// The error for an unknown option.
 pub(super) fn unknown_name(name: &str, known: &[&'static str]) -> String {
     if let Some(meant) = nearest(name, known.iter().copied()) {
         return format!("unknown option `{name}`: did you mean `{meant}`?");
@@ -12,7 +12,7 @@ pub(super) fn unknown_name(name: &str, known: &[&'static str]) -> String {
     }
 }
 
-/// The name that was meant, where one is misspelt.
+/// The known name closest to a misspelt one, if any.
 #[doc(hidden)]
 pub fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let most_slips = if name.len() < SHORT { 1 } else { 2 };
@@ -20,11 +20,11 @@ pub fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<
     closest.filter(|(distance, _)| *distance <= most_slips).map(|(_, known)| known)
 }
 
-/// Bytes of a name that many others resemble.
+/// Names up to this length resemble too many others.
 const SHORT: usize = 5;
 
-/// The letters that make one name of the other by being put in, left out or changed (Levenshtein);
-/// capitals are those letters.
+/// The number of letters to insert, delete or change to turn one name into the other (Levenshtein
+/// distance), ignoring case.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<_> = other.chars().map(|c| c.to_ascii_lowercase()).collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();

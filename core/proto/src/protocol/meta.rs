@@ -15,7 +15,7 @@ pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// Key of the subscription that a notification belongs to.
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
-/// Key of the lowest log level that a request wants.
+/// Key of the minimum log level that a request asks for.
 pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// Key of the task that a message belongs to (2025-11-25 only).
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
@@ -32,7 +32,7 @@ pub const PROGRESS_TOKEN: &str = "progressToken";
 pub type ProgressToken = RequestId;
 
 /// The parts of request parameters that the engine uses, read in one pass; all are slices of the
-/// text.
+/// JSON.
 #[derive(Debug, Default, Deserialize)]
 pub struct CommonParams<'a> {
     /// `_meta`
@@ -65,7 +65,7 @@ impl<'a> RequestMeta<'a> {
     /// check rejects it.
     pub fn of(params: Option<&'a RawJson>) -> (Option<&'a RawValue>, Self) {
         let raw = params.and_then(|params| params.parse::<CommonParams<'a>>().ok()).and_then(|params| params.meta);
-        // An array would be read as the members in order.
+        // Serde would read an array as the members in order.
         let raw = raw.filter(|raw| raw.get().starts_with('{'));
         let meta = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
         (raw, meta)

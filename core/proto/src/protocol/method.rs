@@ -148,7 +148,7 @@ impl Method {
         Self::rows(name).find_map(|method| method.result_uris)
     }
 
-    /// The requests that clients send, in any revision, for tests that iterate over them.
+    /// The requests that clients send, in any revision; tests iterate over them.
     #[doc(hidden)]
     pub fn of_clients() -> impl Iterator<Item = &'static Method> {
         let is_request = |method: &&Method| method.kind == MessageKind::Request;

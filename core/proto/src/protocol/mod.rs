@@ -1,5 +1,5 @@
-//! Protocol definitions: revisions, envelope, method table, error codes, model types, JSON Schema
-//! checks. Pure.
+//! Protocol definitions without I/O: revisions, envelope, method table, error codes, model types
+//! and JSON Schema validation.
 //!
 //! Undocumented modules are internal to this library: any release may change them.
 

@@ -67,7 +67,7 @@ impl Operation {
 
     /// The last revision that has the method; `None` if later revisions still have it.
     pub fn until(&self) -> Option<Revision> {
-        // Servers without requests of their own ask the client through the result of the call.
+        // Servers that send no requests ask for input through the result of the call.
         if method::INPUT_REQUESTS.contains(&self.method) {
             return None;
         }
@@ -312,7 +312,7 @@ pub struct HostOperation {
     pub capability: &'static [&'static str],
 }
 
-/// The host operations: what servers ask of a client, and what its handlers answer.
+/// The host operations: what servers request from a client, and what its handlers return.
 pub static HOST: &[HostOperation] = &[
     HostOperation {
         operation: Operation {

@@ -1,5 +1,5 @@
-//! Names of options in messages, in the style of a language. Messages of the core use the JSON
-//! names of options: as the path at their beginning, such as `options.pageSize:`, or in backticks.
+//! Converts option names in messages to the style of a language. The core's messages use the JSON
+//! names of options: as the path at the start, such as `options.pageSize:`, or in backticks.
 
 /// The style of option names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl OptionNames {
         let is_json = self == Self::C && is_below_auth(words[0]);
         let word = |(at, word): (usize, &&str)| match at {
             0 => self.first(word),
-            // The program's own name; only Python has changed it.
+            // The program's own name; only Python converts option names.
             2.. if words[at - 2..at] == ["unknown", "option"] && self != Self::Snake => Some((*word).to_owned()),
             _ if is_json => Some((*word).to_owned()),
             _ => Some(self.word(word)),

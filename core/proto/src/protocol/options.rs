@@ -1,7 +1,7 @@
 //! Options: structs whose members are declared once, with their JSON form, unit and default.
 //!
-//! `options!` generates the struct, its default, its reading from JSON and its description. A
-//! member that is absent or `null` has its default; an unknown member is an error.
+//! `options!` generates the struct, its default, its JSON deserialization and its description. A
+//! member that is absent or `null` gets its default; an unknown member is an error.
 
 use super::{
     describe::{Described, ObjectDescription, Presence, Type, Unit},
@@ -20,11 +20,11 @@ pub trait Options: Default {
     /// The description, with the members of flattened structs.
     const OBJECT: &'static ObjectDescription;
 
-    /// Reads the next value of a map as the option with that name. Returns `false`, without reading
-    /// anything, if there is no such option.
+    /// Reads the next value of a map into the option with that name. Returns `false`, without
+    /// reading anything, if there is no such option.
     ///
     /// # Errors
-    /// If the option cannot have this value.
+    /// If the value is invalid for the option.
     fn set<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error>;
 
     /// The JSON names of the options that differ from their default.
@@ -39,7 +39,7 @@ pub fn read<'de, T: Options, D: Deserializer<'de>>(deserializer: D) -> Result<T,
     read_over(T::default(), deserializer)
 }
 
-/// Reads options; all others are those of `base`.
+/// Reads options over those of `base`, which are the defaults.
 ///
 /// # Errors
 /// As for [`read`].
@@ -73,7 +73,7 @@ pub fn unknown<E: Error>(name: &str, of: &ObjectDescription) -> E {
     E::custom(unknown_name(name, &known))
 }
 
-/// The name of a member, borrowed from its text where it has no escapes.
+/// The name of a member, borrowed from the JSON if it has no escapes.
 #[doc(hidden)]
 #[derive(Deserialize)]
 #[serde(transparent)]
@@ -106,7 +106,7 @@ impl<'de, T, F: JsonForm<T>> DeserializeSeed<'de> for OptionSeed<T, F> {
     }
 }
 
-/// The JSON form of a type's values.
+/// A JSON form of a type's values.
 pub trait JsonForm<T> {
     /// The type in JSON.
     const TYPE: Type;
@@ -159,7 +159,7 @@ impl<T: Described + DeserializeOwned + Serialize> JsonForm<T> for Required {
 /// A duration in whole milliseconds, bounded so that adding one to a time cannot overflow.
 pub struct Millis;
 
-/// Maximum duration that hosts can specify.
+/// Maximum duration that hosts can specify: a century.
 const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 impl JsonForm<Duration> for Millis {
@@ -188,7 +188,7 @@ impl JsonForm<Option<Duration>> for Millis {
     }
 }
 
-/// A number of bytes.
+/// A size in bytes.
 pub struct Bytes;
 
 impl JsonForm<usize> for Bytes {
@@ -259,7 +259,7 @@ impl JsonForm<u16> for PortNumber {
     }
 }
 
-/// A value with the form in which it is read.
+/// A value together with its JSON form.
 #[doc(hidden)]
 pub struct Formed<T, F>(pub T, PhantomData<F>);
 
@@ -375,7 +375,7 @@ macro_rules! options {
     (@form $form:path) => { $form };
 
     (@rows [$($done:expr,)*]) => { &[$($done),*] };
-    // For Rust alone.
+    // Rust only.
     (@rows [$($done:expr,)*] $field:ident [$($doc:literal)*] [$ty:ty] [] [$default:expr]; $($rest:tt)*) => {
         $crate::options!(@rows [$($done,)*] $($rest)*)
     };
@@ -402,7 +402,7 @@ macro_rules! options {
     (@limit $limit:literal) => { Some($limit) };
 
     (@setters [] $($rows:tt)*) => {};
-    // For Rust alone.
+    // Rust only.
     (@setters $name:tt [$($done:tt)*] $kind:tt $field:ident $doc:tt $given:tt []; $($rest:tt)*) => {
         $crate::options!(@setters $name [$($done)*] $($rest)*);
     };

@@ -1,4 +1,4 @@
-//! JSON text that nobody has had to read yet.
+//! Unparsed JSON.
 
 use super::{finite, serde_words::reworded, surrogates};
 use bytes::Bytes;
@@ -6,11 +6,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::{borrow::Cow, fmt};
 
-/// The text of one JSON value: a slice of the buffer it arrived in, parsed where someone reads it.
+/// One JSON value as text: a slice of the receive buffer that is parsed on demand.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RawJson(Bytes);
 
-/// The text.
+/// Writes the JSON.
 impl fmt::Display for RawJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -24,15 +24,15 @@ impl fmt::Debug for RawJson {
 }
 
 impl RawJson {
-    /// Text that is already known to be one JSON value in UTF-8.
+    /// Wraps text that is known to be one JSON value in UTF-8.
     #[doc(hidden)]
     pub fn trusted(text: Bytes) -> Self {
         Self(text)
     }
 
-    /// The text.
+    /// The JSON as a string.
     pub fn as_str(&self) -> &str {
-        // It was UTF-8 when it was made.
+        // It was valid UTF-8 when it was created.
         str::from_utf8(&self.0).unwrap_or_default()
     }
 
@@ -42,25 +42,25 @@ impl RawJson {
         Self(buffer.slice_ref(raw.get().as_bytes()))
     }
 
-    /// Writes a value as JSON.
+    /// Serializes a value to JSON.
     ///
     /// # Errors
-    /// If the value cannot be serialized as JSON: a map with keys that are not strings, or a number
-    /// that is NaN or infinite, whose place the error names.
+    /// If the value cannot be represented in JSON: a map with keys that are not strings, or a
+    /// number that is NaN or infinite, whose path the error names.
     pub fn from_value(value: &impl Serialize) -> serde_json::Result<Self> {
         let text = serde_json::to_vec(value)?;
-        // Such a number was written as `null`, so that most values are not looked at again.
+        // Such a number was written as `null`, so values without `null` need no second check.
         if memchr::memmem::find(&text, b"null").is_some() {
             finite::check(value)?;
         }
         Ok(Self(text.into()))
     }
 
-    /// Checks that the text is exactly one JSON value. Halves of surrogate pairs in its strings
-    /// become U+FFFD.
+    /// Checks that the text is exactly one JSON value. Lone surrogates in its strings become
+    /// U+FFFD.
     ///
     /// # Errors
-    /// Where it is not.
+    /// If it is not.
     pub fn from_text(text: Bytes) -> serde_json::Result<Self> {
         let text = match surrogates::mended(&text) {
             Cow::Owned(mended) => mended.into(),
@@ -70,20 +70,19 @@ impl RawJson {
         Ok(Self(text))
     }
 
-    /// Reads the value as a type.
+    /// Deserializes the value into a type.
     ///
     /// # Errors
-    /// If the value has another shape.
+    /// If the value has a different shape.
     pub fn parse<'a, T: Deserialize<'a>>(&'a self) -> serde_json::Result<T> {
         serde_json::from_slice(&self.0)
     }
 
-    /// As [`Self::parse`]; the error says in words which member is wrong and what was expected
-    /// there.
+    /// As [`Self::parse`], but the error says which member is wrong and what was expected there.
     #[doc(hidden)]
     pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, String> {
         self.parse().map_err(|error| {
-            // The path costs time, so it is only looked for when something is wrong.
+            // Tracking the path is slow, so it is only done after an error.
             let mut again = serde_json::Deserializer::from_slice(&self.0);
             let located = serde_path_to_error::deserialize::<_, T>(&mut again).err();
             let path = located.map(|error| error.path().to_string()).filter(|path| path != ".");
@@ -91,11 +90,11 @@ impl RawJson {
             if let Some(problem) = too_deep(&words) {
                 return problem.to_owned();
             }
-            // A line and a column say nothing to whoever did not write the text.
+            // Line and column are of no use to a reader who did not write the JSON.
             let words = words.rfind(" at line ").filter(|_| error.is_data()).map_or(&*words, |end| &words[..end]);
             match path {
                 Some(path) => {
-                    // Objects of the model name the member themselves.
+                    // Model objects name the member themselves.
                     let member = path.rsplit('.').next().unwrap_or_default();
                     let own = words.strip_prefix(&format!("`{member}`: ")).unwrap_or(words);
                     format!("{path}: {}", shortened(&reworded(own)))
@@ -105,7 +104,7 @@ impl RawJson {
         })
     }
 
-    /// The text.
+    /// The JSON as bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -115,26 +114,26 @@ impl RawJson {
         Self(Bytes::from_static(b"{}"))
     }
 
-    /// The buffer behind the text, for slices of it.
+    /// The underlying buffer, to take slices of it.
     #[doc(hidden)]
     pub fn buffer(&self) -> &Bytes {
         &self.0
     }
 
-    /// The buffer behind the text.
+    /// The underlying buffer.
     pub fn into_bytes(self) -> Bytes {
         self.0
     }
 }
 
-/// The words for serde's error about JSON that nests deeper than can be read.
+/// Replaces serde's error for JSON that is nested too deeply.
 #[doc(hidden)]
 pub fn too_deep(words: &str) -> Option<&'static str> {
     let is_it = words.starts_with("recursion limit exceeded");
     is_it.then_some("it nests deeper than 128 levels, the most that max_nesting allows")
 }
 
-/// Such errors repeat the unexpected value, which may be of any length.
+/// Shortens such errors, which repeat the unexpected value at any length.
 fn shortened(words: &str) -> String {
     const HALF: usize = 100;
     let length = words.chars().count();

@@ -1,4 +1,4 @@
-//! Protocol revisions, and which feature exists in which of them.
+//! Protocol revisions and the features of each.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
-//! The words of serde's errors, without types of Rust.
+//! Rewrites serde's error messages without Rust types.
 
-/// The beginnings of serde's errors.
+/// The beginnings of serde's error messages.
 const OF_SERDE: [&str; 8] = [
     "invalid type: ",
     "invalid value: ",
@@ -13,7 +13,7 @@ const OF_SERDE: [&str; 8] = [
 ];
 
 pub(super) fn is_of_serde(words: &str) -> bool {
-    // Objects of the model name the member that was being read.
+    // Model objects prefix the name of the member being read.
     let mut words = words;
     while let Some((_, rest)) = words.strip_prefix('`').and_then(|rest| rest.split_once("`: ")) {
         words = rest;
@@ -21,7 +21,7 @@ pub(super) fn is_of_serde(words: &str) -> bool {
     OF_SERDE.iter().any(|start| words.starts_with(start))
 }
 
-/// The words of serde's errors without types of Rust; other words stay.
+/// Rewrites serde's error messages without Rust types; others are unchanged.
 pub(super) fn reworded(words: &str) -> String {
     if let Some(rest) = words.strip_prefix("missing field ") {
         return format!("{rest} is missing");
@@ -64,7 +64,7 @@ pub(super) fn reworded(words: &str) -> String {
     format!("must be {expected}, not {given}")
 }
 
-/// The least and the greatest value of a type of Rust.
+/// The minimum and maximum value of a Rust type.
 fn range(of_rust: &str) -> Option<(i128, i128)> {
     Some(match of_rust {
         "i8" => (i8::MIN.into(), i8::MAX.into()),

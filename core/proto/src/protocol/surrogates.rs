@@ -1,9 +1,9 @@
-//! Halves of surrogate pairs in JSON text: escapes that stand for no character.
+//! Lone surrogates in JSON: escapes that represent no character.
 
 use std::borrow::Cow;
 
-/// The text with U+FFFD in place of each half. JavaScript's strings may hold halves, which have no
-/// UTF-8 form, so nobody could read the text.
+/// Replaces each lone surrogate with U+FFFD. JavaScript strings may contain lone surrogates, which
+/// UTF-8 cannot represent, so the JSON could not be parsed.
 pub fn mended(text: &[u8]) -> Cow<'_, [u8]> {
     let mut out: Option<Vec<u8>> = None;
     let mut at = 0;
@@ -12,11 +12,11 @@ pub fn mended(text: &[u8]) -> Cow<'_, [u8]> {
         at += match (half_at(text, at), half_at(text, at + ESCAPE)) {
             (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 2 * ESCAPE,
             (Some(_), _) => {
-                // As long as what it replaces.
+                // The replacement has the same length.
                 out.get_or_insert_with(|| text.to_vec())[at..at + ESCAPE].copy_from_slice(b"\\ufffd");
                 ESCAPE
             }
-            // The escaped character, a backslash say, is part of this escape.
+            // The escaped character, such as a backslash, is part of this escape.
             (None, _) => 2,
         };
     }
@@ -26,7 +26,7 @@ pub fn mended(text: &[u8]) -> Cow<'_, [u8]> {
 /// The length of `\uD83D`.
 const ESCAPE: usize = 6;
 
-/// The half that is escaped at a position.
+/// The lone surrogate escaped at a position.
 fn half_at(text: &[u8], at: usize) -> Option<u16> {
     let digits = text.get(at..at + ESCAPE)?.strip_prefix(b"\\u")?;
     let digits =

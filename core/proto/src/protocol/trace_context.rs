@@ -9,9 +9,9 @@ use std::{
     time::Instant,
 };
 
-/// A trace context in the formats of W3C Trace Context and W3C Baggage, as it travels in the
-/// `_meta` of a request and in the HTTP headers of the same names. The values are those of
-/// the propagator of the program, and are not looked at here.
+/// A trace context in the formats of W3C Trace Context and W3C Baggage, as sent in the `_meta` of a
+/// request and in HTTP headers of the same names. The values come from the program's propagator and
+/// are not validated here.
 ///
 /// ```
 /// use trunkline_proto::protocol::TraceContext;
@@ -25,22 +25,22 @@ use std::{
 #[serde(default)]
 #[non_exhaustive]
 pub struct TraceContext {
-    /// The trace, the span and its flags.
+    /// The trace id, span id and flags.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<String>,
-    /// Members of tracing systems.
+    /// Vendor-specific trace data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tracestate: Option<String>,
-    /// Properties of the program.
+    /// Application-defined properties.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baggage: Option<String>,
 }
 
 impl TraceContext {
-    /// The keys in `_meta`, and the names of the HTTP headers.
+    /// The keys in `_meta`, which are also the names of the HTTP headers.
     pub const KEYS: [&str; 3] = [meta::TRACEPARENT, meta::TRACESTATE, meta::BAGGAGE];
 
-    /// The context in the values of some keys.
+    /// Builds a context from the values of its keys.
     pub fn of(mut value: impl FnMut(&'static str) -> Option<String>) -> Self {
         let [traceparent, tracestate, baggage] = Self::KEYS.map(&mut value);
         Self { traceparent, tracestate, baggage }
@@ -61,12 +61,13 @@ impl TraceContext {
         Self::of(|key| serde_json::from_str(members.get(key)?.get()).ok())
     }
 
-    /// The value of a key; `None` for others, too.
+    /// The value of a key, or `None` if it is unset or unknown.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.members().find(|(name, _)| *name == key).map(|(_, value)| value)
     }
 
-    /// Sets the value of a key. Keys that may not stand in `_meta` by themselves are left out.
+    /// Sets the value of a key. Other keys are ignored, because `_meta` does not allow them without
+    /// a prefix.
     pub fn set(&mut self, key: &str, value: impl Into<String>) {
         let field = match key {
             meta::TRACEPARENT => &mut self.traceparent,
@@ -77,18 +78,18 @@ impl TraceContext {
         *field = Some(value.into());
     }
 
-    /// The keys that have a value.
+    /// The keys and values that are set.
     pub fn members(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let values = [&self.traceparent, &self.tracestate, &self.baggage];
         Self::KEYS.into_iter().zip(values).filter_map(|(key, value)| Some((key, value.as_deref()?)))
     }
 
-    /// Returns whether there is none.
+    /// Returns whether no value is set.
     pub fn is_empty(&self) -> bool {
         self.members().next().is_none()
     }
 
-    /// The parameters with this context in their `_meta`, in the place of another one.
+    /// The parameters with this context in their `_meta`, replacing any other.
     ///
     /// # Errors
     /// If the parameters, or their `_meta`, are not an object.
@@ -109,11 +110,11 @@ impl TraceContext {
     }
 }
 
-/// The most requests of one operation that are noted.
+/// Maximum number of requests recorded per operation.
 const MAX_NOTED: usize = 64;
 
-/// The trace context that the messages of one operation carry, and the requests that it took: a
-/// call of several rounds, or an opening, takes more than one.
+/// The trace context sent with the messages of one operation, and its requests: a call with several
+/// rounds, or an opening, takes more than one.
 #[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct SentTrace {
@@ -130,19 +131,19 @@ pub struct TracedRequest {
     pub id: RequestId,
     /// Its method.
     pub method: Box<str>,
-    /// The time when it was made.
+    /// When it was created.
     pub began: Instant,
-    /// The time of its answer, where another request followed it.
+    /// When it was answered, if another request followed.
     pub answered: Option<Instant>,
 }
 
 impl SentTrace {
-    /// The context of messages to come.
+    /// A context for future messages.
     pub fn new(context: TraceContext) -> Self {
         Self { context, ..Self::default() }
     }
 
-    /// Notes a request. The one before it is over.
+    /// Records a request. The previous one has ended.
     pub fn note_sent(&self, id: RequestId, method: &str, now: Instant) {
         let mut sent = self.lock();
         if sent.len() < MAX_NOTED {
@@ -153,14 +154,14 @@ impl SentTrace {
         }
     }
 
-    /// Notes that the last request was answered, and that the operation goes on.
+    /// Records that the last request was answered and the operation continues.
     pub fn note_answered(&self, now: Instant) {
         if let Some(last) = self.lock().last_mut() {
             last.answered.get_or_insert(now);
         }
     }
 
-    /// The requests so far, in their order.
+    /// The requests so far, in order.
     pub fn requests(&self) -> Vec<TracedRequest> {
         self.lock().clone()
     }
@@ -170,7 +171,7 @@ impl SentTrace {
     }
 }
 
-/// Options are equal if their contexts are.
+/// Options are equal if their contexts are equal.
 impl PartialEq for SentTrace {
     fn eq(&self, other: &Self) -> bool {
         self.context == other.context

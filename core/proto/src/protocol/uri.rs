@@ -1,4 +1,4 @@
-//! Checks of URIs (RFC 3986) that a server offers, reads or sends users to.
+//! Validates URIs (RFC 3986) that a server offers, reads or sends users to.
 
 use fluent_uri::Uri;
 use percent_encoding::percent_decode_str;
@@ -11,11 +11,11 @@ pub struct UriError {
     problem: &'static str,
 }
 
-/// Checks that a text is a URI with a scheme, as every resource has one.
+/// Checks that a string is a URI with a scheme, as resources require.
 ///
 /// # Errors
 ///
-/// It is not one.
+/// If it is not.
 pub fn check(uri: &str) -> Result<(), UriError> {
     match Uri::parse(uri) {
         Ok(_) => Ok(()),
@@ -27,11 +27,11 @@ pub fn check(uri: &str) -> Result<(), UriError> {
     }
 }
 
-/// Checks that a text is a URL that a user can be sent to: `https`, or `http` for development.
+/// Checks that a string is a URL that a user can be sent to: `https`, or `http` for development.
 ///
 /// # Errors
 ///
-/// It is not one.
+/// If it is not.
 pub fn check_url(url: &str) -> Result<(), UriError> {
     let parsed = Uri::parse(url).map_err(|_| UriError::new(url, "is not a URL"))?;
     let scheme = parsed.scheme().as_str();
@@ -40,8 +40,8 @@ pub fn check_url(url: &str) -> Result<(), UriError> {
     }
     match parsed.authority() {
         Some(authority) if authority.host().is_empty() => Err(UriError::new(url, "has no host")),
-        // A name before the host makes another host look like the one that is meant, and a password
-        // is a secret (ELI-16).
+        // User information can make one host look like another, and a password is a secret
+        // (ELI-16).
         Some(authority) if authority.has_userinfo() => {
             Err(UriError::new(url, "must not contain a user name or password"))
         }
@@ -50,12 +50,12 @@ pub fn check_url(url: &str) -> Result<(), UriError> {
     }
 }
 
-/// Checks that a `file:` URI does not climb out of where it starts: no `..`, in no encoding, and no
-/// NUL. Other schemes pass: only their server knows what their paths mean.
+/// Checks that a `file:` URI does not traverse upwards: no `..` segment in any encoding, and no
+/// NUL. Other schemes are accepted, because only their server knows what their paths mean.
 ///
 /// # Errors
 ///
-/// It does.
+/// If it does.
 pub fn check_traversal(uri: &str) -> Result<(), UriError> {
     let Some(rest) =
         uri.split_at_checked(5).and_then(|(scheme, rest)| scheme.eq_ignore_ascii_case("file:").then_some(rest))
@@ -67,7 +67,7 @@ pub fn check_traversal(uri: &str) -> Result<(), UriError> {
     if path.contains(&0) {
         return Err(UriError::new(uri, "contains a NUL character"));
     }
-    // Windows divides paths by backslashes too.
+    // Windows also separates paths with backslashes.
     if path.split(|byte| matches!(byte, b'/' | b'\\')).any(|segment| segment == b"..") {
         return Err(UriError::new(uri, "climbs with \"..\""));
     }

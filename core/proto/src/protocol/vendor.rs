@@ -1,16 +1,16 @@
-//! Methods beyond the protocol: which names are free for them.
+//! Validates names of methods that are not part of the protocol.
 
 use super::method::Method;
 
-/// The longest name, in bytes: HTTP repeats it in a header.
+/// Maximum length of a name in bytes, because HTTP repeats it in a header.
 const MAX_NAME: usize = 256;
 
-/// Checks a name for a method of an extension or a vendor: a prefix that is not the protocol's, a
-/// slash, and the name, such as `com.acme/sum`. Vendors take their domain in reverse for a prefix,
-/// so that no later revision of the protocol has it.
+/// Checks a method name of an extension or vendor: a prefix that the protocol does not use, a
+/// slash, and the name, such as `com.acme/sum`. Vendors use their reversed domain as the prefix, so
+/// that no later revision of the protocol conflicts with it.
 ///
 /// # Errors
-/// The reason for which the name cannot be one.
+/// Why the name is not allowed.
 ///
 /// ```
 /// use trunkline_proto::protocol::vendor::check_method;
@@ -41,7 +41,7 @@ pub fn check_method(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// RPC-37: the second label of a prefix that is reserved.
+/// RPC-37: prefixes are reserved by their second label.
 fn is_reserved(prefix: &str) -> bool {
     matches!(prefix.split('.').nth(1), Some("modelcontextprotocol" | "mcp"))
 }

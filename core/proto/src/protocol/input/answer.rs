@@ -1,4 +1,4 @@
-//! Answers of a client.
+//! Validates a client's responses to requests for input.
 
 use super::Form;
 use crate::protocol::{
@@ -10,20 +10,18 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::fmt;
 
-/// Why an answer cannot be taken as it is.
+/// Why a response is not acceptable.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnswerError {
-    /// It is not an answer to this request at all.
+    /// It is not a response to this request at all.
     Malformed(String),
-    /// The user accepted, but what was filled in does not match the form. The handler may
-    /// ask again.
+    /// The user accepted, but the values do not match the form. The handler may ask again.
     Mismatch(Invalid),
 }
 
-/// Completes the answer of a host to a request for input, whose parameters were these, and checks
-/// it: fields of a form that were not filled in get their defaults, content is only there
-/// where a form was accepted, and a message of the model has one block where the revision has no
-/// lists of them.
+/// Completes and checks the host's response to a request for input with these parameters. Missing
+/// fields of a form get their defaults, content is removed unless a form was accepted, and a
+/// message of the model has a single block if the revision has no lists of blocks.
 ///
 /// # Errors
 ///
@@ -43,9 +41,8 @@ pub fn complete_answer(
     check_answer(method, params, &answer).map(|()| answer)
 }
 
-/// Before 2025-11-25 the content of a message is one block. Since then it may be a list, but the
-/// official SDKs accept lists only where tools are offered, so one block is not a list there
-/// either.
+/// Before 2025-11-25, the content of a message is one block. Since then it may be a list, but the
+/// official SDKs accept lists only if tools are offered, so a single block is never sent as a list.
 fn to_one_block(answer: &mut Value, revision: Revision) -> Result<(), AnswerError> {
     match answer.get_mut("content") {
         Some(Value::Array(blocks)) if blocks.len() == 1 => answer["content"] = blocks.remove(0),
@@ -83,11 +80,11 @@ fn complete_content(params: &Value, answer: &mut Value) {
     }
 }
 
-/// Checks the answer to a request for input, whose parameters were these.
+/// Checks the response to a request for input with these parameters.
 ///
 /// # Errors
 ///
-/// It is malformed, or does not match the form.
+/// If it is malformed, or does not match the form.
 pub fn check_answer(method: &str, params: &Value, answer: &Value) -> Result<(), AnswerError> {
     match method {
         method::ELICITATION_CREATE => {

@@ -1,13 +1,13 @@
-//! Capabilities that a client must have declared for each request of a server.
+//! The client capabilities that each request of a server requires.
 
 use crate::protocol::{Revision, RevisionFeature, method, project::Unsupported};
 use serde_json::{Value, json};
 
-/// Checks that a client declared what a request for input needs.
+/// Checks that a client has declared what a request for input requires.
 ///
 /// # Errors
 ///
-/// It did not; the error holds what it would have to declare.
+/// If it has not; the error has the missing capabilities.
 pub fn check_capability(
     method: &str,
     params: &Value,
@@ -19,8 +19,8 @@ pub fn check_capability(
         method::ROOTS_LIST => (declared("/roots"), "roots", json!({"roots": {}})),
         method::SAMPLING_CREATE_MESSAGE => {
             let uses_tools = params.get("tools").is_some() || params.get("toolChoice").is_some();
-            // Before there were tools in sampling no client declares them; projection deals with
-            // them.
+            // In revisions without tools in sampling, no client declares them; projection handles
+            // these.
             if uses_tools && revision.supports(RevisionFeature::SamplingTools) {
                 (declared("/sampling/tools"), "sampling with tools", json!({"sampling": {"tools": {}}}))
             } else {
@@ -41,8 +41,8 @@ pub fn check_capability(
     if fits { Ok(()) } else { Err(Unsupported::new(format!("The client did not declare {what}"), required)) }
 }
 
-/// Drops the values of `includeContext` that need a capability (SMP-13); the client then includes
-/// nothing.
+/// Removes values of `includeContext` that require an undeclared capability (SMP-13); the client
+/// then includes no context.
 pub(super) fn remove_undeclared_context(params: &mut Value, capabilities: &Value, revision: Revision) {
     let declared = capabilities.pointer("/sampling/context").is_some_and(Value::is_object);
     if revision.supports(RevisionFeature::SamplingTools)

@@ -1,26 +1,27 @@
-//! The forms of elicitation: a restricted subset of JSON Schema, flat and of primitives (ELI-08,
-//! ELI-09).
+//! The forms of elicitation: a restricted subset of JSON Schema, flat and with primitive fields
+//! (ELI-08, ELI-09).
 
 use super::InvalidInput;
 use crate::protocol::schema::{Invalid, Schema};
 use serde_json::{Map, Value, json};
 
-/// The dialect in which `format` is an assertion: what the user wrote is checked for it.
+/// The dialect in which `format` is an assertion, so that user input is checked for it.
 const DIALECT: &str = "http://json-schema.org/draft-07/schema#";
 const FORMATS: [&str; 4] = ["email", "uri", "date", "date-time"];
 
-/// A form, compiled: so small, and its patterns for so short texts, that nobody waits for a check.
+/// A compiled form. It is so small, and its patterns apply to such short strings, that checks are
+/// always fast.
 #[derive(Debug)]
 pub struct Form {
     schema: Schema,
 }
 
 impl Form {
-    /// Checks that a `requestedSchema` is a form, and compiles it.
+    /// Checks that a `requestedSchema` is a form and compiles it.
     ///
     /// # Errors
     ///
-    /// It is not one; the error names the path in it.
+    /// If it is not; the error names the path.
     pub fn compile(schema: &Value) -> Result<Self, InvalidInput> {
         let form = object(schema, "")?;
         if form.get("type") != Some(&json!("object")) {
@@ -44,11 +45,11 @@ impl Form {
         Ok(Self { schema: compile(schema)? })
     }
 
-    /// Checks what the user filled in.
+    /// Checks the values that the user entered.
     ///
     /// # Errors
     ///
-    /// It does not match; the error names the first few fields.
+    /// If they do not match; the error names the first few fields.
     pub fn check(&self, content: &Value) -> Result<(), Invalid> {
         self.schema.validate(content)
     }
@@ -154,7 +155,7 @@ fn check_bounds(
     }
 }
 
-/// An array of strings, if there is one.
+/// An array of strings, if present.
 fn strings<'a>(fields: &'a Map<String, Value>, key: &str) -> Result<Option<Vec<&'a str>>, InvalidInput> {
     let Some(value) = fields.get(key) else { return Ok(None) };
     let strings = value.as_array().and_then(|items| items.iter().map(Value::as_str).collect::<Option<Vec<_>>>());

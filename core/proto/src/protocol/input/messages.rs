@@ -1,14 +1,14 @@
-//! The messages of sampling: who says what, and that every use of a tool is answered.
+//! Validates the messages of sampling: their roles, and that each tool use has a result.
 
 use super::InvalidInput;
 use serde_json::Value;
 
-/// Checks the parameters of `sampling/createMessage` beyond their types: roles, blocks,
-/// results of tools on their own and one for each use, at once.
+/// Checks the parameters of `sampling/createMessage` beyond their types: roles, blocks, and that
+/// each tool use is followed immediately by its result, in a message that contains only results.
 ///
 /// # Errors
 ///
-/// Something is wrong; the error names the message.
+/// If they are invalid; the error names the message.
 pub fn check_messages(params: &Value) -> Result<(), InvalidInput> {
     if !params.get("maxTokens").is_some_and(Value::is_u64) {
         return Err(InvalidInput::new("/maxTokens", "must be an integer: the maximum number of tokens to generate"));
@@ -27,7 +27,7 @@ pub fn check_messages(params: &Value) -> Result<(), InvalidInput> {
     }
 }
 
-/// Checks a message that follows one with these uses of tools; gives its own.
+/// Checks a message that follows one with these tool uses, and returns its own.
 fn check_message<'a>(message: &'a Value, open: &[&str]) -> Result<Vec<&'a str>, InvalidInput> {
     let role = match message.get("role").and_then(Value::as_str) {
         Some(role @ ("user" | "assistant")) => role,

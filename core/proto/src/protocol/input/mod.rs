@@ -1,6 +1,6 @@
-//! Requests of a server to its client: elicitation, sampling and roots. A request is checked and
-//! projected before it is sent, and its answer is checked; the same for JSON-RPC requests (legacy)
-//! and for entries of `inputRequests` (2026-07-28).
+//! Requests from a server to its client: elicitation, sampling and roots. A request is validated
+//! and projected before it is sent, and its response is validated. This applies both to JSON-RPC
+//! requests (legacy) and to entries of `inputRequests` (2026-07-28).
 
 mod answer;
 mod capability;
@@ -22,12 +22,12 @@ use super::{
 use serde_json::Value;
 use std::fmt;
 
-/// Why a client cannot be asked.
+/// Why a request for input cannot be sent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InputError {
     /// The client, or its revision, lacks a capability.
     Unsupported(Unsupported),
-    /// The request itself is wrong: a fault of whoever asks.
+    /// The request is invalid, which is the caller's fault.
     Invalid(InvalidInput),
 }
 
@@ -40,12 +40,12 @@ pub struct InvalidInput {
     pub problem: String,
 }
 
-/// Checks a request for input and projects its parameters: its form, then what the client can do,
-/// then the words of the revision. `new_id` makes an `elicitationId` where one is needed.
+/// Checks a request for input and projects its parameters: first its form, then the client's
+/// capabilities, then the revision. `new_id` creates an `elicitationId` if one is needed.
 ///
 /// # Errors
 ///
-/// The request is wrong, or the client cannot be asked this.
+/// If the request is invalid, or the client does not support it.
 pub fn prepare(
     method: &str,
     params: &mut Value,

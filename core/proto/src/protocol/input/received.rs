@@ -1,15 +1,15 @@
-//! Requests for input as a client receives them.
+//! Validates requests for input that a client receives.
 
 use super::{InvalidInput, capability::check_capability, check_elicitation, messages::check_messages};
 use crate::protocol::{Revision, RpcError, method};
 use serde_json::Value;
 
-/// Checks a request of a server against the capabilities that the client declared to it. An
-/// undeclared one is refused as an unknown method, an undeclared mode or use of
-/// tools as invalid parameters, and so are parameters that make no sense.
+/// Checks a server's request against the capabilities that the client declared to it. An undeclared
+/// request is refused as an unknown method; an undeclared mode or use of tools, and malformed
+/// parameters, are refused as invalid parameters.
 ///
 /// # Errors
-/// The request is refused; the error is the answer in the legacy era.
+/// If the request is refused; the error is the response in the legacy era.
 pub fn check_received(method: &str, params: &Value, capabilities: &Value, revision: Revision) -> Result<(), RpcError> {
     let capability = match method {
         method::ELICITATION_CREATE => "elicitation",

@@ -1,4 +1,4 @@
-//! The authorization challenge of a server, which errors carry in every language.
+//! A server's authorization challenge, which errors carry in every language.
 
 json_object! {
     /// What is known about the challenge of a server that refused a request because of missing

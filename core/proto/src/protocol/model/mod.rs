@@ -1,8 +1,8 @@
-//! The values that the protocol carries, as one superset model: the form of the newest revision,
-//! with unknown fields kept.
+//! The protocol's values as one superset model: the form of the newest revision, with unknown
+//! fields kept.
 //!
-//! [`crate::protocol::project`] converts values for an older revision; they are never built
-//! differently.
+//! [`crate::protocol::project`] converts values for an older revision; they are always built in
+//! this form.
 
 #[macro_use]
 mod object;

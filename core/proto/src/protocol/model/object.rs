@@ -1,18 +1,17 @@
 //! The macros that define the types of the model: objects with named fields and everything else in
-//! `extra`, objects of several kinds, and names. Each describes itself
+//! `extra`, unions of objects, and names. Each type describes itself
 //! ([`crate::protocol::describe`]).
 //!
-//! Hand-written rather than `#[serde(flatten)]`, which buffers every value and breaks raw values
-//! and numbers.
+//! Hand-written instead of `#[serde(flatten)]`, which buffers every value and breaks raw values and
+//! numbers.
 
 /// Defines a struct, its serialization, its deserialization and its description.
 ///
 /// Kinds of fields: `required T`; `optional T` (absent and `null` are `None`); `any` (an
-/// `Option<Value>` whose `null` is a value); `nullable T` (always written, `None` as `null`);
-/// `list T` (always written, absent reads as empty); `flag` (a `bool` written only when true).
-/// `in ["a", "b"]` behind the JSON name lists the strings that the protocol has for a member;
-/// others are read as they come.
-/// `as "text"` after the name is the constant `type` of a content block.
+/// `Option<Value>` whose `null` is a value); `nullable T` (always written, `None` as `null`); `list
+/// T` (always written, absent reads as empty); `flag` (a `bool` written only when true). `in ["a",
+/// "b"]` after the JSON name lists the strings that the protocol defines for a member; others are
+/// accepted when reading. `as "text"` after the name is the constant `type` of a content block.
 macro_rules! json_object {
     (
         $(#[doc = $doc:literal])*
@@ -24,7 +23,7 @@ macro_rules! json_object {
         #[derive(Debug, Clone, Default, PartialEq)]
         pub struct $name {
             $($(#[doc = $field_doc])* pub $field: json_object!(@type $kind $($ty)?),)*
-            /// Fields that this model does not know, kept as they came.
+            /// Fields that this model does not know, kept as received.
             pub extra: $crate::protocol::model::JsonObject,
         }
 
@@ -161,11 +160,11 @@ macro_rules! json_object {
     };
 }
 
-/// Defines an enum of objects, its serialization, its deserialization and its description.
+/// Defines an enum of objects with its serialization, deserialization and description.
 ///
-/// `by "type"` names the member that tells the variants apart. A variant's `= "text"` is its value
-/// there; one that is also meant where the member is absent is written `= "form" or absent`. A last
-/// variant `Unknown` keeps objects of other kinds as they came.
+/// `by "type"` names the member that distinguishes the variants. A variant's `= "text"` is the
+/// value of that member; `= "form" or absent` also selects the variant if the member is absent. A
+/// last variant `Unknown` keeps objects of other kinds unchanged.
 macro_rules! json_union {
     (
         $(#[doc = $doc:literal])*
@@ -245,7 +244,7 @@ macro_rules! json_names {
         }
 
         impl $name {
-            /// Every one, in the order of the specification.
+            /// All variants, in the order of the specification.
             pub const ALL: [Self; [$($wire),*].len()] = [$(Self::$variant),*];
 
             /// The name on the wire.

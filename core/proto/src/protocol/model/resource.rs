@@ -1,4 +1,4 @@
-//! Resources: what a client can read, and the contents that it gets.
+//! Resources and their contents.
 
 use super::{Annotations, BlobResourceContents, Icon, JsonObject, ResourceContents, TextResourceContents};
 use base64::Engine;

@@ -199,7 +199,7 @@ pub fn write_text_result(out: &mut Vec<u8>, text: &str, is_error: bool) {
     out.reserve(text.len() + 64);
     out.extend_from_slice(br#"{"content":[{"type":"text","text":"#);
     let mut writer = serde_json::Serializer::new(&mut *out);
-    // A string always serializes, and a vector always accepts.
+    // Serializing a string to a vector never fails.
     let _ = text.serialize(&mut writer);
     out.extend_from_slice(if is_error { br#"}],"isError":true}"# } else { b"}]}" });
 }
