@@ -1,9 +1,9 @@
-//! The bell of a Python port: one byte into a socket that the event loop reads.
+//! The bell of a Python port: writes one byte to a socket that the event loop reads.
 
 use pyo3::prelude::*;
 use trunkline_bridge::Bell;
 
-/// Rings by writing to a descriptor of its own, or not at all when the host waits in `drain`.
+/// Rings by writing to its own descriptor, or not at all if the host waits in `drain`.
 pub(crate) struct SocketBell {
     #[cfg(unix)]
     socket: Option<std::os::fd::OwnedFd>,
@@ -11,7 +11,7 @@ pub(crate) struct SocketBell {
 
 #[cfg(unix)]
 impl SocketBell {
-    /// Duplicates `fileno`, so that the host may close its own end at any time.
+    /// Duplicates `fileno`, so the host may close its own end at any time.
     pub(crate) fn new(fileno: Option<i32>) -> PyResult<Self> {
         use std::os::fd::BorrowedFd;
 
@@ -21,11 +21,11 @@ impl SocketBell {
         if fileno < 0 {
             return Err(crate::error::raise("invalidArgument", "the bell's socket is closed"));
         }
-        // SAFETY: the descriptor is not -1, and it is borrowed only for the duplication; if it is
-        // not open, that fails.
+        // SAFETY: the descriptor is not -1, and it is only borrowed for the duplication, which
+        // fails if it is not open.
         let borrowed = unsafe { BorrowedFd::borrow_raw(fileno) };
         let socket = borrowed.try_clone_to_owned()?;
-        // A host that is gone must not raise SIGPIPE, which a program may have set back to its
+        // A closed host socket must not raise SIGPIPE, which a program may have reset to its
         // default.
         #[cfg(target_vendor = "apple")]
         rustix::net::sockopt::set_socket_nosigpipe(&socket, true).map_err(std::io::Error::from)?;
@@ -35,8 +35,7 @@ impl SocketBell {
 
 #[cfg(not(unix))]
 impl SocketBell {
-    /// Takes no descriptor: loops without `add_reader` are served by a thread that waits in
-    /// `drain`.
+    /// Takes no descriptor: for loops without `add_reader`, a thread waits in `drain`.
     pub(crate) fn new(fileno: Option<i32>) -> PyResult<Self> {
         match fileno {
             None => Ok(Self {}),
@@ -51,8 +50,8 @@ impl Bell for SocketBell {
     fn ring(&self) {
         #[cfg(unix)]
         if let Some(socket) = &self.socket {
-            // A full socket means that a ring is waiting already; a closed one means that nobody
-            // listens any more.
+            // If the socket is full, a ring is already pending; if it is closed, no one is
+            // listening.
             #[cfg(not(target_vendor = "apple"))]
             let flags = rustix::net::SendFlags::DONTWAIT | rustix::net::SendFlags::NOSIGNAL;
             #[cfg(target_vendor = "apple")]

@@ -1,17 +1,17 @@
-//! JSON text to Python objects, without a tree in between.
+//! Decodes JSON to Python objects, without an intermediate tree.
 //!
-//! Written by hand because serde_json hands numbers over as `u64`, `i64` or `f64`, which rounds
-//! large integers (and, without features that change its behaviour for the whole workspace, the
-//! last bit of floats). Python users expect both to be exact. The texts come from the core, which
-//! has read them before: errors here are unusual, but never panics.
+//! Hand-written, because serde_json passes on numbers as `u64`, `i64` or `f64`, which rounds large
+//! integers (and, without features that change its behaviour in the whole workspace, the last bit
+//! of floats). Python users expect both to be exact. The JSON comes from the core, which has
+//! already parsed it, so errors are unusual; it never panics.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList, PyString};
 
-/// Deeper text is refused, so that no peer can exhaust the stack of a thread.
+/// Maximum nesting, so that no peer can exhaust a thread's stack.
 pub(crate) const MAX_DEPTH: usize = 512;
 
-/// Builds the Python object of one JSON text.
+/// Decodes one JSON value to a Python object.
 pub(crate) fn decode<'py>(py: Python<'py>, json: &[u8]) -> Result<Bound<'py, PyAny>, String> {
     let text = std::str::from_utf8(json).map_err(|error| format!("JSON is not valid UTF-8: {error}"))?;
     let mut reader = BodyReader { py, text, at: 0 };
@@ -125,7 +125,7 @@ impl<'py, 'text> BodyReader<'py, 'text> {
         let digits = &rest[..length];
         let wrong = || match digits.len() {
             0..=64 => format!("JSON with an invalid number {digits:?} at byte {}", self.at),
-            // Python itself refuses those of more than 4,300 digits.
+            // Python itself rejects numbers with more than 4,300 digits.
             length => format!("JSON with a number of {length} characters at byte {}", self.at),
         };
         let value = if digits.contains(['.', 'e', 'E']) {
@@ -160,7 +160,7 @@ impl<'py, 'text> BodyReader<'py, 'text> {
         Ok(())
     }
 
-    /// The next byte that is not white space; `at` then points to it.
+    /// The next byte that is not whitespace; `at` then points to it.
     fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while let Some(byte) = bytes.get(self.at) {
@@ -184,8 +184,8 @@ impl<'py, 'text> BodyReader<'py, 'text> {
     }
 }
 
-/// The text of a quoted string whose escapes leave a surrogate alone: U+FFFD stands for it, as in
-/// texts that are sent.
+/// Decodes a quoted string with lone surrogates, which become U+FFFD, as they do in outgoing
+/// messages.
 fn without_lone_surrogates(quoted: &str) -> Option<String> {
     let mut units: Vec<u16> = Vec::new();
     let mut rest = quoted.strip_prefix('"')?.strip_suffix('"')?;

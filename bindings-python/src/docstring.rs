@@ -1,9 +1,9 @@
-//! Docstrings of the styles of Google, NumPy and reST: the description, and those of parameters.
+//! Parses docstrings in the Google, NumPy and reST styles into a description and parameters.
 
 use pyo3::prelude::*;
 
-/// Reads a docstring whose indentation is removed: the description without the sections that
-/// describe parameters, results and exceptions, and the parameters with their descriptions.
+/// Parses a docstring without indentation. Returns the description, without the sections about
+/// parameters, results and exceptions, and the parameters with their descriptions.
 #[pyfunction]
 pub(crate) fn read_docstring(text: &str) -> (String, Vec<(String, String)>) {
     let lines: Vec<_> = text.lines().map(str::trim_end).collect();
@@ -11,7 +11,7 @@ pub(crate) fn read_docstring(text: &str) -> (String, Vec<(String, String)>) {
     let mut at = 0;
     while let Some(line) = lines.get(at) {
         at = match (Section::named(line.trim_end_matches(':')), lines.get(at + 1)) {
-            // NumPy: a title with a line below it; the section lasts until the next of these.
+            // NumPy: an underlined title; the section ends at the next one.
             (Some(section), Some(below)) if is_rule(below) => {
                 let end = (at + 2..lines.len()).find(|next| is_title(&lines, *next)).unwrap_or(lines.len());
                 docstring.section(section, &lines[at + 2..end], 0);
@@ -48,7 +48,7 @@ struct Docstring<'a> {
 #[derive(Clone, Copy, PartialEq)]
 enum Section {
     Parameters,
-    /// Of no use to callers.
+    /// Omitted, because it is of no use to callers.
     Left,
 }
 
@@ -63,9 +63,9 @@ impl Section {
     }
 }
 
-/// A field of reST, such as `:param int days: How many.`
+/// A reST field, such as `:param int days: How many.`
 struct DocField<'a> {
-    /// The parameter that it describes, if it does.
+    /// The parameter that it describes, if any.
     parameter: Option<&'a str>,
     text: &'a str,
 }
@@ -84,7 +84,8 @@ impl<'a> DocField<'a> {
 }
 
 impl Docstring<'_> {
-    /// Takes the entries of a section; `depth`: their names are indented (1) or their texts (0).
+    /// Reads the entries of a section. `depth` tells whether their names (1) or their descriptions
+    /// (0) are indented.
     fn section(&mut self, section: Section, lines: &[&str], depth: usize) {
         if section == Section::Left {
             return;
@@ -111,7 +112,7 @@ impl Docstring<'_> {
     }
 }
 
-/// `name`, `name (type)`, and the text behind the colon.
+/// `name` or `name (type)`, and the text after the colon.
 fn google_entry(text: &str) -> Option<(&str, &str)> {
     let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '*'))?;
     let (name, rest) = text.split_at(end);
@@ -131,7 +132,7 @@ fn numpy_entry(text: &str) -> Option<(&str, &str)> {
     names.split(',').all(is_name).then_some((names, ""))
 }
 
-/// The place of the bracket that closes the first one.
+/// The position of the bracket that closes the first one.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     text.char_indices().find_map(|(index, c)| {
@@ -157,7 +158,7 @@ fn is_rule(line: &str) -> bool {
     line.len() >= 3 && line.bytes().all(|byte| byte == b'-')
 }
 
-/// The first line from there on that is neither empty nor indented.
+/// The first line from `from` on that is neither empty nor indented.
 fn end_of_indented(lines: &[&str], from: usize) -> usize {
     let is_outside = |at: &usize| lines.get(*at).is_some_and(|line| !line.is_empty() && indent_of(line) == 0);
     (from..lines.len()).find(is_outside).unwrap_or(lines.len())

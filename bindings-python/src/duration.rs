@@ -1,12 +1,11 @@
-//! Time spans as text (ISO 8601), as far as a number of seconds can have it: without years and
-//! months.
+//! Converts ISO 8601 durations, without years and months, whose length in seconds varies.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 const MICROS: i128 = 1_000_000;
 
-/// The units in their order, each with its microseconds; `T` parts them.
+/// The units in order, each with its microseconds; `T` separates dates from times.
 const UNITS: [(char, bool, i128); 5] = [
     ('W', false, 7 * 86_400 * MICROS),
     ('D', false, 86_400 * MICROS),
@@ -15,10 +14,10 @@ const UNITS: [(char, bool, i128); 5] = [
     ('S', true, MICROS),
 ];
 
-/// The microseconds of a text such as `PT1H30M`.
+/// Parses a duration such as `PT1H30M` to microseconds.
 ///
 /// # Errors
-/// `ValueError` for any other text.
+/// `ValueError` for any other string.
 #[pyfunction]
 pub(crate) fn read_duration(text: &str) -> PyResult<i128> {
     let wrong = || PyValueError::new_err(format!("{text:?} is not a duration such as PT1H30M (ISO 8601)"));
@@ -46,7 +45,7 @@ fn micros(text: &str) -> Option<i128> {
     Some(sign * total)
 }
 
-/// A number of units; only seconds have fractions.
+/// A number of units; only seconds can have fractions.
 fn in_micros(number: &str, has_fraction: bool, size: i128) -> Option<i128> {
     let (whole, fraction) = match number.split_once('.') {
         Some((whole, fraction)) if has_fraction && !fraction.is_empty() => (whole, fraction),
@@ -57,7 +56,7 @@ fn in_micros(number: &str, has_fraction: bool, size: i128) -> Option<i128> {
     whole.parse::<i128>().ok()?.checked_mul(size)?.checked_add(micros.parse().ok()?)
 }
 
-/// The text of a number of microseconds.
+/// Formats a number of microseconds.
 #[pyfunction]
 pub(crate) fn write_duration(micros: i128) -> String {
     let (mut date, mut time) = (String::new(), String::new());

@@ -1,7 +1,8 @@
-//! Python objects to JSON text, by a walk over the built-in types.
+//! Encodes Python objects as JSON by walking the built-in types.
 //!
-//! Models, dataclasses, enums and dates are turned into built-in types in Python before; anything
-//! else is an error that names the path. Lone surrogates, which have no UTF-8 form, become U+FFFD.
+//! Models, dataclasses, enums and dates are converted to built-in types in Python first; anything
+//! else is an error that names the path. Lone surrogates, which UTF-8 cannot represent, become
+//! U+FFFD.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -13,23 +14,23 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::decode::MAX_DEPTH;
 
-/// The JSON text of `value`.
+/// Encodes `value` as JSON.
 ///
 /// # Errors
-/// `TypeError` for a type that JSON does not have, `ValueError` for NaN, infinities and too deep
+/// `TypeError` for a type that JSON does not have, `ValueError` for NaN, infinities and excessive
 /// nesting.
 pub(crate) fn encode(value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     encode_or(value, Wrong::into_exception)
 }
 
-/// The JSON text of a message that holds options. `refused` makes the exception for a place, such
-/// as `options.pageSize`, and the fault there.
+/// Encodes a message with options. `refused` creates the exception from a path, such as
+/// `options.pageSize`, and the problem there.
 ///
 /// # Errors
 /// As for `encode`.
 pub(crate) fn encode_options(value: &Bound<'_, PyAny>, refused: impl FnOnce(&str, &str) -> PyErr) -> PyResult<Vec<u8>> {
     encode_or(value, |wrong| {
-        // Without a place it is a value in the place of the message.
+        // Without a path, the whole message is invalid.
         if wrong.steps.is_empty() || !wrong.is_of_value(value.py()) {
             return wrong.into_exception();
         }
@@ -44,7 +45,8 @@ fn encode_or(value: &Bound<'_, PyAny>, refused: impl FnOnce(Wrong) -> PyErr) -> 
     Ok(out)
 }
 
-/// A fault and its path; the path grows while the walk returns, so that a good value costs nothing.
+/// An error and its path. The path is built as the walk returns, so that a valid value costs
+/// nothing.
 struct Wrong {
     steps: Vec<EncodeStep>,
     what: PyErr,
@@ -84,7 +86,7 @@ fn write(out: &mut Vec<u8>, value: &Bound<'_, PyAny>, depth: usize) -> Result<()
 }
 
 fn write_object(out: &mut Vec<u8>, object: &Bound<'_, PyDict>, depth: usize) -> Result<(), Wrong> {
-    // Without the interpreter lock, other threads could change it meanwhile.
+    // Without the GIL, other threads could modify it concurrently.
     with_critical_section(object, || write_members(out, object, depth))
 }
 
@@ -125,10 +127,10 @@ fn write_text(out: &mut Vec<u8>, text: &Bound<'_, PyString>) -> Result<(), Wrong
     serde_json::to_writer(out, &*utf8(text)?).map_err(|error| PyValueError::new_err(error.to_string()).into())
 }
 
-/// The text as UTF-8, each lone surrogate as U+FFFD.
+/// The string as UTF-8, with each lone surrogate replaced by U+FFFD.
 ///
 /// # Errors
-/// If the interpreter has no memory for it.
+/// If the interpreter runs out of memory.
 pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> {
     if let Ok(text) = text.to_str() {
         return Ok(Cow::Borrowed(text));
@@ -144,7 +146,7 @@ fn write_integer(out: &mut Vec<u8>, integer: &Bound<'_, PyInt>) -> Result<(), Wr
             serde_json::to_writer(out, &small).map_err(|error| PyValueError::new_err(error.to_string()).into())
         }
         Err(_) => {
-            // Of int itself: a subclass such as an enum may print itself differently.
+            // `int.__repr__`, because a subclass such as an enum may override it.
             let digits = integer.py().get_type::<PyInt>().call_method1("__repr__", (integer,))?;
             out.extend_from_slice(digits.extract::<String>()?.as_bytes());
             Ok(())
@@ -166,7 +168,7 @@ fn check_depth(depth: usize) -> Result<(), Wrong> {
         return Ok(());
     }
     let message = format!("nested deeper than {MAX_DEPTH} levels (does it contain itself?)");
-    // The path would be as long as the nesting: say only where the walk gave up.
+    // The path would be as long as the nesting, so only report where the walk stopped.
     Err(PyValueError::new_err(message).into())
 }
 
@@ -181,7 +183,7 @@ impl From<PyErr> for Wrong {
 }
 
 impl Wrong {
-    /// Longer paths are cut: nobody reads them.
+    /// Maximum length of a path; longer ones are truncated.
     const LONGEST_PATH: usize = 16;
 
     fn under(mut self, step: EncodeStep) -> Self {
@@ -189,7 +191,7 @@ impl Wrong {
         self
     }
 
-    /// The place as in Python, with `$` for the value itself.
+    /// The path in Python syntax, with `$` for the value itself.
     fn path(&self) -> String {
         let mut path = String::from("$");
         for step in self.steps.iter().rev().take(Self::LONGEST_PATH) {
@@ -204,7 +206,7 @@ impl Wrong {
         path
     }
 
-    /// Returns whether the value is at fault, and not the interpreter.
+    /// Returns whether the error is about the value rather than the interpreter.
     fn is_of_value(&self, py: Python<'_>) -> bool {
         self.what.is_instance_of::<PyTypeError>(py) || self.what.is_instance_of::<PyValueError>(py)
     }

@@ -1,5 +1,5 @@
-//! Failures of the bridge in Python: one exception that carries the error object, mapped to
-//! classes in Python.
+//! Errors of the bridge in Python: one exception with the error object, which Python code maps to
+//! classes.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,8 +27,8 @@ pub(crate) fn from_bridge(py: Python<'_>, error: BridgeError) -> PyErr {
     NativeError::new_err((error.kind.as_str(), error.message, error.code, data.map(Bound::unbind)))
 }
 
-/// Runs `body`; a panic becomes an ordinary exception (PyO3's own is a `BaseException`, which
-/// `except Exception` misses).
+/// Runs `body` and converts a panic to an ordinary exception (PyO3's own is a `BaseException`,
+/// which `except Exception` misses).
 pub(crate) fn contained<T>(body: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
         Err(raise("internal", format!("a bug in the native module: {}", text_of(panic.as_ref()))))

@@ -1,8 +1,8 @@
-//! The native half of the Python package: moves values and lifetimes between the interpreter and
-//! the core's bridge.
+//! The native half of the Python package: moves values and manages lifetimes between the
+//! interpreter and the core's bridge.
 //!
-//! It knows no protocol word. The public API, its defaults and its errors are written in Python, in
-//! `python/trunkline`.
+//! It contains no protocol names. The public API, its defaults and its errors are written in
+//! Python, in `python/trunkline`.
 
 mod bell;
 mod decode;
@@ -15,8 +15,8 @@ mod schema;
 
 use pyo3::prelude::*;
 
-// Nothing here relies on the interpreter lock: objects are frozen, what they hold has locks of its
-// own, and no lock is held while Python runs.
+// Nothing here relies on the GIL: objects are frozen, their contents have their own locks, and no
+// lock is held while Python runs.
 #[pymodule(gil_used = false)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;

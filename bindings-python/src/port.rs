@@ -1,4 +1,5 @@
-//! The bridge's functions for Python: the same names in the same order as `docs/bridge.md`.
+//! The bridge's functions for Python, with the same names and in the same order as in
+//! `docs/bridge.md`.
 
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -13,19 +14,19 @@ use crate::decode::decode;
 use crate::encode::{encode, encode_options, utf8};
 use crate::error::{contained, from_bridge, raise};
 
-/// Longest wait without looking for signals (Ctrl-C).
+/// Maximum wait without checking for signals (Ctrl-C).
 const SLICE: Duration = Duration::from_millis(100);
 
-/// The longest wait of one call; whoever wants longer calls again.
+/// Maximum wait of one call; to wait longer, call again.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The answer to a call for which nothing else could be made.
+/// The reply to a call if no other reply could be created.
 const UNREADABLE_CALL: &[u8] = br#"{"kind":"internal","message":"could not pass the call to Python"}"#;
 
-/// Writes log records to standard error, without waiting for a reader that there may not be.
+/// Writes log records to standard error without blocking on a slow reader.
 #[pyfunction]
 pub(crate) fn write_stderr(py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<()> {
-    // Lone surrogates have no UTF-8 form.
+    // UTF-8 cannot represent lone surrogates.
     let text = text.to_string_lossy().into_owned();
     contained(|| {
         py.detach(|| bridge::write_stderr(&text));
@@ -33,7 +34,7 @@ pub(crate) fn write_stderr(py: Python<'_>, text: &Bound<'_, PyString>) -> PyResu
     })
 }
 
-/// An event queue of the core, its bell and the functions of the bridge.
+/// An event queue of the core, its bell, and the functions of the bridge.
 #[pyclass(frozen, weakref, module = "trunkline._internal._native")]
 pub(crate) struct Port {
     port: bridge::Port,
@@ -41,7 +42,8 @@ pub(crate) struct Port {
 
 #[pymethods]
 impl Port {
-    /// A port whose bell writes to the socket `fileno`; without one, the host waits in `drain`.
+    /// Creates a port whose bell writes to the socket `fileno`; without one, the host waits in
+    /// `drain`.
     #[new]
     #[pyo3(signature = (fileno=None))]
     fn new(fileno: Option<i32>) -> PyResult<Self> {
@@ -61,7 +63,8 @@ impl Port {
     fn open(&self, py: Python<'_>, json: &Bound<'_, PyAny>) -> PyResult<u64> {
         contained(|| {
             let json = self.message(json, "open")?;
-            // The first open starts the runtime's threads: others may run meanwhile.
+            // The first call starts the runtime's threads, so let other Python threads run
+            // meanwhile.
             py.detach(|| self.port.open(&json)).map_err(|error| from_bridge(py, error))
         })
     }
@@ -167,19 +170,19 @@ impl Port {
         })
     }
 
-    /// A descriptor of a pipe that was handed over, for the caller to watch and to close; `None`:
-    /// the handoff is over.
+    /// The descriptor of a pipe that was handed over. The caller watches and closes it. `None` if
+    /// the handoff has ended.
     fn watch(&self, py: Python<'_>, handle: u64) -> PyResult<Option<i32>> {
         contained(|| Ok(self.port.watch(handle).map_err(|error| from_bridge(py, error))?.and_then(given_away)))
     }
 
-    /// Polls for the next message of a pipe that was handed over, if that is worthwhile. `True`:
-    /// `read_ready` would find something.
+    /// Polls for the next message of a pipe that was handed over, if that is worthwhile. Returns
+    /// `True` if `read_ready` would find something.
     fn busy_poll(&self, py: Python<'_>, handle: u64) -> PyResult<bool> {
         contained(|| py.detach(|| self.port.busy_poll(handle)).map_err(|error| from_bridge(py, error)))
     }
 
-    /// Reads once from a pipe that was handed over. `False`: the handoff is over.
+    /// Reads once from a pipe that was handed over. Returns `False` if the handoff has ended.
     fn read_ready(&self, py: Python<'_>, handle: u64) -> PyResult<bool> {
         contained(|| py.detach(|| self.port.read_ready(handle)).map_err(|error| from_bridge(py, error)))
     }
@@ -217,13 +220,13 @@ impl Port {
     }
 }
 
-/// The JSON text of a value, as the bridge gets it.
+/// Encodes a value as JSON, as passed to the bridge.
 #[pyfunction]
 pub(crate) fn to_json<'py>(py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     contained(|| Ok(PyBytes::new(py, &encode(value)?)))
 }
 
-/// The value of a JSON text, as events carry it.
+/// Decodes a JSON value of an event.
 #[pyfunction]
 pub(crate) fn from_json<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     contained(|| decode(py, json).map_err(|message| raise("invalidArgument", message)))
@@ -232,7 +235,7 @@ pub(crate) fn from_json<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py
 type EventRecord<'py> = (u8, u64, u64, bool, String, Bound<'py, PyAny>, u64, u64);
 
 impl Port {
-    /// The JSON of a message that holds options.
+    /// The JSON of a message with options.
     ///
     /// # Errors
     /// `NativeError` with the name of the option that cannot be represented in JSON.
@@ -241,8 +244,9 @@ impl Port {
         encode_options(given, refused)
     }
 
-    /// The events for Python. One that cannot be built costs the others nothing: a call is answered
-    /// here, and the error is reported beside the others, or raised if there are none.
+    /// Converts events for Python. An event that fails does not affect the others: a call gets an
+    /// error response here, and the error is reported along with the other events, or raised if
+    /// there are none.
     fn records<'py>(&self, py: Python<'py>, events: Vec<Event>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         let mut fault = None;
@@ -265,8 +269,8 @@ impl Port {
         }
     }
 
-    /// The event for Python. A call whose body cannot be built is answered here, and becomes a
-    /// cancelled one for the host.
+    /// Converts an event for Python. A call whose body fails to decode gets an error response here,
+    /// and appears as cancelled to the host.
     fn event<'py>(&self, py: Python<'py>, mut event: Event) -> PyResult<EventRecord<'py>> {
         let (ok, body) = (event.ok(), event.body.into_bytes());
         let body = match event.kind {
@@ -278,7 +282,7 @@ impl Port {
             (Ok(body), _) => (ok, body),
             (Err(message), EventKind::Call) => {
                 let failure = failure(py, "internal", &message)?;
-                // Nobody waits for it any more if that fails.
+                // If that fails, no one is waiting for it anymore.
                 let _ = self.port.fail(event.ticket, &encode(&failure)?);
                 event.kind = EventKind::Cancel;
                 (true, PyString::new(py, &message).into_any())
@@ -289,7 +293,7 @@ impl Port {
     }
 }
 
-/// A descriptor of its own, for the core.
+/// Duplicates a descriptor for the core.
 #[cfg(unix)]
 fn duplicate(descriptor: i32) -> PyResult<std::os::fd::OwnedFd> {
     use std::os::fd::BorrowedFd;
@@ -300,7 +304,7 @@ fn duplicate(descriptor: i32) -> PyResult<std::os::fd::OwnedFd> {
     if descriptor < 0 {
         return Err(unusable(&"it is negative"));
     }
-    // SAFETY: the descriptor is not negative, and it is borrowed only for the duplication, which
+    // SAFETY: the descriptor is not negative, and it is only borrowed for the duplication, which
     // fails if it is not open.
     unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned().map_err(|reason| unusable(&reason))
 }
@@ -311,7 +315,7 @@ fn given_away(descriptor: File) -> Option<i32> {
     Some(descriptor.into_raw_fd())
 }
 
-/// No pipe is handed over here.
+/// Pipes are not handed over on this platform.
 #[cfg(not(unix))]
 fn given_away(_: File) -> Option<i32> {
     None
@@ -321,7 +325,7 @@ fn body_of<'py>(py: Python<'py>, body: &[u8]) -> Result<Bound<'py, PyAny>, Strin
     if body.is_empty() { Ok(py.None().into_bound(py)) } else { decode(py, body) }
 }
 
-/// An error object for the body of a peer that cannot be built.
+/// An error object in place of a peer's body that cannot be decoded.
 fn unreadable<'py>(py: Python<'py>, message: &str) -> PyResult<Bound<'py, PyAny>> {
     failure(py, "transport", &format!("invalid response: {message}"))
 }
@@ -341,14 +345,13 @@ fn lane_of(name: &str) -> PyResult<Lane> {
     }
 }
 
-/// Waits up to `wait_ms` without the interpreter lock. The main thread looks for signals between
-/// slices.
+/// Waits for up to `wait_ms` without the GIL. The main thread checks for signals between slices.
 fn in_slices<T: Send>(
     py: Python<'_>,
     wait_ms: u64,
     mut wait: impl FnMut(u64) -> Result<Option<T>, bridge::BridgeError> + Send,
 ) -> PyResult<Option<T>> {
-    // Waiting events are taken without releasing the interpreter.
+    // Take pending events without releasing the GIL.
     let found = wait(0).map_err(|error| from_bridge(py, error))?;
     if found.is_some() || wait_ms == 0 {
         return Ok(found);
@@ -358,10 +361,10 @@ fn in_slices<T: Send>(
     loop {
         let started = Instant::now();
         let slice = deadline.saturating_duration_since(started).min(longest);
-        // Rounded up: a rest of less than a millisecond must not turn into a busy loop.
+        // Rounded up, so that less than a millisecond does not turn into a busy loop.
         let slice_ms = slice.as_micros().div_ceil(1000) as u64;
         let found = py.detach(|| wait(slice_ms)).map_err(|error| from_bridge(py, error))?;
-        // Back before its time without anything: the port is closed, and nothing will come.
+        // It returned early without a result: the port is closed, and nothing will arrive.
         if found.is_some() || started.elapsed() < slice || Instant::now() >= deadline {
             return Ok(found);
         }

@@ -1,4 +1,4 @@
-//! JSON Schemas for values that the core does not check: texts that the package has read, and the
+//! JSON Schemas for values that the core does not check: strings parsed by the package, and the
 //! members of unions.
 
 use pyo3::prelude::*;
@@ -18,7 +18,8 @@ impl SchemaObject {
         contained(|| trunkline_bridge::Schema::compile(&read(json)?).map(Self).map_err(|error| refused(&error)))
     }
 
-    /// The place (a JSON pointer) and the text of the first fault of a value; `None`: it is valid.
+    /// The location (a JSON pointer) and description of the first error in a value, or `None` if it
+    /// is valid.
     fn problem(&self, value: &Bound<'_, PyAny>) -> PyResult<Option<(String, String)>> {
         contained(|| {
             let fault = self.0.validate(&read(value)?).err();
@@ -38,7 +39,7 @@ impl AlternativesObject {
         contained(|| trunkline_bridge::Alternatives::compile(read(json)?).map(Self).map_err(|error| refused(&error)))
     }
 
-    /// The positions of the members that a value fits, the best first.
+    /// The positions of the members that a value matches, best match first.
     fn fitting(&self, value: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
         contained(|| Ok(self.0.fitting(&read(value)?)))
     }
