@@ -9,7 +9,8 @@ use trunkline_bridge as bridge;
 
 use crate::value::{Result, internal};
 
-/// Weak, so it does not keep the event loop alive. Unbounded, for the core rings once per batch.
+/// Weak, so it does not keep the event loop alive. Unbounded, because the core rings only once per
+/// batch.
 pub(crate) type BellFunction = ThreadsafeFunction<(), Unknown<'static>, (), Status, false, true>;
 
 #[derive(Clone)]
@@ -17,7 +18,7 @@ pub(crate) struct Bell(Arc<BellFunction>);
 
 impl bridge::Bell for Bell {
     fn ring(&self) {
-        // Fails only while the environment is torn down, when no thread needs to be woken.
+        // Fails only during the teardown of the environment, when no thread needs to be woken.
         self.0.call((), ThreadsafeFunctionCallMode::NonBlocking);
     }
 }
@@ -28,7 +29,8 @@ impl Bell {
     }
 
     pub(crate) fn hold(&self, env: &Env) -> Result<()> {
-        // SAFETY: JavaScript calls this on the thread of `env`; `self` keeps the function alive.
+        // SAFETY: JavaScript calls this on the thread of `env`, and `self` keeps the function
+        // alive.
         self.switch(|raw| unsafe { sys::napi_ref_threadsafe_function(env.raw(), raw) })
     }
 

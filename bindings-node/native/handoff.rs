@@ -1,9 +1,9 @@
 //! Host-driven reads: the event loop of Node reads a pipe that the core hands over, so messages are
 //! handled without waking another thread (see `docs/bridge.md`).
 //!
-//! An optimization that everything works without, with its switch in `src/handoff.ts`. JavaScript
-//! cannot watch a descriptor that somebody else reads, so this calls libuv, whose functions it
-//! looks up in the process by name. In a runtime without libuv no pipe is watched.
+//! This is an optional optimization, with its switch in `src/handoff.ts`. JavaScript cannot watch a
+//! descriptor that other code reads, so this calls libuv, whose functions it looks up in the
+//! process by name. In a runtime without libuv, no pipe is watched.
 
 use std::ffi::{c_int, c_void};
 use std::fs::File;
@@ -25,9 +25,9 @@ struct Watch {
     env: sys::napi_env,
     port: Port,
     pipe: u64,
-    /// The watched descriptor, open for as long as the handles are.
+    /// The watched descriptor, which stays open for as long as the handles.
     descriptor: File,
-    /// Called after each read, with `false` once the core reads again.
+    /// Called after each read, with `false` once the core resumes reading.
     on_read: sys::napi_ref,
     /// Closes the handles when the environment ends first.
     hook: sys::napi_async_cleanup_hook_handle,
@@ -36,11 +36,11 @@ struct Watch {
     poll: HandleMemory,
     /// Calls `before_sleep`.
     prepare: HandleMemory,
-    /// Handles that are initialized and not closed.
+    /// Number of handles that are initialized and not closed.
     open_handles: u8,
 }
 
-/// Starts to watch a pipe that the core hands over; `false` if that is impossible.
+/// Starts watching a pipe that the core hands over. Returns `false` if that is impossible.
 pub(crate) fn watch(env: &Env, port: &Port, pipe: u64, on_read: Function<'_, bool, ()>) -> Result<bool> {
     let Some(uv) = Libuv::get() else { return Ok(false) };
     let Some(descriptor) = port.watch(pipe).map_err(thrown)? else { return Ok(false) };
@@ -70,9 +70,10 @@ pub(crate) fn watch(env: &Env, port: &Port, pipe: u64, on_read: Function<'_, boo
         open_handles: 2,
     });
     let (poll, prepare) = (watch.poll.handle(), watch.prepare.handle());
-    // SAFETY: the memory has libuv's size, and the descriptor is open until the handle is closed.
+    // SAFETY: the memory has the size that libuv requires, and the descriptor stays open until the
+    // handle is closed.
     if unsafe { (uv.poll_init)(uv_loop, poll, watch.descriptor.as_raw_fd()) } != 0 {
-        // SAFETY: the reference was made above and is not used elsewhere.
+        // SAFETY: the reference was created above and is not used elsewhere.
         unsafe { sys::napi_delete_reference(env, reference) };
         return Ok(false);
     }
@@ -85,7 +86,7 @@ pub(crate) fn watch(env: &Env, port: &Port, pipe: u64, on_read: Function<'_, boo
             // Listeners and connections keep the loop alive; their pipes do not.
             (uv.unref)(handle);
         }
-        // Without the hook, `closed` could run when the environment is gone.
+        // Without the hook, `closed` could run after the environment has been destroyed.
         let hooked = sys::napi_add_async_cleanup_hook(env, Some(environment_ends), watch.cast(), &mut (*watch).hook);
         if hooked != sys::Status::napi_ok
             || (uv.prepare_start)(prepare, before_sleep) != 0
@@ -99,11 +100,11 @@ pub(crate) fn watch(env: &Env, port: &Port, pipe: u64, on_read: Function<'_, boo
 }
 
 impl Watch {
-    /// Starts to close the handles, on the thread of the loop. `closed` follows for each.
+    /// Starts closing the handles, on the thread of the loop. `closed` is called for each.
     fn close(&mut self) {
         if !std::mem::replace(&mut self.closing, true) {
             for memory in [&mut self.poll, &mut self.prepare] {
-                // SAFETY: the handle is initialized, and is closed once.
+                // SAFETY: the handle is initialized, and is only closed once.
                 unsafe { (self.uv.close)(memory.handle(), closed) };
             }
         }
@@ -112,7 +113,7 @@ impl Watch {
     /// Calls `on_read` as an event of the loop, so that microtasks run after it.
     unsafe fn call(env: sys::napi_env, on_read: sys::napi_ref, watched: bool) {
         let (mut scope, mut function, mut this) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
-        // SAFETY: on the thread of `env`, in a scope of its own; a null context is not traced.
+        // SAFETY: on the thread of `env`, in its own scope; a null context is not traced.
         unsafe {
             if sys::napi_open_handle_scope(env, &mut scope) != sys::Status::napi_ok {
                 return;
@@ -134,7 +135,7 @@ impl Watch {
     }
 }
 
-/// Reads what has come. Called by libuv when the pipe is readable or broken.
+/// Reads the available data. Called by libuv when the pipe is readable or broken.
 unsafe extern "C" fn readable(handle: Handle, status: c_int, _events: c_int) {
     let Some(uv) = Libuv::get() else { return };
     // SAFETY: the data is the `Watch`, alive until `closed`. JavaScript runs without a reference to
@@ -151,8 +152,8 @@ unsafe extern "C" fn readable(handle: Handle, status: c_int, _events: c_int) {
     }
 }
 
-/// Busy-polls for the next message, which may come sooner than a sleeping core wakes. Called by
-/// libuv before the loop polls; a message that has come is found by that poll.
+/// Busy-polls for the next message, which may arrive sooner than a sleeping core wakes up. Called
+/// by libuv before the loop polls; that poll then finds the message.
 unsafe extern "C" fn before_sleep(handle: Handle) {
     let Some(uv) = Libuv::get() else { return };
     // SAFETY: as in `readable`. The loop is alive while it runs.
@@ -210,7 +211,7 @@ mod libuv {
 
             impl Libuv {
                 fn find() -> Option<Self> {
-                    // SAFETY: the names end in a zero byte. A function has the same signature in
+                    // SAFETY: the names end with a zero byte. A function has the same signature in
                     // every version 1 of libuv, and a null pointer is `None`.
                     Some(Self { $($field: unsafe {
                         let symbol = libc::dlsym(libc::RTLD_DEFAULT, $name.as_ptr());
@@ -242,7 +243,7 @@ mod libuv {
         }
     }
 
-    /// Memory of a handle, aligned for any type of C. Only libuv knows the layout.
+    /// Memory of a handle, aligned for any C type. Only libuv knows the layout.
     pub(super) struct HandleMemory(Vec<u128>);
 
     impl HandleMemory {

@@ -1,5 +1,6 @@
-//! The native half of the npm package: the waist as one JavaScript class, [`Port`]. It moves values
-//! and lifetimes and knows no protocol word. `docs/bridge.md` describes the functions.
+//! The native half of the npm package: the bridge as one JavaScript class, [`Port`]. It moves
+//! values and manages lifetimes, and contains no protocol names. `docs/bridge.md` describes the
+//! functions.
 
 mod bell;
 #[cfg(unix)]
@@ -15,7 +16,7 @@ use trunkline_bridge::{self as bridge, Body, Lane, OptionNames, Shape};
 use crate::bell::{Bell, BellFunction};
 use crate::value::{EventField, Result, fields, invalid, number, text, thrown};
 
-/// Version of the library. The package refuses one that is not its own.
+/// Version of the library. The package rejects any version but its own.
 #[napi]
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -29,7 +30,7 @@ pub struct Port {
 
 #[napi]
 impl Port {
-    /// Makes a port. `bell` is called on this thread when events are waiting. It must not throw.
+    /// Creates a port. `bell` is called on this thread when events are waiting. It must not throw.
     #[napi(constructor, catch_unwind)]
     pub fn new(bell: BellFunction) -> Self {
         let bell = Bell::new(bell);
@@ -69,7 +70,7 @@ impl Port {
         }
     }
 
-    /// Judges what `open` would be given.
+    /// Validates an argument of `open`.
     #[napi(catch_unwind)]
     pub fn check(&self, json: String) -> Result<()> {
         self.inner.check(json.as_bytes()).map_err(thrown)
@@ -81,7 +82,7 @@ impl Port {
         self.inner.close(handle as u64, deadline_ms.try_into().unwrap_or(0)).map_err(thrown)
     }
 
-    /// The deadline of `close` that the options of a server or a connection name, in milliseconds.
+    /// The deadline of `close` from the options of a server or a connection, in milliseconds.
     #[napi(catch_unwind)]
     pub fn close_deadline_ms(&self, handle: i64) -> Result<f64> {
         let deadline = self.inner.close_deadline(handle as u64).map_err(thrown)?;
@@ -106,14 +107,14 @@ impl Port {
         self.inner.cancel(ticket as u64, &reason).map_err(thrown)
     }
 
-    /// Answers a call; `false` if it is already done.
+    /// Answers a call. Returns `false` if it is already done.
     #[napi(catch_unwind)]
     pub fn complete(&self, ticket: i64, shape: u8, body: String) -> Result<bool> {
         let shape = Shape::from_number(shape).ok_or_else(|| invalid(format!("{shape} is not a shape")))?;
         self.inner.complete(ticket as u64, shape, Bytes::from(body)).map_err(thrown)
     }
 
-    /// Answers a call with a failure; `false` if it is already done.
+    /// Fails a call. Returns `false` if it is already done.
     #[napi(catch_unwind)]
     pub fn fail(&self, ticket: i64, json: String) -> Result<bool> {
         self.inner.fail(ticket as u64, json.as_bytes()).map_err(thrown)
@@ -125,7 +126,7 @@ impl Port {
         self.inner.http_request(listener as u64, head.as_bytes(), end).map(number).map_err(thrown)
     }
 
-    /// Passes a piece of a request body; `false` if the rest is not wanted.
+    /// Passes a chunk of a request body. Returns `false` if the rest is not needed.
     #[napi(catch_unwind)]
     pub fn http_body(&self, exchange: i64, bytes: &[u8], end: bool) -> Result<bool> {
         self.inner.http_body(exchange as u64, Bytes::copy_from_slice(bytes), end).map_err(thrown)
@@ -146,8 +147,8 @@ impl Port {
         Ok(fields(events))
     }
 
-    /// Blocks this thread for the reply of a request with `wait`: its ok and body, or `null` if
-    /// late.
+    /// Blocks this thread for the reply to a request with `wait`: its ok and body, or `null` after
+    /// the timeout.
     #[napi(catch_unwind)]
     pub fn wait(&self, ticket: i64, wait_ms: u32) -> Result<Option<Vec<EventField>>> {
         let reply = self.inner.wait(ticket as u64, wait_ms.into()).map_err(thrown)?;
@@ -160,8 +161,8 @@ impl Port {
         self.inner.describe(target as u64).map(text).map_err(thrown)
     }
 
-    /// Telemetry of a request, as JSON; empty if it is not observed. Without `request`, of the call
-    /// or the request `target`.
+    /// Telemetry of a request as JSON; empty if it is not observed. Without `request`, that of the
+    /// call or the request `target`.
     #[napi(catch_unwind)]
     pub fn telemetry(&self, target: i64, request: Option<String>) -> Result<String> {
         let request = request.unwrap_or_default();
@@ -169,20 +170,20 @@ impl Port {
         Ok(record.map(text).unwrap_or_default())
     }
 
-    /// The load of all servers that report, as JSON; empty if none does.
+    /// The load of all servers that report it, as JSON; empty if none does.
     #[napi(catch_unwind)]
     pub fn measurements(&self) -> Result<String> {
         Ok(self.inner.measurements().map_err(thrown)?.map(text).unwrap_or_default())
     }
 
-    /// True if a call was cancelled or is already answered.
+    /// Returns whether a call was cancelled or is already answered.
     #[napi(catch_unwind)]
     pub fn cancelled(&self, ticket: i64) -> Result<bool> {
         self.inner.cancelled(ticket as u64).map_err(thrown)
     }
 
-    /// Lets the event loop read a pipe that the core hands over; `false` if it cannot. `on_read` is
-    /// called after each read, with `false` once the core reads again.
+    /// Lets the event loop read a pipe that the core hands over. Returns `false` if it cannot.
+    /// `on_read` is called after each read, with `false` once the core resumes reading.
     #[napi(catch_unwind)]
     pub fn watch(&self, env: Env, handle: i64, on_read: Function<'_, bool, ()>) -> Result<bool> {
         #[cfg(unix)]
@@ -207,7 +208,7 @@ impl Port {
     }
 }
 
-/// Writes log records to standard error, without waiting for a reader that there may not be.
+/// Writes log records to standard error without blocking on a slow reader.
 #[napi(catch_unwind)]
 pub fn write_stderr(text: String) {
     bridge::write_stderr(&text);
@@ -221,7 +222,7 @@ fn lane_of(name: &str) -> Result<Lane> {
     }
 }
 
-/// A descriptor of its own, for the core.
+/// Duplicates a descriptor for the core.
 #[cfg(unix)]
 fn duplicate(descriptor: i32) -> Result<std::os::fd::OwnedFd> {
     use std::os::fd::BorrowedFd;
@@ -229,7 +230,7 @@ fn duplicate(descriptor: i32) -> Result<std::os::fd::OwnedFd> {
     if descriptor < 0 {
         return Err(invalid(format!("the descriptor {descriptor} is not open: it is negative")));
     }
-    // SAFETY: the descriptor is not negative, and it is borrowed only for the duplication, which
+    // SAFETY: the descriptor is not negative, and it is only borrowed for the duplication, which
     // fails if it is not open.
     unsafe { BorrowedFd::borrow_raw(descriptor) }
         .try_clone_to_owned()

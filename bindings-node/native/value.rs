@@ -1,4 +1,4 @@
-//! Values and errors that cross to JavaScript.
+//! Values and errors passed to JavaScript.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ impl AsRef<str> for ErrorCode {
     }
 }
 
-/// An error of napi itself is an invalid argument, except contained panics and internal failures.
+/// Errors of napi itself are invalid arguments, except contained panics and internal failures.
 impl From<Status> for ErrorCode {
     fn from(status: Status) -> Self {
         let kind = match status {
@@ -78,7 +78,7 @@ pub(crate) fn fields(events: Vec<Event>) -> Vec<EventField> {
                 EventKind::HttpChunk => EventField::Chunk(event.body.into_bytes()),
                 _ => EventField::Body(event.body.into_bytes()),
             },
-            // All servers of a thread have its port.
+            // All servers of a thread share its port.
             EventField::Number(number(if event.cause_port == 0 { event.cause } else { 0 })),
         ]);
     }
@@ -97,7 +97,7 @@ impl TypeName for EventField {
 
 impl ToNapiValue for EventField {
     unsafe fn to_napi_value(env: sys::napi_env, field: Self) -> napi::Result<sys::napi_value> {
-        // SAFETY: `env` is passed on under the promise that the caller made for this function.
+        // SAFETY: `env` is valid, as the caller of this function guarantees.
         unsafe {
             match field {
                 Self::Number(value) => f64::to_napi_value(env, value),
