@@ -1,5 +1,5 @@
-//! What is shown of the work: lines that stay, and those of what is being done: in place on a
-//! terminal, and every few seconds in a pipe.
+//! Console output: permanent lines, and the running tasks, shown in place on a terminal and every
+//! few seconds in a pipe.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 const ON_TERMINAL: Duration = Duration::from_millis(200);
 const IN_PIPE: Duration = Duration::from_secs(5);
-/// Characters of the line on a terminal, and of what one task said last.
+/// Maximum number of characters of the status line, and of the latest message of a task.
 const COLUMNS: usize = 100;
 const WORDS: usize = 60;
 
@@ -35,18 +35,18 @@ pub(crate) fn paint(colour: Colour, text: &str) -> String {
     if has_colours { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// A line that stays.
+/// Prints a permanent line.
 pub(crate) fn line(text: &str) {
     board().show(text);
 }
 
-/// A task that is shown until this is dropped.
+/// A running task, shown until this is dropped.
 pub(crate) struct Task {
     id: u64,
     before: Option<u64>,
 }
 
-/// Begins a task on this thread.
+/// Starts a task on this thread.
 pub(crate) fn begin(name: &str) -> Task {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -62,27 +62,27 @@ impl Drop for Task {
     }
 }
 
-/// The task of this thread, for threads that work for it.
+/// The task of this thread, to pass it on to other threads.
 pub(crate) fn current() -> Option<u64> {
     CURRENT.get()
 }
 
-/// Makes this thread work for a task.
+/// Assigns this thread to a task.
 pub(crate) fn work_for(task: Option<u64>) {
     CURRENT.set(task);
 }
 
-/// The latest news of the task of this thread.
+/// Sets the latest message of this thread's task.
 pub(crate) fn news(text: &str) {
     let (text, mut board) = (text.trim(), board());
     let Some(doing) = CURRENT.get().and_then(|id| board.tasks.get_mut(&id)) else { return };
-    // Machines speak to each other in lines of JSON.
+    // Lines of JSON are meant for other programs.
     if !text.is_empty() && !text.starts_with('{') {
         doing.said = text.chars().filter(|one| !one.is_control()).take(WORDS).collect();
     }
 }
 
-/// Shows what is being done until the program ends.
+/// Shows the running tasks until the program ends.
 pub(crate) fn show_tasks() {
     std::thread::spawn(|| {
         let pause = if stdout().is_terminal() { ON_TERMINAL } else { IN_PIPE };
@@ -133,7 +133,7 @@ impl Board {
         }
     }
 
-    /// The tasks, the youngest first: older ones may have it as a part.
+    /// The tasks, newest first, because older ones may contain them.
     fn tasks(&self) -> String {
         let of_task = |doing: &Doing| {
             let (name, seconds) = (&doing.name, doing.start.elapsed().as_secs());

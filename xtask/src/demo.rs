@@ -1,5 +1,5 @@
-//! The project's main job, shown: every feature with the clients and the servers of all languages,
-//! over stdio, HTTP and HTTP+SSE, in all revisions.
+//! Demonstrates the main features: each with the clients and servers of all languages, over stdio,
+//! HTTP and HTTP+SSE, in all revisions.
 
 use std::time::Instant;
 
@@ -34,7 +34,8 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     Ok(failed == 0)
 }
 
-/// A column for the clients and one for the servers of each language, with the median of the times.
+/// A table with a column for the clients and one for the servers of each language, with median
+/// times.
 fn summary(features: &Features, findings: &Findings, languages: &[Language]) -> Table {
     let roles = ["client", "server"];
     let columns =

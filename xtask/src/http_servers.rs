@@ -7,13 +7,13 @@ use crate::process::Process;
 
 const START: Duration = Duration::from_secs(60);
 
-/// The running servers. They stop when asked, or when this is dropped.
+/// The running servers. They are stopped by `stop`, or on drop.
 pub(crate) struct HttpServers(Vec<(String, Process)>);
 
-/// Where each server listens, or why it does not.
+/// The URL of each server, or why it failed to start.
 pub(crate) struct Urls(Vec<(String, Result<String, String>)>);
 
-/// Starts servers that print `listening URL` when they are ready, all at once.
+/// Starts servers concurrently. They print `listening URL` when they are ready.
 pub(crate) fn start(commands: Vec<(String, Command)>) -> (HttpServers, Urls) {
     let started: Vec<_> = commands.into_iter().map(|(name, command)| (name, Process::start(command))).collect();
     let until = Instant::now() + START;
@@ -49,8 +49,8 @@ fn wait_for_url(process: &mut Process, until: Instant) -> Result<String, String>
 }
 
 impl HttpServers {
-    /// Asks those to stop whose names `must_obey` accepts, and kills the others. The error names
-    /// those that had to be asked in vain.
+    /// Stops the servers whose names `must_obey` accepts gracefully, and kills the others. The
+    /// error names those that did not stop.
     pub(crate) fn stop(self, must_obey: impl Fn(&str) -> bool) -> Result<(), String> {
         let asked = self.0.into_iter().filter(|(name, _)| must_obey(name));
         let stubborn: Vec<String> = asked.filter_map(|(_, process)| process.stop().err()).collect();

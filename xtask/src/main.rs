@@ -69,7 +69,7 @@ fn main() {
     }
 }
 
-/// `Ok(false)`: the command did its work, and what it looked at failed.
+/// Returns `Ok(false)` if the command ran, but what it checked failed.
 fn run(arguments: &[String]) -> Result<bool> {
     let (command, options) = arguments.split_first().map_or(("help", &[][..]), |(first, rest)| (first.as_str(), rest));
     match command {

@@ -1,4 +1,4 @@
-//! The options that commands share.
+//! Options shared by several commands.
 
 use anyhow::{Context, Result, bail};
 
@@ -6,16 +6,17 @@ use crate::language::Language;
 
 pub(crate) struct Options {
     pub(crate) languages: Vec<Language>,
-    /// Words of which one stands in the name of each chosen thing; empty: all.
+    /// Keeps only items with one of these strings in their name; empty for all.
     pub(crate) only: Vec<String>,
-    /// What takes long, too.
+    /// Includes slow items.
     pub(crate) long: bool,
-    /// What differs from a commit, or from the usual one.
+    /// Keeps only what differs from a commit, or from the default one.
     pub(crate) changed: Option<Option<String>>,
 }
 
 impl Options {
-    /// Reads those that a command knows: of `--lang`, `--only`, `--long` and `--changed`.
+    /// Parses those options that a command supports, out of `--lang`, `--only`, `--long` and
+    /// `--changed`.
     pub(crate) fn parse(options: &[String], known: &[&str]) -> Result<Self> {
         let mut read = Self { languages: Language::ALL.to_vec(), only: Vec::new(), long: false, changed: None };
         let usage = || format!("the options are {}; `cargo xtask help` has their values", known.join(", "));
@@ -39,8 +40,8 @@ impl Options {
         Language::ALL.iter().all(|language| self.languages.contains(language))
     }
 
-    /// Keeps what the words choose. Each must find something: a run of nothing must not look like
-    /// one that passed.
+    /// Keeps the selected items. Each string must match at least one, because an empty run must not
+    /// look like a successful one.
     pub(crate) fn choose<T>(&self, all: &mut Vec<T>, name: impl Fn(&T) -> String) -> Result<()> {
         for word in &self.only {
             if word.is_empty() || !all.iter().any(|one| name(one).contains(word.as_str())) {

@@ -1,5 +1,5 @@
-//! Child processes that always end: every wait has a deadline, and a process goes with the whole
-//! group that it started.
+//! Child processes that always end: every wait has a deadline, and a process is stopped together
+//! with the process group that it started.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,10 +13,10 @@ use crate::console;
 use anyhow::{Context, Result, bail};
 use process_wrap::std::{ChildWrapper, CommandWrap};
 
-/// Time of a process to stop after being asked, before it is killed.
+/// How long a process may take to stop before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(5);
-/// Bytes of stderr that are kept for error messages.
+/// Number of stderr lines kept for error messages.
 const STDERR_LINES: usize = 40;
 
 pub(crate) struct Process {
@@ -33,9 +33,9 @@ enum Line {
 
 /// The output of a finished command.
 pub(crate) struct Output {
-    /// `None`: it was killed at its deadline.
+    /// `None` if it was killed at its deadline.
     pub(crate) status: Option<ExitStatus>,
-    /// Both streams, in the order in which they arrived.
+    /// Both streams, in order of arrival.
     pub(crate) text: String,
     pub(crate) stdout: String,
     pub(crate) seconds: f64,
@@ -46,13 +46,14 @@ impl Output {
         self.status.is_some_and(|status| status.success())
     }
 
-    /// End of the process, in words.
+    /// Describes how the process ended.
     pub(crate) fn ending(&self) -> String {
         self.status.map_or_else(|| format!("no end after {:.0} s, killed", self.seconds), |status| status.to_string())
     }
 }
 
-/// Runs a command to its end, or to its deadline. An error only if it cannot be started.
+/// Runs a command until it ends or its deadline expires. Returns an error only if it cannot be
+/// started.
 pub(crate) fn run(command: Command, deadline: Duration) -> Result<Output> {
     let start = Instant::now();
     let until = start + deadline;
@@ -62,7 +63,7 @@ pub(crate) fn run(command: Command, deadline: Duration) -> Result<Output> {
     let (mut text, mut stdout) = (String::new(), String::new());
     while let Some(line) = process.line(until) {
         let (Line::Out(text_of_line) | Line::Err(text_of_line)) = &line;
-        // Short commands have no news.
+        // Short commands show no status.
         if start.elapsed() > Duration::from_secs(1) {
             console::news(text_of_line);
         }
@@ -81,7 +82,7 @@ pub(crate) fn run(command: Command, deadline: Duration) -> Result<Output> {
     Ok(Output { status, text, stdout, seconds: start.elapsed().as_secs_f64() })
 }
 
-/// Runs a command that has to succeed; its output is only shown when it does not.
+/// Runs a command that must succeed. Its output is only shown if it fails.
 pub(crate) fn must(command: Command, deadline: Duration) -> Result<Output> {
     let name = describe(&command);
     let output = run(command, deadline)?;
@@ -119,7 +120,7 @@ impl Process {
         writeln!(stdin, "{line}").with_context(|| format!("{name} does not read its stdin"))
     }
 
-    /// The next line of stdout; `None` at its end or at the deadline.
+    /// The next line of stdout; `None` at its end or after the deadline.
     pub(crate) fn stdout_line(&mut self, until: Instant) -> Option<String> {
         loop {
             match self.line(until)? {
@@ -129,8 +130,8 @@ impl Process {
         }
     }
 
-    /// The next line of either stream. A grandchild that holds the pipes open after the process has
-    /// ended does not hold us.
+    /// The next line of either stream. Does not wait for grandchildren that keep the pipes open
+    /// after the process has ended.
     fn line(&mut self, until: Instant) -> Option<Line> {
         let mut ended = None;
         loop {
@@ -157,7 +158,7 @@ impl Process {
         }
     }
 
-    /// End of the process; `None` if it has not ended by the deadline.
+    /// Waits for the process to end; `None` after the deadline.
     pub(crate) fn wait(&mut self, until: Instant) -> Option<ExitStatus> {
         loop {
             match self.child.try_wait() {
@@ -178,7 +179,7 @@ impl Process {
         &self.name
     }
 
-    /// Asks the group to stop, and kills it when it does not: that is the error.
+    /// Stops the group. If it does not stop in time, it is killed, and an error is returned.
     pub(crate) fn stop(mut self) -> Result<ExitStatus, String> {
         drop(self.child.stdin().take());
         #[cfg(unix)]
@@ -193,7 +194,7 @@ impl Process {
 }
 
 impl Drop for Process {
-    /// Kills what is left of the group, also after the process itself has ended.
+    /// Kills the rest of the group, even if the process itself has ended.
     fn drop(&mut self) {
         let _ = self.child.start_kill();
         self.wait(Instant::now() + GRACE);
@@ -215,10 +216,10 @@ fn read_lines(stream: impl Read + Send + 'static, lines: Sender<Line>, make: fn(
     });
 }
 
-/// The leaders of the groups that are running.
+/// The leaders of the running process groups.
 static LIVE: Mutex<BTreeMap<u32, ()>> = Mutex::new(BTreeMap::new());
 
-/// The children are in groups of their own, so the terminal's Ctrl-C does not reach them.
+/// The children have their own process groups, so the terminal's Ctrl-C does not reach them.
 pub(crate) fn stop_children_when_interrupted() {
     let _ = ctrlc::set_handler(|| {
         #[cfg(unix)]
@@ -239,7 +240,7 @@ fn words<'a>(words: impl Iterator<Item = &'a std::ffi::OsStr>) -> String {
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// The last lines of a text.
+/// The last lines of a string.
 pub(crate) fn tail(text: &str, lines: usize) -> String {
     let all: Vec<&str> = text.lines().collect();
     all[all.len().saturating_sub(lines)..].join("\n")

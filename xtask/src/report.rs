@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::workspace::Workspace;
 
-/// Writes `target/reports/<name>.json`: the given fields, with the time and the machine.
+/// Writes `target/reports/<name>.json`: the given fields, plus the time and the machine.
 pub(crate) fn write(workspace: &Workspace, name: &str, fields: Value) -> Result<()> {
     let mut report = json!({
         "report": name,

@@ -1,5 +1,5 @@
-//! `cargo xtask scars`: troubles that users of MCP report again and again, each with a bar and the
-//! figure of every language (tests/scars).
+//! `cargo xtask scars`: problems that MCP users report repeatedly, each with a threshold and the
+//! result of every language (tests/scars).
 
 use std::time::Duration;
 
@@ -17,10 +17,10 @@ const FOLDER: &str = "tests/scars";
 const DEADLINE: Duration = Duration::from_secs(900);
 const LONG_DEADLINE: Duration = Duration::from_secs(4 * 3600);
 
-/// Elsewhere there is neither `/proc`, nor, on Windows, a signal that a process can be sent.
+/// Other systems lack `/proc`, and Windows also lacks signals to processes.
 const HAS_SCARS: bool = cfg!(target_os = "linux");
 
-/// The command by itself.
+/// Runs as a command.
 pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     let Options { only, long, .. } = Options::parse(options, &["--long", "--only"])?;
     let only = only.iter().flat_map(|word| ["--only", word]);
@@ -35,13 +35,13 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     Ok(count.failed == 0)
 }
 
-/// The step of the test command.
+/// Runs as a step of the test command.
 pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     if !HAS_SCARS {
         return Ok(Count::one_passed("not measured: they need Linux".to_owned()));
     }
     let mut count = measure(workspace, &selection.languages, &[])?;
-    // The report has the figures of the others.
+    // The report has the figures of those that passed.
     count.said = count.said.lines().filter(|line| !line.starts_with("ok ")).collect::<Vec<_>>().join("\n");
     Ok(count)
 }
@@ -54,7 +54,7 @@ fn measure(workspace: &Workspace, languages: &[Language], options: &[&str]) -> R
     let report = workspace.target.join("reports").join("scars.json");
     std::fs::create_dir_all(workspace.target.join("reports"))?;
     let _ = std::fs::remove_file(&report);
-    // Servers answer here what nobody should send.
+    // These servers send invalid responses on purpose.
     let workspace = &Workspace { records: None, ..workspace.clone() };
     let mut driver = workspace.command(system::python()?);
     driver.arg(workspace.path(FOLDER).join("run.py")).args(options).arg(&report);
@@ -77,7 +77,7 @@ fn measure(workspace: &Workspace, languages: &[Language], options: &[&str]) -> R
     let figures = || rows.iter().filter_map(|row| row["figures"].as_object()).flatten();
     let failed = figures().filter(|(_, figure)| figure.get("fault").is_some()).count();
     let passed = figures().count() - failed;
-    // An empty report must not look like one without faults.
+    // An empty report must not look like a successful one.
     let failed = if passed + failed == 0 { 1 } else { failed };
     Ok(Count { passed, failed, said: output.text, ..Count::default() })
 }

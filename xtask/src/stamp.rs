@@ -1,4 +1,4 @@
-//! Marks of finished work: a step is left out when nothing that it depends on has changed.
+//! Records finished work, so that a step is skipped if none of its inputs have changed.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::workspace::Workspace;
 
-/// The mark of one step: a hash over everything that it depends on.
+/// The stamp of one step: a hash of all of its inputs.
 pub(crate) struct Stamp {
     file: PathBuf,
     hash: DefaultHasher,
@@ -23,8 +23,8 @@ impl Stamp {
         self
     }
 
-    /// Depends on the content of a file, or of all files in a folder; a missing one counts as
-    /// empty.
+    /// Adds the content of a file, or of all files in a directory, as an input; a missing one
+    /// counts as empty.
     pub(crate) fn on_files(mut self, path: &Path) -> Result<Self> {
         for file in files_under(path)? {
             file.hash(&mut self.hash);
@@ -33,7 +33,7 @@ impl Stamp {
         Ok(self)
     }
 
-    /// Does the work unless it was done for exactly this and `result` is still there.
+    /// Does the work unless it was already done for the same inputs and `result` still exists.
     pub(crate) fn unless_done(self, result: &Path, work: impl FnOnce() -> Result<()>) -> Result<()> {
         let hash = format!("{:016x}", self.hash.finish());
         if result.exists() && std::fs::read_to_string(&self.file).is_ok_and(|done| done == hash) {
@@ -48,7 +48,7 @@ impl Stamp {
     }
 }
 
-/// All files under a path in a fixed order, without `node_modules`, caches and hidden ones.
+/// All files under a path in a fixed order, except hidden files, `node_modules` and caches.
 pub(crate) fn files_under(path: &Path) -> Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(if path.exists() { vec![path.to_path_buf()] } else { vec![] });
@@ -68,15 +68,14 @@ pub(crate) fn files_under(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Copies a file unless the copy already has the same content. A library that is loaded somewhere
-/// is replaced, never written into.
+/// Copies a file unless the copy already has the same content. A library is replaced rather than
+/// overwritten, because it may be loaded.
 pub(crate) fn copy_if_changed(from: &Path, to: &Path) -> Result<()> {
     let content = std::fs::read(from).with_context(|| format!("cannot read {}", from.display()))?;
     write_if_changed(to, &content)
 }
 
-/// Copies sources; what cargo and others left beside them (extensions for the tests, caches) stays
-/// behind.
+/// Copies sources without build artifacts, such as extensions for tests, and caches.
 pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
     for file in files_under(from)? {
         let built = file
@@ -96,7 +95,7 @@ pub(crate) fn write_if_changed(to: &Path, content: &[u8]) -> Result<()> {
     if let Some(folder) = to.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    // Two commands may be at it at once.
+    // Two commands may do this concurrently.
     let fresh = to.with_extension(format!("{}.new", std::process::id()));
     std::fs::write(&fresh, content)
         .and_then(|()| std::fs::rename(&fresh, to))

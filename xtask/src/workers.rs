@@ -1,12 +1,12 @@
-//! Runs independent jobs a few at a time.
+//! Runs independent jobs on a few threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 
 use crate::console;
 
-/// Does all jobs on `threads` threads; `done` sees each result, with the index of its job, on this
-/// thread and as soon as it is there.
+/// Runs all jobs on `threads` threads. `done` is called on this thread with each result and the
+/// index of its job, as soon as it is available.
 pub(crate) fn run<J: Sync, R: Send>(
     threads: usize,
     jobs: &[J],

@@ -1,4 +1,4 @@
-//! Where things are in the source tree, and how commands are started in it.
+//! The layout of the source tree, and how commands are started in it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,9 @@ use crate::process::must;
 #[derive(Clone)]
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
-    /// Cargo's target folder; everything that is made lies under it, or in a git-ignored
-    /// `node_modules`.
+    /// Cargo's target directory. All build output is there, or in a git-ignored `node_modules`.
     pub(crate) target: PathBuf,
-    /// Where our processes record the messages that cross, if they shall.
+    /// Where our processes record messages, if enabled.
     pub(crate) records: Option<PathBuf>,
 }
 
@@ -32,17 +31,17 @@ impl Workspace {
         self.root.join(relative)
     }
 
-    /// The program that `cargo build` made.
+    /// A program built by `cargo build`.
     pub(crate) fn built(&self, name: &str) -> PathBuf {
         self.target.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
     }
 
-    /// The shared library that `cargo build` made for the crate `name`.
+    /// The shared library that `cargo build` built for the crate `name`.
     pub(crate) fn built_library(&self, name: &str) -> PathBuf {
         self.target.join("debug").join(self.library_file(name))
     }
 
-    /// The file name that cargo gives to a shared library.
+    /// The file name that cargo gives a shared library.
     pub(crate) fn library_file(&self, name: &str) -> String {
         format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX)
     }
@@ -51,14 +50,14 @@ impl Workspace {
         self.target.join("venvs").join(name)
     }
 
-    /// A program of a virtual environment.
+    /// A program in a virtual environment.
     pub(crate) fn venv_program(&self, venv: &str, program: &str) -> PathBuf {
         let folder = if cfg!(windows) { "Scripts" } else { "bin" };
         self.venv(venv).join(folder).join(format!("{program}{}", std::env::consts::EXE_SUFFIX))
     }
 
-    /// The files of the repository that match one of the patterns, those that git does not know yet
-    /// too; without patterns, all.
+    /// The files of the repository that match one of the patterns, including untracked ones; all
+    /// files without patterns.
     pub(crate) fn files(&self, patterns: &[&str]) -> Result<Vec<String>> {
         let mut git = self.command("git");
         git.args(["ls-files", "--cached", "--others", "--exclude-standard", "--"]).args(patterns);
@@ -70,7 +69,7 @@ impl Workspace {
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.root);
-        // Hundreds of interpreters are started: each would compile our package again.
+        // Hundreds of interpreters are started, and each of them would compile our package again.
         command.env_remove("PYTHONDONTWRITEBYTECODE");
         if let Some(records) = &self.records {
             command.env("TRUNKLINE_WIRE_LOG", records);

@@ -1,5 +1,5 @@
-//! Optimised builds under `target/bench`: our servers and clients, and the implementations beside
-//! them.
+//! Optimized builds under `target/bench`: our servers and clients, and the implementations to
+//! compare them with.
 
 use std::path::{Path, PathBuf};
 
@@ -42,14 +42,14 @@ pub(crate) fn our_rust(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// The package lies in its environment as an installed wheel would.
+/// Installs the package in its environment, as a wheel would be.
 pub(crate) fn our_python(workspace: &Workspace) -> Result<()> {
     python::make_venv(workspace, OUR_VENV, None)?;
     let package = python::site_packages(workspace, OUR_VENV)?.join("trunkline");
     copy_tree(&workspace.path("bindings-python/python/trunkline"), &package)?;
     copy_if_changed(&released(workspace, &workspace.library_file("_native")), &package.join(python::EXTENSION))?;
     let interpreter = workspace.venv_program(OUR_VENV, "python");
-    // As pip does: the others have their byte code, too.
+    // As pip does, so that it is compiled to byte code like the others.
     let mut compile = workspace.command(&interpreter);
     compile.args(["-m", "compileall", "-q"]).arg(&package);
     must(compile, DEADLINE)?;
@@ -64,7 +64,7 @@ pub(crate) fn our_python(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// The package lies in `node_modules` as an installed one would, beside copies of the two programs.
+/// Installs the package in `node_modules`, next to copies of the two programs.
 pub(crate) fn our_node(workspace: &Workspace) -> Result<()> {
     node::install_and_compile(workspace)?;
     let folder = home(workspace).join("node");
@@ -92,8 +92,7 @@ pub(crate) fn our_c(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Both are packages of their own, outside the workspace, so that their dependencies do not touch
-/// ours.
+/// Both are packages outside the workspace, so that their dependencies do not affect ours.
 fn peers_rust(workspace: &Workspace) -> Result<()> {
     let target = home(workspace).join("cargo");
     for package in ["benches/load", "benches/peers/rmcp"] {

@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: optimised builds, then the harness in `benches/` (see its README).
+//! `cargo xtask bench`: makes optimized builds, then runs the harness in `benches/` (see its
+//! README).
 
 pub(crate) mod builds;
 
@@ -11,7 +12,7 @@ use crate::build::system;
 use crate::report;
 use crate::workspace::Workspace;
 
-/// The workloads that are run when none are named.
+/// The workloads that are run by default.
 const USUAL: &str = "a,b,c-session,c-2026,a-2026,e-cold-stdio,g-1,g-64,g-http-1,g-http-64,g-http-1000,h-connect";
 const ROUNDS: &str = "3";
 const IMPORT_PROCESSES: &str = "20";
@@ -61,8 +62,8 @@ fn measure(workspace: &Workspace, options: &[&str]) -> Result<bool> {
     // `--work all` is the harness's own default.
     let given = options.chunks(2).filter(|pair| pair != &["--work", ""]).flatten();
     python.args(given).arg("--out").arg(&results).arg("--json").arg(&medians);
-    // The harness gives each measurement a deadline. It stays in our process group: so Ctrl-C
-    // reaches it, and it stops what it started.
+    // The harness has a deadline for each measurement. It stays in our process group, so Ctrl-C
+    // reaches it, and it stops the processes that it started.
     let output = python
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

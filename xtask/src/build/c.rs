@@ -1,4 +1,4 @@
-//! C programs, against the shared library that cargo built.
+//! Builds C programs with the shared library that cargo built.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,16 +14,16 @@ use crate::stamp::{Stamp, copy_if_changed, files_under};
 use crate::workers;
 use crate::workspace::Workspace;
 
-/// Where programs and the library that they load are made.
+/// Where programs are built, together with the library that they load.
 pub(crate) struct Workshop {
-    /// The folder of the programs and of their copy of the library.
+    /// The directory of the programs and of their copy of the library.
     pub(crate) programs: PathBuf,
-    /// The folder in which cargo built the library.
+    /// The directory where cargo put the library.
     pub(crate) library: PathBuf,
     pub(crate) optimise: bool,
 }
 
-/// A C program that the build made.
+/// A C program in the build directory.
 pub(crate) fn program(workspace: &Workspace, name: &str) -> PathBuf {
     Workshop::of_tests(workspace, "").program(name)
 }
@@ -38,14 +38,14 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Builds one more program beside the fixtures.
+/// Builds one more program next to the fixtures.
 pub(crate) fn build_program(workspace: &Workspace, name: &str, source: &Path) -> Result<()> {
     let workshop = Workshop::of_tests(workspace, "");
     workshop.place_library(workspace)?;
     workshop.compile(workspace, name, source)
 }
 
-/// Compiles a program with the static library in it.
+/// Links a program with the static library.
 pub(crate) fn link_statically(workspace: &Workspace, source: &Path, output: &Path) -> Result<()> {
     let mut command = workspace.command(system::c_compiler()?.path());
     command.args(["-std=c99", "-g", "-I"]).arg(workspace.path("bindings-c/include")).arg(source);
@@ -54,7 +54,7 @@ pub(crate) fn link_statically(workspace: &Workspace, source: &Path, output: &Pat
     must(command, DEADLINE).map(drop)
 }
 
-/// The name by which programs find the shared library: its SONAME, set by bindings-c/build.rs.
+/// The name under which programs find the shared library: its SONAME, set by bindings-c/build.rs.
 pub(crate) fn name_of_library() -> String {
     let version = env!("CARGO_PKG_VERSION");
     if cfg!(windows) {
@@ -67,7 +67,7 @@ pub(crate) fn name_of_library() -> String {
 }
 
 impl Workshop {
-    /// A folder of programs in `target/c`.
+    /// A directory of programs in `target/c`.
     pub(crate) fn of_tests(workspace: &Workspace, place: &str) -> Self {
         let programs = workspace.target.join("c").join(place);
         Self { programs, library: workspace.target.join("debug"), optimise: false }
@@ -77,15 +77,15 @@ impl Workshop {
         self.programs.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
     }
 
-    /// Puts the library beside the programs.
+    /// Copies the library into the directory of the programs.
     pub(crate) fn place_library(&self, workspace: &Workspace) -> Result<()> {
         let library = self.library.join(workspace.library_file("trunkline"));
         copy_if_changed(&library, &self.programs.join(name_of_library()))
     }
 
-    /// Compiles all programs of a folder, two at a time.
+    /// Compiles all programs in a directory, two at a time.
     pub(crate) fn compile_all(&self, workspace: &Workspace, folder: &Path) -> Result<()> {
-        // The programs of a folder start one another, so it is asked for each of them.
+        // The programs in a directory start each other, so this is called for each of them.
         static DONE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
         let mut done = DONE.lock().unwrap_or_else(PoisonError::into_inner);
         if done.contains(&self.programs) {
@@ -107,8 +107,8 @@ impl Workshop {
         Ok(())
     }
 
-    /// Compiles one program, unless it is there and neither its source nor the header has changed.
-    /// `program_*` beside the source `program.c` are parts of it.
+    /// Compiles one program, unless it exists and neither its source nor the header has changed.
+    /// Files `program_*` next to the source `program.c` are part of it.
     pub(crate) fn compile(&self, workspace: &Workspace, name: &str, source: &Path) -> Result<()> {
         let sources = with_parts(source)?;
         let output = self.program(name);
@@ -140,7 +140,7 @@ impl Workshop {
         command.arg(if self.optimise { "-O2" } else { "-g" });
         command.arg("-I").arg(include).args(sources).arg("-o").arg(output);
         command.arg("-L").arg(&self.library).arg("-ltrunkline");
-        // The program finds the library in its own folder, so that the tree can be moved.
+        // The program looks for the library in its own directory, so that the tree can be moved.
         let origin = if cfg!(target_os = "macos") { "@loader_path" } else { "$ORIGIN" };
         command.arg(format!("-Wl,-rpath,{origin}"));
         command.args(if cfg!(windows) { &[][..] } else { &["-pthread", "-lm"] });
@@ -153,8 +153,8 @@ impl Workshop {
     }
 }
 
-/// The flags for the libraries that a program needs beside ours: its comment names them, as in
-/// `$(pkg-config --cflags --libs trunkline glib-2.0)`.
+/// The flags for additional libraries of a program, as named in its comment, such as `$(pkg-config
+/// --cflags --libs trunkline glib-2.0)`.
 fn libraries_of(source: &Path) -> Result<Vec<String>> {
     let text = fs::read_to_string(source)?;
     let named = text.split_once("$(pkg-config --cflags --libs trunkline").and_then(|(_, rest)| rest.split_once(')'));

@@ -1,5 +1,5 @@
-//! The commands `tests/fixtures/<language>/{server,client}`: they start the fixture of that
-//! language from any folder.
+//! The commands `tests/fixtures/<language>/{server,client}`, which start a language's fixture from
+//! any directory.
 
 use std::path::{Path, PathBuf};
 
@@ -20,14 +20,14 @@ pub(crate) fn write(workspace: &Workspace, languages: &[Language]) -> Result<()>
     Ok(())
 }
 
-/// Writes a command that starts `program` with its own arguments behind it.
+/// Writes a command that starts `program` and passes on its own arguments.
 pub(crate) fn write_one(workspace: &Workspace, launcher: &Path, program: &[PathBuf]) -> Result<()> {
     let depth = launcher.strip_prefix(&workspace.root)?.components().count() - 1;
     write_if_changed(launcher, script(workspace, depth, program).as_bytes())?;
     make_executable(launcher)
 }
 
-/// Paths inside the tree are found from the place of the script, so that the tree can be moved.
+/// Paths inside the tree are relative to the script, so that the tree can be moved.
 fn script(workspace: &Workspace, depth: usize, program: &[PathBuf]) -> String {
     let words: Vec<String> = program
         .iter()

@@ -17,10 +17,10 @@ use crate::console::{self, Colour};
 use crate::language::Language;
 use crate::workspace::Workspace;
 
-/// Longest time of one step of building on a slow machine with a slow network.
+/// Maximum time of one build step, on a slow machine with a slow network.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(1800);
 
-/// Builds the parts that the fixtures of these languages need.
+/// Builds what the fixtures of these languages need.
 pub(crate) fn languages(workspace: &Workspace, languages: &[Language]) -> Result<()> {
     step("crates: core, bindings, fixtures", || rust::build(workspace))?;
     for language in languages {
@@ -29,13 +29,13 @@ pub(crate) fn languages(workspace: &Workspace, languages: &[Language]) -> Result
     launchers::write(workspace, languages)
 }
 
-/// Held during each installation: two of them must not write into one folder.
+/// Held during each installation, because two of them must not write to the same directory.
 fn installing() -> MutexGuard<'static, ()> {
     static INSTALLING: Mutex<()> = Mutex::new(());
     INSTALLING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One step with its time.
+/// Runs one step and shows its time.
 pub(crate) fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
     let _task = console::begin(name);
     let start = Instant::now();

@@ -1,5 +1,5 @@
-//! The npm package: its tools from the registry, the addon that cargo built, and the compiled
-//! TypeScript.
+//! Builds the npm package: its tools from the registry, the addon that cargo built, and the
+//! compiled TypeScript.
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ pub(crate) fn install_and_compile(workspace: &Workspace) -> Result<()> {
     link_into_tree(workspace)
 }
 
-/// Lets the fixtures, examples and benches of the tree import the package by its name, and the
+/// Lets the fixtures, examples and benchmarks in the tree import the package by name, and the
 /// frameworks of its tests.
 fn link_into_tree(workspace: &Workspace) -> Result<()> {
     if ["trunkline", "ai", "express", "hono", "@hono/node-server", "@opentelemetry", "zod"]
@@ -48,8 +48,8 @@ fn link_into_tree(workspace: &Workspace) -> Result<()> {
     must(node, DEADLINE).map(drop)
 }
 
-/// All TypeScript of a folder of programs in one run of its compiler, beside the packages that it
-/// imports.
+/// Compiles all TypeScript programs in a directory in one run, next to the packages that they
+/// import.
 pub(crate) fn compiled(workspace: &Workspace, sources: &Path) -> Result<PathBuf> {
     let name = sources.strip_prefix(&workspace.root)?.to_string_lossy().replace(['/', '\\'], "-");
     let folder = workspace.path(&format!("node_modules/.{name}"));
@@ -75,7 +75,7 @@ pub(crate) fn compiled(workspace: &Workspace, sources: &Path) -> Result<PathBuf>
     Ok(folder)
 }
 
-/// `npm ci` in a folder of the tree, unless its lock file is what is installed.
+/// Runs `npm ci` in a directory of the tree, unless its lock file is already installed.
 pub(crate) fn install(workspace: &Workspace, package: &str) -> Result<()> {
     let version = system::node()?;
     let folder = workspace.path(package);

@@ -1,5 +1,5 @@
-//! The official SDKs that the tests meet: two virtual environments (the two lines of the Python SDK
-//! cannot share one) and one npm tree. The Rust SDK is a package of the workspace.
+//! The official SDKs used in tests: two virtual environments (the two release lines of the Python
+//! SDK cannot share one) and one npm tree. The Rust SDK is a package of the workspace.
 
 use anyhow::Result;
 

@@ -1,5 +1,5 @@
-//! The Python package, in a virtual environment of its own: the sources are on its path, with the
-//! extension that cargo built beside them.
+//! The Python package in its own virtual environment: the sources are on its path, next to the
+//! extension that cargo built.
 
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,9 @@ use crate::process::must;
 use crate::stamp::{Stamp, copy_if_changed, write_if_changed};
 use crate::workspace::Workspace;
 
-/// The virtual environment with our package.
+/// The virtual environment for our package.
 pub(crate) const VENV: &str = "trunkline";
-/// The place of the extension in the package, under the name by which Python finds it.
+/// The path of the extension in the package, with a name that Python can import.
 pub(crate) const EXTENSION: &str = if cfg!(windows) { "_internal/_native.pyd" } else { "_internal/_native.abi3.so" };
 
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
@@ -28,7 +28,7 @@ pub(crate) fn install_tools(workspace: &Workspace) -> Result<()> {
     make_venv(workspace, VENV, Some(&workspace.path("bindings-python/requirements-dev.txt")))
 }
 
-/// Makes a virtual environment, or keeps it; installs what the file lists.
+/// Creates or reuses a virtual environment, and installs what the file lists.
 pub(crate) fn make_venv(workspace: &Workspace, name: &str, requirements: Option<&Path>) -> Result<()> {
     let python = system::python()?;
     let version = system::python_version(&python)?;

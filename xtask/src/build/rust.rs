@@ -1,6 +1,6 @@
-//! One `cargo build` for the whole workspace: the same set of packages in every command, so that
-//! features never differ and nothing is compiled twice. Only xtask itself stays out: a running
-//! program cannot be replaced on Windows.
+//! One `cargo build` for the whole workspace: every command uses the same set of packages, so that
+//! features never differ and nothing is compiled twice. Only xtask itself is excluded, because a
+//! running program cannot be replaced on Windows.
 
 use std::process::Command;
 
@@ -19,9 +19,9 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     must(cargo, DEADLINE).map(drop)
 }
 
-/// Cargo with clippy as the compiler of the workspace: one pass lints and compiles. `cargo clippy`
-/// would check everything, other crates too, a second time. Cargo keeps the warnings, and the step
-/// "rust clippy" reads them again.
+/// Cargo with clippy as the compiler of the workspace, so that one pass lints and compiles. `cargo
+/// clippy` would check everything a second time, including other crates. Cargo caches the warnings,
+/// and the step "rust clippy" reads them.
 pub(crate) fn cargo(workspace: &Workspace) -> Command {
     let mut cargo = workspace.cargo();
     cargo.env("RUSTC_WORKSPACE_WRAPPER", format!("clippy-driver{}", std::env::consts::EXE_SUFFIX));

@@ -1,5 +1,5 @@
-//! The programs that have to be there: Python, Node, a C compiler. On Debian and its kin, as root,
-//! missing ones are installed.
+//! Required system programs: Python, Node, a C compiler. On Debian and its derivatives, missing
+//! ones are installed if run as root.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -17,8 +17,8 @@ const QUICK: Duration = Duration::from_secs(30);
 const OLDEST_PYTHON: (u32, u32) = (3, 10);
 const OLDEST_NODE: u32 = 20;
 
-/// A Python interpreter that is new enough and can make virtual environments. `TRUNKLINE_PYTHON`
-/// names a certain one.
+/// A Python interpreter that is new enough and can create virtual environments. `TRUNKLINE_PYTHON`
+/// overrides the choice.
 pub(crate) fn python() -> Result<String> {
     static FOUND: OnceLock<String> = OnceLock::new();
     if let Some(found) = FOUND.get() {
@@ -42,12 +42,12 @@ pub(crate) fn python() -> Result<String> {
     if says(python, &["-c", "import venv, ensurepip"]).is_none() {
         install(&["python3-venv"]).with_context(|| format!("{python} has no modules venv and ensurepip"))?;
     }
-    // The program itself: the name may stand for a launcher, which takes longer than Python.
+    // The real executable, because the name may be a launcher, which is slower than Python itself.
     let executable = says(python, &["-c", "import sys; print(sys.executable)"]);
     Ok(FOUND.get_or_init(|| executable.unwrap_or_else(|| (*python).to_owned())).clone())
 }
 
-/// Which Python a name stands for now: the same name is another interpreter after an upgrade.
+/// The version that a name refers to now; after an upgrade, the same name is another interpreter.
 pub(crate) fn python_version(python: &str) -> Result<String> {
     says(python, &["-c", "import sys; print(sys.version, sys.base_prefix)"])
         .with_context(|| format!("{python} does not tell its version"))
@@ -58,7 +58,7 @@ fn new_enough(answer: &str) -> bool {
     matches!((numbers.next(), numbers.next()), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) >= OLDEST_PYTHON)
 }
 
-/// The version of Node, for example `v20.19.0`.
+/// The version of Node, such as `v20.19.0`.
 pub(crate) fn node() -> Result<String> {
     let Some(version) = says("node", &["--version"]) else {
         bail!("no Node found: install Node {OLDEST_NODE} or newer, with npm");
@@ -118,7 +118,7 @@ pub(crate) fn host() -> Result<String> {
         .context("rustc does not name its host")
 }
 
-/// The flags to compile and link with a library of the system, by its name for pkg-config.
+/// The flags to compile and link with a system library, by its pkg-config name.
 pub(crate) fn library_flags(name: &str) -> Result<Vec<String>> {
     const PACKAGES: [(&str, &str); 2] = [("glib-2.0", "libglib2.0-dev"), ("libuv", "libuv1-dev")];
     let find = || says("pkg-config", &["--cflags", "--libs", name]);
@@ -134,7 +134,7 @@ pub(crate) fn library_flags(name: &str) -> Result<Vec<String>> {
     Ok(flags.split_whitespace().map(str::to_owned).collect())
 }
 
-/// A program that Debian has, installed if it is not there.
+/// A program from Debian, installed if it is missing.
 fn program(name: &'static str, version: &str, packages: &[&str]) -> Result<&'static str> {
     if says(name, &[version]).is_none() {
         install(packages).with_context(|| format!("no {name} found"))?;
@@ -142,25 +142,25 @@ fn program(name: &'static str, version: &str, packages: &[&str]) -> Result<&'sta
     Ok(name)
 }
 
-/// The program that finds lost memory.
+/// Valgrind, which finds memory leaks.
 pub(crate) fn valgrind() -> Result<&'static str> {
     program("valgrind", "--version", &["valgrind"])
 }
 
-/// LuaJIT, and what tells it the place of a library.
+/// LuaJIT, and pkg-config, with which its program finds the library.
 pub(crate) fn luajit() -> Result<&'static str> {
     program("pkg-config", "--version", &["pkg-config"])?;
     program("luajit", "-v", &["luajit"])
 }
 
-/// The Go compiler. It is not installed: Debian's is too old.
+/// The Go compiler. It is not installed automatically, because Debian's is too old.
 pub(crate) fn go() -> Result<&'static str> {
     let names = ["go", "/usr/local/go/bin/go"];
     let found = names.into_iter().find(|name| says(name, &["version"]).is_some());
     found.context("no Go found: install Go 1.21 or newer")
 }
 
-/// The server of Redis: tests start processes of it by this name.
+/// The Redis server, which tests start by this name.
 pub(crate) fn redis_server() -> Result<()> {
     if cfg!(target_os = "linux") {
         program("redis-server", "--version", &["redis-server"])?;
@@ -168,7 +168,7 @@ pub(crate) fn redis_server() -> Result<()> {
     Ok(())
 }
 
-/// The folder of Keycloak, an authorization server. Maven fetches it once.
+/// The directory of Keycloak, an authorization server. Maven downloads it once.
 pub(crate) fn keycloak(workspace: &Workspace) -> Result<PathBuf> {
     const VERSION: &str = "26.4.0";
     const UNPACK: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack";
@@ -177,7 +177,7 @@ pub(crate) fn keycloak(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.target.join("keycloak");
     let home = folder.join(format!("keycloak-{VERSION}"));
     if !home.join("lib/quarkus-run.jar").is_file() {
-        // Maven leaves a folder of markers where it runs.
+        // Maven leaves a directory of markers where it runs.
         std::fs::create_dir_all(&folder)?;
         let mut maven = workspace.command("mvn");
         maven.current_dir(&folder).args(["-q", "-B", UNPACK]);
@@ -188,7 +188,7 @@ pub(crate) fn keycloak(workspace: &Workspace) -> Result<PathBuf> {
     Ok(home)
 }
 
-/// The browser of the tests.
+/// The browser used in tests.
 pub(crate) fn chromium() -> Result<PathBuf> {
     const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
     let find = || {
@@ -203,8 +203,8 @@ pub(crate) fn chromium() -> Result<PathBuf> {
     find().context("no Chromium found, even after it was installed")
 }
 
-/// Installs Debian packages, if this is Debian and we may; otherwise an error that says what to
-/// install.
+/// Installs Debian packages, if this is Debian and permissions allow. Otherwise the error says what
+/// to install.
 pub(crate) fn install(packages: &[&str]) -> Result<()> {
     let names = packages.join(" ");
     let advice = format!("install {names} (on Debian and Ubuntu: apt-get install {names})");
@@ -235,7 +235,7 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The output of a program, if it is there and succeeds.
+/// The output of a program, if it exists and succeeds.
 fn says(program: impl AsRef<OsStr>, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     command.args(arguments);

@@ -1,6 +1,6 @@
-//! The runners judge the fixture clients: a command line of the runner, and in it a process of the
-//! client, for each scenario. Suites of the runner start all clients at once and disregard how they
-//! end.
+//! Runs the fixture clients in the conformance runners: for each scenario, one command line of the
+//! runner, which starts a client process. The runner's own suites would start all clients at once
+//! and ignore their exit statuses.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -19,22 +19,22 @@ use crate::test::Count;
 use crate::workers;
 use crate::workspace::Workspace;
 
-/// The scenario that measures a wait: nothing runs beside it.
+/// The scenario that measures a wait; it runs alone.
 const TIMED: &str = "sse-retry";
-/// The revision of the extensions that the runner has outside its requirement sets.
+/// The revision of extension scenarios that are outside of the runner's requirement sets.
 const OF_EXTENSIONS: &str = "2026-07-28";
 
 type Job<'a> = (&'a Suite, &'a Scenario, Language);
 
-/// Both runners with the fixture clients of these languages. `only`: words of which one stands in
-/// the name of each scenario that is run; empty: all.
+/// Runs both runners with the fixture clients of these languages. `only` keeps scenarios with one
+/// of these strings in their name; empty for all.
 pub(super) fn clients(workspace: &Workspace, languages: &[Language], only: &[String]) -> Result<Count> {
     let suites = chosen(workspace, Role::Client, only)?;
     run_jobs(workspace, languages, &suites)
 }
 
-/// Both runners, for the test command; `timed`: only the scenario that measures a wait, which other
-/// work would lengthen, otherwise all others.
+/// Runs both runners for the test command. With `timed`, only the scenario that measures a wait,
+/// which other work would lengthen; otherwise all others.
 pub(crate) fn passed_clients(workspace: &Workspace, languages: &[Language], timed: bool) -> Result<Count> {
     let mut suites = chosen(workspace, Role::Client, &[])?;
     for suite in &mut suites {
@@ -110,7 +110,7 @@ fn faults(
     std::fs::write(results.join("said.txt"), &ended.said)?;
 
     let mut faults = Fault::all_in(&scenario.name, &checks_in(&results)?)?;
-    // The runner knows the scenarios in which a client may end with an error.
+    // The runner knows the scenarios in which a client may exit with an error.
     if ended.status != 0 || !faults.is_empty() {
         let said = std::fs::read_to_string(checks_in(&results)?.with_file_name("stderr.txt")).unwrap_or_default();
         let said = tail(said.trim_end(), 5);
@@ -122,7 +122,7 @@ fn faults(
     Ok(faults)
 }
 
-/// The runners write into folders such as `auth/dpop-2026-01-31T10-20-30-123Z`.
+/// The runners write to directories such as `auth/dpop-2026-01-31T10-20-30-123Z`.
 fn checks_in(folder: &Path) -> Result<PathBuf> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();

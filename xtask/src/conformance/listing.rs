@@ -1,9 +1,10 @@
-//! The lists of scenarios of the runners.
+//! The runners' lists of scenarios.
 
 use super::role::Role;
 
-/// The scenarios of a role in what `list --server` or `list --client` prints, first those that
-/// count, then those that are only reported (`--requirements REVISION` knows that difference).
+/// Parses the scenarios of a role from the output of `list --server` or `list --client`: first
+/// those that count, then those that are only reported (`--requirements REVISION` makes that
+/// distinction).
 pub(super) fn read(text: &str, role: Role) -> (Vec<String>, Vec<String>) {
     let (mut counted, mut reported) = (Vec::new(), Vec::new());
     let mark = format!(" [{}]", role.word());

@@ -1,4 +1,4 @@
-//! The official conformance runners judge our fixtures (tests/conformance/README.md).
+//! Runs the official conformance runners with our fixtures (tests/conformance/README.md).
 
 mod clients;
 mod listing;
@@ -29,9 +29,9 @@ pub(crate) use servers::servers;
 use suite::Suite;
 use verdict::Verdict;
 
-/// A runner mostly waits for its peer, so one more than processors of a small machine.
+/// A runner mostly waits for its peer, so use one more than the processors of a small machine.
 const RUNS_AT_ONCE: usize = 3;
-/// The folder of the runners' own reports, in the target folder.
+/// The directory of the runners' own reports, in the target directory.
 const RESULTS: &str = "conformance";
 
 /// `cargo xtask conformance server` and `cargo xtask conformance client`.
@@ -65,7 +65,7 @@ pub(crate) fn run(mut workspace: Workspace, options: &[String]) -> Result<bool> 
     Ok(count.failed == 0)
 }
 
-/// The scenarios of a role with one of the words in their name, all without words.
+/// The scenarios of a role with one of these strings in their name, or all if there are none.
 fn chosen(workspace: &Workspace, role: Role, only: &[String]) -> Result<Vec<Suite>> {
     build::node::install(workspace, runner::PACKAGE)?;
     let suites = Suite::all(workspace, role)?;
@@ -76,7 +76,7 @@ fn chosen(workspace: &Workspace, role: Role, only: &[String]) -> Result<Vec<Suit
     Ok(suites)
 }
 
-/// Draws the table and writes the report. `beside`: a check beside the scenarios, and its fault.
+/// Prints the table and writes the report. `beside` is an additional check and its failure.
 fn count_of(
     workspace: &Workspace,
     role: Role,

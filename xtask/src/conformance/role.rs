@@ -1,4 +1,4 @@
-//! The role of our fixture: the runners judge servers and clients.
+//! The role of our fixture: server or client.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -7,7 +7,7 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// The word of the commands, of the runners' options and of the reports.
+    /// The name of the role in commands, runner options and reports.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Server => "server",
@@ -15,7 +15,7 @@ impl Role {
         }
     }
 
-    /// The first words of its list of scenarios.
+    /// The heading of the role's list of scenarios.
     pub(super) fn heading(self) -> &'static str {
         match self {
             Self::Server => "Server scenarios",

@@ -1,4 +1,4 @@
-//! The two lines of the official runner, and the Node that they run on.
+//! The two release lines of the official runner, and the Node that they run on.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,9 +14,9 @@ use super::role::Role;
 use crate::process::{Process, must, tail};
 use crate::workspace::Workspace;
 
-/// The folder in which the runners and their Node are installed.
+/// The directory where the runners and their Node are installed.
 pub(super) const PACKAGE: &str = "tests/conformance";
-/// For one process of a runner: some fifty scenarios, most of which take a fraction of a second.
+/// For one runner process: about fifty scenarios, most of which take a fraction of a second.
 pub(super) const DEADLINE: Duration = Duration::from_secs(300);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Runner {
         command
     }
 
-    /// The names of the scenarios of a role: those that count, and those that are only reported.
+    /// The names of a role's scenarios: those that count, and those that are only reported.
     pub(super) fn list(
         self,
         workspace: &Workspace,
@@ -59,14 +59,14 @@ impl Runner {
     }
 }
 
-/// Processes that run the command lines of the runners one after the other, and load their modules
-/// once (`tests/conformance/scenarios.mjs`).
+/// Processes that run several command lines of the runners and load the runners' modules only once
+/// (`tests/conformance/scenarios.mjs`).
 pub(super) struct Loaded<'a> {
     workspace: &'a Workspace,
     idle: Mutex<Vec<Process>>,
 }
 
-/// The end of a command line.
+/// A finished command line.
 #[derive(Deserialize)]
 pub(super) struct Ended {
     pub(super) status: i32,
@@ -79,8 +79,8 @@ impl<'a> Loaded<'a> {
         Self { workspace, idle: Mutex::default() }
     }
 
-    /// Runs a command line. A process that does not answer in time is killed, and no other command
-    /// line with it.
+    /// Runs a command line. A process that does not finish in time is killed, which affects no
+    /// other command line.
     pub(super) fn run(&self, runner: Runner, arguments: &[&str]) -> Result<Ended> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let free = idle().pop();
@@ -99,7 +99,7 @@ impl<'a> Loaded<'a> {
     }
 }
 
-/// The Node of the runners, which may be newer than the one of the machine.
+/// The Node of the runners, which may be newer than that of the machine.
 fn node(workspace: &Workspace) -> Command {
     workspace.command(modules(workspace).join("node/bin").join(format!("node{}", std::env::consts::EXE_SUFFIX)))
 }

@@ -1,4 +1,4 @@
-//! The runners judge the fixture servers: one process and one port per language.
+//! Runs the fixture servers in the conformance runners, with one process and one port per language.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -18,9 +18,9 @@ use crate::test::Count;
 use crate::workers;
 use crate::workspace::Workspace;
 
-/// Both runners with the fixture servers of these languages: one process and one port per language
-/// serves all revisions. `only`: words of which one stands in the name of each scenario that is
-/// run; empty: all.
+/// Runs both runners with the fixture servers of these languages; one process and one port per
+/// language serves all revisions. `only` keeps scenarios with one of these strings in their name;
+/// empty for all.
 pub(crate) fn servers(workspace: &Workspace, languages: &[Language], only: &[String]) -> Result<Count> {
     let start = Instant::now();
     let suites = chosen(workspace, Role::Server, only)?;
@@ -31,7 +31,7 @@ pub(crate) fn servers(workspace: &Workspace, languages: &[Language], only: &[Str
     });
     let (processes, urls) = http_servers::start(commands.collect());
 
-    // Neighbours in this list run together: they are of different languages.
+    // Neighbours in this list run concurrently, so they should be of different languages.
     let jobs: Vec<(&Suite, Language)> =
         suites.iter().flat_map(|suite| languages.iter().map(move |language| (suite, *language))).collect();
     let mut verdicts: Vec<Verdict> = Vec::new();
@@ -71,7 +71,7 @@ fn judge(suite: &Suite, workspace: &Workspace, language: Language, url: Result<&
     scenarios.collect()
 }
 
-/// End of the runner, in words. Faults that it found are in its results.
+/// Describes how the runner ended. Failed checks are in its results.
 fn run_suite(suite: &Suite, workspace: &Workspace, url: &str, results: &Path) -> Result<String> {
     if results.exists() {
         std::fs::remove_dir_all(results).with_context(|| format!("cannot empty {}", results.display()))?;
@@ -90,7 +90,7 @@ fn run_suite(suite: &Suite, workspace: &Workspace, url: &str, results: &Path) ->
     Ok(endings)
 }
 
-/// The options of each process that is needed.
+/// The options of each required process.
 fn choices(suite: &Suite) -> Vec<Vec<&str>> {
     match (suite.taken, suite.revision) {
         (Taken::AsRequirements, Some(revision)) => vec![vec!["--requirements", revision]],
@@ -107,7 +107,7 @@ fn choices(suite: &Suite) -> Vec<Vec<&str>> {
     }
 }
 
-/// The runners write into folders such as `server-ping-2026-01-31T10-20-30-123Z`.
+/// The runners write to directories such as `server-ping-2026-01-31T10-20-30-123Z`.
 fn checks_of(results: &Path, scenario: &str) -> Result<PathBuf> {
     let start = format!("server-{scenario}-");
     for entry in std::fs::read_dir(results)? {

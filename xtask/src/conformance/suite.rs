@@ -1,4 +1,4 @@
-//! The scenarios of one runner that are run together, for one role of ours.
+//! Scenarios of one runner and role that are run together.
 
 use anyhow::{Result, bail};
 
@@ -11,40 +11,40 @@ use crate::workspace::Workspace;
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Scenario {
     pub(super) name: String,
-    /// `true` if it counts towards conformance with its revision. All others have to be green too.
+    /// Whether it counts towards conformance with its revision. All others must pass, too.
     pub(super) scored: bool,
 }
 
 pub(super) struct Suite {
     pub(super) runner: Runner,
-    /// The revision that is spoken, if the scenarios do not choose it themselves.
+    /// The revision to use, unless the scenarios choose it themselves.
     pub(super) revision: Option<&'static str>,
     pub(super) scenarios: Vec<Scenario>,
     pub(super) taken: Taken,
 }
 
-/// Selection of the runs, as arguments of the runner.
+/// How the scenarios are selected, as arguments of the runner.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
-    /// As the requirement set of its revision.
+    /// The requirement set of the revision.
     AsRequirements,
-    /// As all that there is for its revision.
+    /// All scenarios of the revision.
     Whole,
     OneByOne,
 }
 
-/// The requirement sets, frozen with their revision, and how many scenarios of servers and of
-/// clients each scores.
+/// The requirement sets, frozen with their revision, and the number of server and client scenarios
+/// that count in each.
 const SETS: [(&str, usize, usize); 2] = [("2025-11-25", 30, 18), ("2026-07-28", 37, 32)];
-/// The older revisions that the newest runner speaks; nothing is scored in them.
+/// The older revisions that the newest runner supports; nothing counts in them.
 const OLDER: [&str; 2] = ["2025-03-26", "2025-06-18"];
-/// A client scenario of the stable runner whose server names an issuer that differs from the place
-/// of its metadata. Clients must refuse that (RFC 8414, section 3.3), as other scenarios demand;
-/// the newest runner has mended it, and judges it.
+/// A client scenario of the stable runner whose server names an issuer that differs from the
+/// location of its metadata. Clients must reject that (RFC 8414, section 3.3), as other scenarios
+/// require. The newest runner has fixed the scenario and runs it.
 const BROKEN_IN_STABLE: &str = "auth/2025-03-26-oauth-metadata-backcompat";
 
 impl Suite {
-    /// Every scenario of a role of both runners, at least once.
+    /// All scenarios of a role in both runners, each at least once.
     pub(super) fn all(workspace: &Workspace, role: Role) -> Result<Vec<Self>> {
         let list = |runner: Runner, options: &[&str]| runner.list(workspace, role, options);
         let mut suites = Vec::new();
@@ -78,7 +78,7 @@ impl Suite {
         Ok(suites)
     }
 
-    /// Returns whether some of it is scored, and the rest is only reported.
+    /// Returns whether some scenarios count and the rest are only reported.
     pub(super) fn is_scored(&self) -> bool {
         self.scenarios.iter().any(|scenario| scenario.scored)
     }
@@ -87,7 +87,7 @@ impl Suite {
         self.scenarios.iter().any(|scenario| scenario.name == name)
     }
 
-    /// Only the scenarios with one of the words in their name; `None`: there is none.
+    /// Keeps scenarios with one of these strings in their name; `None` if there are none.
     pub(super) fn narrowed(mut self, words: &[String]) -> Option<Self> {
         if !words.is_empty() {
             self.scenarios.retain(|scenario| words.iter().any(|word| scenario.name.contains(word.as_str())));

@@ -1,4 +1,4 @@
-//! The result as text: a table of languages and suites, and what is red.
+//! Formats the results: a table of languages and suites, and the failures.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ fn columns(suites: &[Suite]) -> Vec<Column> {
     columns
 }
 
-/// Each red scenario once, with the languages that it is red in for the same reasons.
+/// Each failed scenario once, with the languages in which it failed for the same reasons.
 fn red(verdicts: &[Verdict]) -> Vec<String> {
     let mut alike: BTreeMap<(&str, &str, &str, String), Vec<&str>> = BTreeMap::new();
     for verdict in verdicts.iter().filter(|verdict| !verdict.is_green()) {

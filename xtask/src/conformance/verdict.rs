@@ -1,6 +1,6 @@
-//! The verdict of a runner on one scenario, read more strictly than the runner reads it: a scenario
-//! is green only with at least one success of its own, and without any failure, warning or check
-//! that was left out.
+//! Interprets a runner's result of one scenario more strictly than the runner: a scenario passes
+//! only with at least one successful check of its own, and without any failure, warning or skipped
+//! check.
 
 use std::path::Path;
 
@@ -9,18 +9,18 @@ use serde_json::{Value, json};
 
 use crate::language::Language;
 
-/// The checks that the runners add to every scenario: that what we sent is valid says nothing about
-/// the scenario.
+/// Checks that the runners add to every scenario. That our messages are valid does not prove the
+/// scenario.
 const ADDED_TO_ALL: &str = "wire-schema-";
-/// The checks that the runners leave out whatever we do, by their scenario and their id or name. No
-/// server can pass the first; clients of 2026-07-28 never send the messages of the others.
+/// Checks that the runners always skip, by scenario and id or name. No server can pass the first;
+/// clients of 2026-07-28 never send the messages of the others.
 const LEFT_OUT_BY_THE_RUNNER: [(&str, &str); 3] = [
     ("tasks-status-notifications", "tasks-status-notifications"),
     ("http-standard-headers", "ClientMcpMethodHeader_initialize"),
     ("http-standard-headers", "ClientMcpMethodHeader_notifications_initialized"),
 ];
 
-/// The records of what crossed, which the runners keep among the checks.
+/// Recorded traffic, which the runners store among the checks.
 const TRAFFIC: [&str; 4] = ["outgoing-request", "incoming-response", "incoming-request", "outgoing-response"];
 
 pub(super) struct Verdict {
@@ -46,7 +46,7 @@ impl Verdict {
     }
 }
 
-/// Why a scenario is not green.
+/// Why a scenario failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault(pub(super) String);
 
@@ -55,7 +55,7 @@ impl Fault {
         Self(what.to_owned())
     }
 
-    /// The faults in the results of a scenario.
+    /// The failures in the results of a scenario.
     pub(super) fn all_in(scenario: &str, file: &Path) -> Result<Vec<Self>> {
         let text = std::fs::read_to_string(file).context("the runner wrote no result for it")?;
         let checks: Vec<Value> =
@@ -86,7 +86,7 @@ impl Fault {
 
     fn of_check(check: &Value) -> Self {
         let word = |name: &str| check[name].as_str();
-        // Where a check was left out or only informs, its reason is among the details.
+        // The reason for a skipped or informational check is among its details.
         let mut parts = vec![word("description"), word("errorMessage"), check["details"]["message"].as_str()];
         parts.dedup();
         let parts: Vec<&str> = parts.into_iter().flatten().collect();

@@ -1,5 +1,5 @@
-//! The files of the C library that follow from the surface: result codes, options, operations.
-//! Their text is in the templates beside this file; their comments become the header's.
+//! Generates the files of the C library from the surface: result codes, options, operations. The
+//! templates next to this file contain their text, and their comments become the header's.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 
 const FOLDER: &str = "bindings-c/src";
 
-/// The tag of documentation on what a revision deprecates.
+/// The tag for documentation of deprecated items.
 const DEPRECATED: &str = "@deprecated Since 2026-07-28: ";
 
 /// The width of a comment's text.
@@ -75,7 +75,7 @@ struct Params {
     params: Vec<Field>,
 }
 
-/// A comment of Rust, which becomes one of C. Items of lists begin with a hyphen.
+/// Converts a Rust doc comment to a C comment. List items begin with a hyphen.
 fn comment(text: &str, indent: usize) -> String {
     let mut lines = Vec::new();
     for line in marked(text, DEPRECATED).split('\n') {
@@ -87,7 +87,7 @@ fn comment(text: &str, indent: usize) -> String {
     prefixed(&lines, &format!("{}/// ", " ".repeat(indent))).trim_end().to_owned()
 }
 
-/// The results that C has beside the kinds of errors: number, name and documentation.
+/// The results that only C has, in addition to the error kinds: number, name and documentation.
 const OWN_RESULTS: [(u8, &str, &str); 6] = [
     (0, "ok", "The function succeeded."),
     (100, "null", "A required pointer is NULL."),
@@ -122,19 +122,19 @@ pub(super) fn result_name(kind: &str) -> String {
     format!("TRUNKLINE_{}", name.to_uppercase())
 }
 
-/// The members that never differ, such as `"mode": "url"`.
+/// The constant members, such as `"mode": "url"`.
 fn fixed(operation: &Operation) -> String {
     let members: Vec<_> = operation.fixed.iter().map(|(name, value)| format!("`\"{name}\": {value}`")).collect();
     members.join(", ")
 }
 
-/// The members that must be there.
+/// The required members.
 fn needed(operation: &Params) -> String {
     let needed = operation.params.iter().filter(|field| matches!(field.presence, Presence::Required | Presence::List));
     needed.map(|field| format!("`{}`", field.json)).collect::<Vec<_>>().join(" and ")
 }
 
-/// The comments on parameters, an item each.
+/// The documentation of the parameters, one item each.
 fn documented(operation: &Params) -> String {
     let lines = operation.params.iter().map(|field| {
         let form = match (is_text(field), field.presence) {
@@ -152,7 +152,7 @@ fn is_text(field: &Field) -> bool {
     field.ty == Type::String
 }
 
-/// The expression that makes the params of arguments.
+/// The expression that builds the params from arguments.
 fn built(operation: &Params) -> String {
     let members = operation.params.iter().map(|Field { name, json, presence, .. }| (name, json, *presence));
     let calls: String = members
@@ -172,18 +172,18 @@ struct Object {
     sources: &'static [Source],
 }
 
-/// Members that follow from a declaration.
+/// Members generated from a declaration.
 struct Source {
-    /// The options, the message or the model.
+    /// The name of the options, message or model.
     record: &'static str,
-    /// The member of the Rust struct that takes them.
+    /// The member of the Rust struct that stores them.
     place: &'static str,
-    /// Those that have no setter here: they come with other arguments, or are set together by a
-    /// function in `api/options.rs`.
+    /// Members without a generated setter: they are passed as other arguments, or several are set
+    /// by one function in `api/options.rs`.
     except: &'static [&'static str],
-    /// Numbers are limits, set by one function.
+    /// Numeric members are limits, set by one function.
     limits: bool,
-    /// The end of each comment.
+    /// Appended to each comment.
     note: &'static str,
 }
 
@@ -281,13 +281,13 @@ const OBJECTS: [Object; 5] = [
     },
 ];
 
-/// Options that one function sets, because one of them says little without the others.
+/// Options set by one function, because one is of little use without the others.
 struct Together {
     object: &'static str,
-    /// The options and their declaration.
+    /// The record that declares the options.
     record: &'static str,
     members: &'static [&'static str],
-    /// The name behind `set_`.
+    /// The name after `set_`.
     name: &'static str,
     doc: &'static str,
 }
@@ -317,17 +317,17 @@ const TOGETHER: [Together; 3] = [
     },
 ];
 
-/// The option that is a number in C, as `chmod` takes it, and octal digits in JSON.
+/// The option that is a number in C, as for `chmod`, and octal digits in JSON.
 const FILE_MODE: &str = "unixMode";
 
-/// The places in a message with typed members begin with this; the others hold JSON.
+/// The prefix of paths in a message with typed members; other members are JSON.
 const TYPED: &str = "message";
 
-/// Options of which a function in `api/options.rs` sets several.
+/// Options of which several are set by one function in `api/options.rs`.
 const BY_HAND: [(&[&str], &str); 2] =
     [(&["sse", "messages"], "http_options_set_sse"), (&["info"], "client_options_set_info")];
 
-/// Lists that are given as a whole, as a JSON array.
+/// Lists that are passed as a whole, as a JSON array.
 const WHOLE_LISTS: [&str; 1] = ["scopes"];
 
 /// The objects of options with their setters, and the limits of servers.
@@ -336,7 +336,7 @@ fn option_objects(surface: &Surface) -> (Vec<Json>, Vec<&Field>) {
     for Object { name, sources } in &OBJECTS {
         let mut setters = Vec::new();
         for (number, source) in sources.iter().enumerate() {
-            // A message has the fields of its options, too.
+            // A message also has the fields of its options.
             let follows = |field: &Field| {
                 let mut later = sources[number + 1..].iter().flat_map(|later| fields(surface, later.record));
                 ["Request", "RegisterTool"].contains(&source.record) && later.any(|other| other.json == field.json)
@@ -371,7 +371,7 @@ fn is_number(field: &Field) -> bool {
     matches!(field.ty, Type::Integer | Type::Duration)
 }
 
-/// The limits by their numbers, which stay the same whatever the order of the options.
+/// The limits by number, which does not depend on the order of the options.
 fn numbered(limits: &[&Field]) -> Result<Vec<Json>> {
     let mut numbered = BTreeMap::new();
     for field in limits {
@@ -386,7 +386,7 @@ fn numbered(limits: &[&Field]) -> Result<Vec<Json>> {
     Ok(numbered.into_iter().map(limit).collect())
 }
 
-/// The function of an option behind `trunkline_`, or its limit, if C has one.
+/// The function that sets an option, without `trunkline_`, or its limit, if C has one.
 pub(crate) fn option(record: &str, field: &Field) -> Option<String> {
     let name = &field.json.as_str();
     if let Some(together) = TOGETHER.iter().find(|row| row.record == record && row.members.contains(name)) {
@@ -409,7 +409,7 @@ pub(crate) fn option(record: &str, field: &Field) -> Option<String> {
     }
 }
 
-/// The name of a setter behind that of its object.
+/// The name of a setter, without that of its object.
 fn setter_name(field: &Field) -> String {
     let member = snake(&field.json);
     let singular = singular_of(&member);
@@ -418,14 +418,14 @@ fn setter_name(field: &Field) -> String {
             Some(allowed) => format!("allow_{allowed}"),
             None => format!("add_{singular}"),
         },
-        // Answers come together.
+        // Input responses are passed together.
         Type::Map(_) if field.json == "inputResponses" => format!("set_{member}"),
         Type::Map(_) | Type::Object if is_by_name(field) => format!("set_{singular}"),
         _ => format!("set_{member}"),
     }
 }
 
-/// The name of one of many.
+/// The singular of a list's name.
 fn singular_of(member: &str) -> String {
     match member.strip_suffix("ies") {
         Some(stem) => format!("{stem}y"),
@@ -433,18 +433,18 @@ fn singular_of(member: &str) -> String {
     }
 }
 
-/// A list of texts to which a function adds one.
+/// Returns whether the option is a list of strings to which a function adds one.
 fn is_one_by_one(field: &Field) -> bool {
     matches!(&field.ty, Type::List(items) if **items == Type::String) && !WHOLE_LISTS.contains(&&*field.json)
 }
 
-/// The setter of an option: its name behind that of its object, its comment, arguments and effect.
+/// The setter of an option: its name without that of its object, comment, arguments and effect.
 fn setter(source: &Source, field: &Field) -> Json {
     let Source { place, note, .. } = source;
     let member = match field.json.as_str() {
-        // A macro of stdio.h.
+        // `stderr` is a macro in stdio.h.
         "stderr" => "destination".to_owned(),
-        // A keyword since C++20.
+        // `requires` is a keyword since C++20.
         "requires" => "capabilities".to_owned(),
         json => snake(json),
     };
@@ -510,7 +510,7 @@ fn json_setter(field: &Field, member: &str) -> (String, String, String) {
     (doc, arguments, change)
 }
 
-/// The comment on a switch.
+/// The comment of a boolean option.
 fn sets_whether(field: &Field) -> String {
     let doc = &field.doc;
     let sentence = match ["Whether ", "`true` if "].iter().find_map(|start| doc.strip_prefix(start)) {
@@ -521,7 +521,7 @@ fn sets_whether(field: &Field) -> String {
     with_default(field, &format!("Sets whether {sentence}"))
 }
 
-/// The setter of options that are set together. Empty texts leave the default.
+/// The setter of options that are set together. Empty strings leave the defaults.
 fn together(surface: &Surface, Together { record, members, name, doc, .. }: &Together) -> Json {
     let (mut documented, mut declared, mut changes) = (String::new(), String::new(), String::new());
     for json in *members {
@@ -553,12 +553,13 @@ fn together(surface: &Surface, Together { record, members, name, doc, .. }: &Tog
     json!({ "function": format!("set_{name}"), "doc": doc, "arguments": declared, "change": format!("{{ {changes} }}") })
 }
 
-/// Returns whether members are set one by one: of a map, or of an object that is empty by default.
+/// Returns whether members are set one by one: those of a map, or of an object that is empty by
+/// default.
 fn is_by_name(field: &Field) -> bool {
     matches!(field.ty, Type::Map(_)) || field.default.as_ref().is_some_and(serde_json::Value::is_object)
 }
 
-/// A type of the model that is one of a few texts.
+/// Returns whether the type is a model with a few string values.
 fn is_text_model(field: &Field) -> bool {
     ["logLevel", "onDuplicate", "revision", "stderr"].contains(&field.json.as_str())
 }
@@ -571,7 +572,7 @@ fn adds(doc: &str) -> String {
     format!("Adds one of the {}", lowered(doc.strip_prefix("The ").unwrap_or(doc)))
 }
 
-/// A sentence that goes on in another one. Names keep their capitals.
+/// A sentence, to be continued within another one. Names keep their capitals.
 fn lowered(doc: &str) -> String {
     let mut letters = doc.chars();
     match (letters.next(), letters.next()) {
@@ -582,7 +583,7 @@ fn lowered(doc: &str) -> String {
     }
 }
 
-/// A sentence on an option, with its unit and its default.
+/// The description of an option, with its unit and default.
 fn with_default(field: &Field, doc: &str) -> String {
     let unit = match field.unit {
         Some(Unit::Ms) => " In milliseconds.",
@@ -596,12 +597,12 @@ fn with_default(field: &Field, doc: &str) -> String {
     format!("{doc}{unit}{default}")
 }
 
-/// The kinds of failures whose functions take more than a message: the members before the message,
-/// and those behind it.
+/// The error kinds whose functions take more than a message: the members before the message and
+/// those after it.
 const FAILURE_MEMBERS: [(&str, &[&str], &[&str]); 2] =
     [("invalid", &["path"], &[]), ("protocol", &["code"], &["data"])];
 
-/// The functions that answer a call with a failure, one for each kind.
+/// The functions that fail a call, one for each error kind.
 fn failures(surface: &Surface) -> Vec<Json> {
     let kinds = surface.models.iter().find_map(|model| match model {
         Model::Values(values) if values.name == "FailKind" => Some(values),
@@ -633,7 +634,7 @@ fn failure_type(field: &Field) -> &'static str {
     if field.ty == Type::Integer { "i64" } else { "trunkline_str" }
 }
 
-/// A member of a failure, and the expression of its value where it is not the message.
+/// A member of an error, and the expression of its value unless it is the message.
 fn failure_member(field: &Field) -> Json {
     let name = &field.name;
     let doc = capitalized(field.doc.split_once(": ").map_or(&*field.doc, |(_, doc)| doc));
@@ -654,7 +655,7 @@ fn capitalized(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// A feature or hook whose registration has members of its own, with its message.
+/// A feature or hook whose registration has additional members, and its message.
 const HOOKS: [(&str, &str); 4] = [
     ("completion", "RegisterCompletion"),
     ("provider", "RegisterProvider"),
@@ -662,17 +663,17 @@ const HOOKS: [(&str, &str); 4] = [
     ("requestHandler", "RegisterRequestHandler"),
 ];
 
-/// The members of registrations that are not arguments: those of every one, and those that
+/// Members of registrations that are not arguments: the common ones, and those that
 /// `trunkline_server_add` takes.
 const IMPLIED: [&str; 4] = ["server", "lane", "scopes", "timeoutMs"];
 
-/// The members whose names say too little, or too much, as names of arguments in C.
+/// Members whose names are not suitable as argument names in C.
 const ARGUMENTS: [(&str, &str); 6] = [
     ("of", "category"),
     ("list_changed", "category"),
     ("resource_updated", "uri"),
     ("elicitation_complete", "id"),
-    // GNU C has a macro `unix`.
+    // GNU C defines a macro `unix`.
     ("unix", "path"),
     ("unix_mode", "mode"),
 ];

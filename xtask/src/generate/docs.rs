@@ -1,5 +1,5 @@
-//! The tables of the documentation that follow from the surface: the page of options, and parts of
-//! the page of the bridge.
+//! Generates the tables of the documentation from the surface: the options page, and parts of the
+//! bridge page.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 
 const BRIDGE: &str = "docs/bridge.md";
 const ERRORS: &str = "docs/errors.md";
-/// The longest line of prose.
+/// Maximum line length of prose.
 const COLUMNS: usize = 100;
 
 pub(crate) fn render(workspace: &Workspace, surface: &Surface) -> Result<Vec<File>> {
@@ -26,7 +26,7 @@ pub(crate) fn render(workspace: &Workspace, surface: &Surface) -> Result<Vec<Fil
     Ok(vec![("docs/options.md".to_owned(), options(surface)), (ERRORS.to_owned(), errors), (BRIDGE.to_owned(), page)])
 }
 
-/// A page with the text between the marks of a part replaced.
+/// Replaces the text between the markers of a part of a page.
 pub(super) fn with_part(page: &str, part: &str, text: &str) -> Result<String> {
     let (begin, end) = (format!("<!-- generated: {part} -->\n"), format!("<!-- end of generated: {part} -->"));
     let start = page.find(&begin).with_context(|| format!("the page has no line {begin:?}"))? + begin.len();
@@ -88,7 +88,7 @@ fn codes(surface: &Surface) -> String {
     table
 }
 
-/// The members of the `data` of errors.
+/// The members of errors' `data`.
 fn facts(surface: &Surface) -> String {
     let mut table = "| member | type | meaning |\n| --- | --- | --- |\n".to_owned();
     for field in surface.errors.iter().filter(|error| error.kind == "transport").flat_map(|error| &error.facts) {
@@ -114,7 +114,7 @@ fn shapes(surface: &Surface) -> String {
     table
 }
 
-/// A table for each message of some directions.
+/// A table for each message with one of these directions.
 fn messages(surface: &Surface, wanted: impl Fn(&str) -> bool) -> String {
     let (mut text, mut explained) = (String::new(), Vec::new());
     for message in surface.messages.iter().filter(|message| message.direction.as_deref().is_some_and(&wanted)) {
@@ -137,7 +137,7 @@ fn messages(surface: &Surface, wanted: impl Fn(&str) -> bool) -> String {
     text
 }
 
-/// The values that a member may have with their meanings, where their type is first used.
+/// The values of a member with their meanings, where the type is first used.
 fn values<'a>(surface: &Surface, field: &'a Field, explained: &mut Vec<&'a str>) -> String {
     let Type::Model(name) = &field.ty else { return String::new() };
     if explained.contains(&name.as_str()) {
@@ -183,7 +183,7 @@ fn named(ty: &Type) -> String {
     }
 }
 
-/// A default in the words of people: times and sizes with a unit.
+/// A default in human-readable form: times and sizes have a unit.
 fn default(field: &Field) -> String {
     match (&field.default, field.unit) {
         (None | Some(Value::Null), _) => String::new(),
@@ -203,7 +203,7 @@ fn in_unit(number: u64, unit: Unit) -> String {
     }
 }
 
-/// A text for one cell of a table.
+/// Formats text for a table cell.
 fn cell(text: &str) -> String {
     text.replace("\n\n", " ").replace('|', "\\|")
 }

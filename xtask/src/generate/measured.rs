@@ -1,4 +1,4 @@
-//! The parts of the docs that follow from the published measurements and from the matrix: pictures,
+//! Generates the parts of the docs that show published measurements and the matrix: pictures,
 //! tables and figures. `benches/published.json` is a copy of `target/reports/bench.json`.
 
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ struct Median {
     values: BTreeMap<String, serde_json::Value>,
 }
 
-/// The bars of a picture: the name of each server, and those that are measured for it. Of several,
+/// The bars of a picture: the name of each server, and the measured programs. If there are several,
 /// the fastest counts.
 const SERVERS: [(&str, &[&str]); 8] = [
     ("Trunkline, Rust", &["ours-rust"]),
@@ -216,14 +216,14 @@ impl Run {
     }
 }
 
-/// The smallest and the largest of some ratios: "4.5 to 95".
+/// The minimum and maximum of some ratios: "4.5 to 95".
 fn range(ratios: &[f64]) -> Option<String> {
     let (least, most) = (ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?);
     let short = |ratio: f64| if ratio < 10.0 { format!("{ratio:.1}") } else { format!("{ratio:.0}") };
     Some(format!("{} to {}", short(least), short(most)))
 }
 
-/// Three digits or more: 0.59, 18.3, 19,814.
+/// Formats a number with at least three digits: 0.59, 18.3, 19,814.
 pub(super) fn number(value: f64) -> String {
     if value < 100.0 {
         return if value < 10.0 { format!("{value:.2}") } else { format!("{value:.1}") };

@@ -1,8 +1,8 @@
-//! Pictures of the docs as SVG. They follow the reader's colour scheme, light or dark.
+//! Draws pictures for the docs as SVG. They follow the reader's colour scheme, light or dark.
 
 use super::measured::number;
 
-/// Colours of text, of our bars and of those of others, of cells that are absent and that failed.
+/// Colours of text, of our bars and those of others, and of cells for absent and failed features.
 const STYLE: &str = "<style>text{font:12px system-ui,sans-serif;fill:#1f2328}.t{font-weight:600}.h{font-size:10px}\
 .o{fill:#0969da}.p{fill:#afb8c1}.g{fill:#2da44e}.u{fill:#eaeef2}.f{fill:#cf222e}\
 @media(prefers-color-scheme:dark){text{fill:#e6edf3}.o{fill:#4493f8}.p{fill:#656c76}.g{fill:#3fb950}.u{fill:#21262d}.f{fill:#f85149}}</style>";
@@ -20,12 +20,12 @@ pub(super) struct Bar {
 
 const PANEL_WIDTH: usize = 430;
 const NAMES_WIDTH: usize = 128;
-/// The longest bar; its number stands behind it.
+/// Width of the longest bar; its number follows it.
 const BAR_WIDTH: f64 = 215.0;
 const ROW: usize = 20;
 const HEAD: usize = 30;
 
-/// Panels of horizontal bars, two beside each other.
+/// Panels of horizontal bars, two side by side.
 pub(super) fn bars(title: &str, panels: &[Panel]) -> String {
     let panel_height = HEAD + ROW * panels.iter().map(|panel| panel.bars.len()).max().unwrap_or(0) + 16;
     let mut body = String::new();
@@ -54,7 +54,7 @@ const CELL: usize = 15;
 const LABELS_WIDTH: usize = 170;
 const LABELS_HEIGHT: usize = 150;
 
-/// The tables of `docs/matrix.md`: a column for each feature, a row for each revision, peer and
+/// The tables of `docs/matrix.md`: a column for each feature, and a row for each revision, peer and
 /// transport.
 pub(super) fn matrix(page: &str) -> String {
     let (mut body, mut y, mut width) = (String::new(), LABELS_HEIGHT, 0);
@@ -103,7 +103,7 @@ pub(super) fn matrix(page: &str) -> String {
     svg("Features, by client, server and revision", width, y + 20, &body)
 }
 
-/// The cells of a row of a table in Markdown.
+/// The cells of a row in a Markdown table.
 fn cells(line: &str) -> Option<Vec<&str>> {
     let inner = line.strip_prefix('|')?.strip_suffix('|')?;
     Some(inner.split('|').map(str::trim).collect())

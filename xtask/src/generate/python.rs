@@ -1,6 +1,6 @@
-//! The files of the Python package that follow from the surface: models, errors, options, and the
-//! requests of clients. Their text is in the templates beside this file; blocking code is made from
-//! `async` sources (`unasync.rs`).
+//! Generates the files of the Python package from the surface: models, errors, options, and
+//! clients' requests. The templates next to this file contain their text; blocking code is
+//! generated from `async` sources (`unasync.rs`).
 
 mod unasync;
 
@@ -19,7 +19,7 @@ use crate::workspace::Workspace;
 
 const PACKAGE: &str = "bindings-python/python/trunkline/_internal";
 
-/// Folders in which every file is generated.
+/// Directories in which every file is generated.
 pub(super) const FOLDERS: [&str; 10] = [
     "bindings-python/python/trunkline/_internal/_generated",
     "bindings-python/python/trunkline/_internal/client/_async/_generated",
@@ -33,16 +33,15 @@ pub(super) const FOLDERS: [&str; 10] = [
     "bindings-python/python/trunkline/_internal/context/_sync",
 ];
 
-/// The model whose values Python makes of a class or a JSON Schema.
+/// The model that Python creates from a class or a JSON Schema.
 const FORM: &str = "FormSchema";
-/// The model of a list for which Python takes a text, too.
+/// The list item model for which Python also accepts a string.
 const MESSAGE: &str = "SamplingMessage";
 
-/// The width of prose in docstrings, without the quotes around it.
+/// Line width of prose in docstrings, without the quotes.
 const PROSE: usize = 94;
 
-/// Models that people write as literals: they are `TypedDict`s, with the names that the protocol
-/// uses.
+/// Models that users write as literals: they are `TypedDict`s with the names of the protocol.
 const DICTS: [&str; 11] = [
     "Annotations",
     "CompleteArgument",
@@ -57,8 +56,7 @@ const DICTS: [&str; 11] = [
     "ToolExecution",
 ];
 
-/// Models whose classes differ by Python's habits and are written by hand, with the modules of
-/// those classes.
+/// Models with hand-written, idiomatic Python classes, and the modules of those classes.
 const BY_HAND: [(&str, &str); 4] = [
     ("EmbeddedResource", "model.resource_contents"),
     ("ResourceContents", "model.resource_contents"),
@@ -66,8 +64,8 @@ const BY_HAND: [(&str, &str); 4] = [
     ("ElicitResult", "client_requests.input_request"),
 ];
 
-/// Models that Python has no class for: parts of those above, of forms, and of a group, which has
-/// its own.
+/// Models without a Python class: parts of those above, of forms, and of a group, which has its
+/// own.
 const WITHOUT_CLASS: [&str; 12] = [
     "BlobResourceContents",
     "Choice",
@@ -83,13 +81,14 @@ const WITHOUT_CLASS: [&str; 12] = [
     "ToolUseContent",
 ];
 
-/// Models of the waist alone, and choices that Python takes as any text: nothing here imports them.
+/// Models that are internal to the bridge, and choices for which Python accepts any string; nothing
+/// here imports them.
 const NOT_IN_PYTHON: [&str; 6] = ["FailKind", "InputRequest", "Lane", "Once", "RevisionChoice", "SkillFile"];
 
-/// Unions that Python has no alias for.
+/// Unions without a Python alias.
 const WITHOUT_ALIAS: [&str; 2] = ["ResourceContents", "SamplingBlock"];
 
-/// Bases that give a class more than its fields.
+/// Base classes that add more than fields.
 const BASES: [(&str, &str); 5] = [
     ("AccessToken", "HasToken"),
     ("AudioContent", "HasData"),
@@ -98,11 +97,11 @@ const BASES: [(&str, &str); 5] = [
     ("ImageContent", "HasData"),
 ];
 
-/// Members that may be absent and yet are given by place.
+/// Optional members that are positional parameters.
 const BY_PLACE: [(&str, &str); 1] = [("Identity", "subject")];
 
-/// A `TypedDict` of options: its name, the record that it is of, and the options that it leaves out
-/// because Python takes them in another way.
+/// A `TypedDict` of options: its name, its record, and the options that it omits because Python
+/// passes them differently.
 const OPTIONS: [(&str, &str, &[&str]); 11] = [
     ("AuthOptions", "AuthOptions", &["resource", "verifier"]),
     ("ChildOptions", "ChildOptions", &["command"]),
@@ -117,12 +116,11 @@ const OPTIONS: [(&str, &str, &[&str]); 11] = [
     ("MountOptions", "HttpOptions", &["host", "port", "unix", "unix_mode", "max_connections"]),
 ];
 
-/// The options of servers stand apart, because of the width of the line above.
+/// The options of servers are separate because of line width.
 const SERVER_OPTIONS: (&str, &str, &[&str]) = ("ServerOptions", "ServerOptions", &[]);
 
-/// Options of a feature that is added to a server: their name, the descriptor, the registration,
-/// and the members of the descriptor that are not options, because they are required or because
-/// functions give them.
+/// Options of a feature: their name, the descriptor, the registration, and the members of the
+/// descriptor that are not options, because they are required or taken from functions.
 const FEATURE_OPTIONS: [(&str, &str, &str, &[&str]); 3] = [
     ("PromptOptions", "Prompt", "RegisterPrompt", &["arguments"]),
     // Resources and templates are added by one method.
@@ -130,11 +128,11 @@ const FEATURE_OPTIONS: [(&str, &str, &str, &[&str]); 3] = [
     ("ToolOptions", "Tool", "RegisterTool", &["execution"]),
 ];
 
-/// Members of registrations that are not options of users.
+/// Members of registrations that users do not set.
 const INTERNAL: [&str; 9] =
     ["server", "lane", "wrap_output", "explains", "tool", "resource", "resource_template", "prompt", "replaces"];
 
-/// Options of features that have another default, meaning or type than in the core.
+/// Options of features with a different default, meaning or type than in the core.
 const FEATURE_DOCS: [(&str, &str); 7] = [
     (
         "complete",
@@ -154,14 +152,14 @@ const FEATURE_DOCS: [(&str, &str); 7] = [
     ),
 ];
 
-/// Defaults of a mounted endpoint, whose path a framework has chosen already.
+/// Defaults of a mounted endpoint, whose path is chosen by a framework.
 const MOUNT_DEFAULTS: [(&str, &str); 3] = [
     ("path", "every path that the framework gives to the server"),
     ("sse", "every path that ends with `/sse`"),
     ("messages", "every path that ends with `/messages`"),
 ];
 
-/// Options whose Python type says more, or allows more, than that of the core.
+/// Options whose Python type is more precise, or more permissive, than that of the core.
 const OPTION_TYPES: [(&str, &str); 15] = [
     ("capabilities", "Mapping[str, Any]"),
     ("complete", "Mapping[str, Callable[..., Any]]"),
@@ -225,7 +223,7 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
     Ok(environment)
 }
 
-/// Returns whether programs may import a model, or an alias of one.
+/// Returns whether programs may import a model or an alias of one.
 fn is_public(surface: &Surface, name: &str) -> bool {
     match surface.models.iter().find(|model| model.name() == name) {
         Some(Model::Values(_)) => !NOT_IN_PYTHON.contains(&name),
@@ -243,10 +241,10 @@ fn has_class(name: &str) -> bool {
         && BY_HAND.iter().all(|(by_hand, _)| *by_hand != name)
 }
 
-/// The directive of documentation on what a revision deprecates; its further lines are indented.
+/// The directive for documentation of deprecated items; its continuation lines are indented.
 const DEPRECATED: &str = ".. deprecated:: 2026-07-28 ";
 
-/// Lines between the quotes of a docstring, without the last ones.
+/// The lines of a docstring without the closing quotes.
 fn open_docstring(indent: usize, text: &str) -> String {
     let text = marked(&text.replace('\\', "\\\\"), DEPRECATED);
     let (text, directive) = text.split_at(text.find(DEPRECATED).unwrap_or(text.len()));
@@ -267,13 +265,13 @@ fn docstring(indent: usize, text: &str) -> String {
     format!("{open}{end}\"\"\"")
 }
 
-/// The documentation of a function, whose first word is a verb, in the imperative, as in PEP 257.
+/// A function's documentation with its first verb in the imperative, as in PEP 257.
 fn imperative(text: &str) -> String {
     let (verb, rest) = text.split_once(' ').unwrap_or((text, ""));
     format!("{} {rest}", verb.strip_suffix('s').unwrap_or(verb))
 }
 
-/// The part of a docstring on arguments, each with its name and its meaning.
+/// The arguments section of a docstring, with each name and description.
 fn arguments(indent: usize, rows: &[Vec<String>]) -> String {
     let margin = " ".repeat(indent);
     let lines =
@@ -281,7 +279,7 @@ fn arguments(indent: usize, rows: &[Vec<String>]) -> String {
     lines.fold(format!("{margin}Args:"), |text, line| format!("{text}\n{margin}    {line}"))
 }
 
-/// The type of a value that users give.
+/// The type of a value passed in by users.
 fn given(ty: &Type) -> String {
     match ty {
         Type::String => "str".into(),
@@ -303,20 +301,20 @@ fn given(ty: &Type) -> String {
     }
 }
 
-/// The type of a parameter or a result of a function of the host; times are in seconds.
+/// The type of a parameter or result of a host function; times are in seconds.
 fn or_none(field: &Field) -> String {
     let ty = if field.name.ends_with("_ms") { "float".to_owned() } else { given(&field.ty) };
     if field.presence == Presence::Optional { ty + " | None" } else { ty }
 }
 
-/// The bases of the class of a model.
+/// The base classes of a model's class.
 fn bases(name: &str, has_tag: bool) -> String {
     let base = if has_tag { "Block" } else { "Model" };
     let first = BASES.iter().find(|(class, _)| *class == name);
     first.map_or_else(|| base.to_owned(), |(_, first)| format!("{first}, {base}"))
 }
 
-/// A field as a class has it.
+/// A field of a class.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Member {
@@ -326,10 +324,10 @@ struct Member {
     ty: String,
     doc: String,
     presence: Presence,
-    /// A parameter that may be given by its place; required ones come first.
+    /// Whether it is a positional parameter; required ones come first.
     by_place: bool,
     order: u8,
-    /// The function that makes it, or one of its items, of JSON.
+    /// The function that converts it, or its items, from JSON.
     reader: Option<String>,
     is_dict: bool,
     is_list: bool,
@@ -337,19 +335,19 @@ struct Member {
     is_string: bool,
     is_time: bool,
     is_base64: bool,
-    /// An absent list is a fault of the peer.
+    /// Whether an absent list is an error by the peer.
     is_needed: bool,
 }
 
-/// The members of a model; values of `plain` models are those of JSON.
+/// The members of a model; values of `plain` models stay JSON.
 fn members(object: &ObjectModel, plain: &BTreeSet<String>) -> Vec<Member> {
-    // Filled in by the core, and of no interest to users.
+    // Set by the core, and of no interest to users.
     let fields = object.fields.iter().filter(|field| field.name != "result_type");
     fields.map(|field| member(object, field, plain)).collect()
 }
 
 fn member(object: &ObjectModel, field: &Field, plain: &BTreeSet<String>) -> Member {
-    // Times are seconds in Python.
+    // Times are in seconds in Python.
     let time = field.name.strip_suffix("_ms").filter(|_| field.ty == Type::Integer);
     let is_time = time.is_some() || field.unit == Some(Unit::Ms);
     let ty = match &field.ty {
@@ -384,7 +382,8 @@ fn member(object: &ObjectModel, field: &Field, plain: &BTreeSet<String>) -> Memb
         is_one_or_list: matches!(field.ty, Type::OneOrList(_)),
         is_string: field.ty == Type::String,
         is_time,
-        // Tools of long ago answered without content; other lists are what the result is about.
+        // Early servers returned tool results without content; the lists of other results are
+        // essential.
         is_needed: presence == Presence::List && object.name != "CallToolResult",
     }
 }
@@ -394,7 +393,7 @@ struct OptionDict {
     name: String,
     doc: String,
     fields: Vec<OptionField>,
-    /// The names in JSON of those of the registration; the others are members of the descriptor.
+    /// JSON names of members of the registration; the others belong to the descriptor.
     registration: Vec<String>,
 }
 
@@ -428,7 +427,7 @@ fn options_name(operation: &Operation) -> String {
     format!("{}Options", pascal(&operation.name))
 }
 
-/// The options of a feature that is added to a server.
+/// The options of a feature.
 fn feature_options(
     surface: &Surface,
     (name, descriptor, registration, without): (&str, &str, &str, &[&str]),
@@ -477,7 +476,7 @@ fn option_field(dict: &str, field: &Field) -> OptionField {
     OptionField { name, json: field.json.clone(), ty: format!("{ty}{none}"), doc }
 }
 
-/// The default of an option without a value, unless its description says what holds then.
+/// The default of an option without a value, unless its description mentions it.
 fn absent(field: &Field) -> String {
     let is_told = ["efault", "Without", "therwise"].iter().any(|word| field.doc.contains(word));
     match field.ty {
@@ -487,7 +486,7 @@ fn absent(field: &Field) -> String {
     }
 }
 
-/// A default for people, if there is something to say.
+/// The default in human-readable form, unless it is obvious.
 fn default(field: &Field, value: &serde_json::Value) -> Option<String> {
     use serde_json::Value::{Array, Bool, Null, Number, Object, String};
 
@@ -505,7 +504,7 @@ fn default(field: &Field, value: &serde_json::Value) -> Option<String> {
     Some(format!(" Default: {shown}."))
 }
 
-/// The parameters of a request of a server, as a handler in Python gets them.
+/// The parameters of a server's request, as passed to a Python handler.
 fn request_model(params: &ObjectModel) -> ObjectModel {
     let fields = params.fields.iter().filter(|field| field.name != "mode").map(|field| Field {
         ty: match &field.ty {
@@ -513,15 +512,15 @@ fn request_model(params: &ObjectModel) -> ObjectModel {
             Type::List(item) if item.model() == Some(MESSAGE) => Type::List(Box::new(Type::Model("Message".into()))),
             other => other.clone(),
         },
-        // A conversation is never empty.
+        // Messages are never empty.
         presence: if field.name == "messages" { Presence::List } else { field.presence },
         ..field.clone()
     });
     ObjectModel { name: params.name.clone(), doc: params.doc.clone(), tag: None, fields: fields.collect() }
 }
 
-/// The requests of handlers to their client. The optional parameters of a long list are keywords of
-/// a `TypedDict`.
+/// The requests of handlers to their client. If there are many optional parameters, they are
+/// keywords in a `TypedDict`.
 fn handler_requests(surface: &Surface) -> Vec<serde_json::Value> {
     let rows = surface.operations.iter().filter(|row| row.caller == Caller::Handler);
     let request = |row: &Operation| {

@@ -1,5 +1,5 @@
-//! The declaration of the surface as the program `surface` prints it.
-//! These are the parts that Rust reads; templates get the whole.
+//! The declaration of the surface as printed by the program `surface`. Only the parts that Rust
+//! code uses are here; templates get all of it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -12,31 +12,31 @@ pub(crate) struct Surface {
     pub(crate) shapes: Vec<Shape>,
     pub(crate) options: Vec<Record>,
     pub(crate) messages: Vec<Record>,
-    /// Behind the models that they need themselves.
+    /// In dependency order.
     pub(crate) models: Vec<Model>,
     pub(crate) operations: Vec<Operation>,
-    /// The requests of servers that a host answers.
+    /// The server requests that a host answers.
     pub(crate) host: Vec<HostOperation>,
-    /// The functions of a store of the host's own.
+    /// The functions of a custom store of the host.
     pub(crate) store: Vec<ChannelFunction>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ErrorKind {
-    /// The code on the waist, such as `timeout`.
+    /// The code on the bridge, such as `timeout`.
     pub(crate) kind: String,
     /// The name of the class, such as `TimeoutError`.
     pub(crate) class: String,
-    /// The name in Rust, if clients in Rust have the kind.
+    /// The name in Rust, if Rust clients have the kind.
     pub(crate) rust: Option<String>,
     pub(crate) c_code: u8,
     pub(crate) doc: String,
-    /// Advice to the program that gets the error.
+    /// Advice for the program that gets the error.
     pub(crate) remedy: String,
-    /// The members of its `data` that the library puts there.
+    /// The members that the library sets in its `data`.
     pub(crate) facts: Vec<Field>,
-    /// `true` if users see it as an error.
+    /// Whether users see it as an error.
     pub(crate) public: bool,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct ProtocolErrorCode {
     pub(crate) remedy: String,
 }
 
-/// A way from the bytes of an answer to a result.
+/// How the bytes of a response become a result.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Shape {
     pub(crate) name: String,
@@ -58,19 +58,19 @@ pub(crate) struct Shape {
     pub(crate) doc: String,
 }
 
-/// An object of options, or a message of the waist.
+/// An object of options, or a message of the bridge.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Record {
     pub(crate) name: String,
     pub(crate) doc: String,
     pub(crate) fields: Vec<Field>,
-    /// Of a message: `toCore`, `toHost` (an event), `body` (of a call), `answer` (to a call) or
+    /// For messages: `toCore`, `toHost` (an event), `body` (of a call), `answer` (to a call) or
     /// `reply` (of the core).
     pub(crate) direction: Option<String>,
-    /// Of an event.
+    /// For events.
     pub(crate) number: Option<u8>,
-    /// Of options: their structs in Rust, where those have other names.
+    /// For options: their structs in Rust, if those have other names.
     pub(crate) in_rust: Option<String>,
 }
 
@@ -93,7 +93,7 @@ pub(crate) struct ObjectModel {
 }
 
 impl ObjectModel {
-    /// Its only member beside metadata, if that is a list: its name and the model of its items.
+    /// Its only member other than metadata, if that is a list: its name and the model of its items.
     pub(crate) fn only_list(&self) -> Option<(&str, &str)> {
         let mut members = self.fields.iter().filter(|field| field.name != "meta" && field.name != "result_type");
         match (members.next(), members.next()) {
@@ -107,7 +107,7 @@ impl ObjectModel {
 }
 
 impl Surface {
-    /// The object of that name.
+    /// The object with that name.
     pub(crate) fn object(&self, name: &str) -> Option<&ObjectModel> {
         self.models.iter().find_map(|model| match model {
             Model::Object(object) if object.name == name => Some(object),
@@ -124,7 +124,7 @@ pub(crate) struct ValuesModel {
     pub(crate) doc: String,
     pub(crate) values: Vec<String>,
     pub(crate) value_docs: Map<String, Value>,
-    /// `true` if other strings may come.
+    /// Whether other strings are allowed.
     pub(crate) open: bool,
 }
 
@@ -142,21 +142,21 @@ pub(crate) struct Operation {
     pub(crate) caller: Caller,
     pub(crate) method: String,
     pub(crate) params: Vec<Field>,
-    /// Members of the parameters that never differ.
+    /// Constant members of the parameters.
     pub(crate) fixed: Map<String, Value>,
-    /// The model of the result; `None`: it says nothing.
+    /// The model of the result; `None` if it carries no information.
     pub(crate) result: Option<String>,
 }
 
-/// A request of a server that the host of a client answers, or a function of the host for the
-/// authorization of the client.
+/// A server request that a client's host answers, or a host function for the client's
+/// authorization.
 #[derive(Debug, Deserialize)]
 pub(crate) struct HostOperation {
     /// The model of the parameters.
     pub(crate) params: String,
 }
 
-/// A function of a transport or a store of the host's own.
+/// A function of a custom transport or store of the host.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ChannelFunction {
     pub(crate) params: Vec<Field>,
@@ -165,9 +165,9 @@ pub(crate) struct ChannelFunction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Caller {
-    /// A client, of its server.
+    /// A client, to its server.
     Client,
-    /// A handler, of the client of its call.
+    /// A handler, to the client of its call.
     Handler,
 }
 
@@ -182,10 +182,10 @@ pub(crate) struct Field {
     /// The number of a limit in C.
     pub(crate) limit: Option<usize>,
     pub(crate) presence: Presence,
-    /// The value where none is given; a duration in milliseconds.
+    /// The default; durations are in milliseconds.
     pub(crate) default: Option<Value>,
     pub(crate) doc: String,
-    /// The first revision that has it, if not all have.
+    /// The first revision that has it, unless all do.
     pub(crate) since: Option<String>,
     pub(crate) until: Option<String>,
 }
@@ -202,9 +202,9 @@ pub(crate) enum Unit {
 pub(crate) enum Presence {
     Required,
     Optional,
-    /// An array that is empty where it is absent.
+    /// An array; empty if absent.
     List,
-    /// A boolean that is false where it is absent.
+    /// A boolean; false if absent.
     Flag,
 }
 
@@ -229,7 +229,7 @@ pub(crate) enum Type {
 }
 
 impl Type {
-    /// The name of the model, if it is one.
+    /// The name of the model, if the type is one.
     pub(crate) fn model(&self) -> Option<&str> {
         match self {
             Self::Model(name) => Some(name),

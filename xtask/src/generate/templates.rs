@@ -1,6 +1,6 @@
-//! Templates: beside each renderer lies a tree of `.j2` files that mirrors the files it makes.
-//! `client/_generated/operations.py.j2` becomes `client/_generated/operations.py` of the package.
-//! A template without another ending, such as `macros.j2`, is for other templates to import.
+//! Templates: next to each renderer is a tree of `.j2` files that mirrors the files it generates.
+//! `client/_generated/operations.py.j2` becomes `client/_generated/operations.py` of the package. A
+//! template without another extension, such as `macros.j2`, is imported by other templates.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::stamp::files_under;
 
 const ENDING: &str = ".j2";
 
-/// The templates of a folder, with the filters that all languages use.
+/// The templates of a directory, with the filters shared by all languages.
 pub(crate) fn environment(folder: &Path) -> Result<Environment<'static>> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
@@ -27,7 +27,7 @@ pub(crate) fn environment(folder: &Path) -> Result<Environment<'static>> {
         let source = std::fs::read_to_string(&path).with_context(|| name.clone())?;
         environment.add_template_owned(name.clone(), source).with_context(|| name)?;
     }
-    // Of a function of a transport or a store of the host's own.
+    // For functions of a custom transport or store.
     environment.add_filter("method", |name: String| name.split_once('_').map(|(_, method)| method.to_owned()));
     environment.add_filter("snake", |text: String| snake(&text));
     environment.add_filter("camel", |text: String| camel(&text));
@@ -37,18 +37,18 @@ pub(crate) fn environment(folder: &Path) -> Result<Environment<'static>> {
     Ok(environment)
 }
 
-/// A value as a filter or a context takes it.
+/// Converts a value for a filter or a context.
 pub(crate) fn value(of: impl Serialize) -> Value {
     Value::from(Serde(of))
 }
 
-/// The files of all templates, in the folder `target` of the tree.
+/// Renders all templates, as files in the directory `target` of the tree.
 pub(crate) fn render(environment: &Environment, target: &str, context: &Value) -> Result<Vec<File>> {
     let mut files = Vec::new();
     for (name, template) in environment.templates() {
         let Some(path) = name.strip_suffix(ENDING).filter(|path| path.contains('.')) else { continue };
         let text = template.render(context.clone()).with_context(|| format!("the template {name}"))?;
-        // Loops write a comma and a blank behind each item; the last one has none.
+        // Loops write a comma and a space after each item; remove them after the last one.
         let text = [')', '}', ']'].iter().fold(text, |text, end| text.replace(&format!(", {end}"), &end.to_string()));
         files.push((format!("{target}/{path}"), text));
     }

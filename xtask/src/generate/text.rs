@@ -1,20 +1,20 @@
-//! Texts that several renderers make.
+//! Text functions shared by several renderers.
 
-/// `list_resources` as `listResources`.
+/// Converts `list_resources` to `listResources`.
 pub(crate) fn camel(snake: &str) -> String {
     let mut words = snake.split('_');
     let first = words.next().unwrap_or_default().to_owned();
     words.fold(first, |text, word| text + &capital(word))
 }
 
-/// `list_resources` as `ListResources`.
+/// Converts `list_resources` to `ListResources`.
 pub(crate) fn pascal(snake: &str) -> String {
     snake.split('_').map(capital).collect()
 }
 
-/// `listResources` as `list_resources`.
+/// Converts `listResources` to `list_resources`.
 pub(crate) fn snake(camel: &str) -> String {
-    // One word, however it is written.
+    // This counts as one word.
     let camel = &camel.replace("OAuth", "Oauth");
     let mut text = String::new();
     for letter in camel.chars() {
@@ -31,8 +31,8 @@ fn capital(word: &str) -> String {
     letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str()).unwrap_or_default()
 }
 
-/// The lines of a text, none longer than `width`; words that are longer stand alone. Paragraphs
-/// keep an empty line between them.
+/// Wraps text to lines of at most `width`; longer words get their own line. Paragraphs stay
+/// separated by an empty line.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for (index, paragraph) in text.split("\n\n").enumerate() {
@@ -54,11 +54,10 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The beginning of the sentence with which the declaration deprecates something.
+/// The prefix of deprecation notices in the declaration.
 const DEPRECATED: &str = "Deprecated in 2026-07-28: ";
 
-/// Documentation with the sentence that deprecates moved to its end, behind the `mark` of a
-/// language.
+/// Moves the deprecation notice to the end of the documentation, after a language's `mark`.
 pub(crate) fn marked(doc: &str, mark: &str) -> String {
     let paragraph = doc.find("\n\n").unwrap_or(doc.len());
     let Some(start) = doc[..paragraph].find(DEPRECATED) else { return doc.to_owned() };
@@ -67,7 +66,7 @@ pub(crate) fn marked(doc: &str, mark: &str) -> String {
     format!("{}{}\n\n{mark}{replacement}", doc[..start].trim_end(), &doc[end..])
 }
 
-/// Each line behind a prefix, without blanks at the ends of lines.
+/// Adds a prefix to each line, without trailing spaces.
 pub(crate) fn prefixed(lines: &[String], prefix: &str) -> String {
     lines.iter().map(|line| format!("{}\n", format!("{prefix}{line}").trim_end())).collect()
 }

@@ -1,5 +1,5 @@
-//! The files of the Node package that follow from the surface: models, errors, options and
-//! operations. Their text is in the templates beside this file.
+//! Generates the files of the Node package from the surface: models, errors, options and
+//! operations. The templates next to this file contain their text.
 
 use std::collections::BTreeSet;
 
@@ -15,20 +15,20 @@ use crate::workspace::Workspace;
 
 const PACKAGE: &str = "bindings-node/src";
 
-/// The model in whose place users give a schema, and the message for which a string may stand.
+/// The model that users replace with a schema, and the message for which a string is accepted.
 const FORM: &str = "FormSchema";
 const MESSAGE: &str = "SamplingMessage";
 
-/// The greatest length of a line of prose.
+/// Maximum line length of prose.
 const WIDTH: usize = 100;
 
-/// Models that this package replaces: a form is a schema of the user's library, its outcome is
-/// generic over it, and a server of a group has its error as one of this package.
+/// Models that this package replaces: a form is a schema of the user's library, its result is
+/// generic over that schema, and a server of a group has an error class of this package.
 const REPLACED: [&str; 8] =
     ["Choice", "Choices", "ElicitAction", "ElicitResult", "Field", "FormSchema", "GroupServer", "GroupServers"];
 
-/// Members with another type than the core's: narrower where it keeps unknown words, or one of
-/// JavaScript.
+/// Members whose type differs from the core's: narrower if the core keeps unknown strings, or a
+/// JavaScript type.
 const TYPES: [(&str, &str, &str); 15] = [
     ("call_tool", "arguments", "object"),
     ("ElicitRequest", "requestedSchema", "JsonObject"),
@@ -47,7 +47,7 @@ const TYPES: [(&str, &str, &str); 15] = [
     ("facts", "inputResponses", "Readonly<Record<string, JsonObject>>"),
 ];
 
-/// Options that this package has in another form.
+/// Options that this package represents differently.
 const OMITTED: [(&str, &str); 4] =
     [("AuthOptions", "verifier"), ("ChildOptions", "command"), ("ClientOptions", "listen"), ("EndpointOptions", "url")];
 
@@ -89,7 +89,7 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
     environment.add_filter("handler", |name: String| camel(&format!("on_{name}")));
     environment.add_filter("without_unit", |name: String| name.trim_end_matches("Ms").to_owned());
     let params = surface.operations.iter().filter(|row| in_object(row)).map(params_name);
-    // The operations have an `InputRequest` of their own.
+    // The operations define their own `InputRequest`.
     let is_imported = |name: &&str| !REPLACED.contains(name) && *name != "InputRequest";
     let names = surface.models.iter().map(Model::name).filter(is_imported).map(str::to_owned);
     let known: BTreeSet<String> = names.chain(["JsonObject".to_owned()]).chain(params).collect();
@@ -101,7 +101,7 @@ fn environment(workspace: &Workspace, surface: &Surface) -> Result<Environment<'
     Ok(environment)
 }
 
-/// The documentation of a type of a few strings, with that of each.
+/// The documentation of a string type, including its values.
 fn value_docs(values: &ValuesModel) -> Vec<String> {
     let docs = values.value_docs.iter().filter_map(|(value, doc)| Some((value, doc.as_str()?)));
     let docs = docs.filter(|(_, doc)| !doc.is_empty()).map(|(value, doc)| format!("- `{value}`: {doc}"));
@@ -112,12 +112,12 @@ fn value_docs(values: &ValuesModel) -> Vec<String> {
 fn member(owner: &str, field: &Field) -> String {
     let optional = matches!(field.presence, Presence::Optional | Presence::Flag);
     let (mark, ty) = (if optional { "?" } else { "" }, typed(owner, field));
-    // `unknown` is undefined, too.
+    // `unknown` includes undefined.
     let or_undefined = if optional && ty != "unknown" { " | undefined" } else { "" };
     format!("{}\n  {}{mark}: {ty}{or_undefined};", tagged(2, &[documented(field)]), field.json)
 }
 
-/// The documentation of a member, with the revisions that have it.
+/// The documentation of a member, with its revisions.
 fn documented(field: &Field) -> String {
     let mut doc = field.doc.clone();
     let mut say = |text: String, word: &str| {
@@ -143,7 +143,7 @@ fn param_doc(field: &Field, argument: &str, more: &str) -> String {
     format!("@param {argument} {}{more}", field.doc)
 }
 
-/// True where the parameters after the first are the members of one object.
+/// Whether the parameters after the first are members of one object.
 fn in_object(row: &Operation) -> bool {
     row.params.len() > 3
 }
@@ -152,7 +152,7 @@ fn params_name(row: &Operation) -> String {
     format!("{}Params", pascal(&row.name))
 }
 
-/// A request of a handler to its client: the parts of its function and of its method.
+/// A handler's request to its client: the parts of its function and of its method.
 fn handler_request(surface: &Surface, row: &Operation) -> serde_json::Value {
     let first = if in_object(row) { 1 } else { usize::MAX };
     let optional = |field: &&Field| field.presence == Presence::Optional && !in_object(row);
@@ -199,8 +199,8 @@ fn handler_request(surface: &Surface, row: &Operation) -> serde_json::Value {
     })
 }
 
-/// A parameter of a request: its name, its type if that is another than the core's, the expression
-/// of its value, and the end of its documentation.
+/// A parameter of a request: its name, its type if it differs from the core's, the expression of
+/// its value, and a suffix for its documentation.
 fn request_argument(field: &Field) -> (&str, Option<&'static str>, String, &'static str) {
     match &field.ty {
         ty if ty.model() == Some(FORM) => {
@@ -220,13 +220,13 @@ fn request_member(field: &Field) -> String {
     if value == field.json { value } else { format!("{}: {value}", field.json) }
 }
 
-/// The options of a record that this package takes as they are.
+/// The options of a record that this package uses unchanged.
 fn given_options(record: Record) -> Vec<Field> {
     let is_given = |field: &Field| !OMITTED.contains(&(&record.name, &field.json));
     record.fields.into_iter().filter(is_given).collect()
 }
 
-/// The default, where it says something.
+/// The default, unless it is obvious.
 fn default_of(field: &Field) -> String {
     use serde_json::Value::{Array, Bool, Null, Number, Object, String as Text};
 
@@ -244,7 +244,7 @@ fn default_of(field: &Field) -> String {
     format!(" Default: {text}.")
 }
 
-/// A number, and what it is in a larger unit.
+/// A number with its value in a larger unit.
 fn in_unit(number: u64, unit: Unit) -> String {
     let units: &[(u64, &str)] = match unit {
         Unit::Ms => &[(3_600_000, "h"), (60_000, "min"), (1000, "s")],
@@ -254,7 +254,7 @@ fn in_unit(number: u64, unit: Unit) -> String {
     larger.map_or_else(|| grouped(number), |(size, name)| format!("{} ({} {name})", grouped(number), number / size))
 }
 
-/// A number with its thousands apart, from five digits on.
+/// A number with thousands separators, if it has five digits or more.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     if digits.len() < 5 {
@@ -270,12 +270,12 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// The name for users, who give times as numbers of milliseconds.
+/// The name for users, who pass times as numbers of milliseconds.
 fn user_name(field: &Field) -> &str {
     field.json.strip_suffix("Ms").filter(|_| field.ty == Type::Duration).unwrap_or(&field.json)
 }
 
-/// Lists and maps of options are not changed.
+/// Makes lists and maps of options readonly.
 fn readonly(ty: &str) -> String {
     if let Some((one, list)) = ty.split_once(" | ").filter(|(_, list)| list.ends_with("[]") && !ty.starts_with('(')) {
         format!("{one} | readonly {list}")
@@ -288,7 +288,7 @@ fn readonly(ty: &str) -> String {
     }
 }
 
-/// `arguments` is a reserved name in JavaScript.
+/// `arguments` is reserved in JavaScript.
 fn argument(field: &Field) -> &str {
     if field.json == "arguments" { "args" } else { &field.json }
 }
@@ -323,7 +323,7 @@ fn literals(values: &[String]) -> String {
     values.iter().map(|value| format!("\"{value}\"")).collect::<Vec<_>>().join(" | ")
 }
 
-/// A comment of TSDoc, of a text and tags.
+/// A TSDoc comment with text and tags.
 fn tagged(indent: usize, docs: &[String]) -> String {
     let indent = " ".repeat(indent);
     let width = WIDTH - indent.len() - " * ".len();

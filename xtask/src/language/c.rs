@@ -54,7 +54,7 @@ const CHECKS: [&str; 2] = ["--leak-check=full", "--error-exitcode=9"];
 /// In the folder of the C package.
 const SUPPRESSIONS: &str = "packaging/valgrind.supp";
 
-/// Compiles a program and those beside it, which it may start.
+/// The command that runs a program, which is compiled together with the programs that it may start.
 fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
     let folder = source.parent().context("a file has a folder")?;
     match source.extension().and_then(|ending| ending.to_str()) {
@@ -82,7 +82,7 @@ fn start_go(workspace: &Workspace, folder: &Path) -> Result<Command> {
     foreign(workspace, folder, built)
 }
 
-/// A program in another language finds the library by pkg-config, as if it was installed.
+/// A program in another language finds the library through pkg-config, as if it were installed.
 fn foreign(workspace: &Workspace, folder: &Path, program: impl AsRef<std::ffi::OsStr>) -> Result<Command> {
     let workshop = Workshop::of_tests(workspace, "foreign");
     workshop.place_library(workspace)?;
@@ -99,12 +99,13 @@ fn foreign(workspace: &Workspace, folder: &Path, program: impl AsRef<std::ffi::O
     Ok(command)
 }
 
-/// The suite under valgrind, and a program with the shared and with the static library, with the
-/// suppressions that are installed for users: nothing is lost, and nothing else is reported.
+/// Runs the suite under valgrind, and a program linked with the shared and the static library, with
+/// the suppressions that are installed for users. No memory may leak, and nothing else may be
+/// reported.
 fn under_valgrind(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let source = workspace.path("examples/c/hello_client.c");
     let shared = start(workspace, &source)?;
-    // The server that the program starts is beside it.
+    // The server that the program starts is in the same directory.
     let folder = shared.get_current_dir().context("a program in C runs in its folder")?;
     let fixed = folder.join("hello_client_static");
     c::link_statically(workspace, &source, &fixed)?;
@@ -118,12 +119,12 @@ fn under_valgrind(workspace: &Workspace, _: &Selection) -> Result<Count> {
         let output = run(checked, suites::DEADLINE)?;
         count.add((!output.success()).then(|| format!("{}\n[{}]", output.text, output.ending())));
     }
-    // The tests run in the folder of their package.
+    // The tests run in the directory of their package.
     let runner = format!("{valgrind} {} --suppressions={SUPPRESSIONS}", CHECKS.join(" "));
     Ok(count.and(of_cargo(&run(scenarios(workspace, &runner), suites::DEADLINE)?)))
 }
 
-/// The scenarios of the suite, each started by a runner: the words of a command.
+/// The command for the scenarios of the suite, each started by `runner`.
 pub(crate) fn scenarios(workspace: &Workspace, runner: &str) -> Command {
     let mut suite = rust::test_command(workspace);
     suite.args(["--test", "c", "c99::"]).env("TRUNKLINE_C_RUNNER", runner);

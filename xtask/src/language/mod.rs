@@ -1,4 +1,4 @@
-//! The languages, and all that xtask knows of each: a new one is a file beside this one with its
+//! The languages, and everything that xtask knows about each. To add one, add a file here with its
 //! entry, and its name in `ALL`.
 
 mod c;
@@ -20,55 +20,58 @@ use crate::requirements::TestSyntax;
 use crate::test::Step;
 use crate::workspace::Workspace;
 
-/// What a language's file declares. Paths start at the root of the tree.
+/// What the file of a language declares. Paths are relative to the root of the tree.
 pub(crate) struct Entry {
-    /// In commands, and of its folders in `tests/fixtures`, `examples` and `benches`.
+    /// The name in commands, and of its directories in `tests/fixtures`, `examples` and `benches`.
     pub(crate) name: &'static str,
-    /// In the head of tables, and on tabs of the site.
+    /// The name in table headings, and on tabs of the site.
     pub(crate) title: &'static str,
-    /// The words that open a block of its code in Markdown.
+    /// The info strings of its code blocks in Markdown.
     pub(crate) fences: &'static [&'static str],
 
-    /// The folders of its crates' sources: checked for import circles.
+    /// The source directories of its crates, which are checked for import cycles.
     pub(crate) crates: &'static [&'static str],
-    /// The folder of the package above its crate.
+    /// The directory of the package that contains its crate.
     pub(crate) package: Option<&'static str>,
-    /// The folder that the paths of its column in `docs/bindings.md` start from.
+    /// The directory that the paths of its column in `docs/bindings.md` are relative to.
     pub(crate) rooms: Option<&'static str>,
-    /// The ways in which its tests are written, for `cargo xtask requirements`.
+    /// How its tests are written, for `cargo xtask requirements`.
     pub(crate) tests: TestSyntax,
-    /// Its own steps of `cargo xtask test`; those for all languages are in `test/steps.rs`.
+    /// Its own steps of `cargo xtask test`; those of all languages are in `test/steps.rs`.
     pub(crate) steps: &'static [Step],
 
     /// Builds the package and the fixtures, after cargo has built the crates.
     pub(crate) build: fn(&Workspace) -> Result<()>,
     /// Installs its linters and test tools.
     pub(crate) install_tools: fn(&Workspace) -> Result<()>,
-    /// Builds the optimised programs of the benchmark, after cargo has built `bench_crate`.
+    /// Builds the optimized benchmark programs, after cargo has built `bench_crate`.
     pub(crate) build_bench: fn(&Workspace) -> Result<()>,
     pub(crate) bench_crate: &'static str,
 
-    /// The words that run `source`, a path without its ending. A compiled program is called `name`.
+    /// The command line that runs `source`, a path without its extension. A compiled program is
+    /// called `name`.
     pub(crate) program: fn(workspace: &Workspace, name: &str, source: &Path) -> Vec<PathBuf>,
-    /// The command that runs a program as its reader would: in its folder, with the interpreter and
-    /// the programs beside it at hand.
+    /// The command that runs a program as a user would: in its directory, with the interpreter and
+    /// the programs next to it available.
     pub(crate) start: fn(workspace: &Workspace, source: &Path) -> Result<Command>,
     /// Runs the programs of `docs/snippets`.
     pub(crate) snippets: Snippets,
-    /// Ending of the programs in `docs/snippets`.
+    /// File extension of the programs in `docs/snippets`.
     pub(crate) snippet_ending: &'static str,
-    /// Endings of the programs in `examples`; the first is that of those that every language has.
+    /// File extensions of the programs in `examples`; the first is that of the examples that every
+    /// language has.
     pub(crate) example_endings: &'static [&'static str],
-    /// The interpreter of the example of a login, if it has one.
+    /// The interpreter of the login example, if there is one.
     pub(crate) login: Option<fn(&Workspace) -> PathBuf>,
     /// `CMD` of its container file.
     pub(crate) container_command: &'static [&'static str],
 }
 
 pub(crate) enum Snippets {
-    /// One process runs those whose names follow, and prints a line of JSON for each.
+    /// One process runs the programs named by further arguments, and prints a line of JSON for
+    /// each.
     Together(fn(&Workspace) -> Result<Command>),
-    /// A process each.
+    /// One process per program.
     Alone(fn(&Workspace, stem: &str) -> Result<Command>),
 }
 
@@ -78,7 +81,7 @@ pub(crate) struct Language(&'static Entry);
 impl Language {
     pub(crate) const ALL: [Self; 4] = [Self(&rust::ENTRY), Self(&python::ENTRY), Self(&node::ENTRY), Self(&c::ENTRY)];
 
-    /// Reads `python,node`.
+    /// Parses a list such as `python,node`.
     pub(crate) fn parse_list(list: &str) -> Result<Vec<Self>> {
         list.split(',').map(Self::parse).collect()
     }
@@ -104,13 +107,13 @@ impl Language {
         self.launcher(workspace, "client")
     }
 
-    /// The command that `cargo xtask build` wrote for a fixture.
+    /// The command that `cargo xtask build` created for a fixture.
     pub(crate) fn launcher(self, workspace: &Workspace, role: &str) -> PathBuf {
         let extension = if cfg!(windows) { ".cmd" } else { "" };
         workspace.path(&format!("tests/fixtures/{}/{role}{extension}", self.name))
     }
 
-    /// The example of that name, which every language has.
+    /// The example with that name, which every language has.
     pub(crate) fn example(self, workspace: &Workspace, name: &str) -> PathBuf {
         workspace.path(&format!("examples/{}/{name}.{}", self.name, self.example_endings[0]))
     }

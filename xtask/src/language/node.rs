@@ -38,7 +38,7 @@ pub(super) static ENTRY: Entry = Entry {
     steps: &[
         Step::new(Turn::Beside, "node lint and types", SOURCES, lint),
         Step::new(Turn::Beside, "node tests", &["core/", "bindings-node/", "tests/fixtures/"], tests),
-        // The server and the authorization server are programs of Node.
+        // The server and the authorization server are Node programs.
         Step::new(Turn::Beside, "authorization server", reads::PROGRAMS, suites::authorization),
         Step::new(Turn::Beside, "authorization server in a browser", reads::PROGRAMS, suites::authorization_in_browser)
             .long(),
@@ -70,7 +70,7 @@ const TESTS: [&str; 5] = [".test.mjs", ".test.cjs", ".test.js", ".test.ts", ".te
 /// Tests mostly wait for the processes that they start.
 const FILES_AT_ONCE: usize = 2;
 
-/// TypeScript runs as it was compiled.
+/// Runs the compiled JavaScript of a TypeScript program.
 fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
     let (mut folder, mut source) = (source.parent().unwrap_or(&workspace.root).to_owned(), source.to_owned());
     if source.extension().is_some_and(|ending| ending == "ts") {
@@ -92,8 +92,8 @@ fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
     node_test(workspace, Path::new("node"), suites::DEADLINE)
 }
 
-/// The tests, by an interpreter. The files are named one by one: the versions of Node read folder
-/// arguments differently.
+/// Runs the tests with an interpreter. Files are listed individually, because Node versions treat
+/// directory arguments differently.
 pub(crate) fn node_test(workspace: &Workspace, node: &Path, deadline: Duration) -> Result<Count> {
     system::redis_server()?;
     let report = suites::junit(workspace, "node")?;

@@ -58,7 +58,7 @@ pub(super) static ENTRY: Entry = Entry {
 };
 
 const PACKAGE: &str = "bindings-python";
-/// Python that is not part of the package, but keeps its rules of form.
+/// Python code that is not part of the package but follows its formatting rules.
 const OTHERS: [&str; 7] = [
     "tests/fixtures/python",
     "tests/peers/python",
@@ -83,7 +83,7 @@ fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
     Ok(command)
 }
 
-/// A command that finds our interpreter under the name `python`.
+/// A command whose PATH has our interpreter as `python`.
 fn python_first(workspace: &Workspace, program: PathBuf) -> Result<Command> {
     let folder = interpreter(workspace).parent().map(Path::to_path_buf);
     let rest = std::env::var_os("PATH").unwrap_or_default();
@@ -96,17 +96,17 @@ fn format(workspace: &Workspace, _: &Selection) -> Result<Count> {
     ruff(workspace, &["format", "--check", "--quiet", "--diff"])
 }
 
-/// Ruff, and import-linter, which finds import circles (the contract is in pyproject.toml).
+/// Ruff, and import-linter, which finds import cycles (the contract is in pyproject.toml).
 fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut imports = workspace.command(workspace.venv_program(python::VENV, "lint-imports"));
-    // The sources are read, so that the package need not be installed.
+    // Only the sources are read, so the package need not be installed.
     imports.env("PYTHONPATH", workspace.path(PACKAGE).join("python"));
     imports.current_dir(workspace.path(PACKAGE)).args(["--config", "pyproject.toml", "--no-cache"]);
     Ok(ruff(workspace, &["check", "--quiet"])?.and(one(imports)?))
 }
 
-/// In the package with its own settings, which hold elsewhere too; paths in them are relative to
-/// where ruff runs.
+/// Runs in the package with its settings, which also apply elsewhere; paths in them are relative to
+/// the working directory.
 fn ruff(workspace: &Workspace, arguments: &[&str]) -> Result<Count> {
     let program = workspace.venv_program(python::VENV, "ruff");
     let mut package = workspace.command(&program);
@@ -116,13 +116,13 @@ fn ruff(workspace: &Workspace, arguments: &[&str]) -> Result<Count> {
     Ok(one(package)?.and(one(others)?))
 }
 
-/// Pyright over the sources, and over the public names of the installed package, whose types are
-/// all known.
+/// Pyright on the sources, and on the public names of the installed package, which must be fully
+/// typed.
 fn types(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let program = workspace.venv_program(python::VENV, "pyright");
     let mut sources = workspace.command(&program);
     sources.current_dir(workspace.path(PACKAGE)).arg("--pythonpath").arg(interpreter(workspace));
-    // This form of pyright has no use for `--pythonpath`, and looks for the interpreter in PATH.
+    // This mode of pyright ignores `--pythonpath` and looks for the interpreter in PATH.
     let mut public = python_first(workspace, program)?;
     public.args(["--verifytypes", "trunkline", "--ignoreexternal"]);
     Ok(one(sources)?.and(one(public)?))
@@ -132,7 +132,7 @@ fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
     pytest(workspace, &interpreter(workspace), suites::DEADLINE)
 }
 
-/// The tests, by an interpreter.
+/// Runs the tests with an interpreter.
 pub(crate) fn pytest(workspace: &Workspace, python: &Path, deadline: std::time::Duration) -> Result<Count> {
     system::redis_server()?;
     let report = suites::junit(workspace, "python")?;

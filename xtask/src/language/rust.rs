@@ -23,7 +23,7 @@ pub(super) static ENTRY: Entry = Entry {
     rooms: None,
     tests: TestSyntax {
         is_file: |name, _| name.ends_with(".rs"),
-        // Other files have a test module at their end.
+        // Other files have a test module at the end.
         is_whole: |file| {
             file.contains("/tests/") || file.ends_with("/tests.rs") || file.starts_with("tests/vectors/runner/")
         },
@@ -55,7 +55,7 @@ pub(super) static ENTRY: Entry = Entry {
         let stem = source.file_stem().unwrap_or_default().to_string_lossy();
         Ok(workspace.command(workspace.built(&format!("examples/{stem}"))))
     },
-    // All of them are one program, which takes the name of a snippet.
+    // All snippets are one program, which takes the name of a snippet.
     snippets: Snippets::Alone(|workspace, stem| {
         let mut command = workspace.command(workspace.built("examples/snippets"));
         command.arg(stem);
@@ -67,12 +67,12 @@ pub(super) static ENTRY: Entry = Entry {
     container_command: &["server"],
 };
 
-/// Of both languages: one test of bindings-c builds and runs the programs in C.
+/// For both languages: a test of bindings-c builds and runs the programs in C.
 pub(super) const TESTS: &str = "rust and c tests";
 
-/// Rust with dependencies of its own.
+/// Rust packages with their own dependencies.
 const OUTSIDE_OF_WORKSPACE: [&str; 2] = ["benches/load", "benches/peers/rmcp"];
-/// Tests in Rust mostly wait, so more than two processors could run.
+/// Tests in Rust mostly wait, so run more of them than there are processors.
 const TESTS_AT_ONCE: &str = "4";
 
 fn format(workspace: &Workspace, _: &Selection) -> Result<Count> {
@@ -84,7 +84,7 @@ fn format(workspace: &Workspace, _: &Selection) -> Result<Count> {
         cargo.args(["fmt", "--check", "--manifest-path"]).arg(workspace.path(package).join("Cargo.toml"));
         count = count.and(one(cargo)?);
     }
-    // Snippets of the pages are included, which hides them from cargo.
+    // The snippets are included as modules, which hides them from cargo.
     let files = files_under(&workspace.path("docs/snippets"))?;
     let mut rustfmt = workspace.command("rustfmt");
     rustfmt.args(["--check", "--edition", "2024"]);
@@ -92,9 +92,9 @@ fn format(workspace: &Workspace, _: &Selection) -> Result<Count> {
     Ok(count.and(one(rustfmt)?))
 }
 
-/// The builds are clippy's work (build/rust.rs), and this is what it said in them. xtask is apart
-/// as in the builds, so that the features of all other crates are the same as there; of its own
-/// crates, those that cargo compiled for this program serve again.
+/// Shows the warnings of the builds, which compile with clippy (build/rust.rs). As in the builds,
+/// xtask is separate, so that the features of all other crates stay the same. Those of its crates
+/// that cargo compiled for this program are reused.
 fn clippy(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut programs = cargo(workspace);
     programs.args(["build", "--quiet", "--all-targets"]).args(PACKAGES);
@@ -103,7 +103,7 @@ fn clippy(workspace: &Workspace, _: &Selection) -> Result<Count> {
     Ok(silent(programs)?.and(silent(xtask)?))
 }
 
-/// Everything in the members; and then xtask itself (see build/rust.rs why it is apart).
+/// Tests the workspace members, then xtask itself (build/rust.rs explains why it is separate).
 pub(super) fn tests(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     system::redis_server()?;
     let mut members = test_command(workspace);
@@ -119,13 +119,14 @@ pub(super) fn tests(workspace: &Workspace, selection: &Selection) -> Result<Coun
 pub(super) fn test_command(workspace: &Workspace) -> std::process::Command {
     let mut members = cargo(workspace);
     members.args(["test", "--no-fail-fast"]).args(PACKAGES);
-    // The programs in C are built; alone, with other features, they would be built once more.
+    // The programs in C are already built; built separately, with other features, they would be
+    // built again.
     members.env("TRUNKLINE_PREBUILT", "1");
     members.env("RUST_TEST_THREADS", TESTS_AT_ONCE);
     members
 }
 
-/// The crates that are published.
+/// The published crates.
 fn doc(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut cargo = workspace.cargo();
     cargo.args(["doc", "--quiet", "--no-deps", "--package", "trunkline-proto", "--package", "trunkline"]);

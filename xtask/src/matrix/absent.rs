@@ -1,5 +1,5 @@
-//! The features that a peer does not have, with the reason: tests/matrix/absent.json. They are
-//! tried all the same: one that works is an error, so that no excuse stays longer than it holds.
+//! Features that a peer lacks, with the reason: tests/matrix/absent.json. They are tried anyway,
+//! and one that works is an error, so that no entry becomes outdated.
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -13,18 +13,18 @@ pub(super) struct Absences(Vec<Absence>);
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Absence {
-    /// The peer as client; or
+    /// The peer as a client; or
     client: Option<String>,
-    /// the peer as server, by its name with the suffix of its form.
+    /// the peer as a server: its name with the suffix of its form.
     server: Option<String>,
     features: Vec<String>,
-    /// The revisions; none: all.
+    /// The revisions; all if absent.
     revisions: Option<Vec<String>>,
     transport: Option<String>,
     reason: String,
 }
 
-/// A cell, as the rows name it.
+/// A cell as named in the file.
 pub(super) struct Place<'a> {
     pub(super) client: &'a str,
     pub(super) server: &'a str,
@@ -40,7 +40,7 @@ impl Absences {
         Ok(Self(serde_json::from_str(&text).with_context(|| file.display().to_string())?))
     }
 
-    /// An error if a row names what is not there, or excuses a program of ours.
+    /// Returns an error if an entry names something unknown, or one of our own programs.
     pub(super) fn check(&self, features: &Features) -> Result<()> {
         let known = features.names();
         for row in &self.0 {

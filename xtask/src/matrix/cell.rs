@@ -11,7 +11,7 @@ use crate::matrix::play::{Outcome, Played};
 pub(crate) struct Cell {
     pub(crate) client: Party,
     pub(crate) server: Party,
-    /// With the form of the server.
+    /// With the suffix of its form.
     pub(crate) server_name: String,
     pub(crate) revision: &'static str,
     pub(crate) transport: &'static str,
@@ -23,9 +23,9 @@ pub(crate) enum Status {
     /// The time of its operations, in milliseconds.
     Pass(f64),
     Fail(String),
-    /// The revision does not define it.
+    /// The revision does not have the feature.
     Undefined,
-    /// A peer lacks it: the reason.
+    /// A peer lacks it, with the reason.
     Absent(String),
 }
 
@@ -49,7 +49,7 @@ pub(super) fn judge(pairing: &Pairing, features: &Features, played: &Played, abs
         cells.push(Cell { client, server, server_name, revision, transport, feature: feature.to_owned(), status });
     };
     for (revision, connection) in pairing.revisions.iter().zip(&played.pinned) {
-        // The connections with a server that asks for a token are there for this one feature.
+        // Connections to a server that requires a token are only made for this feature.
         if !pairing.is_protected() {
             add(revision, CONNECT, Some(&connection.connect));
         }
@@ -65,7 +65,7 @@ pub(super) fn judge(pairing: &Pairing, features: &Features, played: &Played, abs
     cells
 }
 
-/// The connection over HTTP+SSE, if the peer of a pairing has none.
+/// The HTTP+SSE connection, if the peer of a pairing does not support it.
 pub(super) fn without_sse(pairing: &Pairing) -> Option<Cell> {
     let reason = match (pairing.client, pairing.server) {
         (Party::Peer(peer), _) => peer.without_sse.client,
@@ -99,7 +99,7 @@ impl Cell {
         })
     }
 
-    /// The place of the cell, in words.
+    /// Describes the cell.
     pub(crate) fn name(&self) -> String {
         let (client, server, transport) = (self.client.name(), &self.server_name, self.transport);
         format!("{}: {client} calls {server} over {transport}, {}", self.feature, self.revision)

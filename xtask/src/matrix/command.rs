@@ -13,7 +13,7 @@ use crate::report;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
-/// Number of failures that are shown with their reasons; the report has all.
+/// Number of failures printed with their reasons; the report has all.
 const SHOWN: usize = 25;
 
 pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
@@ -35,7 +35,8 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     Ok(failed == 0)
 }
 
-/// All pairings of the chosen languages; the page has to be current if all are.
+/// Plays all pairings of the chosen languages. If these are all languages, the page must be up to
+/// date.
 pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let features = Features::load(workspace)?;
     let findings = play(workspace, &pairing::all(&selection.languages), &features)?;

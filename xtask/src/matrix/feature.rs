@@ -1,4 +1,4 @@
-//! The features, as rows of data: tests/matrix/features.json.
+//! The features, as data: tests/matrix/features.json.
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -7,9 +7,9 @@ use serde_json::Value;
 use crate::matrix::party::{REVISIONS, Transport};
 use crate::workspace::Workspace;
 
-/// The connection itself, in a revision that the client is told.
+/// The connection itself, in a given revision.
 pub(super) const CONNECT: &str = "connect";
-/// A connection for which the client finds out the newest revision that both know.
+/// A connection for which the client negotiates the newest common revision.
 pub(super) const NEGOTIATION: &str = "negotiation";
 
 pub(crate) struct Features(Vec<Feature>);
@@ -18,19 +18,19 @@ pub(crate) struct Features(Vec<Feature>);
 #[serde(deny_unknown_fields)]
 pub(crate) struct Feature {
     pub(crate) name: String,
-    /// The first revision that defines it; none: the first of all.
+    /// The first revision that has it; the very first if absent.
     since: Option<String>,
-    /// The first revision that does not define it any more.
+    /// The first revision that no longer has it.
     before: Option<String>,
-    /// The transports that have it; none: all.
+    /// The transports that support it; all if absent.
     over: Option<Vec<Transport>>,
-    /// Played with a server that asks for an access token, and with no other.
+    /// Only played with servers that require an access token.
     #[serde(default)]
     pub(super) protected: bool,
     /// The operations of the client.
     #[serde(rename = "do")]
     pub(crate) operations: Vec<Value>,
-    /// A pattern for the line of each.
+    /// A pattern for the output line of each.
     pub(crate) results: Vec<Value>,
 }
 
@@ -65,7 +65,7 @@ impl Features {
         self.0.iter()
     }
 
-    /// The names of all rows of the tables, in their order.
+    /// The names of all rows of the tables, in order.
     pub(crate) fn names(&self) -> Vec<&str> {
         let own = self.0.iter().map(|feature| feature.name.as_str());
         [CONNECT, NEGOTIATION].into_iter().chain(own).collect()
@@ -73,8 +73,8 @@ impl Features {
 }
 
 impl Feature {
-    /// Returns whether a revision defines it over a transport. Names of revisions are dates, so
-    /// texts compare as they do.
+    /// Returns whether a revision has it over a transport. Revision names are dates, so they
+    /// compare as strings.
     pub(crate) fn is_defined_in(&self, revision: &str, transport: Transport) -> bool {
         self.since.as_deref().is_none_or(|since| since <= revision)
             && self.before.as_deref().is_none_or(|before| revision < before)

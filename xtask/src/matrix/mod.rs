@@ -1,9 +1,9 @@
-//! The matrix: every client with every server over every transport, in every revision that both
-//! know, and each feature by itself.
+//! The matrix: every client with every server over every transport, in every common revision, and
+//! each feature separately.
 //!
-//! The features are data (`tests/matrix`). Of the operations that they need, one file for each pair
-//! of programs is made, which the client plays (`client --play FILE`), and the lines that it prints
-//! are matched with patterns.
+//! The features are data (`tests/matrix`). For each pair of programs, their operations are written
+//! to a file, which the client plays (`client --play FILE`). The lines that it prints are matched
+//! with patterns.
 
 mod absent;
 mod cell;
@@ -32,14 +32,14 @@ use crate::workspace::Workspace;
 use absent::Absences;
 use party::Transport;
 
-/// A client mostly waits for its server, so more pairs than processors.
+/// A client mostly waits for its server, so run more pairs than there are processors.
 const PAIRS_AT_ONCE: usize = 6;
 
-/// The findings of a run.
+/// The results of a run.
 pub(crate) struct Findings {
     /// In the order of the pairings.
     pub(crate) cells: Vec<Cell>,
-    /// Failures that belong to no cell: programs of ours that did not end well.
+    /// Failures outside of any cell: our own programs that did not exit cleanly.
     pub(crate) faults: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ impl Findings {
         self.failures().len()
     }
 
-    /// The failures with their places and reasons.
+    /// The failures with their locations and reasons.
     pub(crate) fn failures(&self) -> Vec<String> {
         let of_cells = self.cells.iter().filter_map(|cell| match &cell.status {
             Status::Fail(reason) => Some(format!("{}: {reason}", cell.name())),
@@ -62,7 +62,8 @@ impl Findings {
     }
 }
 
-/// Plays all pairings, several at a time; `progress` sees each name as soon as it is done.
+/// Plays all pairings, several at a time. `progress` is called with each name as soon as it is
+/// done.
 pub(crate) fn play_all(
     workspace: &Workspace,
     pairings: &[Pairing],
@@ -95,7 +96,7 @@ pub(crate) fn play_all(
     Ok(findings)
 }
 
-/// The access token that protected servers take.
+/// The access token that protected servers accept.
 fn token(workspace: &Workspace) -> Result<String> {
     let file = workspace.path(party::AUTHORIZATION);
     let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -103,7 +104,7 @@ fn token(workspace: &Workspace) -> Result<String> {
     data["token"].as_str().map(str::to_owned).with_context(|| format!("{}: no token", file.display()))
 }
 
-/// The connections over HTTP+SSE that a peer does not have.
+/// The HTTP+SSE connections that peers do not support.
 fn without_sse(pairings: &[Pairing]) -> Vec<Cell> {
     let stdio = pairings.iter().filter(|pairing| pairing.transport() == Transport::Stdio);
     stdio.filter_map(cell::without_sse).collect()
@@ -121,7 +122,7 @@ fn start_http_servers(workspace: &Workspace, pairings: &[Pairing]) -> (HttpServe
     http_servers::start(commands)
 }
 
-/// Servers of ours stop when asked; those of others are killed if they do not.
+/// Stops the servers. Our own must stop when asked; others are killed if they do not.
 fn stop(servers: HttpServers) -> Option<String> {
     servers.stop(|name| name.starts_with(pairing::OURS)).err()
 }

@@ -1,4 +1,4 @@
-//! `docs/matrix.md`: the findings without times, so that it only changes when they do.
+//! `docs/matrix.md`: the results without times, so that the page only changes when they do.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub(super) fn write(workspace: &Workspace, features: &Features, findings: &Findi
     write_if_changed(&file(workspace), render(features, findings).as_bytes())
 }
 
-/// Returns whether the page is of these findings.
+/// Returns whether the page shows these results.
 pub(super) fn is_current(workspace: &Workspace, features: &Features, findings: &Findings) -> bool {
     std::fs::read_to_string(file(workspace)).is_ok_and(|text| text == render(features, findings))
 }

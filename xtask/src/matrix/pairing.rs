@@ -1,4 +1,4 @@
-//! One client with one server over one transport, in all revisions that both know.
+//! One client with one server over one transport, in all common revisions.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use crate::matrix::feature::Feature;
 use crate::matrix::party::{Form, OUR_SERVERS, PEERS, Party, Transport};
 use crate::workspace::Workspace;
 
-/// The start of the names of our HTTP servers.
+/// The prefix of the names of our HTTP servers.
 pub(super) const OURS: &str = "our ";
 
 pub(crate) struct Pairing {
@@ -61,12 +61,12 @@ impl Pairing {
         format!("{}{} calls {}{server} over {transport}{protected}", owner(client), client.name(), owner(self.server))
     }
 
-    /// Returns whether the server asks for an access token.
+    /// Returns whether the server requires an access token.
     pub(crate) fn is_protected(&self) -> bool {
         self.form.is_protected
     }
 
-    /// Returns whether a feature is played here, in a revision.
+    /// Returns whether a feature is played in this pairing, in a revision.
     pub(crate) fn plays(&self, feature: &Feature, revision: &str) -> bool {
         feature.protected == self.is_protected() && feature.is_defined_in(revision, self.transport())
     }
@@ -92,8 +92,8 @@ impl Pairing {
         [self.client, self.server].into_iter().find(|party| matches!(party, Party::Peer(_))).map(Party::name)
     }
 
-    /// The HTTP server that has to run, with its name. Each peer has a server of ours for itself,
-    /// so that the records of what they send lie in the folder of the peer.
+    /// The HTTP server to run, with its name. Each peer gets a separate server of ours, so that the
+    /// records of its messages are in the peer's directory.
     pub(crate) fn http_server(&self, workspace: &Workspace) -> Option<(String, Command)> {
         let words = self.server.server(workspace, self.form);
         let mut command = self.command(workspace, &words[0]);
@@ -111,7 +111,7 @@ impl Pairing {
         if self.is_protected() { format!("{name} with a token") } else { name }
     }
 
-    /// The URL of the server. Ours print that of their endpoint of Streamable HTTP.
+    /// The URL of the server. Our servers print the URL of their Streamable HTTP endpoint.
     fn url(&self, urls: &Urls) -> Result<String, String> {
         let url = urls.of(&self.http_server_name())?;
         Ok(match (self.transport(), url.strip_suffix("/mcp")) {
@@ -120,7 +120,7 @@ impl Pairing {
         })
     }
 
-    /// The client, which shall play a file.
+    /// The command of the client, to play a file.
     pub(crate) fn client_command(
         &self,
         workspace: &Workspace,
@@ -137,7 +137,7 @@ impl Pairing {
         Ok(command)
     }
 
-    /// The records of our side go to the folder of the peer.
+    /// The records of our side are written to the peer's directory.
     fn command(&self, workspace: &Workspace, program: &std::path::Path) -> Command {
         let mut command = workspace.command(program);
         if let (Some(records), Some(peer)) = (&workspace.records, self.peer()) {

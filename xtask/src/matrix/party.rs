@@ -1,4 +1,4 @@
-//! The programs that meet: our fixtures, and the official SDKs (tests/peers/README.md).
+//! The programs of the matrix: our fixtures and the official SDKs (tests/peers/README.md).
 
 use std::path::PathBuf;
 
@@ -9,8 +9,8 @@ use crate::workspace::Workspace;
 
 pub(crate) const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 const LEGACY: &[&str] = REVISIONS.split_at(REVISIONS.len() - 1).0;
-/// The revision that defines HTTP+SSE, and the newest that may be spoken there: differences between
-/// revisions are seen over the other transports.
+/// The revision that defines HTTP+SSE, and the newest one supported there. Differences between
+/// revisions are tested over the other transports.
 const OVER_SSE: &[&str] = &[REVISIONS[0], REVISIONS[REVISIONS.len() - 2]];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,38 +19,38 @@ pub(crate) enum Party {
     Peer(&'static Peer),
 }
 
-/// The access tokens that protected servers ask for, and one of them.
+/// The authorization of protected servers, with one of the access tokens that they accept.
 pub(super) const AUTHORIZATION: &str = "tests/matrix/authorization.json";
 
-/// A program of tests/peers.
+/// A program in tests/peers.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Peer {
     name: &'static str,
     program: Program,
-    /// The revisions that its client speaks.
+    /// The revisions that its client supports.
     pub(crate) speaks: &'static [&'static str],
-    /// The reasons for which its client or its server has no HTTP+SSE.
+    /// Why its client or its server does not support HTTP+SSE.
     pub(crate) without_sse: WithoutSse,
     pub(crate) servers: &'static [Form],
 }
 
-/// The reasons for which a side of a peer has no HTTP+SSE; none: it has it.
+/// Why a side of a peer does not support HTTP+SSE; `None` if it does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WithoutSse {
     pub(crate) client: Option<&'static str>,
     pub(crate) server: Option<&'static str>,
 }
 
-/// A way in which a program serves.
+/// A way to run a server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Form {
     pub(crate) transport: Transport,
     /// The arguments of the program.
     pub(crate) arguments: &'static [&'static str],
-    /// Follows the name of the program; empty for its usual form.
+    /// Appended to the name of the program; empty for the default form.
     pub(crate) suffix: &'static str,
     pub(crate) revisions: &'static [&'static str],
-    /// Asks for an access token.
+    /// Whether it requires an access token.
     pub(crate) is_protected: bool,
 }
 
@@ -85,7 +85,7 @@ enum Program {
 
 const OUR_HTTP: &[&str] = &["--http", "0", "--page-size", "5"];
 
-/// Pages are short, so that every list has several. One program serves both transports over HTTP.
+/// Pages are small, so that every list has several. One program serves both HTTP transports.
 pub(crate) static OUR_SERVERS: [Form; 4] = [
     Form {
         transport: Transport::Stdio,
@@ -112,7 +112,7 @@ const fn form(transport: Transport, revisions: &'static [&'static str]) -> Form 
     Form { transport, arguments, suffix: "", revisions, is_protected: false }
 }
 
-/// Streamable HTTP that asks for an access token.
+/// Streamable HTTP with required access tokens.
 const fn protected(revisions: &'static [&'static str]) -> Form {
     Form { is_protected: true, ..form(Transport::Http, revisions) }
 }

@@ -1,6 +1,6 @@
-//! Plays the features of one pairing: one process of the client for all connections and all
-//! features, whose lines are matched one by one. A feature that gets no line is tried once more by
-//! itself, and so are those behind it: one that hangs takes no other along.
+//! Plays the features of one pairing: one client process for all connections and features, whose
+//! output lines are matched one by one. If a feature produces no line, it is retried separately,
+//! and so are those after it, so that one that hangs does not affect the others.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,34 +16,35 @@ use crate::matrix::pairing::Pairing;
 use crate::process::{Process, tail};
 use crate::workspace::Workspace;
 
-/// For the line of a connection: the client and its server may have to import an SDK, on a busy
-/// machine.
+/// Maximum wait for the line of a connection. The client and its server may have to import an SDK,
+/// on a busy machine.
 const CONNECT: Duration = Duration::from_secs(45);
-/// For the first answer of a server, which may have to import an SDK on a busy machine.
+/// Maximum wait for the first response of a server, which may have to import an SDK on a busy
+/// machine.
 const PROBE: Duration = Duration::from_secs(15);
-/// For the line of an operation.
+/// Maximum wait for the line of an operation.
 const LINE: Duration = Duration::from_secs(15);
-/// For the end of the client after its last line.
+/// Maximum wait for the client to exit after its last line.
 const END: Duration = Duration::from_secs(15);
-/// For everything of a pairing.
+/// Maximum time of a pairing.
 const PAIRING: Duration = Duration::from_secs(150);
-/// The least severe log messages that clients ask for.
+/// The minimum log level that clients request.
 const LOG_LEVEL: &str = "error";
-/// Characters of a line that are shown in a reason.
+/// Maximum number of characters of a line that a reason shows.
 const SHOWN: usize = 400;
 
 pub(super) struct Played {
-    /// For each revision.
+    /// One per revision.
     pub(super) pinned: Vec<Connection>,
     /// The connection that negotiates.
     pub(super) negotiated: Connection,
-    /// A client of ours that did not end well.
+    /// Set if a client of ours did not exit cleanly.
     pub(super) fault: Option<String>,
 }
 
 pub(super) struct Connection {
     pub(super) connect: Outcome,
-    /// For each feature that the revision defines.
+    /// One per feature of the revision.
     pub(super) features: Vec<Outcome>,
 }
 
@@ -78,14 +79,14 @@ pub(super) fn play(workspace: &Workspace, pairing: &Pairing, features: &Features
     Played { pinned: connections, negotiated, fault: player.fault }
 }
 
-/// A connection and what it is for.
+/// A connection and its purpose.
 struct Wanted<'a> {
     asked: &'static str,
     speaks: &'static str,
     features: Vec<&'a Feature>,
 }
 
-/// The index of a connection, and 0 for its opening or the index of a feature and 1.
+/// The index of a connection; and 0 for its opening, or the index of a feature plus 1.
 type Slot = (usize, usize);
 
 struct Player<'a> {
@@ -93,14 +94,14 @@ struct Player<'a> {
     pairing: &'a Pairing,
     urls: &'a Urls,
     wanted: &'a [Wanted<'a>],
-    /// For a server that asks for one.
+    /// For a server that requires one.
     token: Option<&'a str>,
     until: Instant,
     outcomes: BTreeMap<Slot, Outcome>,
     fault: Option<String>,
 }
 
-/// No line came.
+/// The client printed no line in time.
 struct Stuck {
     slot: Slot,
     reason: String,
@@ -115,7 +116,7 @@ impl Player<'_> {
             let place = open.iter().position(|slot| *slot == stuck.slot).unwrap_or(0);
             open.drain(..=place);
             self.play_alone(stuck);
-            // Without a connection there are no features.
+            // Without a connection, its features cannot be played.
             open.retain(|slot| !self.outcomes.contains_key(slot));
             if open.is_empty() || Instant::now() > self.until {
                 return;
@@ -132,7 +133,7 @@ impl Player<'_> {
         }
     }
 
-    /// A connection that cannot be opened fails with all its features.
+    /// Records a failure. If a connection cannot be opened, all of its features fail.
     fn fail(&mut self, slot: Slot, reason: &str) {
         self.outcomes.insert(slot, Outcome::Fail(reason.to_owned()));
         if slot.1 == 0 {
@@ -143,7 +144,7 @@ impl Player<'_> {
         }
     }
 
-    /// Plays the slots by one process of the client.
+    /// Plays the slots with one client process.
     fn attempt(&mut self, slots: &[Slot], is_all: bool) -> Result<(), Stuck> {
         let first = *slots.first().unwrap_or(&(0, 0));
         let stuck = |reason| Stuck { slot: first, reason };
@@ -165,7 +166,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Reads the line of a connection; `None` if it could not be opened.
+    /// Reads the line of a connection. Returns `None` if it could not be opened.
     fn open(&mut self, client: &mut Process, index: usize) -> Result<Option<()>, Stuck> {
         let line = self.line(client, CONNECT, (index, 0))?;
         let speaks = self.wanted[index].speaks;
@@ -173,8 +174,7 @@ impl Player<'_> {
             self.fail((index, 0), &shown(&line));
             return Ok(None);
         }
-        // Only the first opening of a connection counts: a later one is for a feature that is tried
-        // again.
+        // Only the first opening of a connection counts; a later one is for the retry of a feature.
         let outcome = judged(&[json!({"connected": speaks})], &[line]);
         self.outcomes.entry((index, 0)).or_insert(outcome);
         Ok(Some(()))
@@ -191,7 +191,7 @@ impl Player<'_> {
     fn line(&self, client: &mut Process, limit: Duration, slot: Slot) -> Result<Value, Stuck> {
         let until = self.until.min(Instant::now() + limit);
         while let Some(line) = client.stdout_line(until) {
-            // SDKs may print other things.
+            // SDKs may print other lines.
             if let Ok(line @ Value::Object(_)) = serde_json::from_str(&line) {
                 return Ok(line);
             }
@@ -203,7 +203,7 @@ impl Player<'_> {
         Err(Stuck { slot, reason: format!("{ending}\n{last_words}").trim_end().to_owned() })
     }
 
-    /// Writes the operations of the slots to a file of their own.
+    /// Writes the operations of the slots to a file.
     fn write(&self, slots: &[Slot]) -> std::io::Result<PathBuf> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let folder = self.workspace.target.join("matrix");
@@ -242,7 +242,7 @@ impl Player<'_> {
     }
 }
 
-/// The slots in their order, each connection with its opening before it: `true` marks an opening.
+/// The slots in order, each connection preceded by its opening, which is marked `true`.
 fn openings(slots: &[Slot]) -> Vec<(Slot, bool)> {
     let mut steps: Vec<(Slot, bool)> = Vec::new();
     for &slot in slots {
@@ -256,7 +256,7 @@ fn openings(slots: &[Slot]) -> Vec<(Slot, bool)> {
     steps
 }
 
-/// Matches the lines of a feature with their patterns, which may use what the lines before gave.
+/// Matches the lines of a feature with their patterns, which may refer to values in earlier lines.
 fn judged(patterns: &[Value], lines: &[Value]) -> Outcome {
     let mut saved = Saved::new();
     for (pattern, line) in patterns.iter().zip(lines) {
@@ -276,7 +276,7 @@ fn shown(line: &Value) -> String {
     line.to_string().chars().take(SHOWN).collect()
 }
 
-/// The reason for which the client did not end well.
+/// Why the client did not exit cleanly.
 fn end(client: &mut Process) -> Option<String> {
     let until = Instant::now() + END;
     while client.stdout_line(until).is_some() {}

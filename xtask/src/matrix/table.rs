@@ -1,10 +1,10 @@
-//! Tables of the findings: a row for each feature, a column for each side that is looked at.
+//! Tables of the results: a row for each feature, and a column for each side.
 
 use crate::matrix::cell::{Cell, Status};
 use crate::matrix::feature::Features;
 use crate::matrix::party::{PEERS, Party, REVISIONS, Transport};
 
-/// A table of texts; the first column holds the features.
+/// A table of strings; the first column contains the features.
 pub(crate) struct Table {
     pub(crate) title: &'static str,
     pub(crate) columns: Vec<String>,
@@ -13,10 +13,10 @@ pub(crate) struct Table {
 
 const PASS: &str = "✓";
 const FAIL: &str = "✗";
-/// Nothing that the revisions define.
+/// Shown if the revisions do not have the feature.
 const NOTHING: &str = "";
 
-/// The tables of the whole matrix. `notes` collects the reasons of what is absent.
+/// All tables of the matrix. `notes` collects the reasons for absent features.
 pub(super) fn all(features: &Features, cells: &[Cell], notes: &mut Vec<String>) -> Vec<Table> {
     let is_ours = |party| matches!(party, Party::Ours(_));
     let between: Vec<&Cell> = cells.iter().filter(|cell| is_ours(cell.client) && is_ours(cell.server)).collect();
@@ -59,7 +59,7 @@ pub(crate) fn make(
     Table { title, columns, rows }
 }
 
-/// `✓` if all pass, `✗` if one fails; the numbers of the notes for what is absent.
+/// `✓` if all pass, `✗` if one fails, and the note numbers of absent features.
 fn verdict(cells: &[&Cell], feature: &str, is_in: impl Fn(&Cell) -> bool, notes: &mut Vec<String>) -> String {
     let (mut passed, mut failed) = (false, false);
     let mut numbers: Vec<usize> = Vec::new();

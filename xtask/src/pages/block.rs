@@ -1,12 +1,12 @@
-//! Blocks of code of a page. One that begins with ```` ```python docs/snippets/tools.py ```` shows
-//! that file, word for word.
+//! Code blocks of a page. One that begins with ```` ```python docs/snippets/tools.py ```` shows
+//! that file verbatim.
 
 use anyhow::Result;
 
 pub(crate) struct Block {
     pub(crate) language: String,
     pub(crate) file: Option<String>,
-    /// The line of its opening fence, from 0.
+    /// The line of its opening fence, counted from 0.
     pub(crate) first: usize,
     /// The line of its closing fence.
     pub(crate) last: usize,
@@ -35,7 +35,7 @@ pub(crate) fn blocks(page: &str) -> Vec<Block> {
     found
 }
 
-/// The page with the text of its files in its blocks.
+/// Inserts the contents of files into the page's blocks.
 pub(super) fn filled(page: &str, read: impl Fn(&str) -> Result<String>) -> Result<String> {
     let lines: Vec<&str> = page.lines().collect();
     let mut text = String::new();

@@ -1,10 +1,10 @@
-//! Blocks of several languages in plain Markdown: each one folds, and only the first is open. The
-//! site has tabs in their place.
+//! Blocks in several languages in plain Markdown: they fold, and only the first is open. The site
+//! has tabs instead.
 
 use super::markup::{run_length, title};
 use super::{Block, blocks};
 
-/// The page with its runs of languages folded.
+/// Folds the blocks of a page that are in several languages.
 pub(super) fn folded(page: &str) -> String {
     let page = unfolded(page);
     let lines: Vec<&str> = page.lines().collect();
@@ -32,7 +32,7 @@ fn fold(text: &mut String, block: &Block, open: bool, lines: &[&str]) {
     text.push_str("\n</details>\n");
 }
 
-/// The page with blocks that follow one another.
+/// Turns folded blocks back into consecutive ones.
 pub(super) fn unfolded(page: &str) -> String {
     let mut text = String::new();
     let (mut fenced, mut after_fold) = (false, false);

@@ -1,12 +1,12 @@
-//! The site for language models (llmstxt.org): `llms.txt` lists the pages, `llms-full.txt` has the
-//! text of those that teach.
+//! The site for language models (llmstxt.org): `llms.txt` lists the pages, and `llms-full.txt` has
+//! the text of the guides.
 
 use super::{Entry, SITE};
 
 const SUMMARY: &str = "Servers and clients for the Model Context Protocol in Rust, Python, Node.js and C, over one core. \
                        Every revision of the protocol, over stdio and HTTP.";
 
-/// Pages that record facts about this project, for its contributors.
+/// Pages about the project itself, for its contributors.
 const OF_CONTRIBUTORS: &str = "Internals";
 
 pub(super) fn index(pages: &[(Entry, String)]) -> String {
@@ -16,7 +16,7 @@ pub(super) fn index(pages: &[(Entry, String)]) -> String {
         let heading = if entry.section.is_empty() { "Start" } else { &entry.section };
         if heading != section {
             section = heading;
-            // Optional pages can be left out where context is short, says the convention.
+            // By convention, pages under "Optional" can be omitted if context is short.
             let heading = if section == OF_CONTRIBUTORS { "Optional" } else { section };
             text.push_str(&format!("\n## {heading}\n\n"));
         }

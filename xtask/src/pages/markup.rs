@@ -1,4 +1,5 @@
-//! A page for the site: blocks of several languages, which fold in plain Markdown, become tabs.
+//! Converts a page for the site: blocks in several languages, which fold in plain Markdown, become
+//! tabs.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -13,7 +14,7 @@ pub(super) fn for_site(workspace: &Workspace, page: &str) -> Result<String> {
     with_links(&with_tabs(&unfolded(page)), |path| workspace.path(path).exists())
 }
 
-/// Blocks of different languages with nothing but empty lines between them become tabs.
+/// Converts blocks in different languages, with only empty lines between them, to tabs.
 fn with_tabs(page: &str) -> String {
     let lines: Vec<&str> = page.lines().collect();
     let blocks = blocks(page);
@@ -37,7 +38,7 @@ fn with_tabs(page: &str) -> String {
     text
 }
 
-/// The number of blocks that become one set of tabs; 1: the first one stands alone.
+/// The number of blocks that form one set of tabs; 1 if the first one is separate.
 pub(super) fn run_length(blocks: &[Block], lines: &[&str]) -> usize {
     let mut titles = Vec::new();
     for (index, block) in blocks.iter().enumerate() {
@@ -51,7 +52,7 @@ pub(super) fn run_length(blocks: &[Block], lines: &[&str]) -> usize {
     titles.len().max(1)
 }
 
-/// The title of its tab. The choice of a title holds for all pages.
+/// The title of its tab. Selecting a title applies to all pages.
 pub(super) fn title(block: &Block) -> Option<&'static str> {
     // Container files are named after the language of their program.
     let of_container = block.file.as_deref().filter(|_| block.language == "dockerfile");
@@ -61,7 +62,7 @@ pub(super) fn title(block: &Block) -> Option<&'static str> {
     language.map(|language| language.title)
 }
 
-/// The opening fence in the words of the generator.
+/// The opening fence in the site generator's syntax.
 fn opening(block: &Block) -> String {
     let name = block.file.as_deref().and_then(|file| Path::new(file).file_name()).filter(|_| block.language != "text");
     let name = name.map_or_else(String::new, |name| format!(" title=\"{}\"", name.to_string_lossy()));
@@ -76,7 +77,7 @@ fn push(text: &mut String, indent: &str, lines: &[&str]) {
     }
 }
 
-/// Links to files that are not pages lead to the repository, and such a file must exist.
+/// Makes links to files that are not pages point to the repository. Such a file must exist.
 fn with_links(page: &str, exists: impl Fn(&str) -> bool) -> Result<String> {
     let mut text = String::new();
     let mut fenced = false;
@@ -101,7 +102,7 @@ fn site_target(target: &str, exists: impl Fn(&str) -> bool) -> Result<String> {
     let (file, _) = target.split_once('#').unwrap_or((target, ""));
     let path = normal(&Path::new("docs").join(file));
     let path = path.to_string_lossy().replace('\\', "/");
-    // The generator itself checks links to pages, and their anchors.
+    // The site generator checks links to pages and their anchors.
     if path.strip_prefix("docs/").is_some_and(|rest| rest.ends_with(".md") && !rest.contains('/'))
         || (path.starts_with("docs/images/") && exists(&path))
     {
@@ -113,7 +114,7 @@ fn site_target(target: &str, exists: impl Fn(&str) -> bool) -> Result<String> {
     Ok(format!("{REPOSITORY}{path}"))
 }
 
-/// A path without `..`.
+/// Resolves `..` in a path.
 fn normal(path: &Path) -> PathBuf {
     let mut parts = PathBuf::new();
     for part in path.components() {

@@ -1,4 +1,4 @@
-//! The pages of `docs/`: the code that they show, and the documentation site that is made of them.
+//! The pages of `docs/`: the code that they show, and the documentation site generated from them.
 
 mod block;
 mod fold;
@@ -21,16 +21,16 @@ pub(crate) use block::{Block, blocks};
 pub(crate) use navigation::{Entry, entries};
 
 const BUILD: Duration = Duration::from_secs(120);
-/// The virtual environment of the generator, which `docs/requirements.txt` pins.
+/// The virtual environment of the site generator, which `docs/requirements.txt` pins.
 pub(crate) const VENV: &str = "docs";
 /// The pictures of the pages.
 const IMAGES: &str = "docs/images";
-/// Files beside a linked page, or out of `docs/`, are shown there.
+/// Links to files that are not pages lead here.
 const REPOSITORY: &str = "https://github.com/trunkline-mcp/trunkline/blob/main/";
 /// The address of the site, as in `docs/zensical.toml`.
 pub(crate) const SITE: &str = "https://trunkline-mcp.github.io/trunkline/";
 
-/// `cargo xtask site`: writes the code of the pages out of its files, and builds the site.
+/// `cargo xtask site`: updates the code on the pages from its files, and builds the site.
 pub(crate) fn make(workspace: &Workspace, options: &[String]) -> Result<()> {
     if let Some(option) = options.first() {
         bail!("site has no option {option:?}");
@@ -47,12 +47,12 @@ pub(crate) fn make(workspace: &Workspace, options: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Builds the site in `target/site`; an error for a broken link, or a page that nothing leads to.
+/// Builds the site in `target/site`. Fails if a link is broken or a page is not in the navigation.
 pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
     let entries = entries(&text(workspace, navigation::FILE)?);
     let folder = workspace.target.join("site");
     let sources = folder.join("pages");
-    // Pages that are gone must not be linked any more.
+    // Deleted pages must not be linked anymore.
     if sources.exists() {
         std::fs::remove_dir_all(&sources)?;
     }
@@ -88,24 +88,24 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
     zensical.args(["build", "--clean", "--strict"]).current_dir(&folder).env("NO_COLOR", "1");
     let output = run(zensical, BUILD)?;
     if !output.success() {
-        // Its findings stand before the trace of its own end.
+        // Its findings come before its own stack trace.
         let found = output.text.split("Traceback").next().unwrap_or_default();
         bail!("{}\nthe site is not built [{}]", tail(found, 60), output.ending());
     }
     Ok(folder.join("site"))
 }
 
-/// Installs the generator of the site.
+/// Installs the site generator.
 pub(crate) fn install(workspace: &Workspace) -> Result<()> {
     python::make_venv(workspace, VENV, Some(&workspace.path("docs/requirements.txt")))
 }
 
-/// The README and every page of `docs/`, from the root of the tree.
+/// The README and all pages of `docs/`, relative to the root of the tree.
 pub(crate) fn all(workspace: &Workspace) -> Result<Vec<String>> {
     workspace.files(&["README.md", "docs/*.md"])
 }
 
-/// A file of the tree, with the line ends of Unix.
+/// The contents of a file in the tree, with Unix line endings.
 pub(crate) fn text(workspace: &Workspace, file: &str) -> Result<String> {
     let text = std::fs::read_to_string(workspace.path(file)).with_context(|| format!("cannot read {file}"))?;
     Ok(text.replace("\r\n", "\n"))

@@ -1,9 +1,9 @@
-//! The navigation of the site, as its generator reads it too.
+//! The navigation of the site, as its generator reads it.
 
-/// The settings of the generator; one line of its `nav` is one page, or begins a section.
+/// The settings of the site generator; each line of its `nav` is a page or starts a section.
 pub(super) const FILE: &str = "docs/zensical.toml";
 
-/// A page in its place.
+/// A page and its section.
 pub(crate) struct Entry {
     pub(crate) section: String,
     pub(crate) title: String,

@@ -1,6 +1,6 @@
-//! Reads ids out of text (`HTTP-07`) and out of names (`http_07_…`).
+//! Finds requirement ids in text (`HTTP-07`) and in names (`http_07_…`).
 
-/// The ids in a text: `HTTP-07`, `SUB-01 to SUB-03`. Those of one range stand together.
+/// The ids in a text: `HTTP-07`, `SUB-01 to SUB-03`. Those of one range are grouped.
 pub(super) fn in_text(text: &str, prefixes: &[String]) -> Vec<Vec<String>> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let bytes = text.as_bytes();
@@ -26,7 +26,7 @@ pub(super) fn in_text(text: &str, prefixes: &[String]) -> Vec<Vec<String>> {
 pub(super) fn in_name(name: &str, prefixes: &[String]) -> Vec<String> {
     let words: Vec<&str> = name.split('_').collect();
     let mut ids: Vec<String> = Vec::new();
-    // The prefix that further numbers belong to, and the last number.
+    // The prefix for further numbers, and the last number.
     let mut current: Option<(&String, u32)> = None;
     let mut range = false;
     for (index, word) in words.iter().enumerate() {

@@ -67,8 +67,8 @@ impl List {
         self.all().any(|one| one.id == id)
     }
 
-    /// Names and ranges that hold requirements on clients beside requirements on servers: one of
-    /// them is not under test.
+    /// Names and ranges that contain requirements on clients next to requirements on servers,
+    /// although only one of them is under test.
     pub(super) fn crossing(&self, mentions: &Mentions) -> Vec<String> {
         let side = |id: &String| self.all().find(|one| one.id == *id).map(|one| one.side.as_str());
         let of_side = |ids: &[String], wanted: &str| {
@@ -83,7 +83,7 @@ impl List {
         crossing.collect()
     }
 
-    /// Requirements that are named where only the other side is under test.
+    /// Requirements that are only named in tests of the other side.
     pub(super) fn other_side(&self, mentions: &Mentions) -> Vec<String> {
         let wrong = |one: &&Requirement| {
             let sides = mentions.sides(&one.id);
@@ -115,7 +115,7 @@ impl List {
 }
 
 impl Requirement {
-    /// `reasons`: those that many share, by their short names.
+    /// `reasons` are those shared by several requirements, by their short names.
     fn parse(row: &Value, prefix: &str, reasons: &BTreeMap<String, String>) -> Result<Self> {
         let id = word(row, "id")?;
         if !id.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('-')) {

@@ -1,5 +1,5 @@
-//! The requirements of the specification (tests/requirements/README.md), with the tests that name
-//! them: `docs/requirements.md`, and the long list on the site.
+//! The requirements of the specification (tests/requirements/README.md) and the tests that name
+//! them: `docs/requirements.md`, and the full list on the site.
 
 mod ids;
 mod list;
@@ -34,8 +34,8 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     Ok(count.failed == 0)
 }
 
-/// Checks that the page is current, that every id that a test names exists, and that no requirement
-/// is open.
+/// Checks that the page is up to date, that every id named by a test exists, and that every
+/// requirement is tested or explained.
 pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
     let (list, mentions) = read(workspace)?;
     let mut count = judge(&list, &mentions);
@@ -45,13 +45,13 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
     Ok(count)
 }
 
-/// The name and the text of the page of the site that lists every requirement.
+/// The name and text of the site's page that lists every requirement.
 pub(crate) fn list_page(workspace: &Workspace) -> Result<(&'static str, String)> {
     let (list, mentions) = read(workspace)?;
     Ok((page::LIST, page::list(&list, &mentions)))
 }
 
-/// Finds the ids of requirements in a text.
+/// Returns a function that finds requirement ids in a text.
 pub(crate) fn finder(workspace: &Workspace) -> Result<impl Fn(&str) -> Vec<String>> {
     let prefixes = List::read(workspace)?.prefixes();
     Ok(move |text: &str| ids::in_text(text, &prefixes).concat())

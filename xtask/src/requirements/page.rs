@@ -1,5 +1,5 @@
-//! The pages of the requirements: `docs/requirements.md`, which sums them up, and the long list, a
-//! page of the site alone.
+//! The pages about the requirements: `docs/requirements.md`, which is a summary, and the full list,
+//! which is only on the site.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::pages::SITE;
 use crate::requirements::list::{Group, List, Requirement};
 use crate::requirements::scan::Mentions;
 
-/// The long list, among the pages of the site.
+/// The full list, among the pages of the site.
 pub(super) const LIST: &str = "requirements-list.md";
 
 const HEAD: &str = "\
@@ -27,7 +27,8 @@ name (`http_07_…`) or in a comment in or above it (`HTTP-07`), a wire vector i
 exercise: a server, a client, or both.
 ";
 
-/// `docs/requirements.md`: the counts by area, and what is explained instead of tested.
+/// `docs/requirements.md`: the numbers per area, and the requirements that are explained instead of
+/// tested.
 pub(super) fn summary(list: &List, mentions: &Mentions) -> String {
     let mut page = HEAD.to_owned();
     let sums = |groups: &[Group]| {

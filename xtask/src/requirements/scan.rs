@@ -1,4 +1,4 @@
-//! Finds what the tests of all languages name.
+//! Finds the requirements that the tests of all languages name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,14 +12,14 @@ use crate::requirements::sides::Side;
 use crate::stamp::files_under;
 use crate::workspace::Workspace;
 
-/// Where no test of the protocol lies.
+/// Directories without tests of the protocol.
 const LEFT_OUT: [&str; 5] = ["xtask", "benches", "examples", "docs", "tests/requirements"];
 
-/// The ids that tests name, with the file and, where it is known, the test.
+/// The ids that tests name, with the file and, if known, the test.
 #[derive(Default)]
 pub(super) struct Mentions {
     named: BTreeMap<String, BTreeSet<(String, String)>>,
-    /// Ids that one name or one range holds, with its place.
+    /// Ids in one name or one range, with its location.
     groups: Vec<(String, Vec<String>)>,
 }
 
@@ -28,8 +28,7 @@ impl Mentions {
         self.named.contains_key(id)
     }
 
-    /// Files, each with the names of its tests; without a name, the id is named for all of the
-    /// file.
+    /// The files that name an id, each with its tests; an empty list stands for the whole file.
     pub(super) fn of(&self, id: &str) -> BTreeMap<&str, Vec<&str>> {
         let mut files: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (file, test) in self.named.get(id).into_iter().flatten() {
@@ -45,12 +44,12 @@ impl Mentions {
             .flat_map(|(id, places)| places.iter().map(move |(file, test)| (id.as_str(), format!("{file} {test}"))))
     }
 
-    /// Ids that stand in one name or one range, with its place.
+    /// Ids in one name or one range, with its location.
     pub(super) fn groups(&self) -> impl Iterator<Item = (&str, &[String])> {
         self.groups.iter().map(|(place, ids)| (place.as_str(), &ids[..]))
     }
 
-    /// The sides under test where the id is named.
+    /// The sides under test in the files that name an id.
     pub(super) fn sides(&self, id: &str) -> BTreeSet<Side> {
         self.named.get(id).into_iter().flatten().map(|(file, _)| Side::of_file(file)).collect()
     }
@@ -96,22 +95,22 @@ pub(super) fn tree(workspace: &Workspace, prefixes: &[String]) -> Result<Mention
     Ok(mentions)
 }
 
-/// The ways in which a language writes its tests.
+/// How a language writes its tests.
 pub(crate) struct TestSyntax {
-    /// Returns whether a file, by its name and its path, has tests.
+    /// Returns whether a file contains tests, by its name and path.
     pub(crate) is_file: fn(name: &str, file: &str) -> bool,
-    /// Returns whether all of a file is tests.
+    /// Returns whether a whole file consists of tests.
     pub(crate) is_whole: fn(file: &str) -> bool,
-    /// What begins a line that belongs to the item below: comments and attributes.
+    /// Prefixes of lines that belong to the item below: comments and attributes.
     pub(crate) above: &'static [&'static str],
-    /// What begins a function or another item.
+    /// Prefixes of functions and other items.
     pub(crate) functions: &'static [&'static str],
-    /// The line from the name of the test on that it begins, `marked` by an attribute above it.
+    /// The rest of a line that starts a test, from its name on; `marked` by an attribute above it.
     pub(crate) test: fn(line: &str, marked: bool) -> Option<&str>,
 }
 
 impl TestSyntax {
-    /// Ids above a test or in it belong to the test, ids elsewhere to the file.
+    /// Ids above or inside a test belong to the test, others to the file.
     fn read(&self, file: &str, text: &str, prefixes: &[String], mentions: &mut Mentions) {
         let lines = self.tests_in(file, text);
         let mut test: Option<(String, usize)> = None;
@@ -140,8 +139,7 @@ impl TestSyntax {
         mentions.add_groups(file, test.as_ref().map_or("", |(name, _)| name.as_str()), above);
     }
 
-    /// The lines that are tests: all of a file of tests, or the test module at the end of a source
-    /// file.
+    /// The lines that are tests: a whole test file, or the test module at the end of a source file.
     fn tests_in<'a>(&self, file: &str, text: &'a str) -> Vec<&'a str> {
         let lines: Vec<&str> = text.lines().collect();
         let is_module = |pair: &[&str]| {
@@ -158,7 +156,7 @@ impl TestSyntax {
     }
 }
 
-/// An identifier, or a text in quotes, which may stand in the next line.
+/// An identifier, or a quoted string, which may be on the next line.
 fn name_in(rest: &str, next: Option<&&str>) -> Option<String> {
     let text = if rest.trim().is_empty() { next?.trim() } else { rest.trim_start() };
     let quoted = text.chars().next().filter(|quote| "\"'`".contains(*quote));

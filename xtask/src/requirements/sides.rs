@@ -1,4 +1,4 @@
-//! The side that is under test in a file: a server, a client, or the words that both share.
+//! The side under test in a file: a server, a client, or both.
 
 use std::fmt;
 
@@ -6,20 +6,20 @@ use std::fmt;
 pub(super) enum Side {
     Server,
     Client,
-    /// Messages and their parts without a conversation, or conversations with both ends under test.
+    /// Messages and their parts without a conversation, or conversations that test both ends.
     Both,
 }
 
-/// Parts of paths and the side that their files test. The first one that fits decides; any other
-/// file tests a server.
+/// Parts of paths, and the side that their files test. The first match applies; any other file
+/// tests a server.
 const SIDES: [(&str, Side); 37] = {
     use Side::{Both, Client, Server};
     [
         ("tests/vectors/client/", Client),
         ("tests/vectors/", Server),
         ("tests/wire/", Both),
-        // The rules of client input are applied by servers, and those of header parameters by both
-        // sides.
+        // The rules for client input are applied by servers, and those for header parameters by
+        // both sides.
         ("core/proto/src/protocol/", Both),
         ("core/proto/src/engine/client", Client),
         ("core/proto/src/engine/negotiation", Client),
@@ -44,7 +44,7 @@ const SIDES: [(&str, Side); 37] = {
         ("core/tests/http_client", Client),
         ("core/tests/typed", Both),
         ("core/bridge/", Both),
-        // Servers that ask their clients, and both ends in one program.
+        // Servers that send requests to clients, and both ends in one program.
         ("bindings-c/tests/client_requests", Server),
         ("bindings-c/tests/c/suite_client_requests", Server),
         ("bindings-c/tests/c/suite_features", Server),

@@ -1,12 +1,12 @@
-//! The findings of a step.
+//! The results of a step.
 
 #[derive(Default)]
 pub(crate) struct Count {
     pub(crate) passed: usize,
     pub(crate) failed: usize,
-    /// The output of the step: shown when something failed.
+    /// The output of the step, shown if something failed.
     pub(crate) said: String,
-    /// One line that is shown in any case, may be empty.
+    /// A line that is always shown; may be empty.
     pub(crate) note: String,
 }
 
@@ -15,7 +15,7 @@ impl Count {
         Self { passed: 1, note, ..Self::default() }
     }
 
-    /// Counts one check: it passed if it has no fault.
+    /// Counts one check, which passed if there are no faults.
     pub(crate) fn add(&mut self, faults: impl IntoIterator<Item = String>) {
         let before = self.said.len();
         self.said.extend(faults.into_iter().map(|fault| fault + "\n"));
@@ -24,7 +24,7 @@ impl Count {
         self.failed += usize::from(!passed);
     }
 
-    /// Both together.
+    /// The sum of both.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.passed += other.passed;
         self.failed += other.failed;

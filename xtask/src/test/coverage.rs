@@ -1,5 +1,5 @@
-//! Only this project knows its table of features by language, so no tool checks it: each cell of
-//! `docs/coverage.md` is code that must be in the program of its row, in a file that the tests run.
+//! Checks the table of features by language, `docs/coverage.md`, as no standard tool can: each cell
+//! is code that must occur in the program of its row, in a file that the tests run.
 
 use anyhow::{Context, Result, ensure};
 
@@ -43,7 +43,7 @@ struct Row {
     cells: Vec<String>,
 }
 
-/// The rows of the table with its head: feature, page, program, and one cell a language.
+/// The rows of the table, with its heading: feature, page, program, and one cell per language.
 fn rows(page: &str) -> Vec<Row> {
     let lines = page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| ---"));
     let rows = lines.filter_map(|line| {

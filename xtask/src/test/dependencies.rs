@@ -1,5 +1,5 @@
-//! Each crate that is depended on is there with a reason, which `docs/dependencies.md` gives, and
-//! published crates have the licences. cargo-deny checks the rest in CI: second versions, licences,
+//! Checks that `docs/dependencies.md` has a reason for each dependency, and that published crates
+//! contain the licences. cargo-deny checks the rest in CI: duplicate versions, licences,
 //! advisories, sources.
 
 use anyhow::Result;
@@ -9,7 +9,7 @@ use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
 const REASONS: &str = "docs/dependencies.md";
-/// Crates that are published for themselves: their packages have no other licence files.
+/// Crates that are published separately; their packages have no other licence files.
 const PUBLISHED: [&str; 2] = ["core", "core/proto"];
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
@@ -24,8 +24,8 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     Ok(count)
 }
 
-/// The crates of the workspace's table without a row in the page, and rows without a crate. Crates
-/// with a path are our own.
+/// Crates in the workspace's dependency table without a row on the page, and rows without a crate.
+/// Crates with a path are our own.
 fn unexplained(manifest: &str, page: &str) -> Vec<String> {
     let table = manifest.split("\n[workspace.dependencies]\n").nth(1).and_then(|rest| rest.split("\n[").next());
     let lines = table.unwrap_or_default().lines().filter(|line| !line.contains("{ path = "));

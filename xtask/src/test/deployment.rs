@@ -1,6 +1,6 @@
-//! Linters of container files don't start servers, and containers aren't built here: this checks
-//! the form of the files in `examples/deployment`, and runs what they run without a container: the
-//! server, its health check, and its end by SIGTERM.
+//! Checks the files in `examples/deployment`, and runs what they run, without a container: the
+//! server, its health check, and its end by SIGTERM. Linters of container files do not start
+//! servers, and containers are not built here.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -42,7 +42,7 @@ pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Coun
     Ok(count)
 }
 
-/// The instructions of a container file, in their order.
+/// The instructions of a container file, in order.
 struct ContainerFile(Vec<(String, String)>);
 
 impl ContainerFile {
@@ -61,7 +61,7 @@ impl ContainerFile {
         self.0.iter().filter(move |(known, _)| known == name).map(|(_, rest)| rest.as_str())
     }
 
-    /// The only instruction of that name in the stage that is shipped.
+    /// The only instruction with that name in the final stage.
     fn shipped(&self, name: &str) -> Result<&str> {
         let last = self.0.iter().rposition(|(known, _)| known == "FROM").context("there is no FROM")?;
         let mut found = self.0[last..].iter().filter(|(known, _)| known == name);
@@ -71,7 +71,7 @@ impl ContainerFile {
         }
     }
 
-    /// A command as a list, which needs no shell that would keep signals for itself.
+    /// A command as a list, which needs no shell that would intercept signals.
     fn command(&self, name: &str) -> Result<Vec<String>> {
         let rest = self.shipped(name)?;
         let list = &rest[rest.find('[').with_context(|| format!("{name} is not a list"))?..];
@@ -102,7 +102,7 @@ impl ContainerFile {
     }
 }
 
-/// Runs the server with its health check, and ends it as an orchestrator does.
+/// Runs the server with its health check, and stops it as an orchestrator does.
 fn runs(workspace: &Workspace, language: Language, file: &ContainerFile) -> Result<()> {
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let source = format!("{}/deployed_server.{}", programs::FOLDER, language.snippet_ending);
@@ -158,8 +158,8 @@ fn status_of(port: u16, path: &str) -> Result<u16> {
     Ok(status.parse()?)
 }
 
-/// The files for Compose, Caddy, Kubernetes and the OpenTelemetry Collector name each other's parts
-/// and the paths of probes.
+/// Checks that the files for Compose, Caddy, Kubernetes and the OpenTelemetry Collector use
+/// matching names and health check paths.
 fn of_orchestrators(workspace: &Workspace) -> Result<()> {
     let folder = workspace.path(FOLDER);
     let mut files = BTreeMap::new();
@@ -210,7 +210,7 @@ fn of_orchestrators(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// The documents of a file, read by the generator's own parser of YAML.
+/// The documents of a file, parsed with the site generator's YAML parser.
 fn yaml(workspace: &Workspace, file: &Path) -> Result<Vec<Value>> {
     let read = "import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))";
     let mut command = workspace.command(workspace.venv_program(pages::VENV, "python"));

@@ -1,6 +1,6 @@
-//! Runs the client programs of `examples/`, those of the README too, as their readers do. Each
-//! starts its server itself and checks nothing: that it ends well, and has printed something, is
-//! the test.
+//! Runs the client programs in `examples/`, including those in the README, as users do. Each starts
+//! its server itself and checks nothing: the test is that it exits successfully and has printed
+//! something.
 
 use std::path::Path;
 use std::time::Duration;
@@ -43,15 +43,15 @@ pub(crate) fn run_all(workspace: &Workspace, selection: &Selection) -> Result<Co
     Ok(count)
 }
 
-/// Builds the examples in Rust, before any step that may run beside others: cargo would make it
-/// wait for them.
+/// Builds the Rust examples before any step that may run concurrently, because cargo would make
+/// them wait.
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     let mut cargo = rust::cargo(workspace);
     cargo.args(["build", "--examples"]).args(PACKAGES);
     must(cargo, DEADLINE).map(drop)
 }
 
-/// The interpreter or compiler of the system that an example needs.
+/// Checks for the system interpreter or compiler that an example needs.
 fn of_system(source: &Path) -> Result<()> {
     match source.extension().and_then(|ending| ending.to_str()) {
         Some("lua") => system::luajit().map(drop),
@@ -60,8 +60,8 @@ fn of_system(source: &Path) -> Result<()> {
     }
 }
 
-/// Returns whether an example can be built here: the event loops are libraries of Linux systems,
-/// and programs in other languages find the library as those systems do.
+/// Returns whether an example can be built here: the event loops are Linux libraries, and programs
+/// in other languages find the library as they do on Linux.
 fn is_for_this_system(source: &Path) -> bool {
     let is_of_linux = ["loops/loops_client.c", "luajit/hello_client.lua", "go/hello_client.go"];
     cfg!(target_os = "linux") || !is_of_linux.iter().any(|name| source.ends_with(name))

@@ -1,9 +1,9 @@
-//! cargo-hack tries every subset of features, or each alone: this compiles the crate `trunkline`
-//! without a warning with the combinations of its cargo features that make sense.
+//! Compiles the crate `trunkline` without warnings with those combinations of its cargo features
+//! that make sense. cargo-hack would try every subset, or each feature alone.
 //!
-//! The combinations without `tokio` prove layers, too: `server`, `client` and `auth` alone have no
-//! runtime to import, and not each other. The list stands here, and not in a tool that tries every
-//! subset: most of the 262,144 subsets differ in nothing, and each costs seconds.
+//! The combinations without `tokio` also prove the layers: `server`, `client` and `auth` alone
+//! cannot import a runtime, nor each other. The list is explicit, because most of the 262,144
+//! subsets have no difference, and each costs seconds.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use crate::process::run;
 use crate::test::{Count, Selection, lint, results};
 use crate::workspace::Workspace;
 
-/// Each layer and each transport alone, and what servers and clients take together. Other commands
-/// build with the feature `full`.
+/// Each layer and each transport alone, and what servers and clients usually combine. Other
+/// commands build with the feature `full`.
 const COMBINATIONS: [&str; 22] = [
     "server",
     "client",
@@ -42,9 +42,9 @@ const COMBINATIONS: [&str; 22] = [
 ];
 /// The features as `Cargo.toml` lists them.
 const MANIFEST: &str = "core/Cargo.toml";
-/// Features that stand for others, or for what the crate needs beside itself.
+/// Features that stand for others, or for dependencies of the crate.
 const COLLECTIONS: [&str; 3] = ["default", "full", "bridge"];
-/// Longest time of the program with the small library.
+/// Maximum time of the program with the small library.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
@@ -62,8 +62,8 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     Ok(count.and(small_library(workspace)?))
 }
 
-/// The library of C without its features, which compiles without a warning, and a program that
-/// meets the errors of the parts that are not there.
+/// The C library without its features, which must compile without warnings, and a program that
+/// expects the errors of the missing parts.
 fn small_library(workspace: &Workspace) -> Result<Count> {
     let target = workspace.target.join("small");
     let mut cargo = workspace.cargo();
@@ -79,7 +79,7 @@ fn small_library(workspace: &Workspace) -> Result<Count> {
     Ok(built.and(results::of_one(&output)))
 }
 
-/// Rules of `clippy.toml` that a nearer file lacks: clippy reads the nearest one only.
+/// Rules of `clippy.toml` that a nested file lacks, because clippy only reads the nearest one.
 fn lost_rules(workspace: &Workspace) -> Result<Vec<String>> {
     let read =
         |file: &str| std::fs::read_to_string(workspace.path(file)).with_context(|| format!("cannot read {file}"));
@@ -94,7 +94,7 @@ fn lost_rules(workspace: &Workspace) -> Result<Vec<String>> {
     Ok(lost)
 }
 
-/// Features of the manifest that no combination has.
+/// Features of the manifest that are in no combination.
 fn forgotten(manifest: &str) -> Vec<&str> {
     let table = manifest.split("\n[features]\n").nth(1).and_then(|rest| rest.split("\n[").next()).unwrap_or_default();
     let names = table.lines().filter_map(|line| line.split_once(" = [").map(|(name, _)| name));

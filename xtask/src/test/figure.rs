@@ -8,7 +8,7 @@ pub(super) enum Figure {
 }
 
 impl Figure {
-    /// Reads a number and the word behind it, which may be its unit.
+    /// Parses a number and the word after it, which may be its unit.
     pub(super) fn read(number: &str, unit: &str) -> Option<Self> {
         let number: u64 = number.replace(',', "").parse().ok()?;
         Some(match unit {
@@ -23,7 +23,7 @@ impl Figure {
     }
 }
 
-/// The words that begin with a digit, with the unit behind each.
+/// The words that begin with a digit, each with the word after it.
 pub(super) fn figures_in(text: &str) -> impl Iterator<Item = Figure> {
     let words: Vec<&str> = text.split_whitespace().map(|word| word.trim_end_matches([',', ';'])).collect();
     let next = words.clone().into_iter().skip(1).chain([""]);

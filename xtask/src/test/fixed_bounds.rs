@@ -1,5 +1,5 @@
-//! No tool compares documentation with constants: the table of fixed bounds has the figures of the
-//! code.
+//! Checks that the documented table of fixed limits matches the constants in the code, which no
+//! standard tool does.
 
 use anyhow::{Context, Result};
 
@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 const PAGE: &str = "docs/deployment.md";
 const HEADING: &str = "### Fixed bounds";
 
-/// A constant: its file, and its name there.
+/// A constant: its file and its name.
 type Constant = (&'static str, &'static str);
 
 const HTTP: &str = "core/src/transport/http_server";
@@ -20,8 +20,8 @@ const PATTERN: &str = "core/proto/src/protocol/schema/pattern.rs";
 const PAGES: &str = "core/src/client/calls/whole_lists.rs";
 const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
 
-/// The rows of the table, with the constants of their figures, in the order of these. A file
-/// without a folder is one of [`HTTP`].
+/// The rows of the table, with the constants of their figures, in order. A file without a directory
+/// is one of [`HTTP`].
 const ROWS: [(&str, &[Constant]); 33] = [
     ("costly checks of values, and compilations of schemas, concurrently", &[]),
     ("waiting costly checks of one caller", &[("core/src/turns.rs", "MAX_WAITING")]),
@@ -92,11 +92,11 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     Ok(count.and(option_figures::check(workspace)?))
 }
 
-/// The first cell of each row of the table, and the figures of its first two.
+/// The first cell of each row of the table, and the figures in its first two cells.
 fn rows_of(page: &str) -> Vec<(&str, Vec<Figure>)> {
     let (_, section) = page.split_once(HEADING).unwrap_or_default();
     let lines = section.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
-    // The head, and the line below it.
+    // Skip the heading and the line below it.
     lines
         .skip(2)
         .filter_map(|line| {
@@ -107,7 +107,7 @@ fn rows_of(page: &str) -> Vec<(&str, Vec<Figure>)> {
         .collect()
 }
 
-/// The figure of a constant in a file.
+/// The value of a constant in a file.
 fn constant_of(source: &str, name: &str) -> Option<Figure> {
     let declared = format!("const {name}: ");
     let (_, rest) = source.lines().find_map(|line| line.split_once(&declared))?;

@@ -1,4 +1,4 @@
-//! Commands whose exit status or silence is the verdict: the linters that others keep.
+//! Commands that pass or fail by their exit status or output, such as standard linters.
 
 use std::process::Command;
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub(crate) fn one(command: Command) -> Result<Count> {
     Ok(results::of_one(&run(command, DEADLINE)?))
 }
 
-/// A command that fails if it says anything: warnings do not change its exit status.
+/// A command that fails if it prints anything, because warnings do not change its exit status.
 pub(crate) fn silent(command: Command) -> Result<Count> {
     let output = run(command, DEADLINE)?;
     let count = results::of_one(&output);

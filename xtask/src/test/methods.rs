@@ -1,8 +1,8 @@
-//! A linter has no list of the protocol's methods: bindings don't spell them by hand, because
-//! generated files have the names.
+//! Checks that bindings don't spell out method names of the protocol, because generated files
+//! contain them. No linter has the list of methods.
 //!
-//! The `Cargo.toml` files, the cargo features and `clippy.toml` prove the layers of the core
-//! (`docs/architecture.md`).
+//! The layers of the core (`docs/architecture.md`) are enforced by the `Cargo.toml` files, the
+//! cargo features and `clippy.toml`.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::stamp::files_under;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
-/// Where the methods stand.
+/// The file that lists the methods.
 const METHODS: &str = "core/proto/src/protocol/method.rs";
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
@@ -23,12 +23,12 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let methods = methods_in(&table);
     let none = || format!("{METHODS} names no method that xtask/src/test/methods.rs could find");
     count.add(methods.is_empty().then(none));
-    // The sources of the bindings (the charter in `docs/bridge.md`).
+    // The sources of the bindings (see the rules in `docs/bridge.md`).
     let bindings = Language::ALL.into_iter().filter(|language| language.rooms.is_some());
     for folder in bindings.flat_map(|language| language.crates.iter().copied().chain(language.package)) {
         for file in files_under(&workspace.path(folder))?.iter().filter(|file| is_code(file)) {
             let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-            // Backquotes quote texts in TypeScript, and code in comments of the other languages.
+            // Backticks quote strings in TypeScript, and code in comments of the other languages.
             let quotes = if file.extension().is_some_and(|extension| extension == "ts") { "\"'`" } else { "\"'" };
             let words = protocol_words(&methods, &text, quotes);
             let place = file.strip_prefix(workspace.path(""))?.display();
@@ -40,14 +40,14 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     Ok(count)
 }
 
-/// The methods whose names are of the wire alone: with a slash.
+/// The methods whose names only occur on the wire: those with a slash.
 fn methods_in(table: &str) -> Vec<&str> {
     let rows = table.lines().filter_map(|line| line.trim().strip_suffix("\",")?.split_once(" = \""));
     rows.map(|(_, name)| name).filter(|name| name.contains('/') && !name.contains(' ')).collect()
 }
 
-/// The methods that stand as a string in the code of a file, in one of these quotes; every
-/// notification counts, known or put together.
+/// The methods that occur as a string in the code of a file, in one of these quotes. Every
+/// notification counts, known or composed.
 fn protocol_words(methods: &[&str], text: &str, quotes: &str) -> Vec<(usize, String)> {
     let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let words = quotes.chars().flat_map(|quote| {
@@ -69,18 +69,18 @@ fn protocol_words(methods: &[&str], text: &str, quotes: &str) -> Vec<(usize, Str
     found
 }
 
-/// A line of a comment of TypeScript or Rust.
+/// Returns whether a line is a comment in TypeScript or Rust.
 fn is_comment(line: &str) -> bool {
     ["//", "/*", "* ", "*/"].iter().any(|start| line.trim_start().starts_with(start))
 }
 
-/// A line without what stands behind `//`, and between backquotes where they are not quotes.
+/// Removes a comment after `//`, and text between backticks unless these are quotes.
 fn without_examples(line: &str, quotes: &str) -> String {
     let code = line.split(" // ").next().unwrap_or_default();
     if quotes.contains('`') { code.to_owned() } else { code.split('`').step_by(2).collect() }
 }
 
-/// The source files that people write; generated ones follow from the rows of the core.
+/// Returns whether a file is hand-written source code; generated files follow from the core.
 fn is_code(file: &Path) -> bool {
     let is_source =
         file.extension().is_some_and(|extension| ["rs", "py", "ts"].iter().any(|known| extension == *known));

@@ -1,5 +1,5 @@
-//! `cargo xtask test`: builds, then runs every check and every suite, each with a deadline. A
-//! failing step does not stop the others.
+//! `cargo xtask test`: builds, then runs all checks and suites, each with a deadline. A failing
+//! step does not stop the others.
 
 pub(crate) mod circles;
 mod count;
@@ -42,14 +42,15 @@ pub(crate) use count::Count;
 pub(crate) use selection::Selection;
 pub(crate) use steps::{Step, Turn, reads};
 
-/// Lines of a failed step's output that are shown; all of it is in `target/reports/logs`.
+/// Maximum number of output lines shown for a failed step; the whole output is in
+/// `target/reports/logs`.
 const SHOWN_LINES: usize = 60;
 
 pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {
     let start = Instant::now();
     let selection = Selection::parse(&workspace, options)?;
     let steps = selection.steps()?;
-    // Messages are only recorded when they will be checked; if nothing else is chosen, the records
+    // Messages are only recorded if they will be checked. If nothing else is selected, the records
     // of the last run are checked.
     let records = steps.iter().any(|step| step.name == steps::WIRE).then(|| wire::records(&workspace));
     if records.is_some() && steps.len() > 1 {
@@ -88,7 +89,7 @@ struct Done {
     note: String,
 }
 
-/// Shows what a step found, and keeps what it said.
+/// Shows the results of a step and stores its output.
 fn finish(workspace: &Workspace, name: &'static str, start: Instant, outcome: Result<Count>) -> Result<Done> {
     let count = outcome.unwrap_or_else(|error| Count { failed: 1, said: format!("{error:#}"), ..Count::default() });
     let seconds = start.elapsed().as_secs_f64();

@@ -1,5 +1,5 @@
-//! No tool compares prose with defaults: figures of options on pages are the defaults. Pages state
-//! them beside the option: "`drain_deadline` (5 s)", "`max_running`, 128" or "128 calls
+//! Checks that figures of options on pages match the defaults, which no standard tool does. Pages
+//! state them next to the option: "`drain_deadline` (5 s)", "`max_running`, 128" or "128 calls
 //! (`max_running`)".
 
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use crate::test::figure::{Figure, figures_in};
 use crate::workspace::Workspace;
 
 const OPTIONS: &str = "docs/options.md";
-/// Words between a figure and the option in parentheses behind it.
+/// Maximum number of words between a figure and an option in parentheses after it.
 const WORDS_BETWEEN: usize = 6;
 
 pub(super) fn check(workspace: &Workspace) -> Result<Count> {
@@ -29,8 +29,8 @@ pub(super) fn check(workspace: &Workspace) -> Result<Count> {
     Ok(count)
 }
 
-/// Options with figures as their defaults, in the spelling of each language. Options of several
-/// objects may share a name.
+/// Options with numeric defaults, in the spelling of each language. Options of several objects may
+/// share a name.
 fn defaults(page: &str) -> HashMap<String, Vec<Figure>> {
     let mut defaults: HashMap<String, Vec<Figure>> = HashMap::new();
     for line in page.lines().filter(|line| line.starts_with("| `")) {
@@ -44,7 +44,7 @@ fn defaults(page: &str) -> HashMap<String, Vec<Figure>> {
     defaults
 }
 
-/// Options with a figure beside them.
+/// Options with a figure next to them.
 fn stated(page: &str) -> Vec<(String, Figure)> {
     let mut fenced = false;
     let prose: Vec<&str> = page
@@ -63,7 +63,7 @@ fn stated(page: &str) -> Vec<(String, Figure)> {
     for (index, word) in prose.iter().enumerate() {
         let Some(option) = bare(index).strip_prefix('`').and_then(|word| word.strip_suffix('`')) else { continue };
         let found = if word.starts_with("(`") && word.contains("`)") {
-            // A full stop or a semicolon ends what belongs together, as a cell does.
+            // A full stop, a semicolon or the end of a cell separates an option from a figure.
             let belongs = |index: &usize| !prose[*index].ends_with(['.', ';', ':']) && !is_cell(*index);
             (index.saturating_sub(WORDS_BETWEEN)..index).rev().take_while(belongs).find_map(figure)
         } else if word.ends_with(['.', ';', ':', ')']) {

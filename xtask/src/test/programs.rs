@@ -1,6 +1,7 @@
-//! Runs the programs of `docs/snippets`, which the pages show, and compares the languages, as the
-//! test runner of one cannot. `tools.txt` is what `tools.py`, `tools.ts`, `tools.rs` and `tools.c`
-//! print, all the same; a program without such a text is a server that another one starts.
+//! Runs the programs in `docs/snippets`, which the pages show, and compares the languages, which
+//! the test runner of a single language cannot do. `tools.txt` is the expected output of each of
+//! `tools.py`, `tools.ts`, `tools.rs` and `tools.c`; a program without such a file is a server that
+//! another one starts.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -21,7 +22,7 @@ pub(crate) const FOLDER: &str = "docs/snippets";
 
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// A program of a language: its name, and what it printed or a fault.
+/// A program: its name, and its output or an error.
 type Outcome = (String, Result<String, String>);
 
 pub(crate) fn run_all(workspace: &Workspace, selection: &Selection) -> Result<Count> {
@@ -59,7 +60,8 @@ fn outcomes(workspace: &Workspace, language: Language) -> Result<Vec<Outcome>> {
     }
 }
 
-/// The programs of a language that print something. `main.rs` makes one program of those in Rust.
+/// The programs of a language that print something. `main.rs` combines the Rust snippets into one
+/// program.
 fn stems(workspace: &Workspace, language: Language) -> Result<Vec<String>> {
     let mut stems = Vec::new();
     for file in files_under(&workspace.path(FOLDER))? {
@@ -82,7 +84,7 @@ fn printed(command: Command) -> Result<String, String> {
     }
 }
 
-/// A line of the programs in `tests/snippets`, which run all snippets of a language.
+/// An output line of the programs in `tests/snippets`, which run all snippets of a language.
 #[derive(Deserialize)]
 struct Line {
     name: String,
@@ -97,7 +99,7 @@ fn in_one_process(command: Command, stems: Vec<String>) -> Result<Vec<Outcome>> 
     Ok(outcomes_of(stems, lines.collect::<Result<_>>()?))
 }
 
-/// A program that ends the process takes the lines of those after it along.
+/// A snippet that ends the process leaves those after it without lines.
 fn outcomes_of(stems: Vec<String>, lines: Vec<Line>) -> Vec<Outcome> {
     let mut lines: BTreeMap<_, _> = lines.into_iter().map(|line| (line.name, (line.printed, line.error))).collect();
     let outcome = |stem: String| {

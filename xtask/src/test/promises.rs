@@ -1,6 +1,6 @@
-//! No tool ties prose to tests: promises of the security policy and of the page on deployment have
-//! tests that try to break them. `tests/promises.json` names both; if you reword a promise or
-//! rename a test, change it there too.
+//! Checks that promises in the security policy and on the deployment page have tests that try to
+//! break them. `tests/promises.json` names both; if you reword a promise or rename a test, change
+//! it there, too.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,9 @@ const TABLE: &str = "tests/promises.json";
 
 #[derive(Deserialize)]
 struct Row {
-    /// Words of the page.
+    /// Words on the page.
     promise: String,
-    /// Each a file, `::`, and the name of a test or of a row of the scars in it.
+    /// Each is a file, `::`, and the name of a test or of a row of the scars in it.
     tests: Vec<String>,
 }
 

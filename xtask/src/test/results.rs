@@ -1,5 +1,5 @@
-//! The numbers of tests that passed and failed, from the JUnit files of pytest and of Node.js; from
-//! the lines of cargo, whose other format is for nightly only.
+//! Counts passed and failed tests: from the JUnit files of pytest and Node.js, and from cargo's
+//! output, whose other formats need nightly.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub(crate) fn of_cargo(output: &Output) -> Count {
     judged(output, sums)
 }
 
-/// The test cases of a file in the format of JUnit; those that failed stand first in what is said.
+/// The test cases in a JUnit file; failed ones come first in the output.
 pub(crate) fn of_junit(output: &Output, report: &Path) -> Count {
     let text = std::fs::read_to_string(report).unwrap_or_default();
     let document = roxmltree::Document::parse(&text);
@@ -37,18 +37,18 @@ pub(crate) fn of_junit(output: &Output, report: &Path) -> Count {
     Count { said: failed.concat() + &count.said, ..count }
 }
 
-/// A command that only passes or fails.
+/// The result of a command that only passes or fails.
 pub(crate) fn of_one(output: &Output) -> Count {
     judged(output, (usize::from(output.success()), 0))
 }
 
-/// The lines of an output that name a failed test, those of cargo with their errors: first in what
-/// is shown, for the end of an output may be about other tests.
+/// The lines of an output that name a failed test; for cargo, including the errors. They are shown
+/// first, because the end of an output may be about other tests.
 pub(crate) fn failed_tests(text: &str) -> Vec<&str> {
     let mut after_panic = false;
     let is_of_failure = |line: &&str| {
         let message = after_panic;
-        // cargo prints what a test said once it has failed.
+        // cargo prints the output of a test after it has failed.
         after_panic = line.starts_with("thread '") && line.contains(" panicked at ");
         after_panic
             || message
@@ -58,8 +58,8 @@ pub(crate) fn failed_tests(text: &str) -> Vec<&str> {
     text.lines().map(str::trim).filter(is_of_failure).collect()
 }
 
-/// A command that fails without a failed test (it did not compile, it was killed) is a failure, and
-/// so is one that ran no test.
+/// A command that fails without a failed test (it did not compile, or was killed) counts as a
+/// failure, and so does one that ran no tests.
 fn judged(output: &Output, (passed, failed): (usize, usize)) -> Count {
     let failed = if failed == 0 && (!output.success() || passed == 0) { 1 } else { failed };
     Count { passed, failed, said: format!("{}\n[{}]", output.text, output.ending()), note: String::new() }
@@ -69,7 +69,7 @@ fn judged(output: &Output, (passed, failed): (usize, usize)) -> Count {
 mod tests {
     use super::*;
 
-    /// `None`: it was killed.
+    /// `None` if it was killed.
     fn ended(text: &str, success: Option<bool>) -> Output {
         #[cfg(unix)]
         let failure: std::process::ExitStatus = std::os::unix::process::ExitStatusExt::from_raw(256);

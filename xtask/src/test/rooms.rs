@@ -1,7 +1,7 @@
-//! The rooms of the bindings are a convention of this project, so no linter knows them:
-//! `docs/bindings.md` lists each concept with its file or folder in every language. Each one
-//! exists, and bears the room's name. Each folder of the Python package is a package: without
-//! `__init__.py`, wheels would lack it.
+//! Checks the common module structure of the bindings ("rooms"), a convention of this project that
+//! no linter knows. `docs/bindings.md` lists each concept with its file or directory in every
+//! language; each must exist and have the room's name. Each directory of the Python package must
+//! have an `__init__.py`, because wheels would omit it otherwise.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,20 +15,22 @@ use crate::workspace::Workspace;
 
 const PAGE: &str = "docs/bindings.md";
 
-/// The columns of the table after the room's name, with the folder that their paths start from.
+/// The columns of the table after the room's name, with the directory that their paths are relative
+/// to.
 fn packages() -> impl Iterator<Item = (&'static str, &'static str)> {
     Language::ALL.into_iter().filter_map(|language| Some((language.title, language.rooms?)))
 }
 
-/// Where modules are of Python.
+/// The directory with Python modules.
 const PYTHON: &str = "bindings-python/python/trunkline/_internal";
 
-/// Folders above the rooms, with the only folder in each: users could import anything else there.
+/// Directories above the rooms, each with its only subdirectory; anything else there could be
+/// imported by users.
 const SHELLS: [(&str, &str); 1] = [("bindings-python/python/trunkline", "_internal")];
 
-/// The files that make a package of a folder.
+/// Files that make a directory a package.
 const ROOTS: [&str; 6] = ["__init__.py", "__main__.py", "py.typed", "index.ts", "index.mts", "lib.rs"];
-/// The endings of native libraries, which the build puts beside the sources.
+/// File extensions of native libraries, which the build puts next to the sources.
 const BUILT: [&str; 3] = [".so", ".pyd", ".dylib"];
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
@@ -58,12 +60,12 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
 
 struct Room {
     name: String,
-    /// A path in backticks, or a reason why the language has no such room.
+    /// Paths in backticks, or the reason why the language has no such room.
     places: Vec<String>,
 }
 
-/// The names of the files and folders in a folder, in order. Folders without a file, which git
-/// leaves behind, do not count.
+/// The sorted names of the files and directories in a directory. Directories without files, which
+/// git leaves behind, are ignored.
 fn entries(workspace: &Workspace, folder: &str) -> Result<Vec<String>> {
     let folder = workspace.path(folder);
     let top = |file: &PathBuf| {
@@ -102,25 +104,24 @@ fn faults(room: &Room, exists: impl Fn(&str, &str) -> bool) -> Vec<String> {
     room.places.iter().zip(packages()).filter_map(fault).collect()
 }
 
-/// The entries at the top of a package that no room holds. A room may lie within a folder of
-/// another.
+/// The top-level entries of a package that are in no room. A room may be in a directory of another.
 fn outside<'a>(rooms: &[(usize, Room)], column: usize, entries: &'a [String]) -> Vec<&'a str> {
     let places: Vec<&str> = rooms.iter().filter_map(|(_, room)| in_backticks(room.places.get(column)?)).collect();
     let is_held = |entry: &str| places.iter().any(|place| place.split('/').next() == Some(entry));
     entries.iter().map(String::as_str).filter(|entry| is_source(entry) && !is_held(entry)).collect()
 }
 
-/// The sources in a shell beside its only folder.
+/// The sources in a shell other than its only directory.
 fn others<'a>(entries: &'a [String], folder: &str) -> Vec<&'a str> {
     entries.iter().map(String::as_str).filter(|entry| is_source(entry) && *entry != folder).collect()
 }
 
-/// Built and cached files have no place in the repository.
+/// Built and cached files do not belong to the repository.
 fn is_source(entry: &str) -> bool {
     !ROOTS.contains(&entry) && entry != "__pycache__" && !BUILT.iter().any(|ending| entry.ends_with(ending))
 }
 
-/// The folders with modules of Python and without `__init__.py`.
+/// The directories that have Python modules but no `__init__.py`.
 fn unmarked(files: &[PathBuf]) -> BTreeSet<&Path> {
     let modules = files.iter().filter(|file| file.extension().is_some_and(|ending| ending == "py"));
     let folders = modules.filter_map(|module| module.parent());

@@ -1,5 +1,6 @@
-//! rustdoc's lint for missing examples needs nightly, so this reads the pages that it rendered: the
-//! main types have examples, and no page names requirements, which mean nothing to its readers.
+//! Checks the pages rendered by rustdoc, whose lint for missing examples needs nightly: the main
+//! types must have examples, and no page may name requirement ids, which mean nothing to its
+//! readers.
 
 use std::fs;
 
@@ -10,11 +11,11 @@ use crate::stamp::files_under;
 use crate::test::Count;
 use crate::workspace::Workspace;
 
-/// The crates that are published.
+/// The published crates.
 const CRATES: [&str; 2] = ["trunkline", "trunkline_proto"];
 /// The files whose re-exports are main types.
 const MAIN: [&str; 2] = ["core/src/lib.rs", "core/src/prelude.rs"];
-/// Main types that stand in modules only.
+/// Main types that are only in modules.
 const OF_MODULES: [&str; 19] = [
     "Authorization",
     "Channel",
@@ -53,7 +54,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
         let wanted = ["struct", "enum", "trait", "type"].iter().map(is_page).collect::<Vec<_>>();
         let is_of =
             |file: &std::path::Path| file.file_name().is_some_and(|of| wanted.iter().any(|name| of == name.as_str()));
-        // Those of the models have the same name as some builders.
+        // Model types may have the same name as builders.
         let mut found = pages.iter().filter(|(file, _)| is_of(file)).peekable();
         let has_example = found.peek().is_none() || found.any(|(_, text)| text.contains("class=\"example-wrap"));
         count.add((!has_example).then(|| format!("the page of {name} has no example")));
@@ -66,7 +67,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
     Ok(count)
 }
 
-/// The types that the crate re-exports at its root and in its prelude, and some more.
+/// The types that the crate re-exports at its root and in its prelude, and those above.
 fn main_types(workspace: &Workspace) -> Result<Vec<String>> {
     let mut names: Vec<String> = OF_MODULES.iter().map(|name| (*name).to_owned()).collect();
     for file in MAIN {

@@ -1,6 +1,6 @@
-//! The suites of Python, Node.js and C with a library that the compiler has instrumented: the
-//! address sanitizer reports each wrong access of its code to memory. That takes Rust's nightly
-//! toolchain, and the runtime of the sanitizer that gcc brings.
+//! Runs the suites of Python, Node.js and C with a library instrumented by the compiler: the
+//! address sanitizer reports each invalid memory access of its code. This needs Rust's nightly
+//! toolchain, and the sanitizer runtime that comes with gcc.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,19 +16,20 @@ use crate::test::{Count, Selection, results};
 use crate::workspace::Workspace;
 
 const DEADLINE: Duration = Duration::from_secs(5400);
-/// Interpreters do not free everything at their end, which the extension is not at fault for.
+/// Interpreters do not free everything on exit, which is not the extension's fault.
 const OPTIONS: &str = "detect_leaks=0";
 
 pub(crate) fn python(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let library = instrumented(workspace, "trunkline-python", "_native")?;
-    // A package of its own, since others use that of the tree at the same time.
+    // Use a separate package, because others use the one in the tree at the same time.
     let packages = home(workspace).join("python");
     copy_tree(&workspace.path("bindings-python/python"), &packages)?;
     copy_if_changed(&library, &packages.join("trunkline").join(EXTENSION))?;
-    // Beside its folder, the interpreter finds that it is one of a virtual environment.
+    // From this file next to its directory, the interpreter knows that it is in a virtual
+    // environment.
     copy_if_changed(&workspace.venv(VENV).join("pyvenv.cfg"), &home(workspace).join("pyvenv.cfg"))?;
     let path = std::env::join_paths([packages, site_packages(workspace, VENV)?])?;
-    // Python's own allocator takes large pieces, in which the sanitizer sees no borders.
+    // Python's own allocator allocates large blocks, in which the sanitizer sees no boundaries.
     let variables = [("PYTHONMALLOC", "malloc".to_owned()), ("PYTHONPATH", path.to_string_lossy().into_owned())];
     let starter = starter(workspace, "python", &workspace.venv_program(VENV, "python"), &variables)?;
     watched(workspace, "python", || pytest(workspace, &starter, DEADLINE))
@@ -49,7 +50,8 @@ pub(crate) fn node(workspace: &Workspace, _: &Selection) -> Result<Count> {
     watched(workspace, "node", || node_test(workspace, &starter, DEADLINE))
 }
 
-/// The program looks for the library in folders of the environment before that of the package.
+/// The program searches the directories in the environment for the library before that of the
+/// package.
 pub(crate) fn c(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let library = instrumented(workspace, "trunkline-c", "trunkline")?;
     let folder = home(workspace).join("c");
@@ -66,15 +68,15 @@ fn home(workspace: &Workspace) -> PathBuf {
     workspace.target.join("sanitized")
 }
 
-/// Builds a library with checks of its accesses to memory. With a target, so that build scripts and
-/// macros are compiled without.
+/// Builds an instrumented library. A target is given so that build scripts and macros are not
+/// instrumented.
 fn instrumented(workspace: &Workspace, package: &str, library: &str) -> Result<PathBuf> {
     let host = system::host()?;
     let mut cargo = workspace.command("rustup");
     cargo.args(["run", "nightly", "cargo", "build", "--locked", "--package", package, "--target", &host]);
     cargo.arg("--target-dir").arg(home(workspace));
     cargo.env("RUSTFLAGS", "-Zsanitizer=address");
-    // Those of the toolchain that has started this program.
+    // Set by the toolchain that started this program.
     for name in ["CARGO", "RUSTC", "RUSTC_WORKSPACE_WRAPPER", "RUSTUP_TOOLCHAIN"] {
         cargo.env_remove(name);
     }
@@ -82,15 +84,15 @@ fn instrumented(workspace: &Workspace, package: &str, library: &str) -> Result<P
     Ok(home(workspace).join(host).join("debug").join(workspace.library_file(library)))
 }
 
-/// A program that is an interpreter with the runtime of the sanitizer. The interpreter takes it for
-/// itself: so also servers that a client starts, with few variables, have the runtime.
+/// A launcher that runs an interpreter with the sanitizer runtime. The interpreter treats the
+/// launcher as itself, so servers that a client starts, with few variables, also have the runtime.
 fn starter(workspace: &Workspace, name: &str, interpreter: &Path, variables: &[(&str, String)]) -> Result<PathBuf> {
     let mut text = "#!/bin/bash\n".to_owned();
     for (name, value) in runtime(workspace, name)? {
         text.push_str(&format!("export {name}='{value}'\n"));
     }
     for (name, value) in variables {
-        // Tests that set one to something else, or to nothing, mean it.
+        // A test that sets one to another value, or to nothing, does so on purpose.
         text.push_str(&format!("export {name}=\"${{{name}-{value}}}\"\n"));
     }
     text.push_str(&format!("exec -a \"$0\" '{}' \"$@\"\n", interpreter.display()));
@@ -100,7 +102,7 @@ fn starter(workspace: &Workspace, name: &str, interpreter: &Path, variables: &[(
     Ok(starter)
 }
 
-/// The variables that give a process the runtime of the sanitizer.
+/// The environment variables that load the sanitizer runtime.
 fn runtime(workspace: &Workspace, name: &str) -> Result<[(&'static str, String); 2]> {
     let reports = reports(workspace, name).join("report");
     let options = format!("{OPTIONS}:log_path={}", reports.display());
@@ -111,7 +113,7 @@ fn reports(workspace: &Workspace, name: &str) -> PathBuf {
     home(workspace).join(format!("reports-{name}"))
 }
 
-/// Runs a suite. Each report is a failure, also that of a process whose output nobody reads.
+/// Runs a suite. Each report is a failure, including those of processes whose output is not read.
 fn watched(workspace: &Workspace, name: &str, suite: impl FnOnce() -> Result<Count>) -> Result<Count> {
     let reports = reports(workspace, name);
     if reports.exists() {
@@ -126,15 +128,15 @@ fn watched(workspace: &Workspace, name: &str, suite: impl FnOnce() -> Result<Cou
     Ok(count)
 }
 
-/// The runtime has to come first in a process, and finds the exceptions of C++ only in a library
-/// that is there already.
+/// The runtime must be loaded first, and only finds C++ exceptions in a library that is already
+/// loaded.
 fn preloaded(workspace: &Workspace) -> Result<String> {
     let mut found = Vec::new();
     for library in ["libasan.so", "libstdc++.so"] {
         let mut compiler = workspace.command("gcc");
         compiler.arg(format!("-print-file-name={library}"));
         let path = must(compiler, DEADLINE)?.stdout.trim().to_owned();
-        // Without the library, gcc answers with its name.
+        // If the library is missing, gcc prints only its name.
         if !Path::new(&path).is_absolute() {
             bail!("gcc has no {library}: install libgcc-dev or its like for the version of gcc");
         }

@@ -1,5 +1,5 @@
-//! The order of the steps: what needs nothing that is built runs beside the build, cargo has a lane
-//! for itself, and what measures time runs alone, at the end.
+//! Schedules the steps: those that need no build run concurrently with it, those with cargo run one
+//! after the other, and those that measure time run alone at the end.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -12,14 +12,14 @@ use crate::pages;
 use crate::workers;
 use crate::workspace::Workspace;
 
-/// Lanes beside that of cargo. Suites mostly wait for the processes that they start, so more than
-/// two processors could run.
+/// Number of threads besides that of cargo. Suites mostly wait for the processes that they start,
+/// so there can be more than processors.
 const BESIDE: usize = 2;
 
-/// Steps whose programs are the examples in Rust.
+/// Steps that run the Rust examples.
 const OF_EXAMPLES: [&str; 4] = ["authorization server", "deployment", "examples", "programs of snippets"];
 
-/// Runs the steps, each through `run`, in which errors are findings; returns what that returns.
+/// Runs the steps with `run`, which treats errors as results, and returns its results.
 pub(super) fn run<R: Send>(
     workspace: &Workspace,
     selection: &Selection,
@@ -57,7 +57,7 @@ pub(super) fn run<R: Send>(
     done
 }
 
-/// Builds the parts that the steps need.
+/// Builds what the steps need.
 fn build_all(workspace: &Workspace, selection: &Selection, steps: &[&Step]) -> Result<()> {
     build::languages(workspace, &selection.languages)?;
     if steps.iter().any(|step| OF_EXAMPLES.contains(&step.name)) {
@@ -78,7 +78,7 @@ fn install(workspace: &Workspace, selection: &Selection, steps: &[&Step]) -> Res
     Ok(())
 }
 
-/// Opens once, and stays open.
+/// Opens once and stays open.
 #[derive(Default)]
 struct Gate {
     open: Mutex<bool>,
@@ -86,7 +86,7 @@ struct Gate {
 }
 
 impl Gate {
-    /// Opens after the work, also when that fails or panics.
+    /// Opens after the work, even if that fails or panics.
     fn after<T>(&self, work: impl FnOnce() -> T) -> T {
         struct Opens<'a>(&'a Gate);
         impl Drop for Opens<'_> {

@@ -1,4 +1,4 @@
-//! The steps that the options of `cargo xtask test` choose.
+//! Selects steps by the options of `cargo xtask test`.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use crate::workspace::Workspace;
 
 const QUICK: Duration = Duration::from_secs(60);
 
-/// The selection of the command line.
+/// The selection from the command line.
 pub(crate) struct Selection {
     pub(crate) languages: Vec<Language>,
     options: Options,
-    /// The paths that have changed; `None`: that does not matter.
+    /// The changed paths; `None` if all steps should run.
     changed: Option<Vec<String>>,
 }
 
@@ -31,7 +31,7 @@ impl Selection {
         self.options.has_all_languages()
     }
 
-    /// Returns whether nothing is left out.
+    /// Returns whether all steps are selected.
     pub(crate) fn is_everything(&self) -> bool {
         self.has_all_languages() && self.options.only.is_empty() && self.changed.is_none()
     }
@@ -41,7 +41,7 @@ impl Selection {
         let of_languages = self.languages.iter().flat_map(|language| language.steps);
         let mut steps: Vec<&Step> = Vec::new();
         for step in of_languages.chain(shared).filter(|step| self.options.long || !step.long) {
-            // Some are of several languages.
+            // Some steps belong to several languages.
             if steps.iter().all(|known| known.name != step.name) {
                 steps.push(step);
             }
@@ -54,8 +54,8 @@ impl Selection {
     }
 }
 
-/// The paths that differ from a commit, by default from the last one that this branch shares with
-/// `origin/main`, or the one before the last.
+/// The paths that differ from a commit: by default from the last one shared with `origin/main`, or
+/// else the one before the last.
 fn changed(workspace: &Workspace, base: Option<&str>) -> Result<Vec<String>> {
     let git = |words: &[&str]| {
         let mut git = workspace.command("git");

@@ -1,6 +1,5 @@
-//! No tool knows which file a block of code shows: the code in the README and on the pages is code
-//! that runs. Every block names its file and has its text, and the files are run (examples.rs,
-//! programs.rs).
+//! Checks that the code in the README and on the pages is code that runs: every block must name its
+//! file and have its contents, and the files are run (examples.rs, programs.rs).
 
 use std::collections::BTreeSet;
 
@@ -13,17 +12,17 @@ use crate::test::programs::FOLDER;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
-/// Pages whose programs are of one language each; all others show all four.
+/// Pages whose programs are each in a single language; all others show all four.
 const OF_ONE_LANGUAGE: [&str; 2] = ["docs/tutorial-", "docs/migrate-"];
 
-/// Programs inside of a framework, which is of one language.
+/// Prefix of programs that use a framework, which exists in one language only.
 const IN_A_FRAMEWORK: &str = "in_";
 
-/// Pages of the waist and of the core's interior, with code that is only part of a program.
+/// Pages about the bridge and the core's internals, with code that is not a complete program.
 const INTERNALS: [&str; 2] = ["docs/architecture.md", "docs/transports.md"];
 
 /// Blocks begin with ```` ```python examples/python/server.py ````. The READMEs of the bindings are
-/// checked by their bindings' tests.
+/// checked by the bindings' own tests.
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut count = Count::default();
     let mut shown = BTreeSet::new();
@@ -41,7 +40,7 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
         let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
         let endings = Language::ALL.map(|language| language.snippet_ending);
         let exists = |ending: &&str| workspace.path(&format!("{FOLDER}/{stem}.{ending}")).exists();
-        // The text of a program in one language need not stand below it.
+        // The output of a program in one language need not be shown below it.
         let is_page = name != "main.rs" && (endings.contains(&ending) || ending == "txt" && endings.iter().all(exists));
         if is_page {
             let is_shown = shown.contains(&format!("{FOLDER}/{name}"));
@@ -67,7 +66,7 @@ fn fault(workspace: &Workspace, page: &str, block: &Block) -> Option<String> {
     }
 }
 
-/// A snippet is there in every language.
+/// A snippet must exist in every language.
 fn missing_languages(workspace: &Workspace, page: &str, block: &Block) -> Option<String> {
     let (stem, _) = block.file.as_deref()?.strip_prefix(FOLDER)?.strip_prefix('/')?.rsplit_once('.')?;
     let is_missing = |ending: &&str| !workspace.path(&format!("{FOLDER}/{stem}.{ending}")).exists();

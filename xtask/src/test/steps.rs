@@ -1,4 +1,4 @@
-//! The steps of `cargo xtask test` that are of no language, or of all; those of one language stand
+//! The steps of `cargo xtask test` that belong to no language, or to all; those of one language are
 //! in its entry.
 
 use anyhow::Result;
@@ -13,9 +13,9 @@ use crate::workspace::Workspace;
 pub(crate) struct Step {
     pub(super) name: &'static str,
     pub(super) turn: Turn,
-    /// Starts of the paths whose change can break it, beside those of `reads::ALWAYS`.
+    /// Prefixes of paths whose change can break it, in addition to those of `reads::ALWAYS`.
     reads: &'static [&'static str],
-    /// Whether it is run for chosen languages, too, as those of an entry are.
+    /// Whether it also runs for selected languages only, as the steps of an entry do.
     pub(super) each_language: bool,
     pub(super) long: bool,
     pub(super) work: Work,
@@ -23,20 +23,20 @@ pub(crate) struct Step {
 
 type Work = fn(&Workspace, &Selection) -> Result<Count>;
 
-/// The time of a step.
+/// When a step runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Needs nothing that is built: beside the build.
+    /// Needs no build, so it runs concurrently with it.
     Early,
-    /// Cargo locks its build directory: one after the other.
+    /// Uses cargo, which locks its build directory: one after the other.
     Cargo,
-    /// After the build, beside cargo and others.
+    /// After the build, concurrently with cargo and others.
     Beside,
-    /// Measures time, or reads what the others wrote: nothing runs beside it.
+    /// Measures time, or reads what other steps wrote, so it runs alone.
     Last,
 }
 
-/// Starts of paths, from the root.
+/// Prefixes of paths, relative to the root.
 pub(crate) mod reads {
     /// What every step depends on.
     pub(super) const ALWAYS: &[&str] = &["xtask/", "Cargo.", ".cargo/", "rust-toolchain.toml"];
@@ -55,7 +55,7 @@ pub(crate) mod reads {
         "clippy.toml",
         "rustfmt.toml",
     ];
-    /// The fixture of every language.
+    /// The fixtures of all languages.
     pub(crate) const PROGRAMS: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/peers/"];
     pub(super) const SCARS: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/scars/"];
     pub(super) const VECTORS: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/vectors/"];
@@ -84,8 +84,8 @@ impl Step {
         Self { name, turn, reads, each_language: false, long: false, work }
     }
 
-    /// Only with `--long`. CI runs those of cargo for each push, in a job of their own: they
-    /// compile all crates again, in other forms than the tests do.
+    /// Only with `--long`. CI runs those that use cargo for each push in a separate job, because
+    /// they compile all crates again in different configurations.
     pub(crate) const fn long(mut self) -> Self {
         self.long = true;
         self
@@ -104,7 +104,8 @@ impl Step {
 
 pub(super) const WIRE: &str = "wire purity";
 
-/// Of those that wait for the build, the longest come first: so none is left alone at the end.
+/// Of the steps that wait for the build, the longest come first, so that none is left alone at the
+/// end.
 pub(super) static SHARED: [Step; 21] = {
     use Turn::{Beside, Cargo, Early, Last};
     [

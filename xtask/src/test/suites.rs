@@ -1,4 +1,4 @@
-//! The suites that run across languages, and those that a language runs in its long form.
+//! Suites that run across languages, and those that a language only runs with `--long`.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -18,17 +18,17 @@ use crate::workspace::Workspace;
 pub(crate) const DEADLINE: Duration = Duration::from_secs(1200);
 const LANGUAGES_AT_ONCE: usize = 2;
 
-/// The file for the results of a suite, in the format of JUnit.
+/// The file for the results of a suite, in JUnit format.
 pub(crate) fn junit(workspace: &Workspace, suite: &str) -> Result<PathBuf> {
     let reports = workspace.target.join("reports");
     std::fs::create_dir_all(&reports)?;
     let report = reports.join(format!("{suite}-tests.xml"));
-    // That of an earlier run must not count.
+    // Results of an earlier run must not count.
     let _ = std::fs::remove_file(&report);
     Ok(report)
 }
 
-/// The wire vectors, played to each fixture server and each fixture client (tests/vectors/runner).
+/// The wire vectors, played against each fixture server and client (tests/vectors/runner).
 pub(crate) fn vectors(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let reports = workspace.target.join("reports");
     std::fs::create_dir_all(&reports)?;
@@ -50,24 +50,24 @@ pub(crate) fn vectors(workspace: &Workspace, selection: &Selection) -> Result<Co
     counts.into_iter().try_fold(Count::default(), |sum, one| Ok(sum.and(one?)))
 }
 
-/// The fixture clients, the examples of a login, and the hosts at a terminal, at a certified
+/// The fixture clients, the login examples, and the hosts in a terminal, with a certified
 /// authorization server that protects a server of ours.
 pub(crate) fn authorization(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     authorize(workspace, selection, &[])
 }
 
-/// The same at Keycloak, whose habits are those of many companies' authorization servers.
+/// The same with Keycloak, which behaves like the authorization servers of many companies.
 pub(crate) fn authorization_at_keycloak(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let home = system::keycloak(workspace)?;
     authorize(workspace, selection, &["--keycloak".as_ref(), home.as_os_str()])
 }
 
-/// The same with a real browser that visits the pages of the login.
+/// The same with a real browser that visits the login pages.
 pub(crate) fn authorization_in_browser(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     authorize(workspace, selection, &["--browser".as_ref(), system::chromium()?.as_os_str()])
 }
 
-/// The queue and the places of replies under loom, which tries every order of their threads.
+/// The bridge's queue and reply slots under loom, which tries all interleavings of their threads.
 pub(crate) fn models_of_the_waist(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut cargo = workspace.cargo();
     cargo.args(["test", "--package", "trunkline-bridge", "--features", "loom", "--lib", "models"]);
@@ -91,7 +91,7 @@ fn authorize(workspace: &Workspace, selection: &Selection, options: &[&OsStr]) -
     Ok(of_lines(&run(node, DEADLINE)?))
 }
 
-/// The npm package as users get it: installed, judged, bundled, traced, and in other runtimes
+/// The npm package as users get it: installed, linted, bundled, traced, and in other runtimes
 /// (tests/npm).
 pub(crate) fn npm(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut node = workspace.command("node");
@@ -100,14 +100,14 @@ pub(crate) fn npm(workspace: &Workspace, _: &Selection) -> Result<Count> {
     Ok(of_lines(&run(node, DEADLINE)?))
 }
 
-/// The sums of a program that writes a line for each trial: `ok` or `not ok`, and its name.
+/// The results of a program that prints `ok` or `not ok` with the name of each trial.
 fn of_lines(output: &Output) -> Count {
     let lines = |word: &str| output.text.lines().filter(|line| line.starts_with(word)).count();
     judged(output, lines("ok "), lines("not ok "), "")
 }
 
-/// The sums of a report of the player. A player that fails without one is a failure, and so is a
-/// vector that it skips.
+/// The results in a report of the player. A player that fails without a report is a failure, and so
+/// is a vector that it skips.
 fn played(name: &str, output: &Output, report: Option<&str>) -> Count {
     let report: Value = report.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let number = |name: &str| report[name].as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0);

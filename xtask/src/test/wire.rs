@@ -1,5 +1,5 @@
-//! The schemas of the protocol are open; the checker of this project is closed-world (tests/wire).
-//! Every message that crossed in the tests goes through it.
+//! Checks every message recorded in the tests with a closed-world checker (tests/wire), because the
+//! schemas of the protocol are open.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,22 +12,22 @@ use crate::test::{Count, Selection, results};
 use crate::workspace::Workspace;
 
 const DEADLINE: Duration = Duration::from_secs(600);
-/// The transports of messages in the tests.
+/// The transports used in the tests.
 const TRANSPORTS: [&str; 3] = ["stdio", "http", "memory"];
 
 const FOLDER: &str = "wire";
 
-/// The folder of all records; each step has its own in it.
+/// The directory of all records; each step has a subdirectory.
 pub(crate) fn records(workspace: &Workspace) -> PathBuf {
     workspace.target.join(FOLDER)
 }
 
-/// Forgets what earlier runs recorded.
+/// Deletes the records of earlier runs.
 pub(crate) fn forget(workspace: &Workspace) -> Result<()> {
     empty(&records(workspace))
 }
 
-/// Forgets what one step recorded; returns its folder.
+/// Deletes the records of one step and returns its directory.
 pub(crate) fn forget_step(workspace: &Workspace, step: &str) -> Result<PathBuf> {
     let records = records(workspace).join(step);
     empty(&records).map(|()| records)
@@ -40,12 +40,12 @@ fn empty(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Checks what one step recorded.
+/// Checks the records of one step.
 pub(crate) fn check_step(workspace: &Workspace, step: &str) -> Result<Count> {
     check_folder(workspace, &format!("{FOLDER}/{step}"), &format!("wire-{step}")).map(|(count, _)| count)
 }
 
-/// The checker's report on a folder of records, and its whole output.
+/// The checker's report on a directory of records, and its whole output.
 fn check_folder(workspace: &Workspace, folder: &str, report: &str) -> Result<(Count, Output)> {
     let mut command = workspace.command(workspace.built("wire-check"));
     command.current_dir(&workspace.target).env_remove("TRUNKLINE_WIRE_LOG");
@@ -79,7 +79,7 @@ pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Coun
     Ok(count)
 }
 
-/// Number of messages of all revisions that were checked.
+/// Number of checked messages in all revisions.
 fn messages_over(report: &Value, transport: &str) -> u64 {
     let revisions = report["messages"].as_object().into_iter().flatten();
     let counts = revisions.map(|(_, transports)| &transports[transport]);

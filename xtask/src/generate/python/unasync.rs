@@ -1,5 +1,5 @@
-//! Blocking code from `async` code, token by token: each file of a folder `_async` has its twin in
-//! the folder `_sync` beside it.
+//! Generates blocking code from `async` code, token by token: each file in a directory `_async` has
+//! a counterpart in the directory `_sync` next to it.
 
 use anyhow::Result;
 
@@ -10,7 +10,8 @@ use crate::workspace::Workspace;
 const SOURCE: &str = "_async";
 const TARGET: &str = "_sync";
 
-/// Names that change. Others that start with `Async` or `async` start with `Sync` or `sync`.
+/// Renamed identifiers. Others that start with `Async` or `async` start with `Sync` or `sync`
+/// instead.
 const NAMES: [(&str, &str); 9] = [
     (SOURCE, TARGET),
     ("Client", "SyncClient"),
@@ -23,8 +24,8 @@ const NAMES: [(&str, &str); 9] = [
     ("__anext__", "__next__"),
 ];
 
-/// The twins of the files in folders `_async` of a package: of those in the tree, and of those that
-/// are generated.
+/// The counterparts of a package's files in `_async` directories, both those in the tree and
+/// generated ones.
 pub(super) fn twins(workspace: &Workspace, package: &str, generated: &[File]) -> Result<Vec<File>> {
     let mut sources: Vec<File> = generated.to_vec();
     for path in files_under(&workspace.path(package))? {

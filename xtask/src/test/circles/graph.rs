@@ -1,7 +1,6 @@
-//! Strongly connected components, of a graph of some hundred nodes.
+//! Strongly connected components of a graph with a few hundred nodes.
 
-/// The components of the graph in which the node `n` has edges to `edges[n]`: nodes that reach each
-/// other.
+/// The strongly connected components of the graph in which node `n` has edges to `edges[n]`.
 pub(super) fn components(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let reached: Vec<Vec<bool>> = (0..edges.len()).map(|start| reached_from(start, edges)).collect();
     let mut components: Vec<Vec<usize>> = Vec::new();

@@ -1,5 +1,5 @@
-//! cargo-modules, which finds import circles too, has to compile rust-analyzer first: the modules
-//! of our crates form none, but for named clusters.
+//! Checks that the modules of our crates have no import cycles, except for named clusters.
+//! cargo-modules also finds them, but has to compile rust-analyzer first.
 
 mod graph;
 mod modules;
@@ -11,13 +11,13 @@ use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 use modules::Tree;
 
-/// The crates whose modules are checked, by the folders of their sources.
+/// The crates whose modules are checked, by their source directories.
 fn crates() -> impl Iterator<Item = &'static str> {
     Language::ALL.into_iter().flat_map(|language| language.crates).copied()
 }
 
-/// Circles that are allowed, because their modules are one thing: the folder of their crate, their
-/// paths in it, with `::*` for a module and its children, and the reason.
+/// Allowed cycles, whose modules belong together: the directory of their crate, their paths in it,
+/// with `::*` for a module and its children, and the reason.
 type Cluster = (&'static str, &'static [&'static str], &'static str);
 
 const CLUSTERS: &[Cluster] = &[
@@ -76,7 +76,7 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     Ok(count)
 }
 
-/// The circles of a crate: the paths of their modules, sorted.
+/// The cycles of a crate: the sorted paths of their modules.
 fn circles(tree: &Tree) -> Vec<Circle> {
     let edges = tree.edges();
     let mut circles: Vec<_> = graph::components(&edges)
@@ -100,14 +100,14 @@ fn circles(tree: &Tree) -> Vec<Circle> {
     circles
 }
 
-/// Modules that import each other, directly or by way of others.
+/// Modules that import each other, directly or indirectly.
 struct Circle {
     modules: Vec<String>,
-    /// The imports among them.
+    /// The imports between them.
     imports: Vec<String>,
 }
 
-/// The circles that no cluster names, and the clusters that are not a circle any more.
+/// The cycles that no cluster names, and the clusters that are no longer cycles.
 fn faults(folder: &str, circles: &[Circle]) -> Vec<String> {
     let clusters = || CLUSTERS.iter().filter(|(of, ..)| *of == folder);
     let unnamed = circles.iter().filter(|circle| !clusters().any(|(_, modules, _)| is_of(modules, circle)));
@@ -125,7 +125,7 @@ fn faults(folder: &str, circles: &[Circle]) -> Vec<String> {
     unnamed.map(of_circle).chain(superfluous.map(of_cluster)).collect()
 }
 
-/// Returns whether a circle is the cluster's: a cluster that has become smaller is still one.
+/// Returns whether a cycle belongs to the cluster, which may have more modules.
 fn is_of(modules: &[&str], circle: &Circle) -> bool {
     let is_in = |module: &str, of: &str| match of.strip_suffix("::*") {
         Some(parent) => module.strip_prefix(parent).is_some_and(|rest| rest.is_empty() || rest.starts_with("::")),

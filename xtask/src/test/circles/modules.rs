@@ -1,9 +1,9 @@
-//! The modules of a crate and the imports among them, as its sources name them.
+//! The modules of a crate and the imports between them, according to its sources.
 //!
-//! A name leads to the module that defines it, through any number of re-exports: `use super::Call`
-//! beside `pub use call::Call` is an import of `call`; the re-export itself is a door and imports
-//! nothing. Paths in code count like imports, also in the arguments of macros. Test modules are
-//! left out. A call of an inherent method needs no import, so the place of the method is not seen.
+//! A name resolves to the module that defines it, through any number of re-exports: `use
+//! super::Call` next to `pub use call::Call` is an import of `call`, but the re-export itself
+//! imports nothing. Paths in code count as imports, even in the arguments of macros. Test modules
+//! are ignored. Calls of inherent methods need no import, so they are not detected.
 
 use std::collections::{HashMap, HashSet};
 use std::iter::Peekable;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree, token_stream::IntoIter};
 
-/// Most imports that one name leads through.
+/// Maximum number of imports that one name is resolved through.
 const MAX_STEPS: usize = 64;
 
 /// The modules of a crate; the first is its root.
@@ -22,12 +22,12 @@ pub(super) struct Tree {
 
 #[derive(Default)]
 struct Module {
-    /// The names of the module and of its parents, below the root.
+    /// The names of the module and its parents, relative to the root.
     path: Vec<String>,
     parent: Option<usize>,
     children: HashMap<String, usize>,
     imports: Vec<Import>,
-    /// The paths of two or more names in the code.
+    /// The paths with two or more names in the code.
     paths: Vec<Vec<String>>,
     /// The names that the module itself defines.
     items: HashSet<String>,
@@ -45,14 +45,14 @@ struct Import {
 #[derive(Clone, Copy)]
 enum Entity {
     Module(usize),
-    /// Something that the module defines.
+    /// An item of the module.
     Item(usize),
 }
 
 type Tokens = Peekable<IntoIter>;
 
 impl Tree {
-    /// Reads the crate in a folder, from its `lib.rs` or `main.rs`.
+    /// Parses the crate in a directory, from its `lib.rs` or `main.rs`.
     pub(super) fn read(folder: &Path) -> Result<Self> {
         let roots = ["lib.rs", "main.rs"].map(|name| folder.join(name));
         let root = roots
@@ -68,7 +68,7 @@ impl Tree {
         self.modules.len()
     }
 
-    /// The path of a module in its crate.
+    /// The path of a module within its crate.
     pub(super) fn name(&self, module: usize) -> String {
         let path = self.modules[module].path.join("::");
         if path.is_empty() { "crate".into() } else { path }
@@ -84,7 +84,7 @@ impl Tree {
         let imported =
             of.imports.iter().filter_map(|import| match (self.resolve(module, &import.path, 0)?, &import.name) {
                 (Entity::Item(target), _) | (Entity::Module(target), None) => Some(target),
-                // The paths that begin with its name count.
+                // Paths that begin with the module's name are counted instead.
                 (Entity::Module(_), Some(_)) => None,
             });
         let named = of.paths.iter().filter_map(|path| match self.resolve(module, path, 0)? {
@@ -97,7 +97,7 @@ impl Tree {
         edges
     }
 
-    /// The entity that a path names in a module. `None`: nothing of this crate.
+    /// Resolves a path in a module. Returns `None` if it belongs to another crate.
     fn resolve(&self, module: usize, path: &[String], steps: usize) -> Option<Entity> {
         if steps > MAX_STEPS {
             return None;
@@ -120,8 +120,8 @@ impl Tree {
         while let Some((name, further)) = rest.split_first() {
             rest = further;
             entity = match entity {
-                // A function may have the name of a module beside it: the last name of a path is
-                // the function's.
+                // A function may have the same name as a module next to it; the last name of a path
+                // is the function's.
                 Entity::Module(of) if rest.is_empty() => {
                     let item = self.lookup_item(of, name, path, steps);
                     item.or_else(|| self.child(of, name)).or_else(|| self.own(of, name))?
@@ -133,8 +133,8 @@ impl Tree {
         Some(entity)
     }
 
-    /// The entity of a name in a module. `None`: it is neither a child nor imported nor defined
-    /// there. `within`: the path that is being resolved, which cannot lead to itself.
+    /// Resolves a name in a module. Returns `None` if it is neither a child nor imported nor
+    /// defined there. `within` is the path being resolved, which cannot resolve to itself.
     fn lookup(&self, module: usize, name: &str, within: &[String], steps: usize) -> Option<Entity> {
         self.child(module, name).or_else(|| self.lookup_item(module, name, within, steps))
     }
@@ -143,14 +143,14 @@ impl Tree {
         self.modules[module].children.get(name).map(|child| Entity::Module(*child))
     }
 
-    /// A name that nothing was found for: the module defines it by a macro, unless it comes from
-    /// another crate.
+    /// For an unresolved name: the module defines it with a macro, unless it comes from another
+    /// crate.
     fn own(&self, module: usize, name: &str) -> Option<Entity> {
         let is_import = |import: &Import| import.name.as_deref() == Some(name);
         (!self.modules[module].imports.iter().any(is_import)).then_some(Entity::Item(module))
     }
 
-    /// The same as [`Self::lookup`] without the children of the module.
+    /// As [`Self::lookup`], without the children of the module.
     fn lookup_item(&self, module: usize, name: &str, within: &[String], steps: usize) -> Option<Entity> {
         let of = &self.modules[module];
         if of.items.contains(name) {
@@ -171,7 +171,7 @@ impl Tree {
         })
     }
 
-    /// Reads the file of a module; the files of its children lie in `folder`.
+    /// Parses the file of a module; the files of its children are in `folder`.
     fn read_file(&mut self, module: usize, file: &Path, folder: PathBuf) -> Result<()> {
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
         let tokens: TokenStream =
@@ -190,7 +190,7 @@ impl Tree {
 
     fn scan(&mut self, module: usize, tokens: TokenStream, folder: &Path) -> Result<()> {
         let mut tokens = tokens.into_iter().peekable();
-        // The token before an identifier tells whether a path begins there.
+        // The token before an identifier tells whether a path starts there.
         let mut after_joint = false;
         let mut after_pub = false;
         while let Some(token) = tokens.next() {
@@ -256,7 +256,7 @@ impl Tree {
     }
 }
 
-/// Skips the attribute after a `#`, and the item after it if that exists in tests only.
+/// Skips the attribute after a `#`, and the item after it if that only exists in tests.
 fn skip_attribute(tokens: &mut Tokens) {
     if is_punct(tokens.peek(), '!') {
         tokens.next();
@@ -282,7 +282,7 @@ fn skip_attribute(tokens: &mut Tokens) {
     }
 }
 
-/// Returns whether an attribute is `cfg(test)`, or a `cfg` that cannot hold without it.
+/// Returns whether an attribute is `cfg(test)`, or a `cfg` that requires it.
 fn is_for_tests(attribute: &Group) -> bool {
     fn needs_test(condition: &[TokenTree]) -> bool {
         match condition {
@@ -311,7 +311,7 @@ fn until_semicolon(tokens: &mut Tokens) -> TokenStream {
     tokens.take_while(|token| !is_punct(Some(token), ';')).collect()
 }
 
-/// Takes `::` off the tokens, if it comes next.
+/// Consumes `::` if it comes next.
 fn take_separator(tokens: &mut Tokens) -> bool {
     if !is_punct(tokens.peek(), ':') {
         return false;
@@ -326,7 +326,7 @@ fn take_separator(tokens: &mut Tokens) -> bool {
     is_separator
 }
 
-/// The rest of a path that begins with a name.
+/// Reads the rest of a path that starts with a name.
 fn read_path(first: String, tokens: &mut Tokens) -> Vec<String> {
     let mut path = vec![first];
     while take_separator(tokens) {
@@ -358,7 +358,7 @@ fn read_use(tokens: &mut Tokens, prefix: &[String], is_reexport: bool, imports: 
                     }
                     return;
                 }
-                // `self` in a group is the module of the group.
+                // `self` in a group is the module of that group.
                 if name != "self" || path.is_empty() {
                     path.push(name);
                 }
@@ -406,7 +406,7 @@ mod tests {
         assert_eq!(imports("::std::fmt"), [] as [&str; 0]);
     }
 
-    /// A crate of files in a folder of its own.
+    /// Writes the files of a crate to a separate directory and returns its edges.
     fn edges(test: &str, files: &[(&str, &str)]) -> Vec<String> {
         let folder = std::env::temp_dir().join(format!("trunkline-circles-{}-{test}", std::process::id()));
         for (name, text) in files {
