@@ -1,5 +1,5 @@
-"""The surroundings of calls where these begin after the response, or on the port of another
-server, and those of verifiers.
+"""The context of calls that begin after the response, or on the port of another server, and that of
+verifiers.
 """
 
 from __future__ import annotations

@@ -12,11 +12,11 @@ async fn whoami(ctx: Context) -> String {
 
 /// In the place of the built-in verifier of JWTs, for tokens that only your database knows.
 fn verify(token: Verification) {
-    let verdict = match token.token() {
+    let outcome = match token.token() {
         "token-of-ada" => Ok(Identity::default().with_subject("ada").with_scopes(vec!["read".to_owned()])),
         _ => Err(Refusal::InvalidToken("unknown token".into())),
     };
-    token.complete(verdict);
+    token.complete(outcome);
 }
 
 #[tokio::main]

@@ -17,11 +17,11 @@ async fn whoami(ctx: Context) -> String {
 }
 
 fn verify(token: Verification) {
-    let verdict = match token.token() {
+    let outcome = match token.token() {
         "token-of-today" => Ok(Identity::default().with_subject("ada")),
         _ => Err(Refusal::InvalidToken("unknown token".into())),
     };
-    token.complete(verdict);
+    token.complete(outcome);
 }
 
 #[tokio::main]
