@@ -1,6 +1,6 @@
 //! Checks that promises in the security policy and on the deployment page have tests that try to
-//! break them. `tests/promises.json` names both; if you reword a promise or rename a test, change
-//! it there, too.
+//! break them, since no tool ties prose to tests. `tests/promises.json` names both; if you reword a
+//! promise or rename a test, change it there, too.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
-//! Checks that the code in the README and on the pages is code that runs: every block must name its
-//! file and have its contents, and the files are run (examples.rs, programs.rs).
+//! Checks that the code in the README and on the pages is code that runs, since no tool knows which
+//! file a block shows: every block must name its file and have its contents, and the files are run
+//! (examples.rs, programs.rs).
 
 use std::collections::BTreeSet;
 

@@ -64,7 +64,7 @@ pub struct Incoming<T> {
     /// Bytes of queued calls.
     bytes: usize,
     running: usize,
-    /// Number of calls without a slot, limited to the number of slots.
+    /// Number of calls without a slot; at most `max_running` plus `max_waiting`.
     slotless: usize,
     /// Those of them that stay open by design.
     staying: usize,

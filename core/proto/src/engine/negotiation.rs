@@ -1,5 +1,5 @@
-//! A client's negotiation of the revision (docs/versions.md, 2.3). It only falls back to the legacy
-//! era if the server is known to require it.
+//! A client's negotiation of the revision (docs/versions.md, 2.3). It falls back to the legacy era
+//! only if the server behaves like a legacy one, never because of authorization errors or outages.
 
 use crate::protocol::{
     Era, RawJson, Revision, RpcError,

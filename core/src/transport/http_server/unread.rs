@@ -1,5 +1,5 @@
-//! Limits the unread responses of one HTTP/2 connection, so that they neither pile up nor block the
-//! handlers of other connections.
+//! Limits the unread responses of one HTTP/2 connection, so that they neither pile up in memory nor
+//! occupy handlers that other connections need.
 //!
 //! The size of a response is unknown before its handler has run. So each pending request counts as
 //! a response of typical size for its connection, until it is answered or has run for a while.

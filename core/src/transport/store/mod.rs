@@ -47,7 +47,7 @@ pub fn open_store(url: &str, runtime: Arc<dyn Runtime>, deadline: Duration) -> R
 }
 
 /// The same without the guard that enforces the deadline.
-// Returns `None` for process memory, which needs no store.
+// Without these features, only process memory is left, which needs no deadline.
 #[cfg_attr(not(any(feature = "store-sqlite", feature = "store-redis")), allow(unused_variables))]
 pub(super) fn unguarded(
     url: &str,

@@ -44,7 +44,7 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1";
 /// Appends to a log. Positions follow the clock, so that they increase even if the database lost
-/// everything, and a counter if the clock stands still.
+/// everything, and a counter in case the clock stands still.
 const APPEND: &str = "
 local time = redis.call('TIME')
 local position = (time[1] * 1000 + math.floor(time[2] / 1000)) * 2048

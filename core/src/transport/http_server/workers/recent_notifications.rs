@@ -54,7 +54,7 @@ pub(super) struct Updates {
 }
 
 impl RecentNotifications {
-    /// Starts after this position.
+    /// Sets the position after which notifications are recorded.
     pub(super) fn begin(&self, position: u64) {
         self.0.lock().after = position;
     }
@@ -120,7 +120,7 @@ impl RecentNotifications {
     }
 
     /// Records that a stream has read all notifications up to a position. It is woken for the next
-    /// one that concerns it, unless newer ones already exist.
+    /// one that concerns it, or immediately if newer ones already exist.
     pub(super) fn rest(&self, session: &str, wake: &Arc<Notify>, done: u64) {
         let mut state = self.0.lock();
         let is_newest = state.position() <= done;
