@@ -1,4 +1,5 @@
-//! The callers who see and call a feature: those with its scopes for whom its hook decides so.
+//! Decides which callers can see and call a feature: those with its scopes that its `visible` hook
+//! accepts.
 
 use crate::{
     engine::RequestInfo,
@@ -15,11 +16,11 @@ use crate::{
 use serde_json::json;
 use std::{convert::Infallible, sync::Arc};
 
-/// Features of one list whose hooks run at the same time.
+/// Maximum visibility hooks that run concurrently for one list request.
 const ASKED_AT_ONCE: usize = 16;
 
-/// Takes the next step of a request when the hook of a feature has decided; at once where there is
-/// none. `next` gets `false` if the caller must not know of the feature.
+/// Continues a request once the visibility hook of a feature has decided, or immediately if it has
+/// none. `next` gets `false` if the caller must not learn that the feature exists.
 pub(super) fn decide(
     context: &ActiveRequest,
     access: &AccessOptions,
@@ -36,8 +37,8 @@ pub(super) fn decide(
     })))
 }
 
-/// AUS-10: the transport has checked the feature that the request names; middleware may have made
-/// another of it.
+/// Checks the scopes of a feature. AUS-10: the transport has checked the feature named by the
+/// request, but middleware may have changed the name.
 pub(super) fn check_scopes(context: &ActiveRequest, what: &str, name: &str, scopes: &[String]) -> Result<(), RpcError> {
     if scopes.is_empty() || context.reply.grants(scopes) {
         return Ok(());
@@ -46,8 +47,7 @@ pub(super) fn check_scopes(context: &ActiveRequest, what: &str, name: &str, scop
     Err(RpcError::invalid_request(text).with_data(json!({"error": "insufficient_scope"})))
 }
 
-/// The page of a list after the item with that number, as the caller may see it; `next` makes the
-/// result of it.
+/// Builds the page after item number `after`, as the caller may see it, and passes it to `next`.
 pub(super) fn page<T: Listed>(
     context: &ActiveRequest,
     list: &List<T>,
@@ -78,7 +78,7 @@ pub(super) fn page<T: Listed>(
     })))
 }
 
-/// A page of the first items; the others only say that more follow.
+/// Builds a page of the first `size` items. Any others only show that there is a next page.
 fn written(items: Vec<ListCandidate>, size: usize) -> ListedPage {
     let shown = &items[..size.min(items.len())];
     let texts: Vec<_> = shown.iter().map(|item| item.text.as_bytes()).collect();
@@ -86,7 +86,7 @@ fn written(items: Vec<ListCandidate>, size: usize) -> ListedPage {
     ListedPage { items: texts.join(&b","[..]), number: shown.len(), next }
 }
 
-/// The first items that the caller may see.
+/// Returns the first `most` items that the caller may see.
 async fn visible(context: &Arc<ActiveRequest>, candidates: Vec<ListCandidate>, most: usize) -> Vec<ListCandidate> {
     let (mut shown, mut rest) = (Vec::new(), candidates.into_iter());
     while shown.len() < most && context.is_wanted() {
@@ -111,7 +111,7 @@ fn is_visible(context: &Arc<ActiveRequest>, candidate: &ListCandidate) -> BoxedT
     Box::pin(async move { Ok(decision.kept().await) })
 }
 
-/// Asks a hook. A failure, which is logged, counts as no.
+/// Calls a hook. A failure is logged and counts as `false`.
 fn ask(
     context: &Arc<ActiveRequest>,
     hook: Arc<dyn Handler>,
@@ -127,7 +127,7 @@ fn ask(
 
 const TRUE: &[u8] = b"true";
 
-/// A hook that decides.
+/// A running visibility hook.
 struct Deciding {
     hook: Arc<dyn Handler>,
     name: String,

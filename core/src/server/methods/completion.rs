@@ -1,4 +1,4 @@
-//! `completion/complete`, up to the handler.
+//! Routes `completion/complete` to a handler.
 
 use super::{access, mount_routes};
 use crate::{
@@ -35,7 +35,7 @@ struct ReceivedContext {
 }
 
 pub(super) fn complete(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    // CMP-03: a server without completions says so.
+    // CMP-03: without completions, the server does not have the method.
     if !context.snapshot.offers().completions {
         return Err(RpcError::method_not_found(context.method));
     }
@@ -71,7 +71,7 @@ pub(super) fn complete(context: &ActiveRequest, params: Option<&RawJson>) -> Res
                 Ok(Routed::Run(Arc::new(Completing { handler: Arc::clone(handler), argument: name }), input))
             }
             None if target.has_argument => {
-                // An argument that exists and that nobody completes has no suggestions.
+                // The argument exists but has no completer.
                 let nothing = json!({"completion": {"values": [], "total": 0, "hasMore": false}});
                 Ok(Routed::Answer(context.results().seal_object(nothing, context.info.revision)))
             }
@@ -84,15 +84,15 @@ pub(super) fn complete(context: &ActiveRequest, params: Option<&RawJson>) -> Res
     })
 }
 
-/// The prompt or template of an argument.
+/// The prompt or template whose argument is completed.
 struct CompletedFeature {
     access: AccessOptions,
-    /// `true` also where only a provider or a mounted server may know.
+    /// Also `true` if only a provider or a mounted server can know.
     has_argument: bool,
 }
 
 impl CompletedFeature {
-    /// CMP-03: what does not exist cannot be completed.
+    /// CMP-03: returns `None` if the prompt or template does not exist.
     fn of(context: &ActiveRequest, reference: &CompletionTarget, argument: &str) -> Option<Self> {
         let snapshot = &context.snapshot;
         let (registered, category) = match reference {
@@ -110,7 +110,7 @@ impl CompletedFeature {
         };
         match registered {
             Some((access, has_argument)) => Some(Self { access: access.clone(), has_argument }),
-            // One whose arguments nobody completes, or a server without completions, has no
+            // A provider or a mounted server may have it; without a completer, there are no
             // suggestions.
             None => {
                 let is_mounted = match reference {
@@ -124,7 +124,7 @@ impl CompletedFeature {
     }
 }
 
-/// The way of a completion for something that a mounted server with completions may have.
+/// Routes a completion to a mounted server with completions, if it may have the prompt or template.
 fn of_mount(
     context: &ActiveRequest,
     reference: &CompletionTarget,
@@ -149,7 +149,7 @@ fn unknown(reference: &CompletionTarget) -> RpcError {
     RpcError::invalid_params(format!("completion/complete: unknown {} {}", reference.noun(), reference.key()))
 }
 
-/// An argument that is being completed.
+/// Completes one argument.
 struct Completing {
     handler: Arc<dyn Handler>,
     argument: String,

@@ -1,4 +1,4 @@
-//! Requests beyond the protocol, up to the handler.
+//! Routes custom requests to their handlers.
 
 use super::access;
 use crate::{
@@ -40,7 +40,7 @@ fn wrong(method: &str, problem: &dyn std::fmt::Display) -> RpcError {
     RpcError::invalid_params(format!("{method}: {problem}"))
 }
 
-/// The params as their author thinks of them. Values keep the text in which they came.
+/// Removes `_meta` from the params. The other values keep their exact JSON text.
 fn without_meta(method: &str, params: Option<&RawJson>) -> Result<RawJson, RpcError> {
     let Some(params) = params else { return Ok(RawJson::empty_object()) };
     let mut members: IndexMap<Cow<'_, str>, &RawValue> =
@@ -52,7 +52,7 @@ fn without_meta(method: &str, params: Option<&RawJson>) -> Result<RawJson, RpcEr
     RawJson::from_text(text.into()).map_err(|_| RpcError::internal())
 }
 
-/// A request that is being served.
+/// Serves one custom request.
 struct Serving(Arc<RegisteredRequestHandler>);
 
 impl ResultMapper for Serving {

@@ -1,5 +1,4 @@
-//! The list methods: pages of what is registered, then pages of the providers, then those of
-//! mounts.
+//! The list methods. Registered features come first, then those of providers, then those of mounts.
 
 use super::{
     access,
@@ -40,7 +39,7 @@ pub(super) fn prompts(context: &ActiveRequest, params: Option<&RawJson>) -> Resu
     list(context, Category::Prompts, params)
 }
 
-/// Answers a list method.
+/// Serves a list method.
 fn list(context: &ActiveRequest, category: Category, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     let snapshot = &context.snapshot;
     if !snapshot.offered().has(category.change()) {
@@ -53,7 +52,7 @@ fn list(context: &ActiveRequest, category: Category, params: Option<&RawJson>) -
         }
         Position::Source(number, cursor) => {
             let mounts: VecDeque<_> = mounts(snapshot, category).skip_while(|mount| mount.number != number).collect();
-            // The mount that the cursor belongs to may be gone.
+            // The mount that the cursor refers to may have been removed.
             if mounts.is_empty() {
                 return Err(RpcError::invalid_cursor());
             }
@@ -71,12 +70,13 @@ fn list(context: &ActiveRequest, category: Category, params: Option<&RawJson>) -
     }
 }
 
-/// The mounts that have such a list, in the order of registration.
+/// The mounts that have such a list, in registration order.
 fn mounts(snapshot: &Snapshot, category: Category) -> impl Iterator<Item = Arc<RegisteredMount>> {
     snapshot.mounts.iter().filter(move |mount| mount.offers().lists.has(category.change())).cloned()
 }
 
-/// A page of what is registered, or the first one of a provider or of mounts where nothing is.
+/// Returns a page of registered features, or the first page of a provider or of the mounts if there
+/// are none.
 fn registered(context: &ActiveRequest, category: Category, after: u64, page: ListedPage) -> Result<Routed, RpcError> {
     let snapshot = &context.snapshot;
     let provider = snapshot.providers(category).next().map(|provider| provider.number);
@@ -109,7 +109,7 @@ fn ask_provider(
     cursor: Option<String>,
 ) -> Result<Routed, RpcError> {
     let mut providers = context.snapshot.providers(category).skip_while(|provider| provider.number != number);
-    // The provider that the cursor belongs to may be gone.
+    // The provider that the cursor refers to may have been removed.
     let provider = providers.next().ok_or_else(RpcError::invalid_cursor)?;
     let following = providers.next().map(|provider| provider.number);
     let following = following.or_else(|| mounts(&context.snapshot, category).next().map(|mount| mount.number));
@@ -123,15 +123,15 @@ fn ask_provider(
     Ok(Routed::Run(Arc::new(mapper), input))
 }
 
-/// The arguments of a provider for a feature that is not registered.
+/// Returns the input of a provider for a feature that is not registered.
 pub(super) fn get_body(params: &RawJson) -> Result<RawJson, RpcError> {
     RawJson::from_value(&json!({"get": params})).map_err(|_| RpcError::internal())
 }
 
-/// A page that a provider makes.
+/// A page from a provider.
 struct ProvidedPage {
     category: Category,
-    /// The provider or mount whose list comes next.
+    /// The provider or mount whose list follows.
     following: Option<u64>,
     method: &'static str,
     provider: Arc<RegisteredProvider>,

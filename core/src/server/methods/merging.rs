@@ -1,5 +1,5 @@
-//! The lists of mounted servers as pages of one list: a page takes from the next server for as long
-//! as it has room.
+//! Merges the lists of mounted servers: a page is filled from one server after another until it is
+//! full.
 
 use super::pages::{Position, cursor, page_result};
 use crate::{
@@ -13,23 +13,23 @@ use crate::{
 use serde_json::{json, value::RawValue};
 use std::{collections::VecDeque, sync::Arc};
 
-/// A page that is being put together.
+/// A page under construction.
 pub(super) struct MergedPage {
-    /// The member of the result, such as `tools`.
+    /// The member of the result that holds the list, such as `tools`.
     pub(super) member: &'static str,
-    /// Of lists whose names may be shortened, or may be registered here too.
+    /// Set for lists whose names can be shortened or hidden by features registered here.
     pub(super) category: Option<Category>,
-    /// The items so far, joined by commas.
+    /// The items so far, separated by commas.
     pub(super) items: Vec<u8>,
     pub(super) number: usize,
-    /// The servers that come next.
+    /// The remaining servers.
     pub(super) mounts: VecDeque<Arc<RegisteredMount>>,
-    /// Where the list of the first of them begins.
+    /// The cursor at which to start in the list of the first of them.
     pub(super) cursor: Option<String>,
 }
 
 impl MergedPage {
-    /// The route of the page.
+    /// Returns the route that builds the page.
     pub(super) fn route(self) -> Routed {
         Routed::Deferred(Box::new(move |context, responder| self.next(context, responder)))
     }
@@ -48,7 +48,8 @@ impl MergedPage {
         let taken = Responder::Inside(
             responder.scope(context),
             Box::new(move |result| {
-                // Servers of this process answer at once: the next one is not asked on this stack.
+                // Servers in this process respond synchronously; spawning keeps the stack from
+                // growing with each mount.
                 let runtime = Arc::clone(outer.connection.runtime());
                 runtime.spawn(Box::pin(async move { self.take(&outer, responder, &inner, from, result) }));
             }),
@@ -56,7 +57,7 @@ impl MergedPage {
         context.enter(&mount, params, taken);
     }
 
-    /// Takes the page of one server. One that fails is missing in the list, which goes on.
+    /// Adds the page of one server. If the server fails, the list is built without it.
     fn take(
         mut self,
         context: &Arc<ActiveRequest>,
@@ -117,7 +118,7 @@ impl MergedPage {
         Ok(MountedPage { items: merged, next })
     }
 
-    /// Returns whether something of the same name is registered here, and answers in its place.
+    /// Returns whether a feature registered here has the same name and takes precedence.
     fn is_hidden(&self, context: &ActiveRequest, item: &ObjectMembers) -> bool {
         let Some(category) = self.category else { return false };
         let name = rewriting::text(item, category.key_member()).unwrap_or_default();
@@ -131,7 +132,7 @@ impl MergedPage {
     }
 }
 
-/// A page of one mounted server, under the names of this one.
+/// A page of one mounted server, with names rewritten for this server.
 struct MountedPage {
     items: Vec<String>,
     next: Option<String>,

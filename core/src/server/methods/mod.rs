@@ -1,4 +1,4 @@
-//! The methods of servers: one function each, up to the handler.
+//! The server methods, one function each, which route requests to handlers.
 
 mod access;
 mod completion;
@@ -18,7 +18,7 @@ mod tools;
 use super::request::Route;
 use crate::protocol::method;
 
-/// The function of a method.
+/// Returns the function for a method.
 pub(super) fn route(method: &str) -> Route {
     match method {
         method::TOOLS_LIST => lists::tools,
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn each_request_of_clients_has_a_function() {
-        // The engine answers these.
+        // The connection serves these itself.
         let of_engine = [method::INITIALIZE, method::PING, method::SUBSCRIPTIONS_LISTEN];
         for method in Method::of_clients().filter(|method| !of_engine.contains(&method.name)) {
             let is_served = !std::ptr::fn_addr_eq(route(method.name), custom_requests::serve as Route);

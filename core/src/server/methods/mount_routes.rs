@@ -1,4 +1,4 @@
-//! Requests for what a mounted server has: the parameters as that server knows them.
+//! Routes requests to mounted servers, with parameters rewritten to the names used there.
 
 use crate::{
     composition::rewriting::{self, ObjectMembers},
@@ -10,7 +10,7 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// The way of a request for a tool or prompt, if a mounted server may have it.
+/// Routes a request for a tool or prompt to a mounted server, if one may have it.
 pub(super) fn by_name(
     snapshot: &Snapshot,
     category: Category,
@@ -21,13 +21,14 @@ pub(super) fn by_name(
     Some(with(mount, params, "name", &own))
 }
 
-/// The way of a request for a URI, if a mounted server may have it.
+/// Routes a request for a URI to a mounted server, if one may have it.
 pub(super) fn by_uri(snapshot: &Snapshot, uri: &str, params: &RawJson) -> Option<Result<Routed, RpcError>> {
     let (mount, own) = snapshot.mount_of_uri(uri)?;
     Some(with(mount, params, "uri", &own))
 }
 
-/// The way of a completion. `member` of its reference is `own` at the mounted server.
+/// Routes a completion. `member` of its reference is replaced with `own`, the name used by the
+/// mounted server.
 pub(super) fn completion(
     mount: &Arc<RegisteredMount>,
     params: &RawJson,

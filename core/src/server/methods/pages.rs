@@ -1,4 +1,4 @@
-//! The pages of lists: the cursors that name them, and their results.
+//! List pages and their cursors.
 
 use crate::{
     protocol::{RawJson, Revision, RpcError},
@@ -10,18 +10,18 @@ use crate::{
 };
 use serde::Deserialize;
 
-/// Where a page begins. Cursors are opaque to clients and say the same to every instance of this
-/// server (PAG-05).
+/// Where a page starts. Cursors are opaque to clients and valid on every instance of the server
+/// (PAG-05).
 #[derive(Debug, PartialEq)]
 pub(super) enum Position {
-    /// After the registered feature of that number.
+    /// After the registered feature with that number.
     Registered(u64),
-    /// In the list of the provider or mount of that number, where its own cursor says; `None`: at
-    /// its start.
+    /// In the list of the provider or mount with that number, at its own cursor; `None` means at
+    /// the start.
     Source(u64, Option<String>),
 }
 
-/// Where the page that a list request asks for begins.
+/// Reads where the requested page starts.
 pub(super) fn read_position(method: &str, member: &str, params: Option<&RawJson>) -> Result<Position, RpcError> {
     #[derive(Deserialize, Default)]
     struct ListParams {
@@ -37,8 +37,8 @@ pub(super) fn read_position(method: &str, member: &str, params: Option<&RawJson>
     }
 }
 
-/// A cursor names the last feature of its page by registration number, so that it stays right when
-/// things come and go.
+/// Creates a cursor. It refers to the last feature of a page by registration number, so that it
+/// stays valid when features are added or removed.
 pub(super) fn cursor(member: &str, position: &Position) -> String {
     match position {
         Position::Registered(after) => format!("{member}-{after:x}"),
@@ -47,7 +47,7 @@ pub(super) fn cursor(member: &str, position: &Position) -> String {
     }
 }
 
-/// Reads a cursor back. `None`: it is not one of ours.
+/// Parses a cursor. Returns `None` if this server cannot have issued it.
 fn parse_cursor(member: &str, text: &str) -> Option<Position> {
     let rest = text.strip_prefix(member)?;
     let position = if let Some(digits) = rest.strip_prefix('-') {
@@ -59,17 +59,17 @@ fn parse_cursor(member: &str, text: &str) -> Option<Position> {
             None => Position::Source(rest.parse().ok()?, None),
         }
     };
-    // Other spellings of the same position were not made here.
+    // Refuse other spellings of the same position.
     (cursor(member, &position) == text).then_some(position)
 }
 
-/// One page of a list.
+/// Builds the result for one page of a list.
 pub(super) fn page_result(context: &ActiveRequest, member: &str, items: &[u8], next: Option<&str>) -> RawJson {
     let hints = Category::parse(member).map_or(*context.results().cache(), |category| hints(context, category));
     write_page(context.results(), member, items, next, &hints, context.info.revision)
 }
 
-/// CCH-13: a list of which callers see different parts is for one of them only, all of its pages
+/// CCH-13: if callers see different parts of a list, caches must not share any of its pages
 /// (CCH-10).
 pub(super) fn hints(context: &ActiveRequest, category: Category) -> CacheHints {
     let hints = *context.results().cache();

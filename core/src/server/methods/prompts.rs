@@ -1,4 +1,4 @@
-//! `prompts/get`, up to the handler.
+//! Routes `prompts/get` to a handler.
 
 use super::{access, lists, mount_routes};
 use crate::{
@@ -50,7 +50,7 @@ pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<R
     })
 }
 
-/// A prompt that is being filled in.
+/// Renders a registered prompt.
 struct Filling {
     prompt: Arc<RegisteredPrompt>,
 }
@@ -73,10 +73,10 @@ impl ResultMapper for Filling {
     }
 }
 
-/// A prompt that only a provider may know.
+/// Renders a prompt that a provider may have.
 struct ProvidedPrompt {
     name: String,
-    /// Which of the providers is asked.
+    /// The index of the provider.
     index: usize,
     provider: Arc<RegisteredProvider>,
 }

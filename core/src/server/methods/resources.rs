@@ -1,4 +1,4 @@
-//! `resources/read` and subscriptions to single resources, up to the handler.
+//! Routes `resources/read` to a handler, and serves subscriptions to single resources.
 
 use super::{access, lists, mount_routes};
 use crate::{
@@ -15,11 +15,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
-/// `resources/read`: a registered resource, else the first template that matches, else what a
-/// provider knows.
+/// `resources/read`: tries the registered resource, then the first matching template, then the
+/// mounted servers and providers.
 pub(super) fn read(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     let (raw, uri) = uri_of(context, params)?;
-    // RES-12: a path that climbs is refused before anyone opens it.
+    // RES-12: path traversal is refused before any handler runs.
     uri::check_traversal(&uri).map_err(|problem| RpcError::invalid_params(format!("resources/read: {problem}")))?;
     let snapshot = &context.snapshot;
     if let Some(resource) = snapshot.resources.get(&uri) {
@@ -40,8 +40,8 @@ pub(super) fn read(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
     read_by_template(context, raw, &uri, 0)
 }
 
-/// Reads by the first template from a position on that matches and that the caller sees, or else by
-/// a mounted server or a provider.
+/// Reads through the first template, starting at position `from`, that matches and that the caller
+/// can see, or else through a mounted server or a provider.
 fn read_by_template(context: &ActiveRequest, raw: &RawJson, uri: &str, from: usize) -> Result<Routed, RpcError> {
     let matching = |(position, template): (usize, &Arc<RegisteredTemplate>)| {
         Some((position, Arc::clone(template), template.matches(uri)?))
@@ -83,7 +83,7 @@ pub(super) fn subscribe(context: &ActiveRequest, params: Option<&RawJson>) -> Re
     if !context.snapshot.may_have(&uri) {
         return Err(RpcError::resource_not_found(&uri, context.info.revision));
     }
-    // The resources of a provider or a remote server are only known when they are read.
+    // Whether a provider or a remote server has the resource is only known when it is read.
     let access = context.snapshot.readable(&uri).map(|read| read.options.access.clone()).unwrap_or_default();
     let (scopes, name) = (access.scopes.clone(), uri.into_owned());
     let uri = name.clone();
@@ -105,7 +105,7 @@ fn subscribed(context: &ActiveRequest, uri: String) -> Result<Routed, RpcError> 
         let context = Arc::clone(context);
         let runtime = Arc::clone(context.connection.runtime());
         runtime.spawn(Box::pin(async move {
-            // First, so that no change falls between.
+            // Subscribe first, so that no change is missed.
             let subscribed = context.connection.subscribe_to_resource(&uri, context.client());
             let watched = match subscribed {
                 Ok(()) => watching.await.inspect_err(|_| context.connection.unsubscribe_from_resource(&uri)),
@@ -116,7 +116,7 @@ fn subscribed(context: &ActiveRequest, uri: String) -> Result<Routed, RpcError> 
     })))
 }
 
-/// `resources/unsubscribe`; of something that was not subscribed, there is nothing to do.
+/// `resources/unsubscribe`. Does nothing if there is no such subscription.
 pub(super) fn unsubscribe(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     context.check_session()?;
     let (_, uri) = uri_of(context, params)?;
@@ -140,11 +140,11 @@ fn uri_of<'a>(context: &ActiveRequest, params: Option<&'a RawJson>) -> Result<(&
     Ok((raw, params.uri))
 }
 
-/// A resource that is being read.
+/// A read of a resource.
 struct ResourceRead {
     uri: String,
     read: Arc<ReadInfo>,
-    /// Which of the providers is asked, if it is one of theirs: it may not know it.
+    /// The index of the provider, if a provider reads it; it may not have the resource.
     provider: Option<usize>,
 }
 

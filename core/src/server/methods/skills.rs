@@ -19,7 +19,7 @@ use std::{
     sync::Arc,
 };
 
-/// The member of the list.
+/// The member of the result that holds the list.
 const MEMBER: &str = "skills";
 
 /// `skills/list` (SKL-38, SKL-39).
@@ -90,10 +90,10 @@ pub(super) fn read_directory(context: &ActiveRequest, params: Option<&RawJson>) 
     Ok(Routed::Answer(context.results().seal_object(result, context.info.revision)))
 }
 
-/// The entries of a folder, by URI: files as they are, folders as `inode/directory`.
+/// The entries of a folder by URI: its files, and its subfolders as `inode/directory`.
 fn children(context: &ActiveRequest, uri: &str) -> BTreeMap<String, Value> {
     let folder = format!("{uri}/");
-    // SKL-62: folders are written without a slash at their end.
+    // SKL-62: folder URIs have no trailing slash.
     let is_folder = |name: &str| !name.is_empty() && !uri.ends_with('/');
     let mut children = BTreeMap::new();
     for skill in
@@ -113,7 +113,7 @@ fn children(context: &ActiveRequest, uri: &str) -> BTreeMap<String, Value> {
     children
 }
 
-/// The way of a request for a URI that a mounted server with skills may have.
+/// Routes a request for a URI to a mounted server with skills, if it may have it.
 fn of_mount(context: &ActiveRequest, uri: &str, params: Option<&RawJson>) -> Option<Result<Routed, RpcError>> {
     let (mount, _) = context.snapshot.mount_of_uri(uri)?;
     if mount.offers().skills { mount_routes::by_uri(&context.snapshot, uri, params?) } else { None }

@@ -1,4 +1,4 @@
-//! The methods of tasks, in both forms.
+//! The task methods, in both forms.
 
 use crate::{
     protocol::{RawJson, RevisionFeature, RpcError, extension, method},
@@ -16,7 +16,7 @@ pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<R
     }
 }
 
-/// `tasks/result` (2025-11-25): answered when the task is over.
+/// `tasks/result` (2025-11-25): the response is sent when the task has ended.
 pub(super) fn result(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     match named(context, params)? {
         NamedTask::Here(task) => {
@@ -34,17 +34,17 @@ pub(super) fn cancel(context: &ActiveRequest, params: Option<&RawJson>) -> Resul
     };
     let cancelled = task.cancel("the client cancelled the task");
     if context.info.revision.supports(RevisionFeature::TasksExtension) {
-        // TKX-17, TKX-36: the same acknowledgement, whatever has become of the task.
+        // TKX-17, TKX-36: the acknowledgement is the same whatever the state of the task.
         return Ok(acknowledged(context));
     }
     if !cancelled {
-        // TSK-29
+        // TSK-29: a task that has ended cannot be cancelled.
         return Err(RpcError::invalid_params(format!("The task {} has already ended", task.id())));
     }
     Ok(if task.is_announced() { view(context, &task) } else { view_at_end(task) })
 }
 
-/// `tasks/update` (2026-07-28): answers to what the task asks.
+/// `tasks/update` (2026-07-28): responses to the input requests of a task.
 pub(super) fn update(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
     #[derive(Deserialize)]
     struct UpdateParams {
@@ -81,7 +81,7 @@ pub(super) fn list(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
     };
     let (server, revision) = (context.server(), context.info.revision);
     let owner = context.owner();
-    // Without a principal, tasks belong to a session, which other processes know by its id.
+    // Without a principal, tasks belong to a session, which other processes identify by its id.
     let is_known_elsewhere = !owner.principal.is_empty() || owner.session_id.is_some();
     if let (Some(stored), true) = (context.stored_tasks()?, is_known_elsewhere) {
         return Ok(stored.listed(after, server.options().page_size, owner, cursor));
@@ -108,7 +108,7 @@ fn acknowledged(context: &ActiveRequest) -> Routed {
     Routed::Answer(context.results().seal_object(json!({}), context.info.revision))
 }
 
-/// A task by the place where it runs, or ran.
+/// A task, either of this process or of another one.
 enum NamedTask {
     Here(Arc<Task>),
     Elsewhere(TaskElsewhere),
@@ -118,7 +118,7 @@ fn view(context: &ActiveRequest, task: &Task) -> Routed {
     Routed::Answer(task.to_result(context.results(), context.info.revision))
 }
 
-/// The task that the parameters name, if this client may see it (TSK-31, TKX-20).
+/// Finds the task named by the parameters, if this client may access it (TSK-31, TKX-20).
 fn named(context: &ActiveRequest, params: Option<&RawJson>) -> Result<NamedTask, RpcError> {
     #[derive(Deserialize, Default)]
     struct TaskParams {
@@ -126,7 +126,7 @@ fn named(context: &ActiveRequest, params: Option<&RawJson>) -> Result<NamedTask,
         id: Option<Value>,
     }
     let declared = check_offered(context);
-    // TKX-50: who knows the older form only may still ask for what was made in it.
+    // TKX-50: a client that only knows the older form can still access tasks created in that form.
     let may_know_older = context.offers_tasks()
         && matches!(context.method, method::TASKS_GET | method::TASKS_CANCEL)
         && context.client_capabilities().get("tasks").is_some_and(Value::is_object);
@@ -150,7 +150,7 @@ fn named(context: &ActiveRequest, params: Option<&RawJson>) -> Result<NamedTask,
     }
 }
 
-/// Returns whether this client may speak of tasks at all (TKX-21, TKX-26, TKX-49).
+/// Checks that this client may use task methods at all (TKX-21, TKX-26, TKX-49).
 fn check_offered(context: &ActiveRequest) -> Result<(), RpcError> {
     if !context.offers_tasks() {
         return Err(RpcError::method_not_found(context.method));

@@ -1,4 +1,4 @@
-//! `tools/call`, up to the handler.
+//! Routes `tools/call` to a handler.
 
 use super::{access, lists, mount_routes};
 use crate::{
@@ -65,7 +65,7 @@ fn call_registered(
     context.when_checked(is_costly, move |context| call_checked(context, &tool, &raw, arguments))
 }
 
-/// Calls a tool if the arguments fit.
+/// Validates the arguments and calls the tool.
 fn call_checked(
     context: &ActiveRequest,
     tool: &Arc<RegisteredTool>,
@@ -85,7 +85,7 @@ fn call_checked(
     refuse(context, &invalid_arguments(&tool.name, &problem))
 }
 
-/// Begins a call whose arguments were accepted.
+/// Starts a call with accepted arguments.
 fn begin(
     context: &ActiveRequest,
     tool: &Arc<RegisteredTool>,
@@ -100,7 +100,7 @@ fn begin(
     })
 }
 
-/// Answers a call whose arguments do not fit.
+/// Refuses a call with invalid arguments.
 fn refuse(context: &ActiveRequest, problem: &str) -> Result<Routed, RpcError> {
     let revision = context.info.revision;
     if revision.supports(RevisionFeature::InputErrorsAsResults) {
@@ -114,7 +114,7 @@ fn read_arguments(tool: &str, arguments: &RawJson) -> Result<Value, RpcError> {
     arguments.read().map_err(|problem| RpcError::invalid_params(invalid_arguments(tool, &problem)))
 }
 
-/// DISC-15: what the tool needs of the client must be declared.
+/// DISC-15: the client must declare every capability that the tool requires.
 fn check_capabilities(tool: &RegisteredTool, info: &RequestInfo) -> Result<(), RpcError> {
     let Some(required) = &tool.options.requires else { return Ok(()) };
     let declared: Value = info.client_capabilities.parse().unwrap_or_default();
@@ -130,7 +130,7 @@ fn unknown(name: &str) -> RpcError {
     RpcError::invalid_params(format!("Unknown tool: {name}"))
 }
 
-/// Returns whether every member of `required` is declared, at every depth.
+/// Returns whether `declared` contains every member of `required`, at every depth.
 fn covers(declared: &Value, required: &Value) -> bool {
     match required.as_object() {
         Some(members) => {
@@ -140,7 +140,7 @@ fn covers(declared: &Value, required: &Value) -> bool {
     }
 }
 
-/// A tool that is being called.
+/// Calls a registered tool.
 struct Calling(Arc<RegisteredTool>);
 
 impl ResultMapper for Calling {
@@ -175,13 +175,13 @@ impl ResultMapper for Calling {
     }
 }
 
-/// A tool whose arguments the schema refuses: its explainer has the last word.
+/// Runs the explainer of a tool whose input schema refused the arguments. Its decision is final.
 struct ExplainedTool {
     tool: Arc<RegisteredTool>,
-    /// Those of the request.
+    /// The params of the request.
     params: RawJson,
     explainer: Arc<dyn Handler>,
-    /// The words of the schema.
+    /// The error message of the schema.
     problem: String,
 }
 
@@ -209,10 +209,10 @@ impl ResultMapper for ExplainedTool {
     }
 }
 
-/// A tool that only a provider may know.
+/// Calls a tool that a provider may have.
 struct ProvidedTool {
     name: String,
-    /// Which of the providers is asked.
+    /// The index of the provider.
     index: usize,
     provider: Arc<RegisteredProvider>,
 }

@@ -1,4 +1,4 @@
-//! The callers of a feature, and the time of its handler.
+//! Access to a feature, and the time limit of its handler.
 
 use crate::{http::scope::is_scope, protocol::options::Millis, server::handlers::Handler};
 use std::{sync::Arc, time::Duration};
@@ -22,17 +22,17 @@ trunkline_proto::options! {
 }
 
 impl AccessOptions {
-    /// Returns whether callers may see different things of it.
+    /// Returns whether different callers may get different results from the feature.
     pub(in crate::server) fn is_personal(&self) -> bool {
         !self.scopes.is_empty() || self.visible.is_some()
     }
 
-    /// Names the scope that cannot be one, and the time that no handler can keep.
+    /// Returns an error for an invalid scope, or for a time limit that is out of range.
     pub(in crate::server) fn check(&self) -> Result<(), String> {
         if let Some(scope) = self.scopes.iter().find(|scope| !is_scope(scope)) {
             return Err(format!("scopes: {scope:?} is not a scope (RFC 6749 section 3.3)"));
         }
-        // AUS-13: a challenge would ask for it.
+        // AUS-13: a challenge must not name this scope.
         if self.scopes.iter().any(|scope| scope == "offline_access") {
             return Err(
                 "scopes: offline_access is not allowed: clients request it from their authorization server".into()
@@ -45,14 +45,14 @@ impl AccessOptions {
     }
 }
 
-/// The setter that the definitions of tools, resources, resource templates, prompts and request
-/// handlers have.
+/// The `visible` setter of the definitions of tools, resources, resource templates, prompts and
+/// request handlers.
 macro_rules! visible_setter {
     ($this:ident, $place:expr) => {
-        /// Decides for each request who sees and calls the feature: for others it is not there.
-        /// Calls of the hook get `{"name"}`, the name or URI of the feature, and are answered with
-        /// the value `true` or `false`; a failure counts as `false`. Lists ask it for each feature
-        /// that has one.
+        /// Decides per request who can see and call the feature. To other callers the feature does
+        /// not exist. The hook receives `{"name"}`, the name or URI of the feature, and completes
+        /// with the value `true` or `false`; a failure counts as `false`. Lists call it for each
+        /// feature that has one.
         pub fn visible(mut $this, hook: impl $crate::server::handlers::Handler) -> Self {
             $place.visible = Some(::std::sync::Arc::new(hook));
             $this

@@ -1,5 +1,4 @@
-//! User interfaces of tools (the MCP Apps extension): what must hold of them is checked when they
-//! are registered.
+//! User interfaces of tools (the MCP Apps extension), which are validated at registration.
 
 use crate::protocol::uri;
 use serde_json::Value;
@@ -8,8 +7,7 @@ use serde_json::Value;
 const MIME_TYPE: &str = "text/html;profile=mcp-app";
 const SCHEME: &str = "ui://";
 
-/// APP-10: user interfaces lie under `ui://` and are of their media type, and nothing else does or
-/// is.
+/// APP-10: a resource is under `ui://` if and only if it has the media type of user interfaces.
 pub(in crate::server) fn check_resource(uri: &str, mime_type: Option<&str>) -> Result<(), String> {
     match (uri.starts_with(SCHEME), mime_type == Some(MIME_TYPE)) {
         (true, false) => Err(format!("mimeType: a resource under {SCHEME} is a user interface and needs {MIME_TYPE}")),
@@ -18,7 +16,7 @@ pub(in crate::server) fn check_resource(uri: &str, mime_type: Option<&str>) -> R
     }
 }
 
-/// The user interface that a tool names, if it names any (APP-02, APP-14, APP-17).
+/// Returns the URI of a tool's user interface, if it has one (APP-02, APP-14, APP-17).
 pub(in crate::server) fn interface_of(tool: &Value) -> Result<Option<String>, String> {
     let Some(meta) = tool.get("_meta") else { return Ok(None) };
     let ui = meta.get("ui");
@@ -59,7 +57,7 @@ mod tests {
         }
     }
 
-    /// APP-11 needs both sides to be there.
+    /// APP-11: needs both the tool and the resource.
     #[test]
     fn interfaces_that_nobody_serves_are_found() {
         let tool = |name: &str, uri: &str| {

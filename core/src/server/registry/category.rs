@@ -1,4 +1,4 @@
-//! The lists that a server may have.
+//! The lists of a server.
 
 use super::{
     list::Listed,
@@ -8,7 +8,7 @@ use super::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The lists that a server may have.
+/// The lists of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Category {
@@ -23,14 +23,14 @@ pub enum Category {
 }
 
 impl Category {
-    /// The category that a list's result member names, such as `resourceTemplates`.
+    /// Parses the name of a list's result member, such as `resourceTemplates`.
     pub fn parse(member: &str) -> Option<Self> {
         [Self::Tools, Self::Resources, Self::ResourceTemplates, Self::Prompts]
             .into_iter()
             .find(|c| c.member() == member)
     }
 
-    /// The member of the list's result.
+    /// The result member that holds the list.
     pub fn member(self) -> &'static str {
         match self {
             Self::Tools => RegisteredTool::MEMBER,
@@ -40,7 +40,7 @@ impl Category {
         }
     }
 
-    /// The member of a descriptor by which the list knows it.
+    /// The member of a descriptor that identifies it in its list.
     pub(crate) fn key_member(self) -> &'static str {
         match self {
             Self::Tools | Self::Prompts => "name",
@@ -49,8 +49,7 @@ impl Category {
         }
     }
 
-    /// The set of changes that a change of this list belongs to: templates are told with the
-    /// resources.
+    /// The change notification for this list. Resources and templates share one.
     pub(crate) fn change(self) -> ListSet {
         match self {
             Self::Tools => ListSet::TOOLS,

@@ -1,10 +1,10 @@
-//! The completions that a prompt or a resource template declares beside its arguments.
+//! Completions declared by a prompt or a resource template.
 
 use super::register_error::RegisterError;
 use crate::server::handlers::Handler;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// The handlers that suggest values, by the arguments or variables that they complete.
+/// Completion handlers by argument or variable name.
 #[derive(Clone, Default)]
 pub(super) struct Completers(BTreeMap<String, Arc<dyn Handler>>);
 
@@ -21,7 +21,7 @@ impl Completers {
         self.0.is_empty()
     }
 
-    /// CMP-03: names the argument that is not there.
+    /// CMP-03: returns an error for a completion of an argument that does not exist.
     pub(super) fn check(&self, what: &str, arguments: &[&str]) -> Result<(), RegisterError> {
         match self.0.keys().find(|argument| !arguments.contains(&argument.as_str())) {
             None => Ok(()),
@@ -30,7 +30,7 @@ impl Completers {
     }
 }
 
-/// The words for an argument that is not among those that there are.
+/// The error message for an unknown argument.
 pub(super) fn unknown_argument(argument: &str, known: &[&str]) -> String {
     let known = if known.is_empty() {
         "there are no arguments".to_owned()
@@ -40,12 +40,12 @@ pub(super) fn unknown_argument(argument: &str, known: &[&str]) -> String {
     format!("there is no argument {argument}; {known}")
 }
 
-/// The setter that the definitions of prompts and resource templates have.
+/// The `complete` setter of the definitions of prompts and resource templates.
 macro_rules! complete_setter {
     () => {
-        /// Suggests values for one of its arguments or variables; one that is not there is refused
-        /// when it is registered. Calls of the handler get what those of a
-        /// [`crate::server::CompletionDefinition`] get.
+        /// Suggests values for one of its arguments or variables. Registering the definition fails
+        /// if the argument does not exist. The handler receives the same input as that of a
+        /// [`crate::server::CompletionDefinition`].
         pub fn complete(
             mut self,
             argument: impl Into<String>,

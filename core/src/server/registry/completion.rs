@@ -1,25 +1,25 @@
-//! Completions: who suggests values for which argument of which prompt or resource template.
+//! Completions of prompt arguments and resource template variables.
 
 use super::register_error::RegisterError;
 use crate::server::handlers::Handler;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The prompt or resource template that an argument belongs to.
+/// The prompt or resource template that has the argument.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CompletionTarget {
-    /// The prompt of that name (`ref/prompt`).
+    /// The prompt with that name (`ref/prompt`).
     Prompt(String),
-    /// The resource or template of that URI (`ref/resource`).
+    /// The resource or template with that URI (`ref/resource`).
     Resource(String),
 }
 
 impl CompletionTarget {
-    /// Reads a PromptReference or a ResourceTemplateReference.
+    /// Parses a PromptReference or a ResourceTemplateReference.
     ///
     /// # Errors
-    /// The missing member.
+    /// Returns the name of a missing member.
     pub fn read(reference: &Value) -> Result<Self, &'static str> {
         let text = |member: &str| reference.get(member).and_then(Value::as_str).map(str::to_owned);
         match reference.get("type").and_then(Value::as_str) {
@@ -45,8 +45,8 @@ impl CompletionTarget {
     }
 }
 
-/// A completion to register. Calls of its handler get
-/// `{"ref", "argument": {"name", "value"}, "context"?}`.
+/// A completion to register. Its handler receives `{"ref", "argument": {"name", "value"},
+/// "context"?}`.
 ///
 /// ```
 /// use trunkline::{
@@ -68,7 +68,7 @@ pub struct CompletionDefinition {
 }
 
 impl CompletionDefinition {
-    /// Suggests values for one argument of a prompt, or one variable of a resource template.
+    /// Creates a completion for one argument of a prompt, or one variable of a resource template.
     pub fn new(reference: CompletionTarget, argument: impl Into<String>, handler: impl Handler) -> Self {
         Self { reference, argument: argument.into(), handler: Arc::new(handler) }
     }
@@ -87,7 +87,7 @@ impl CompletionDefinition {
     }
 }
 
-/// A completion that is registered.
+/// A registered completion.
 #[derive(Clone)]
 pub(in crate::server) struct RegisteredCompletion {
     pub(in crate::server) id: u64,

@@ -1,17 +1,17 @@
-//! Registrations of a name that is taken.
+//! Registrations of a name that is already in use.
 
 use crate::protocol::describe::{Described, Type, Values};
 use serde::{Deserialize, Serialize};
 
-/// The answer to a registration whose name, URI or argument is taken.
+/// The behavior if a name, URI or argument is registered twice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum OnDuplicate {
-    /// An error.
+    /// The registration fails.
     #[default]
     Error,
-    /// The new registration takes the place of the old one; calls that run go on.
+    /// The new registration replaces the old one. Running calls continue.
     Replace,
 }
 

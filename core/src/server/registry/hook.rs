@@ -1,4 +1,4 @@
-//! Providers and middleware: hooks that see requests which registered features do not answer alone.
+//! Providers and middleware.
 
 use super::{category::Category, listed_tools::ListedTools, register_error::RegisterError};
 use crate::{
@@ -8,13 +8,14 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Lists and serves what is not registered: rows of a database, say, or what one tenant may see.
+/// Lists and serves features that are not registered, such as rows of a database or the features of
+/// a tenant.
 ///
-/// Calls of its handler get `{"list": {"cursor"?}}`, answered with a value
-/// `{"items": [descriptors], "nextCursor"?}`, or `{"get": {the request's params}}`, answered as a
-/// handler of that category answers; the value `null` says that there is no such feature. Arguments
-/// of a tool are checked against the input schema that was listed to the caller; of a tool that its
-/// caller has not listed, the handler judges them.
+/// Its handler receives `{"list": {"cursor"?}}` and completes with a value `{"items":
+/// [descriptors], "nextCursor"?}`, or it receives `{"get": params}`, where `params` are those of
+/// the request, and completes like a handler of that category; the value `null` means that there is
+/// no such feature. The arguments of a tool are validated against the input schema that was listed
+/// to the caller. If none was, the handler must validate them.
 ///
 /// ```
 /// use trunkline::{
@@ -35,17 +36,17 @@ pub struct ProviderDefinition {
 }
 
 impl ProviderDefinition {
-    /// A provider of one category.
+    /// Creates a provider for one category.
     pub fn new(category: Category, handler: impl Handler) -> Self {
         Self { category, handler: Arc::new(handler) }
     }
 }
 
-/// A provider that is registered.
+/// A registered provider.
 pub(crate) struct RegisteredProvider {
     pub(in crate::server) number: u64,
     pub(in crate::server) handler: Arc<dyn Handler>,
-    /// Of tools.
+    /// The listed schemas, for a provider of tools.
     pub(in crate::server) listed: ListedTools,
 }
 
@@ -55,8 +56,8 @@ impl RegisteredProvider {
     }
 }
 
-/// Wraps requests. Calls of its handler get `{"method", "params"}`;
-/// [`crate::server::CallInfo::proceed`] runs the rest and gives its result.
+/// Wraps requests. Its handler receives `{"method", "params"}`;
+/// [`crate::server::CallInfo::proceed`] runs the rest and returns its result.
 ///
 /// ```
 /// use trunkline::{
@@ -76,12 +77,12 @@ pub struct MiddlewareDefinition {
 }
 
 impl MiddlewareDefinition {
-    /// Wraps every request that a handler or a list can answer.
+    /// Wraps every request that a handler or a list serves.
     pub fn new(handler: impl Handler) -> Self {
         Self { methods: None, handler: Arc::new(handler) }
     }
 
-    /// Wraps these methods only.
+    /// Wraps only these methods.
     pub fn methods(mut self, methods: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.methods = Some(methods.into_iter().map(Into::into).collect());
         self
@@ -103,12 +104,12 @@ impl MiddlewareDefinition {
     }
 }
 
-/// The core itself answers these, and how is part of the protocol.
+/// Middleware cannot wrap methods that the core serves itself, as the protocol prescribes.
 fn may_wrap(name: &str) -> bool {
     !matches!(name, method::INITIALIZE | method::PING | method::DISCOVER | method::SUBSCRIPTIONS_LISTEN)
 }
 
-/// Middleware that is registered.
+/// Registered middleware.
 pub(crate) struct RegisteredMiddleware {
     pub(in crate::server) number: u64,
     methods: Option<Vec<String>>,

@@ -1,4 +1,4 @@
-//! One list of a server: in the order of registration, by key, and page by page.
+//! One list of a server, in registration order, with lookup by key and paging.
 
 use super::{access::AccessOptions, duplicate::OnDuplicate, register_error::RegisterError};
 use crate::protocol::{RawJson, Revision, RevisionFeature};
@@ -8,22 +8,22 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// Something that a list shows.
+/// An item of a list.
 pub(crate) trait Listed {
-    /// The member of the list's result, such as `tools`.
+    /// The member of the result that holds the list, such as `tools`.
     const MEMBER: &'static str;
-    /// The noun with its article, for errors.
+    /// The noun with its article, for error messages.
     const NOUN: &'static str;
 
-    /// The name or URI, unique in its list.
+    /// The name or URI, unique within the list.
     fn key(&self) -> &str;
-    /// The descriptor for lists.
+    /// The descriptor sent in lists.
     fn descriptor(&self) -> &Descriptor;
-    /// The conditions under which it is seen and called.
+    /// Who can see and call it.
     fn access(&self) -> &AccessOptions;
 }
 
-/// A descriptor as it was given, and its JSON for each revision, made when first listed.
+/// A descriptor as registered, and its JSON per revision, created when it is first listed.
 pub(crate) struct Descriptor {
     value: Value,
     project: fn(&mut Value, Revision),
@@ -48,26 +48,26 @@ impl Descriptor {
     }
 }
 
-/// A list at one moment (TOOL-04: its order is stable).
+/// An immutable version of a list. Its order is stable (TOOL-04).
 pub(crate) struct List<T> {
     items: Vec<Numbered<T>>,
     by_key: HashMap<Arc<str>, usize>,
     /// The number of the last registration.
     last: u64,
-    /// The first page for each revision: what nearly every list request asks for.
+    /// The first page per revision, cached because nearly every list request asks for it.
     first_page: [OnceLock<ListedPage>; Revision::ALL.len()],
-    /// `true` if callers may see different parts of it.
+    /// `true` if callers may see different parts of the list.
     is_personal: OnceLock<bool>,
 }
 
-/// An item and the number of its place: places count up in this list alone, so that cursors say the
-/// same to every instance of a server, whatever else it does (PAG-05).
+/// An item and its number. Each list counts separately, so that a cursor means the same on every
+/// instance of a server (PAG-05).
 struct Numbered<T> {
     number: u64,
-    /// The id of its registration, which nothing else of the server has.
+    /// The registration id, unique within the server.
     id: u64,
     item: Arc<T>,
-    /// `false`: it keeps its place and its name, and nobody sees it.
+    /// If `false`, the item keeps its position and its name but is hidden.
     is_enabled: bool,
 }
 
@@ -77,21 +77,21 @@ impl<T> Clone for Numbered<T> {
     }
 }
 
-/// An item that a list may show to a caller.
+/// An item that may be listed, depending on the caller.
 #[derive(Clone)]
 pub(crate) struct ListCandidate {
     pub(in crate::server) number: u64,
     pub(in crate::server) key: String,
     pub(in crate::server) access: AccessOptions,
-    /// Its descriptor in the words of the revision.
+    /// The descriptor as JSON for the revision.
     pub(in crate::server) text: RawJson,
 }
 
-/// The items of one page, joined by commas, and where the next begins.
+/// The items of one page, separated by commas, and where the next page starts.
 #[derive(Clone)]
 pub(crate) struct ListedPage {
     pub(crate) items: Vec<u8>,
-    /// The number of the items.
+    /// The number of items.
     pub(crate) number: usize,
     pub(crate) next: Option<u64>,
 }
@@ -109,7 +109,7 @@ impl<T> Default for List<T> {
 }
 
 impl<T: Listed> List<T> {
-    /// The list with one more item, or with another in the place of the one of that key.
+    /// Returns the list with one more item, or with the item of the same key replaced.
     pub(in crate::server) fn with(
         &self,
         id: u64,
@@ -132,8 +132,8 @@ impl<T: Listed> List<T> {
         Ok(next)
     }
 
-    /// The list with another item in the place of the one of that registration, which may have
-    /// another key. `None`: it is not there.
+    /// Returns the list with the item of a registration replaced, possibly under another key.
+    /// Returns `None` if the registration does not exist.
     pub(in crate::server) fn changed(&self, id: u64, item: Arc<T>) -> Option<Result<Self, RegisterError>> {
         let position = self.position(id)?;
         let mut next = self.edited();
@@ -146,7 +146,8 @@ impl<T: Listed> List<T> {
         Some(Ok(next))
     }
 
-    /// The list with the item of that registration shown or hidden. `None`: it is not there.
+    /// Returns the list with the item of a registration enabled or disabled. Returns `None` if it
+    /// does not exist.
     pub(in crate::server) fn enabled(&self, id: u64, is_enabled: bool) -> Option<Self> {
         let position = self.position(id)?;
         let mut next = self.edited();
@@ -154,7 +155,7 @@ impl<T: Listed> List<T> {
         Some(next)
     }
 
-    /// The list without the item of that registration. `None`: it is not there.
+    /// Returns the list without the item of a registration. Returns `None` if it does not exist.
     pub(in crate::server) fn without(&self, id: u64) -> Option<Self> {
         let position = self.position(id)?;
         let mut next = self.edited();
@@ -164,7 +165,7 @@ impl<T: Listed> List<T> {
         Some(next)
     }
 
-    /// A copy to change.
+    /// A copy to modify.
     fn edited(&self) -> Self {
         let (items, by_key) = (self.items.clone(), self.by_key.clone());
         Self { items, by_key, last: self.last, ..Self::default() }
@@ -174,7 +175,7 @@ impl<T: Listed> List<T> {
         self.items.iter().position(|numbered| numbered.id == id)
     }
 
-    /// The item of a registration, whether or not it is enabled.
+    /// Returns the item of a registration, enabled or not.
     pub(in crate::server) fn registered(&self, id: u64) -> Option<&Arc<T>> {
         self.position(id).map(|position| &self.items[position].item)
     }
@@ -183,7 +184,7 @@ impl<T: Listed> List<T> {
         self.items.iter().filter(|numbered| numbered.is_enabled).map(|numbered| &numbered.item)
     }
 
-    /// The registration of the item of that key, which may be disabled.
+    /// Returns the registration id of the item with that key, enabled or not.
     pub(in crate::server) fn id(&self, key: &str) -> Option<u64> {
         self.by_key.get(key).map(|position| self.items[*position].id)
     }
@@ -193,7 +194,7 @@ impl<T: Listed> List<T> {
         numbered.is_enabled.then_some(&numbered.item)
     }
 
-    /// The page that follows the item with the number `after` (0: the first page).
+    /// Returns the page after item number `after`; 0 for the first page.
     pub(crate) fn page(&self, after: u64, size: usize, revision: Revision) -> ListedPage {
         match after {
             0 => self.first_page[revision as usize].get_or_init(|| self.write_page(0, size, revision)).clone(),
@@ -206,7 +207,8 @@ impl<T: Listed> List<T> {
         *self.is_personal.get_or_init(|| self.iter().any(|item| item.access().is_personal()))
     }
 
-    /// The items after the one with that number, for a list of which callers see different parts.
+    /// Returns the items after item number `after`, for a list of which callers see different
+    /// parts.
     pub(crate) fn candidates(&self, after: u64, revision: Revision) -> Vec<ListCandidate> {
         let start = self.items.partition_point(|item| item.number <= after);
         let rest = self.items[start..].iter().filter(|numbered| numbered.is_enabled);
@@ -234,7 +236,7 @@ fn taken<T: Listed>(item: &T) -> RegisterError {
     RegisterError(format!("{} named {:?} is already registered", T::NOUN, item.key()))
 }
 
-/// The members of a list's result.
+/// Returns the members of a list result.
 pub(crate) fn list_members(member: &str, items: &[u8], next: Option<&str>, hints: &str, revision: Revision) -> Vec<u8> {
     let mut members = format!(r#""{member}":["#).into_bytes();
     members.extend_from_slice(items);

@@ -1,4 +1,4 @@
-//! The input schemas of the tools that a provider has listed.
+//! The input schemas of tools listed by a provider.
 
 use crate::{
     protocol::schema::{self, Schema},
@@ -10,32 +10,33 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// The input schemas of the tools that a provider has listed, by the caller that was given them:
-/// what one principal may see is nobody else's.
+/// The input schemas of tools listed by a provider. They are kept per principal, because a provider
+/// may list different tools to each.
 #[derive(Default)]
 pub(crate) struct ListedTools(Mutex<SchemasByCaller>);
 
 #[derive(Default)]
 struct SchemasByCaller {
     schemas: HashMap<ToolKey, Arc<ListedSchema>>,
-    /// The oldest first.
+    /// Keys from oldest to newest.
     order: VecDeque<ToolKey>,
 }
 
 /// A principal and the name of a tool.
 type ToolKey = (String, String);
 
-/// A schema as it was listed, compiled with the first call.
+/// A listed schema, compiled on the first call.
 pub(in crate::server) struct ListedSchema {
     given: Value,
     compiled: OnceLock<Option<Schema>>,
 }
 
-/// Most schemas that are remembered of one provider; the oldest goes first.
+/// Maximum schemas kept per provider. The oldest is evicted first.
 const MOST: usize = 4096;
 
 impl ListedTools {
-    /// Notes what a caller is given. One schema for many callers is kept for each of them.
+    /// Records the tools listed to a principal. A schema listed to many principals is stored for
+    /// each of them.
     pub(in crate::server) fn note(&self, principal: &str, tools: &[Value]) {
         let mut known = self.0.lock();
         for tool in tools {
@@ -56,19 +57,19 @@ impl ListedTools {
         }
     }
 
-    /// The schema that a caller was given last.
+    /// Returns the schema that was last listed to a principal.
     pub(in crate::server) fn schema(&self, principal: &str, name: &str) -> Option<Arc<ListedSchema>> {
         self.0.lock().schemas.get(&(principal.to_owned(), name.to_owned())).cloned()
     }
 
-    /// Forgets all of them: the lists are not as they were.
+    /// Removes all schemas, after the provider's list has changed.
     pub(in crate::server) fn clear(&self) {
         *self.0.lock() = SchemasByCaller::default();
     }
 }
 
 impl ListedSchema {
-    /// Returns whether checking so many bytes of arguments may take long.
+    /// Returns whether validating this many bytes of arguments may take long.
     pub(in crate::server) fn is_costly(&self, name: &str, bytes: usize) -> bool {
         match self.compiled.get() {
             Some(compiled) => compiled.as_ref().is_some_and(|schema| schema.is_costly(bytes)),
@@ -80,12 +81,13 @@ impl ListedSchema {
         }
     }
 
-    /// The reason why the arguments do not fit; `None`: they do, or the schema is not one.
+    /// Returns why the arguments are invalid; `None` if they are valid or the schema itself is
+    /// invalid.
     pub(in crate::server) fn problem(&self, name: &str, arguments: &Value) -> Option<String> {
         self.compiled(name)?.validate(arguments).err().map(|problem| problem.to_string())
     }
 
-    /// `None`: the schema is not one.
+    /// Returns `None` if the schema is invalid.
     fn compiled(&self, name: &str) -> Option<&Schema> {
         let compile = || match compile(&self.given) {
             Ok(schema) => Some(schema),

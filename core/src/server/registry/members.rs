@@ -1,4 +1,4 @@
-//! Members of descriptors that no revision knows.
+//! Unknown members of descriptors.
 
 use super::register_error::RegisterError;
 use crate::protocol::{
@@ -9,8 +9,8 @@ use crate::protocol::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Options of a registration beside its descriptor. One of these in the descriptor, or a name like
-/// it, is meant to guard the feature, and would guard nothing.
+/// Options that are set next to a descriptor. Inside it, one of these, or a misspelling of one,
+/// would have no effect, although the program may rely on it for access control.
 const BESIDE: [&str; 11] = [
     "scopes",
     "timeout",
@@ -25,7 +25,7 @@ const BESIDE: [&str; 11] = [
     "unsafePaths",
 ];
 
-/// The descriptor as its type. The error names the member that peers would refuse to read.
+/// Deserializes a descriptor. The error names the invalid member.
 pub(super) fn read<T: Described + DeserializeOwned>(descriptor: &Value) -> Result<T, String> {
     T::deserialize(descriptor).map_err(|error| {
         let fault = Fault::of(T::TYPE, descriptor, ".", &error.to_string()).to_string();
@@ -36,9 +36,9 @@ pub(super) fn read<T: Described + DeserializeOwned>(descriptor: &Value) -> Resul
     })
 }
 
-/// Refuses members that are known ones misspelt, and those of a registration; warns of others that
-/// the type does not have: these are sent as they are, for a newer revision or an extension may
-/// have them.
+/// Refuses misspelled members, and registration options inside the descriptor. Other unknown
+/// members may belong to a newer revision or an extension: they are sent unchanged, with a warning
+/// in the log.
 pub(super) fn check_members<T: Described>(what: &str, name: &str, descriptor: &Value) -> Result<(), RegisterError> {
     check(T::TYPE, "", descriptor).map_err(|(path, known)| {
         RegisterError(if path.strip_prefix('/') == Some(known) {
@@ -64,7 +64,7 @@ pub(super) fn check_members<T: Described>(what: &str, name: &str, descriptor: &V
     Ok(())
 }
 
-/// The path of a misspelt member and the name that was meant, at any depth.
+/// Returns the path of a misspelled member, at any depth, and the correct name.
 fn check(ty: Type, path: &str, value: &Value) -> Result<(), (String, &'static str)> {
     let (Type::Model(model), Some(members)) = (ty, value.as_object()) else { return Ok(()) };
     let beside: &[_] = if path.is_empty() { &BESIDE } else { &[] };

@@ -1,4 +1,4 @@
-//! The registry: the features that a server has, and how they are registered.
+//! The registry: the features of a server and their registration.
 
 mod access;
 mod app;

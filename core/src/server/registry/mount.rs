@@ -1,4 +1,4 @@
-//! Mounts: other servers whose features this one shows, in this process or behind a client.
+//! Mounts: other servers, in this process or behind a client, whose features this server exposes.
 
 use super::{
     category::{Category, ListSet},
@@ -11,41 +11,43 @@ use super::{
 use crate::{composition::names, protocol::RpcError, runtime::BoxedTask, server::handlers::Handler, sync::Mutex};
 use std::{collections::HashMap, sync::Arc};
 
-/// The most shortened names of one mount that are remembered beside those of its registry.
+/// Maximum shortened names kept per mount, in addition to those that can be derived from its
+/// registry.
 const MAX_ALIASES: usize = 10_000;
 
-/// A server that is mounted.
+/// A mounted server.
 pub(crate) struct RegisteredMount {
     pub(in crate::server) number: u64,
-    /// The beginning of its names and URIs; empty: they stay as they are.
+    /// The prefix of its names and URIs; empty if they stay unchanged.
     pub(in crate::server) prefix: String,
     pub(in crate::server) source: MountSource,
-    /// The whole names of those that are shortened, as lists had them.
+    /// Full names by their shortened forms, as listed to clients.
     aliases: Mutex<HashMap<(Category, String), String>>,
 }
 
 /// The server behind a mount.
 pub(crate) enum MountSource {
-    /// A server of this process: a request goes on in its registry.
+    /// A server in this process; requests continue in its registry.
     Local(Arc<dyn LocalServer>),
-    /// A server behind a client: a request is sent on.
+    /// A server behind a client; requests are forwarded.
     Remote(Arc<dyn RemoteServer>),
 }
 
-/// A server of this process, for those that mount it.
+/// A server in this process that can be mounted.
 pub(crate) trait LocalServer: Send + Sync + 'static {
-    /// Its features now.
+    /// Its current features.
     fn snapshot(&self) -> Arc<Snapshot>;
 }
 
-/// A server behind a client. Calls of its handler have the parameters of the request as it knows
-/// them, and are answered with the whole result.
+/// A server behind a client. Its handler receives the parameters of the request under the remote
+/// names, and completes with the whole result.
 pub(crate) trait RemoteServer: Handler {
-    /// The features that it has, as far as they are known.
+    /// The kinds of features that it has, as far as known.
     fn offers(&self) -> Offers;
-    /// The tasks that calls of a tool may be: tasks of this server, which wait for the remote one.
+    /// Whether and how a tool can be called as a task. Such tasks run on this server and wait for
+    /// the remote one.
     fn tasks_of(&self, tool: &str) -> BoxedTask<ToolTasks>;
-    /// Reports changes of a resource from now on, for as long as somebody wants them.
+    /// Subscribes to changes of a resource, for as long as any client is subscribed to it.
     fn watch(&self, uri: &str) -> BoxedTask<Result<(), RpcError>>;
 }
 
@@ -70,7 +72,7 @@ impl RegisteredMount {
         }
     }
 
-    /// The features of a server of this process.
+    /// The features, if the server is in this process.
     pub(in crate::server) fn snapshot(&self) -> Option<Arc<Snapshot>> {
         match &self.source {
             MountSource::Local(server) => Some(server.snapshot()),
@@ -78,7 +80,7 @@ impl RegisteredMount {
         }
     }
 
-    /// The server's own name for one that begins with the prefix.
+    /// Returns the name used by the mounted server, given the part after the prefix.
     fn own_name(&self, category: Category, rest: &str) -> String {
         if !names::is_alias(rest) {
             return rest.to_owned();
@@ -91,7 +93,7 @@ impl RegisteredMount {
         found.unwrap_or_else(|| rest.to_owned())
     }
 
-    /// Remembers the whole name of one that a list shows shortened.
+    /// Records the full name of a feature that is listed under a shortened one.
     pub(in crate::server) fn remember(&self, category: Category, rest: String, own: String) {
         let mut aliases = self.aliases.lock();
         if aliases.len() >= MAX_ALIASES {
@@ -102,14 +104,14 @@ impl RegisteredMount {
 }
 
 impl Snapshot {
-    /// The kinds of features that this server and those mounted in it have.
+    /// The kinds of features of this server, including those mounted on it.
     pub(in crate::server) fn offers(&self) -> Offers {
         let own =
             Offers { lists: self.offered, completions: self.completes, skills: self.has_skills, tasks: self.has_tasks };
         self.mounts.iter().fold(own, |all, mount| all.and(mount.offers()))
     }
 
-    /// The mount that a name belongs to, and its own name there.
+    /// Returns the mount that a name belongs to, and the name used there.
     pub(in crate::server) fn mount_of_name(
         &self,
         category: Category,
@@ -122,7 +124,7 @@ impl Snapshot {
         of_prefix.or_else(|| Some((self.unprefixed()?, name.to_owned())))
     }
 
-    /// The mount that a URI, or a template of one, belongs to, and the URI there.
+    /// Returns the mount that a URI or URI template belongs to, and the URI used there.
     pub(in crate::server) fn mount_of_uri(&self, uri: &str) -> Option<(&Arc<RegisteredMount>, String)> {
         let of_prefix = names::split_uri(uri).and_then(|(prefix, own)| {
             Some((self.mounts.iter().find(|mount| mount.prefix == prefix)?, own.into_owned()))
@@ -130,7 +132,7 @@ impl Snapshot {
         of_prefix.or_else(|| Some((self.unprefixed()?, uri.to_owned())))
     }
 
-    /// The tool of a name, where it is registered: here or in a server that is mounted.
+    /// Finds a tool, here or on a mounted server in this process.
     pub(in crate::server) fn tool(&self, name: &str) -> Option<Arc<RegisteredTool>> {
         if let Some(tool) = self.tools.get(name) {
             return Some(Arc::clone(tool));
@@ -139,7 +141,7 @@ impl Snapshot {
         mount.snapshot()?.tool(&own)
     }
 
-    /// The prompt of a name, where it is registered: here or in a server that is mounted.
+    /// Finds a prompt, here or on a mounted server in this process.
     pub(in crate::server) fn prompt(&self, name: &str) -> Option<Arc<RegisteredPrompt>> {
         if let Some(prompt) = self.prompts.get(name) {
             return Some(Arc::clone(prompt));
@@ -148,8 +150,8 @@ impl Snapshot {
         mount.snapshot()?.prompt(&own)
     }
 
-    /// The resource of a URI or the first template that matches, where it is registered: here or in
-    /// a server that is mounted.
+    /// Finds a resource by URI, or else the first matching template, here or on a mounted server in
+    /// this process.
     pub(in crate::server) fn readable(&self, uri: &str) -> Option<Arc<ReadInfo>> {
         let registered = self.resources.get(uri).map(|resource| &resource.read);
         let by_template = || self.templates.iter().find(|template| template.matches(uri).is_some());
@@ -160,7 +162,7 @@ impl Snapshot {
         mount.snapshot()?.readable(&own)
     }
 
-    /// Watches a resource of a remote server, if it is one.
+    /// Subscribes to changes of a resource, if it belongs to a remote server.
     pub(in crate::server) fn watch(&self, uri: &str) -> Option<BoxedTask<Result<(), RpcError>>> {
         if self.mounts.is_empty() || self.resources.get(uri).is_some() {
             return None;
@@ -172,12 +174,12 @@ impl Snapshot {
         }
     }
 
-    /// The mount whose names stay as they are.
+    /// Returns the mount without a prefix.
     fn unprefixed(&self) -> Option<&Arc<RegisteredMount>> {
         self.mounts.iter().find(|mount| mount.prefix.is_empty())
     }
 
-    /// The names that are registered here and in the servers mounted here.
+    /// All names registered here and on servers mounted here.
     fn all_names(&self, category: Category) -> Vec<String> {
         let mut all = self.names(category);
         for mount in self.mounts.iter() {
@@ -190,7 +192,7 @@ impl Snapshot {
         all
     }
 
-    /// Refuses a mount whose names would be ambiguous.
+    /// Refuses a mount that would make names ambiguous.
     pub(super) fn check_mount(&self, prefix: &str) -> Result<(), RegisterError> {
         let wrong = |text: String| Err(RegisterError(text));
         if !prefix.is_empty() && !names::is_prefix(prefix) {
@@ -212,7 +214,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Refuses a provider where a mount without a prefix takes every name already.
+    /// Refuses a provider if a mount without a prefix already serves all other names.
     pub(super) fn check_provider(&self) -> Result<(), RegisterError> {
         match self.unprefixed() {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! Prompts: how they are registered, and what is known of them then.
+//! Prompts and their registration.
 
 use super::{
     access::{AccessOptions, access_setters, visible_setter},
@@ -24,13 +24,13 @@ trunkline_proto::options! {
     #[derive(Debug, Clone)]
     pub struct PromptOptions {
         ;
-        /// Its access.
+        /// Access and time limit.
         access: AccessOptions,
     }
 }
 
-/// A prompt to register: its descriptor (the specification's Prompt of the newest revision) and its
-/// handler.
+/// A prompt to register: its descriptor (the Prompt of the newest revision of the specification)
+/// and its handler.
 #[must_use = "a prompt does nothing until it is added to a server"]
 pub struct PromptDefinition {
     pub(in crate::server) descriptor: Value,
@@ -41,28 +41,29 @@ pub struct PromptDefinition {
 }
 
 impl PromptDefinition {
-    /// A prompt from its descriptor, a Prompt object with `name`. Calls of the handler get the
+    /// Creates a prompt from its descriptor, a Prompt object with `name`. The handler receives the
     /// arguments object.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
         let (options, completers) = (PromptOptions::default(), Completers::default());
         Self { descriptor, options, arguments_schema: None, completers, handler: Arc::new(handler) }
     }
 
-    /// All of its options at once.
+    /// Sets all options at once.
     pub fn options(mut self, options: PromptOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// The JSON Schema of the arguments. They arrive as strings; the handler gets numbers and
-    /// booleans where the schema has them, and arguments that do not match are refused with -32602.
-    /// One that no string can become, such as an array, is refused when the prompt is registered.
+    /// Sets the JSON Schema of the arguments. Clients send strings; the handler receives numbers
+    /// and booleans where the schema has them. Arguments that do not match are refused with -32602.
+    /// Registering the prompt fails if the schema has a type that no string can be parsed into,
+    /// such as an array.
     pub fn arguments_schema(mut self, schema: Value) -> Self {
         self.arguments_schema = Some(schema);
         self
     }
 
-    /// Adds or replaces a member of the descriptor, such as `title`.
+    /// Sets a member of the descriptor, such as `title`, replacing an existing one.
     pub fn with(mut self, member: &str, value: Value) -> Self {
         self.descriptor[member] = value;
         self
@@ -98,12 +99,12 @@ impl PromptDefinition {
     }
 }
 
-/// A prompt that is offered.
+/// A registered prompt.
 pub(crate) struct RegisteredPrompt {
     pub(in crate::server) name: String,
     descriptor: Descriptor,
     arguments: Vec<PromptArgument>,
-    /// Converts the arguments for the handler.
+    /// Parses the arguments for the handler.
     reader: Option<TextReader>,
     pub(in crate::server) options: PromptOptions,
     pub(super) completers: Completers,
@@ -118,7 +119,7 @@ impl RegisteredPrompt {
         PromptDefinition { descriptor, options, arguments_schema, completers, handler }
     }
 
-    /// The input of the handler, or the problem of invalid arguments (PRM-05).
+    /// Returns the input of the handler, or why the arguments are invalid (PRM-05).
     pub(in crate::server) fn input(&self, arguments: RawJson) -> Result<RawJson, String> {
         let given: Map<String, Value> = arguments.parse().map_err(|_| "arguments must be an object".to_owned())?;
         if let Some(problem) = self.problem(&given) {

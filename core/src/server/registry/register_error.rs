@@ -1,6 +1,6 @@
-//! The error of a registration.
+//! Registration errors.
 
-/// Why something cannot be registered.
+/// The error if a feature cannot be registered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct RegisterError(pub(crate) String);

@@ -1,4 +1,4 @@
-//! Requests beyond the protocol: the methods of extensions and vendors that a server serves.
+//! Custom requests: methods of extensions and vendors.
 
 use super::{
     access::{AccessOptions, access_setters, visible_setter},
@@ -12,7 +12,7 @@ use crate::{
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Most methods beyond the protocol that the servers of a process may serve in all.
+/// Maximum custom methods per process, across all servers.
 const MAX_METHODS: usize = 4_096;
 
 trunkline_proto::options! {
@@ -22,15 +22,15 @@ trunkline_proto::options! {
         /// JSON Schema of the params without their `_meta`. Other params are refused with -32602.
         @some(Value) params_schema: Option<Value> => "paramsSchema" = None,
         ;
-        /// Its access.
+        /// Access and time limit.
         access: AccessOptions,
     }
     setters request_handler_setters
 }
 
-/// A request of clients to serve that the protocol does not have, such as `com.acme/sum`. Calls of
-/// its handler get the params without their `_meta`, `{}` if there are none. The answer is a result
-/// or an object value, which is the result; `null` is an empty one.
+/// A handler of a custom method that is not part of the protocol, such as `com.acme/sum`. It
+/// receives the params without `_meta`, or `{}` if there are none. It completes with a result, or
+/// with an object value, which becomes the result; `null` is an empty result.
 ///
 /// ```
 /// use trunkline::{
@@ -51,14 +51,14 @@ pub struct RequestHandlerDefinition {
 }
 
 impl RequestHandlerDefinition {
-    /// Serves the requests of a method: a prefix that is not the protocol's, best the domain of the
-    /// vendor in reverse, a slash, and a name.
+    /// Creates a handler for a method: a prefix that does not belong to the protocol, preferably
+    /// the reversed domain of the vendor, a slash, and a name.
     pub fn new(method: impl Into<String>, handler: impl Handler) -> Self {
         let (method, handler) = (method.into(), Arc::new(handler));
         Self { method, options: RequestHandlerOptions::default(), handler }
     }
 
-    /// All of its options at once.
+    /// Sets all options at once.
     pub fn options(mut self, options: RequestHandlerOptions) -> Self {
         self.options = options;
         self
@@ -80,8 +80,8 @@ impl RequestHandlerDefinition {
     }
 }
 
-/// The row of a method. Requests in flight refer to it, as to those of the protocol, so it stays
-/// for as long as the process.
+/// Returns the table entry of a method. Requests in flight refer to it as to those of the protocol,
+/// so it is never freed.
 fn row(name: &str) -> Result<&'static Method, RegisterError> {
     static ROWS: Mutex<BTreeMap<&'static str, &'static Method>> = Mutex::new(BTreeMap::new());
     let mut rows = ROWS.lock();
@@ -98,7 +98,7 @@ fn row(name: &str) -> Result<&'static Method, RegisterError> {
     Ok(row)
 }
 
-/// A request beyond the protocol that is served.
+/// A registered handler of a custom method.
 pub(crate) struct RegisteredRequestHandler {
     pub(in crate::server) method: &'static Method,
     pub(in crate::server) params: Option<Schema>,

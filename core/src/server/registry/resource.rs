@@ -1,4 +1,4 @@
-//! Resources and resource templates: how they are registered, and what is known of them then.
+//! Resources and resource templates, and their registration.
 
 use super::{
     access::{AccessOptions, access_setters, visible_setter},
@@ -30,9 +30,9 @@ trunkline_proto::options! {
     #[derive(Debug, Clone)]
     pub struct ResourceOptions {
         ;
-        /// Hints for the caches of clients.
+        /// Cache hints for clients.
         cache: CacheHints,
-        /// Its access.
+        /// Access and time limit.
         access: AccessOptions,
     }
 }
@@ -46,14 +46,14 @@ trunkline_proto::options! {
         /// NUL, or looks like an absolute path.
         unsafe_paths: bool => "unsafePaths" = false,
         ;
-        /// Those of all resources.
+        /// The options shared with resources.
         resource: ResourceOptions,
     }
     setters template_setters
 }
 
-/// A resource to register: its descriptor (the specification's Resource of the newest revision) and
-/// its handler.
+/// A resource to register: its descriptor (the Resource of the newest revision of the
+/// specification) and its handler.
 #[must_use = "a resource does nothing until it is added to a server"]
 pub struct ResourceDefinition {
     pub(in crate::server) descriptor: Value,
@@ -61,8 +61,8 @@ pub struct ResourceDefinition {
     pub(in crate::server) handler: Arc<dyn Handler>,
 }
 
-/// A resource template to register: its descriptor (the specification's ResourceTemplate of the
-/// newest revision) and its handler.
+/// A resource template to register: its descriptor (the ResourceTemplate of the newest revision of
+/// the specification) and its handler.
 #[must_use = "a resource template does nothing until it is added to a server"]
 pub struct ResourceTemplateDefinition {
     pub(in crate::server) descriptor: Value,
@@ -73,25 +73,25 @@ pub struct ResourceTemplateDefinition {
 }
 
 impl ResourceDefinition {
-    /// A resource from its descriptor, a Resource object with `uri` and `name`. Calls of the
-    /// handler get `{"uri": …}`.
+    /// Creates a resource from its descriptor, a Resource object with `uri` and `name`. The handler
+    /// receives `{"uri": …}`.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
         Self { descriptor, options: ResourceOptions::default(), handler: Arc::new(handler) }
     }
 
-    /// All of its options at once.
+    /// Sets all options at once.
     pub fn options(mut self, options: ResourceOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Adds or replaces a member of the descriptor, such as `title` or `mimeType`.
+    /// Sets a member of the descriptor, such as `title` or `mimeType`, replacing an existing one.
     pub fn with(mut self, member: &str, value: Value) -> Self {
         self.descriptor[member] = value;
         self
     }
 
-    /// Time that clients may keep the contents.
+    /// Sets for how long clients may cache the contents.
     pub fn cache(mut self, hints: CacheHints) -> Self {
         self.options.cache = hints;
         self
@@ -119,35 +119,35 @@ impl ResourceDefinition {
 }
 
 impl ResourceTemplateDefinition {
-    /// A template from its descriptor, a ResourceTemplate object with `uriTemplate` (RFC 6570) and
-    /// `name`. Calls of the handler get `{"uri": …, "variables": {…}}`.
+    /// Creates a template from its descriptor, a ResourceTemplate object with `uriTemplate` (RFC
+    /// 6570) and `name`. The handler receives `{"uri": …, "variables": {…}}`.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
         let (options, completers) = (ResourceTemplateOptions::default(), Completers::default());
         Self { descriptor, options, variables_schema: None, completers, handler: Arc::new(handler) }
     }
 
-    /// All of its options at once.
+    /// Sets all options at once.
     pub fn options(mut self, options: ResourceTemplateOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// The JSON Schema of the variables. They are strings, and lists of strings where the template
-    /// has `{name*}`; the handler gets numbers and booleans where the schema has them, and
-    /// variables that do not match are refused with -32602. One that no string can become, such as
-    /// an object, is refused when the template is registered.
+    /// Sets the JSON Schema of the variables. They are strings, or lists of strings for `{name*}`;
+    /// the handler receives numbers and booleans where the schema has them. Variables that do not
+    /// match are refused with -32602. Registering the template fails if the schema has a type that
+    /// no string can be parsed into, such as an object.
     pub fn variables_schema(mut self, schema: Value) -> Self {
         self.variables_schema = Some(schema);
         self
     }
 
-    /// Adds or replaces a member of the descriptor, such as `title` or `mimeType`.
+    /// Sets a member of the descriptor, such as `title` or `mimeType`, replacing an existing one.
     pub fn with(mut self, member: &str, value: Value) -> Self {
         self.descriptor[member] = value;
         self
     }
 
-    /// Time that clients may keep the contents.
+    /// Sets for how long clients may cache the contents.
     pub fn cache(mut self, hints: CacheHints) -> Self {
         self.options.resource.cache = hints;
         self
@@ -197,7 +197,7 @@ fn member(descriptor: &Value, what: &str, name: &str) -> Result<String, Register
     }
 }
 
-/// The part of a resource or template that reading needs.
+/// The part of a resource or template that is needed to read it.
 pub(in crate::server) struct ReadInfo {
     pub(in crate::server) mime_type: Option<String>,
     pub(in crate::server) options: ResourceOptions,
@@ -205,14 +205,14 @@ pub(in crate::server) struct ReadInfo {
 }
 
 impl ReadInfo {
-    /// CCH-13: contents that not every caller may read are for one of them only.
+    /// CCH-13: if not every caller may read the contents, caches must not share them.
     pub(in crate::server) fn hints(&self) -> CacheHints {
         let ResourceOptions { cache, access } = &self.options;
         if access.is_personal() { cache.with_scope(CacheScope::Private) } else { *cache }
     }
 }
 
-/// A resource that is offered.
+/// A registered resource.
 pub(crate) struct RegisteredResource {
     uri: String,
     descriptor: Descriptor,
@@ -243,13 +243,13 @@ impl Listed for RegisteredResource {
     }
 }
 
-/// A resource template that is offered.
+/// A registered resource template.
 pub(crate) struct RegisteredTemplate {
     text: String,
     descriptor: Descriptor,
     pub(in crate::server) template: UriTemplate,
     unsafe_paths: bool,
-    /// Converts the variables for the handler.
+    /// Parses the variables for the handler.
     reader: Option<TextReader>,
     pub(super) completers: Completers,
     pub(in crate::server) read: Arc<ReadInfo>,
@@ -267,7 +267,7 @@ impl RegisteredTemplate {
         }
     }
 
-    /// The input of the handler for a URI with these variables, or their problem.
+    /// Returns the input of the handler for a URI with these variables, or why they are invalid.
     pub(in crate::server) fn input(&self, uri: &str, variables: &UriVariables) -> Result<Value, String> {
         let given = json!(variables);
         let variables = match (&self.reader, given) {
@@ -277,7 +277,7 @@ impl RegisteredTemplate {
         Ok(json!({"uri": uri, "variables": variables}))
     }
 
-    /// The variables of a URI that is one of the template's.
+    /// Returns the variables if the template matches the URI.
     pub(in crate::server) fn matches(&self, uri: &str) -> Option<UriVariables> {
         let values = self.template.matches(uri)?;
         (self.unsafe_paths || !self.template.has_unsafe_path(&values)).then_some(values)

@@ -1,5 +1,5 @@
-//! The registry as snapshots: one request sees one snapshot, and changing the registry makes the
-//! next.
+//! Immutable snapshots of the registry: each request sees one snapshot, and each change creates a
+//! new one.
 
 use super::{
     category::{Category, ListSet},
@@ -22,7 +22,7 @@ use std::{
     sync::Arc,
 };
 
-/// The features of a server at one moment.
+/// The features of a server at one point in time.
 #[derive(Clone, Default)]
 pub(crate) struct Snapshot {
     pub(in crate::server) tools: Arc<List<RegisteredTool>>,
@@ -33,22 +33,22 @@ pub(crate) struct Snapshot {
     completions: Arc<HashMap<(CompletionTarget, String), RegisteredCompletion>>,
     pub(super) providers: Arc<Vec<(Category, Arc<RegisteredProvider>)>>,
     pub(in crate::server) middlewares: Arc<Vec<Arc<RegisteredMiddleware>>>,
-    /// The requests that are served beyond the protocol, by their methods.
+    /// The handlers of custom requests, by method.
     request_handlers: Arc<BTreeMap<&'static str, (u64, Arc<RegisteredRequestHandler>)>>,
     pub(in crate::server) mounts: Arc<Vec<Arc<RegisteredMount>>>,
-    /// The lists that have or had something to show; what was declared once stays declared.
+    /// The lists that have or had items. A capability stays declared once it was.
     pub(super) offered: ListSet,
-    /// `true` if completions were ever registered.
+    /// `true` if a completion was ever registered.
     pub(super) completes: bool,
-    /// `true` if skills were ever registered.
+    /// `true` if a skill was ever registered.
     pub(super) has_skills: bool,
-    /// `true` if tools that may run as tasks were ever registered.
+    /// `true` if a tool that can run as a task was ever registered.
     pub(super) has_tasks: bool,
-    /// The same in all snapshots of a server.
+    /// Shared by all snapshots of a server.
     pub(in crate::server) hooks: ServerHooks,
 }
 
-/// One feature to put into the registry.
+/// A feature to add to the registry.
 pub(in crate::server) enum Addition {
     Tool(Arc<RegisteredTool>),
     Resource(Arc<RegisteredResource>),
@@ -62,22 +62,22 @@ pub(in crate::server) enum Addition {
     Mount(RegisteredMount),
 }
 
-/// A registry after a change, and the lists that changed by it.
+/// The registry after a change, and the lists that have changed.
 pub(in crate::server) type Edited = (Snapshot, ListSet);
 
 impl Snapshot {
-    /// A server without features.
+    /// Creates the registry of a server without features.
     pub(in crate::server) fn new(hooks: ServerHooks) -> Self {
         Self { hooks, ..Self::default() }
     }
 
-    /// The lists to declare. A server without features yet is one of tools that come later.
+    /// The lists to declare. A server without features declares tools, which may be added later.
     pub(in crate::server) fn offered(&self) -> ListSet {
         let offered = if self.mounts.is_empty() { self.offered } else { self.offers().lists };
         if offered == ListSet::NONE { ListSet::TOOLS } else { offered }
     }
 
-    /// The registry with one more feature, or with it in the place of one of that name.
+    /// Returns the registry with one more feature, or with the feature of the same name replaced.
     pub(in crate::server) fn with(
         &self,
         id: u64,
@@ -161,7 +161,7 @@ impl Snapshot {
         Ok((next, changed))
     }
 
-    /// CMP-03: refuses a completion of something that nobody could ask for.
+    /// CMP-03: refuses a completion for an argument that cannot exist.
     fn check_completion(&self, entry: &CompletionDefinition) -> Result<(), RegisterError> {
         let (noun, key) = (entry.reference.noun(), entry.reference.key());
         let (arguments, category) = match &entry.reference {
@@ -190,8 +190,8 @@ impl Snapshot {
         Err(RegisterError(format!("Completion of the {noun} {key}: {problem}")))
     }
 
-    /// The registry with another feature of the same kind in the place of a registered one. `None`:
-    /// it is not there.
+    /// Returns the registry with a registered feature replaced by another of the same kind. Returns
+    /// `None` if it does not exist.
     pub(in crate::server) fn changed(&self, id: u64, by: Addition) -> Option<Result<Edited, RegisterError>> {
         fn set<T>(list: &mut Arc<List<T>>, edited: Result<List<T>, RegisterError>) -> Result<(), RegisterError> {
             *list = Arc::new(edited?);
@@ -224,7 +224,8 @@ impl Snapshot {
         Some(set.map(|()| (next, changed)))
     }
 
-    /// The registry with a feature shown or hidden. `None`: it is not there.
+    /// Returns the registry with a feature enabled or disabled. Returns `None` if it does not
+    /// exist.
     pub(in crate::server) fn enabled(&self, id: u64, is_enabled: bool) -> Option<Edited> {
         let mut next = self.clone();
         let changed = put(&mut next.tools, self.tools.enabled(id, is_enabled), ListSet::TOOLS)
@@ -234,7 +235,7 @@ impl Snapshot {
         Some((next, changed))
     }
 
-    /// The registry without what has that id. `None`: it is not there.
+    /// Returns the registry without the feature with that id. Returns `None` if it does not exist.
     pub(in crate::server) fn without(&self, id: u64) -> Option<Edited> {
         let mut next = self.clone();
         let of_skill = put(&mut next.skills, self.skills.without(id), ListSet::RESOURCES);
@@ -265,7 +266,7 @@ impl Snapshot {
         Some(ListSet::NONE)
     }
 
-    /// Takes a provider, a middleware or a mount away.
+    /// Removes a provider, a middleware or a mount.
     fn forget_hook(&mut self, id: u64) -> Option<ListSet> {
         if let Some(position) = self.providers.iter().position(|(_, provider)| provider.number == id) {
             let mut providers = (*self.providers).clone();
@@ -286,7 +287,7 @@ impl Snapshot {
         Some(removed.offers().lists)
     }
 
-    /// The names or URIs of a category, in the order of its list.
+    /// Returns the names or URIs of a category in list order.
     pub(in crate::server) fn names(&self, category: Category) -> Vec<String> {
         fn keys<T: Listed>(list: &List<T>) -> Vec<String> {
             list.iter().map(|item| item.key().to_owned()).collect()
@@ -299,8 +300,8 @@ impl Snapshot {
         }
     }
 
-    /// Returns whether a URI can be one of this server; what a provider or a remote server knows is
-    /// only known when it is read.
+    /// Returns whether this server may have a resource. A provider or a remote server only knows
+    /// when the resource is read.
     pub(in crate::server) fn may_have(&self, uri: &str) -> bool {
         let of_mount = |(mount, own): (&Arc<RegisteredMount>, String)| {
             mount.snapshot().is_none_or(|snapshot| snapshot.may_have(&own))
@@ -311,7 +312,7 @@ impl Snapshot {
             || self.mount_of_uri(uri).is_some_and(of_mount)
     }
 
-    /// Returns whether a feature of that name, URI or URI template is registered.
+    /// Returns whether a feature with that name, URI or URI template is registered.
     pub(in crate::server) fn has(&self, category: Category, key: &str) -> bool {
         match category {
             Category::Tools => self.tools.get(key).is_some(),
@@ -321,7 +322,8 @@ impl Snapshot {
         }
     }
 
-    /// Returns whether callers may see different parts of a list, here or in a server mounted here.
+    /// Returns whether callers may see different parts of a list, here or on a mounted server in
+    /// this process.
     pub(in crate::server) fn is_personal(&self, category: Category) -> bool {
         let own = match category {
             Category::Tools => self.tools.is_personal(),
@@ -333,8 +335,8 @@ impl Snapshot {
         own || self.mounts.iter().any(of_mount)
     }
 
-    /// Tools whose user interface nobody serves (APP-11), with its URI. Resources of providers are
-    /// not known here.
+    /// Returns the tools whose user interface is not a registered resource (APP-11), each with its
+    /// URI. Resources of providers are not known here.
     pub(in crate::server) fn missing_interfaces(&self) -> Vec<(&str, &str)> {
         if self.providers(Category::Resources).next().is_some() {
             return Vec::new();
@@ -346,22 +348,23 @@ impl Snapshot {
         named.filter(|(_, uri)| !is_served(uri)).collect()
     }
 
-    /// A file of a skill.
+    /// Finds a file of a skill.
     pub(in crate::server) fn skill_file(&self, uri: &str) -> Option<&Arc<StoredFile>> {
         self.skills.iter().find_map(|skill| skill.files.get(uri))
     }
 
-    /// The providers of a category, in the order of registration.
+    /// The providers of a category, in registration order.
     pub(in crate::server) fn providers(&self, category: Category) -> impl Iterator<Item = &Arc<RegisteredProvider>> {
         self.providers.iter().filter(move |(of, _)| *of == category).map(|(_, provider)| provider)
     }
 
-    /// The handler of a request beyond the protocol.
+    /// Finds the handler of a custom request.
     pub(in crate::server) fn request_handler(&self, method: &str) -> Option<&Arc<RegisteredRequestHandler>> {
         self.request_handlers.get(method).map(|(_, handler)| handler)
     }
 
-    /// The completion of an argument: one that was registered, or else that of its definition.
+    /// Finds the completion of an argument: one that was registered separately, or else one
+    /// declared by the feature.
     pub(in crate::server) fn completion(
         &self,
         reference: &CompletionTarget,
@@ -379,7 +382,7 @@ impl Snapshot {
     }
 }
 
-/// Puts a list that was edited into its place.
+/// Replaces a list with its edited version.
 fn put<T>(list: &mut Arc<List<T>>, edited: Option<List<T>>, of: ListSet) -> Option<ListSet> {
     *list = Arc::new(edited?);
     Some(of)

@@ -1,4 +1,4 @@
-//! Tools: how they are registered, and what is known of them then.
+//! Tools and their registration.
 
 use super::{
     access::{AccessOptions, access_setters, visible_setter},
@@ -42,14 +42,14 @@ trunkline_proto::options! {
         /// the handler runs.
         @some(Value) requires: Option<Value> => "requires" = None,
         ;
-        /// Its access.
+        /// Access and time limit.
         access: AccessOptions,
     }
     setters tool_setters
 }
 
-/// A tool to register: its descriptor (the specification's Tool of the newest revision) and its
-/// handler.
+/// A tool to register: its descriptor (the Tool of the newest revision of the specification) and
+/// its handler.
 #[must_use = "a tool does nothing until it is added to a server"]
 pub struct ToolDefinition {
     pub(in crate::server) descriptor: Value,
@@ -79,11 +79,11 @@ pub enum TaskSupport {
     Required,
 }
 
-/// The tasks that calls of a tool may be.
+/// Whether and how a tool can be called as a task.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ToolTasks {
     pub(crate) support: TaskSupport,
-    /// On 2026-07-28 a call begins as a call.
+    /// On 2026-07-28, a call starts without a task and can become one later.
     pub(crate) defers: bool,
 }
 
@@ -115,7 +115,7 @@ impl TaskSupport {
 }
 
 impl ToolOptions {
-    /// Moves the options that are members of the descriptor there.
+    /// Moves options that belong to the descriptor into it.
     fn complete(&mut self, descriptor: &mut Map<String, Value>) {
         fn object<'a>(of: &'a mut Map<String, Value>, member: &str) -> Option<&'a mut Map<String, Value>> {
             of.entry(member).or_insert_with(|| json!({})).as_object_mut()
@@ -123,7 +123,7 @@ impl ToolOptions {
         if let Some(support) = self.task.take() {
             descriptor.insert("execution".to_owned(), json!({"taskSupport": support}));
         }
-        // A `_meta` of another type is refused with the whole descriptor.
+        // If `_meta` is not an object, the descriptor is refused later.
         if let Some(uri) = self.ui.take()
             && let Some(ui) = object(descriptor, "_meta").and_then(|meta| object(meta, "ui"))
         {
@@ -133,8 +133,8 @@ impl ToolOptions {
 }
 
 impl ToolDefinition {
-    /// A tool from its descriptor, a Tool object. A missing `inputSchema` means an object without
-    /// properties.
+    /// Creates a tool from its descriptor, a Tool object. Without `inputSchema`, the input is an
+    /// object without properties.
     pub fn new(descriptor: Value, handler: impl Handler) -> Self {
         Self {
             descriptor,
@@ -145,13 +145,13 @@ impl ToolDefinition {
         }
     }
 
-    /// The output schema describes `{"result": value}`, not the value.
+    /// Sets whether the output schema describes `{"result": value}` rather than the value.
     pub fn wrap_output(mut self, wrap: bool) -> Self {
         self.wrap_output = wrap;
         self
     }
 
-    /// All of its options at once.
+    /// Sets all options at once.
     pub fn options(mut self, options: ToolOptions) -> Self {
         self.options = options;
         self
@@ -161,17 +161,18 @@ impl ToolDefinition {
     access_setters!(self, self.options.access);
     visible_setter!(self, self.options.access);
 
-    /// Judges arguments that the input schema refuses by a validation of the handler's own: the
-    /// explainer is called with them, in place of the handler. It answers
-    /// [`crate::server::Outcome::InvalidArguments`] with a better text, or
-    /// [`crate::server::Outcome::Value`] `true` to accept them: then the handler is called. With
-    /// any other outcome, the caller gets the text of the schema.
+    /// Sets a function that handles arguments refused by the input schema, for example to validate
+    /// them itself. The explainer is called with them instead of the handler. It completes with
+    /// [`crate::server::Outcome::InvalidArguments`] and a better message, or with
+    /// [`crate::server::Outcome::Value`] `true` to accept them; then the handler is called. With
+    /// any other outcome, the caller gets the error message of the schema.
     pub fn explained_by(mut self, explainer: impl Handler) -> Self {
         self.explainer = Some(Arc::new(explainer));
         self
     }
 
-    /// Adds or replaces a member of the descriptor, such as `title` or `annotations`.
+    /// Sets a member of the descriptor, such as `title` or `annotations`, replacing an existing
+    /// one.
     pub fn with(mut self, member: &str, value: Value) -> Self {
         self.descriptor[member] = value;
         self
@@ -189,7 +190,7 @@ impl ToolDefinition {
         check_name(&name)?;
         let wrong = |what: &str, error: &dyn std::fmt::Display| RegisterError(format!("Tool {name}: {what}: {error}"));
         options.complete(members);
-        // TOOL-08: a tool without parameters says so.
+        // TOOL-08: a tool without parameters still has a schema.
         let input_schema = members
             .entry("inputSchema")
             .or_insert_with(|| json!({"type": "object", "properties": {}, "additionalProperties": false}));
@@ -208,8 +209,7 @@ impl ToolDefinition {
             return Err(wrong("requires", &"must be a ClientCapabilities object"));
         }
         options.access.check().map_err(|problem| RegisterError(format!("Tool {name}: {problem}")))?;
-        // A descriptor that peers would refuse to read is refused here; a valid one stays as it was
-        // given.
+        // Refuse a descriptor that peers could not parse. A valid one is kept as given.
         members::read::<Tool>(&descriptor).map_err(|fault| RegisterError(format!("Tool {name}: {fault}")))?;
         check_members::<Tool>("tool", &name, &descriptor)?;
         let task_support = TaskSupport::of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
@@ -234,7 +234,7 @@ impl ToolDefinition {
     }
 }
 
-/// TOOL-09, TOOL-10.
+/// Checks a tool name (TOOL-09, TOOL-10).
 fn check_name(name: &str) -> Result<(), RegisterError> {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     if name.is_empty() || name.len() > 128 || !name.bytes().all(legal) {
@@ -245,12 +245,12 @@ fn check_name(name: &str) -> Result<(), RegisterError> {
     Ok(())
 }
 
-/// A tool that is offered.
+/// A registered tool.
 pub(crate) struct RegisteredTool {
     pub(in crate::server) name: String,
     descriptor: Descriptor,
     pub(in crate::server) input: Schema,
-    /// Parameters that HTTP headers repeat.
+    /// Parameters that are mirrored in HTTP headers.
     pub(in crate::server) mirrored: Vec<HeaderParameter>,
     pub(in crate::server) output: Option<CompiledOutputSchema>,
     pub(in crate::server) task_support: TaskSupport,
@@ -258,7 +258,7 @@ pub(crate) struct RegisteredTool {
     pub(in crate::server) interface: Option<String>,
     pub(in crate::server) options: ToolOptions,
     pub(in crate::server) handler: Arc<dyn Handler>,
-    /// Has words of its own for arguments that the input schema refuses.
+    /// Handles arguments refused by the input schema.
     pub(in crate::server) explainer: Option<Arc<dyn Handler>>,
 }
 

@@ -1,4 +1,4 @@
-//! Lists, calls and reads of features that not every caller sees.
+//! Lists, calls and reads of features that only some callers can see.
 
 use crate::{
     Prompt, Resource, ResourceTemplate, Tool,
@@ -23,7 +23,7 @@ fn value(value: Value) -> Outcome {
     Outcome::Value(RawJson::from_value(&value).unwrap())
 }
 
-/// Lets the principal `admin` see it.
+/// Only the principal `admin` can see it.
 fn admins(call: Call) {
     let auth: Value = call.info().request_info().auth.as_ref().map_or(Value::Null, |auth| auth.parse().unwrap());
     call.complete(value(json!(auth["principal"] == "admin")));
@@ -70,7 +70,7 @@ fn of_pairs(
     server
 }
 
-/// The requests for what is closed.
+/// One request for each `closed` feature.
 fn closed() -> [(&'static str, Value); 4] {
     let completed = json!({"ref": {"type": "ref/prompt", "name": "closed"}, "argument": {"name": "a", "value": ""}});
     [
@@ -146,7 +146,7 @@ async fn res_13_a_hook_decides_for_each_caller_what_is_there() {
         }
         let subscribed = peer.ask("resources/subscribe", json!({"uri": "a://closed"})).await;
         assert_eq!(subscribed["result"].is_object(), principal == "admin", "{subscribed}");
-        // The next template that matches reads it.
+        // The next matching template reads it.
         assert!(peer.ask("resources/read", json!({"uri": "b://closed/1"})).await["result"].is_object());
     }
     let peer = Peer::with(&server, Transport::Stdio, Some("guest"));

@@ -1,4 +1,4 @@
-//! Requests beyond the protocol, as clients of every revision see them.
+//! Custom requests from clients of every revision.
 
 use crate::{
     Context, Json, Params,
@@ -35,7 +35,7 @@ fn stateless(params: Value) -> Value {
 
 const SUM: &str = "com.acme/sum";
 
-/// A peer, and the params of its requests with what a revision has in them.
+/// Returns a peer, and a function that adds to params what the revision requires.
 async fn peer(server: &Server, revision: Revision, principal: Option<&str>) -> (Peer, fn(Value) -> Value) {
     let peer = Peer::with(server, Transport::Stdio, principal);
     if revision == Revision::LATEST { (peer, stateless) } else { (peer.in_session(revision, json!({})).await, |it| it) }

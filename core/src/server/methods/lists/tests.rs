@@ -71,7 +71,7 @@ async fn pag_05_cursors_say_the_same_whatever_else_a_server_did() {
     assert_eq!(page(&second, cursor.as_ref()).await.0, ["b"]);
 }
 
-/// Two pages of one tool each.
+/// A provider with two pages of one tool each.
 struct Twice(&'static str);
 
 impl Provider for Twice {

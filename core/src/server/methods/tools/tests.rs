@@ -1,4 +1,5 @@
-//! Tests of names: checked as they came, and called as they are registered.
+//! Tool names and arguments: headers are checked against the received request, access against the
+//! registered tool.
 
 use crate::{
     engine::Mirror,
@@ -25,8 +26,7 @@ fn mirror(region: &str) -> Mirror {
     Mirror { version, method, name: Some(Ok("echo".to_owned())), parameters }
 }
 
-/// H26-36, H26-37: whatever middleware does with the request, and though it never comes to the
-/// tool.
+/// H26-36, H26-37: even if middleware changes the request or responds without calling the tool.
 #[tokio::test(start_paused = true)]
 async fn h26_37_headers_are_compared_with_the_body_that_came() {
     let rewrites = MiddlewareDefinition::from_fn(|_: Context, next: Next| async move {
@@ -48,7 +48,7 @@ async fn h26_37_headers_are_compared_with_the_body_that_came() {
     }
 }
 
-/// AUS-10: a tool that middleware comes to under another name is still that tool.
+/// AUS-10: a tool that middleware calls under another name keeps its scopes.
 #[tokio::test(start_paused = true)]
 async fn aus_10_an_alias_grants_nothing() {
     for (scope, is_granted) in [("granted", true), ("elsewhere", false)] {
@@ -65,7 +65,7 @@ async fn aus_10_an_alias_grants_nothing() {
     }
 }
 
-/// A tool that gives an outcome, whose structured content is any object.
+/// A server with a tool that returns `outcome` and accepts any object as structured content.
 fn gives(outcome: Outcome, debug: bool) -> Server {
     let descriptor = json!({"name": "gives", "outputSchema": {"type": "object"}});
     let entry = ToolDefinition::new(descriptor, move |call: Call| {
@@ -98,7 +98,7 @@ async fn tool_13_a_tool_with_an_output_schema_gives_structured_content_or_fails(
     assert_eq!(call(&gives(Outcome::Result(raw(&both)), false)).await["structuredContent"], json!({"a": 1}));
 }
 
-/// Numbers beyond those of the machine too.
+/// Numbers keep their text, even those that no machine type can represent.
 #[tokio::test(start_paused = true)]
 async fn structured_content_is_told_as_it_was_written() {
     let written = "{\"n\":\r\n 1000000000000000000000000000000, \"f\": 0.10000000000000000000001}";
@@ -134,7 +134,7 @@ async fn why_a_result_cannot_be_read_is_told_and_halves_of_characters_are_mended
     assert_eq!(result["structuredContent"], json!({"a": "\u{fffd}x"}));
 }
 
-/// TOOL-15: a map is structured content as it is.
+/// TOOL-15: a map becomes structured content unchanged.
 #[tokio::test(start_paused = true)]
 async fn tool_15_nothing_is_no_content_and_a_map_is_structured_content() {
     let server = server()
@@ -156,7 +156,7 @@ async fn tool_15_nothing_is_no_content_and_a_map_is_structured_content() {
     }
 }
 
-/// TOOL-19: on the revisions where it is a result, and on those where it is an error.
+/// TOOL-19: refused arguments give a result on some revisions and an error on others.
 #[tokio::test(start_paused = true)]
 async fn tool_19_an_explainer_has_the_last_word_on_refused_arguments() {
     let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
@@ -192,7 +192,7 @@ async fn tool_19_an_explainer_has_the_last_word_on_refused_arguments() {
     }
 }
 
-/// MISC-10: of a tool and of its results.
+/// MISC-10: unknown members of a tool and of its results.
 #[tokio::test(start_paused = true)]
 async fn misc_10_what_no_revision_defines_goes_out_as_it_was_given() {
     let vendor = json!({"deep": [1, {"null": null}]});

@@ -1,4 +1,4 @@
-//! Agent skills: folders of instructions that a server offers as resources (the skills extension,
+//! Agent skills: folders of instructions that a server exposes as resources (the skills extension,
 //! SEP-2640).
 
 mod skill_files;
@@ -24,9 +24,10 @@ use crate::{
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// The file that makes a folder a skill.
+/// The file that marks a folder as a skill.
 const MANIFEST: &str = "SKILL.md";
-/// The number of files that every client accepts (SKL-34); more are not offered (SKL-35).
+/// The number of files that every client accepts (SKL-34). Skills with more files are refused
+/// (SKL-35).
 const MAX_FILES: usize = 512;
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
@@ -38,13 +39,13 @@ trunkline_proto::options! {
         /// skill. Without it, `skill://` and the name.
         @some(String) root: Option<String> => "root" = None,
         ;
-        /// Hints for the caches of clients.
+        /// Cache hints for clients.
         cache: CacheHints,
     }
     setters skill_setters
 }
 
-/// A skill to register: its files, `SKILL.md` among them.
+/// A skill to register: its files, including `SKILL.md`.
 ///
 /// ```
 /// use trunkline::server::{SkillDefinition, SkillFile};
@@ -59,13 +60,13 @@ pub struct SkillDefinition {
 }
 
 impl SkillDefinition {
-    /// A skill of these files. Its URI is `skill://` and its name, unless [`Self::root`] says
-    /// otherwise.
+    /// Creates a skill from its files. Its URI is `skill://` followed by its name, unless you set
+    /// [`Self::root`].
     pub fn new(files: impl IntoIterator<Item = SkillFile>) -> Self {
         Self { files: files.into_iter().collect(), options: SkillOptions::default() }
     }
 
-    /// All of its options at once.
+    /// Sets all options at once.
     pub fn options(mut self, options: SkillOptions) -> Self {
         self.options = options;
         self
@@ -73,7 +74,7 @@ impl SkillDefinition {
 
     skill_setters!(self, self.options);
 
-    /// Time that clients may keep the contents.
+    /// Sets for how long clients may cache the contents.
     pub fn cache(mut self, hints: CacheHints) -> Self {
         self.options.cache = hints;
         self
@@ -112,10 +113,10 @@ impl SkillDefinition {
     }
 }
 
-/// Skills exist on one revision only.
+/// Skills exist on one revision only, so there is nothing to convert.
 fn as_it_is(_: &mut Value, _: Revision) {}
 
-/// The row of a skill in resources/list (SKL-15).
+/// Returns the entry of a skill in `resources/list` (SKL-15).
 fn manifest_resource(
     uri: &str,
     front: &frontmatter::Frontmatter,
@@ -131,20 +132,20 @@ fn manifest_resource(
     ResourceDefinition::new(descriptor, handler).cache(cache).compile()
 }
 
-/// A skill that is offered.
+/// A registered skill.
 pub(crate) struct RegisteredSkill {
     uri: String,
     pub(in crate::server) root: String,
     descriptor: Descriptor,
     pub(in crate::server) cache: CacheHints,
     pub(in crate::server) files: BTreeMap<String, Arc<StoredFile>>,
-    /// Its `SKILL.md`, as the list of resources has it.
+    /// Its `SKILL.md`, as listed in `resources/list`.
     pub(in crate::server) resource: Arc<RegisteredResource>,
 }
 
 impl RegisteredSkill {
-    /// A skill inside another belongs to it, so both must list the same files there (SKL-22,
-    /// SKL-23).
+    /// Checks nested skills: the inner one is a part of the outer one, so both must list the same
+    /// files there (SKL-22, SKL-23).
     pub(in crate::server) fn check_nesting(&self, other: &Self) -> Result<(), RegisterError> {
         let inside = |inner: &Self, outer: &Self| inner.root.starts_with(&format!("{}/", outer.root));
         let (inner, outer) = match (inside(self, other), inside(other, self)) {
@@ -165,8 +166,8 @@ impl RegisteredSkill {
 }
 
 impl RegisteredSkill {
-    /// Names should be unique in one list (SKL-30); different places may still hold skills of one
-    /// name, if their author means it.
+    /// Warns if both skills have the same name. Names should be unique within a list (SKL-30), but
+    /// skills in different folders may share one.
     pub(in crate::server) fn warn_of_same_name(&self, other: &Self) {
         let name = |skill: &Self| skill.root.rsplit('/').next().map(str::to_owned);
         if name(self) == name(other) {

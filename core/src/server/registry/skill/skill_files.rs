@@ -18,12 +18,12 @@ pub struct SkillFile {
 }
 
 impl SkillFile {
-    /// A file by its path inside the skill, with `/` between folders.
+    /// Creates a file from its path within the skill, with `/` as the separator.
     pub fn new(path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         Self { path: path.into(), bytes: bytes.into(), mime_type: None }
     }
 
-    /// The media type; without one it follows from the end of the name.
+    /// Sets the media type. By default, it is derived from the file name extension.
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = Some(mime_type.into());
         self
@@ -37,9 +37,9 @@ impl SkillFile {
         &self.bytes
     }
 
-    /// Where the file lies below the root of its skill.
+    /// Returns the URI of the file under the root of its skill.
     pub(in crate::server) fn uri(&self, root: &str) -> Result<String, String> {
-        /// Characters of a path segment besides letters and digits (RFC 3986, section 3.3).
+        /// The characters to percent-encode in a path segment (RFC 3986, section 3.3).
         const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'+');
         let mut uri = root.to_owned();
         for segment in self.path.split('/') {
@@ -56,7 +56,7 @@ impl SkillFile {
     }
 }
 
-/// A file that is offered.
+/// A file of a registered skill.
 pub(in crate::server) struct StoredFile {
     uri: String,
     name: String,
@@ -92,7 +92,7 @@ impl StoredFile {
         &self.mime_type
     }
 
-    /// The ResourceContents.
+    /// The ResourceContents object.
     pub(in crate::server) fn contents(&self) -> &Value {
         &self.contents
     }
@@ -101,12 +101,12 @@ impl StoredFile {
         &self.cache
     }
 
-    /// The row in the manifest of the skill (SKL-24).
+    /// The entry in the skill's list of files (SKL-24).
     pub(in crate::server) fn manifest_row(&self) -> Value {
         json!({"uri": self.uri, "digest": self.digest, "size": self.size})
     }
 
-    /// The row in the list of a folder: a Resource.
+    /// The entry in the list of a folder: a Resource object.
     pub(in crate::server) fn resource(&self) -> Value {
         json!({"uri": self.uri, "name": self.name, "mimeType": self.mime_type, "size": self.size})
     }

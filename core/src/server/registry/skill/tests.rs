@@ -1,4 +1,4 @@
-//! Skills beside each other.
+//! Several skills on one server.
 
 use crate::{
     kept_log::KeptLog,
