@@ -1,4 +1,4 @@
-//! Building a server.
+//! The server builder.
 
 #[cfg(feature = "directories")]
 use super::DirectoryDefinition;

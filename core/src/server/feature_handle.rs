@@ -1,4 +1,4 @@
-//! Handles of registered features, through which they are changed.
+//! Handles to registered features.
 
 use super::{
     registry::{
@@ -63,7 +63,7 @@ impl<D> FeatureHandle<D> {
     }
 }
 
-/// Changes to kinds of features whose definitions can be read back.
+/// Methods for kinds of features whose definitions can be read back.
 macro_rules! changeable {
     ($($definition:ty, $list:ident, $addition:ident;)*) => {
         $(impl FeatureHandle<$definition> {
@@ -88,7 +88,7 @@ macro_rules! changeable {
                     match edited {
                         Ok(()) => return Ok(()),
                         Err(Some(error)) => return Err(error),
-                        // Another thread was faster.
+                        // Another thread changed the definition first: try again.
                         Err(None) => {}
                     }
                 }
@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(values(complete(reference(), "city").await), json!(["Oslo"]));
         assert_eq!(values(complete(reference(), "country").await), json!([]));
         assert_eq!(values(complete(json!({"type": "ref/resource", "uri": "x://{v}"}), "v").await), json!(["a!"]));
-        // It is changed and removed with its prompt.
+        // A declared completion is updated and removed together with its prompt.
         prompt.update(|prompt| prompt.with("title", json!("Plan"))).unwrap();
         assert_eq!(values(complete(reference(), "city").await), json!(["Oslo"]));
         let taken = CompletionDefinition::new(CompletionTarget::Prompt("plan".into()), "city", drop::<Call>);

@@ -1,4 +1,4 @@
-//! The lifespan of a server: opened before its first call and closed after its last.
+//! The lifespan of a server: opened before the first call and closed after the last.
 
 use crate::{
     race::until,
@@ -18,10 +18,10 @@ use std::{
     time::Duration,
 };
 
-/// The value of a lifespan.
+/// The value opened by a lifespan.
 pub(super) type LifespanValue = Arc<dyn Any + Send + Sync>;
 
-/// The longest time for which a listener waits for the end of a lifespan; it ends all the same.
+/// Maximum time that a listener waits for a lifespan to close. Closing continues after that.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The functions of a lifespan.
@@ -57,7 +57,7 @@ impl LifespanFunctions {
     }
 }
 
-/// The lifespan of one server. Without functions it is always open.
+/// The lifespan of one server. Without functions, it is always open.
 #[derive(Default)]
 pub(crate) struct ServerLifespan {
     functions: Option<LifespanFunctions>,
@@ -66,11 +66,11 @@ pub(crate) struct ServerLifespan {
 
 #[derive(Default)]
 struct LifespanState {
-    /// Number of listeners, services and connections in memory.
+    /// Number of listeners, services and in-memory connections.
     users: usize,
     phase: Phase,
     waiting: Vec<Waker>,
-    /// Those of the servers that are mounted in this one and were called: they end with it.
+    /// Uses of the lifespans of mounted servers that were called, released when this one closes.
     mounted: Vec<LifespanUse>,
 }
 
@@ -92,12 +92,12 @@ impl ServerLifespan {
         self.functions.is_some()
     }
 
-    /// Returns whether calls can be served without waiting.
+    /// Returns whether calls can be served immediately.
     pub(in crate::server) fn is_open(&self) -> bool {
         self.functions.is_none() || matches!(self.state.lock().phase, Phase::Open(_))
     }
 
-    /// The value while it is open.
+    /// Returns the value if the lifespan is open.
     pub(in crate::server) fn value(&self) -> Option<LifespanValue> {
         match &self.state.lock().phase {
             Phase::Open(value) => Some(Arc::clone(value)),
@@ -105,10 +105,10 @@ impl ServerLifespan {
         }
     }
 
-    /// Opens it, unless it is open.
+    /// Opens the lifespan unless it is open. Waits if another task is opening or closing it.
     ///
     /// # Errors
-    /// That of the function that opens. The next one tries again.
+    /// Returns the error of the open function. The next call tries again.
     pub(in crate::server) async fn open(self: &Arc<Self>, runtime: &Arc<dyn Runtime>) -> Result<(), ToolError> {
         let Some(functions) = &self.functions else { return Ok(()) };
         let begin = poll_fn(|context| {
@@ -126,7 +126,7 @@ impl ServerLifespan {
             }
         });
         if begin.await {
-            // Also where the task that opens is dropped.
+            // Dropping this resets the phase, even if this task is cancelled.
             let turn = PhaseTurn(self);
             let value = (functions.open)().await?;
             self.state.lock().phase = Phase::Open(value);
@@ -136,7 +136,7 @@ impl ServerLifespan {
         Ok(())
     }
 
-    /// Keeps the lifespan of a server that is mounted in this one until this one ends.
+    /// Keeps the lifespan of a mounted server open until this one closes.
     pub(in crate::server) fn hold(&self, mounted: &Arc<Self>, runtime: &Arc<dyn Runtime>) {
         let mut state = self.state.lock();
         if !state.mounted.iter().any(|held| Arc::ptr_eq(&held.lifespan, mounted)) {
@@ -145,7 +145,7 @@ impl ServerLifespan {
         }
     }
 
-    /// Begins to close if nothing uses it.
+    /// Starts closing if the lifespan is unused.
     fn close_if_unused(self: &Arc<Self>, runtime: &Arc<dyn Runtime>) {
         let (value, mounted) = {
             let mut state = self.state.lock();
@@ -155,7 +155,7 @@ impl ServerLifespan {
             let mounted = mem::take(&mut state.mounted);
             match mem::replace(&mut state.phase, Phase::Closing) {
                 Phase::Open(value) => (Some(value), mounted),
-                // One that is being opened looks again when it is.
+                // While it is opening, the opening task checks again afterwards.
                 other => {
                     state.phase = other;
                     (None, mounted)
@@ -173,7 +173,7 @@ impl ServerLifespan {
         }
     }
 
-    /// Completes when it is not being closed.
+    /// Completes when the lifespan is not closing.
     async fn closed(&self) {
         poll_fn(|context| {
             let mut state = self.state.lock();
@@ -187,7 +187,7 @@ impl ServerLifespan {
     }
 }
 
-/// The turn of the task that opens or closes. If it ends without a value, the lifespan is closed.
+/// Guards opening or closing. If the lifespan has no value when this is dropped, it is closed.
 struct PhaseTurn<'a>(&'a ServerLifespan);
 
 impl Drop for PhaseTurn<'_> {
@@ -203,8 +203,8 @@ impl Drop for PhaseTurn<'_> {
     }
 }
 
-/// A listener, service or connection in memory for which a lifespan stays open. Dropping it lets
-/// go of it.
+/// A use of a lifespan by a listener, a service or an in-memory connection. The lifespan stays open
+/// until all uses are dropped or released.
 pub(crate) struct LifespanUse {
     lifespan: Arc<ServerLifespan>,
     runtime: Arc<dyn Runtime>,
@@ -217,15 +217,16 @@ impl LifespanUse {
         Self { lifespan: Arc::clone(lifespan), runtime: Arc::clone(runtime), released: AtomicBool::new(false) }
     }
 
-    /// Opens it now rather than before the first call.
+    /// Opens the lifespan now rather than before the first call.
     ///
     /// # Errors
-    /// That of the function that opens.
+    /// Returns the error of the open function.
     pub(crate) async fn open(&self) -> Result<(), ToolError> {
         self.lifespan.open(&self.runtime).await
     }
 
-    /// Lets go of it. Completes when it is closed, if this was the last use.
+    /// Releases this use. If it was the last, waits until the lifespan has closed, but at most
+    /// [`CLOSE_TIMEOUT`].
     pub(crate) async fn release(&self) {
         self.let_go();
         let limit = self.runtime.now() + CLOSE_TIMEOUT;

@@ -1,6 +1,6 @@
-//! The media types of files.
+//! Media types of files.
 
-/// The media type of a file by the end of its name.
+/// Guesses the media type of a file from its name.
 pub(super) fn media_type(path: &str, is_text: bool) -> &'static str {
     let end = path.rsplit(['.', '/']).next().unwrap_or_default().to_ascii_lowercase();
     match end.as_str() {

@@ -135,17 +135,17 @@ impl JsonForm<Vec<StateKey>> for StateKeys {
         texts.iter().map(key).collect()
     }
 
-    /// Keys are secret: only their number is shown.
+    /// Keys are secret: only their number is written.
     fn write(keys: &Vec<StateKey>) -> Value {
         keys.iter().map(|_| Value::from("…")).collect()
     }
 }
 
 impl ServerOptions {
-    /// Returns whether the extensions and capabilities can be declared.
+    /// Validates the options.
     ///
     /// # Errors
-    /// Validates the options; the error has the reason, and names the option by its JSON name.
+    /// If an option is invalid. The error names it by its JSON name.
     #[doc(hidden)]
     pub fn check(&self) -> Result<(), RegisterError> {
         if self.page_size == 0 {

@@ -1,4 +1,4 @@
-//! Which scopes a message needs, known before it is served (AUS-10).
+//! Determines the scopes that a message requires before it is served (AUS-10).
 
 use super::{
     registry::{Category, CompletionTarget},
@@ -13,8 +13,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 impl Server {
-    /// The scopes that the features need which a frame calls or reads. Empty if their callers need
-    /// none.
+    /// Returns the scopes required by the features that a frame calls or reads.
     pub(crate) fn scopes_of(&self, frame: &Frame) -> Vec<String> {
         match frame {
             Frame::Single(Ok(Message::Request(request))) => self.scopes_of_request(request),
@@ -50,13 +49,13 @@ impl Server {
             Target::Prompt => &[Category::Prompts],
             Target::Resource => &[Category::Resources, Category::ResourceTemplates],
             Target::Completion => &[Category::Prompts, Category::ResourceTemplates],
-            // The caller's own.
+            // Subscriptions and tasks belong to the caller and require no scopes.
             Target::Subscription | Target::Task => &[],
         };
         if !lists.iter().any(|list| snapshot.is_personal(*list)) {
             return Vec::new();
         }
-        // A request without a name is refused where it would be served.
+        // A request without a name is refused when it is served.
         let Some(named) = request.params.as_ref().and_then(|params| params.parse::<Named<'_>>().ok()) else {
             return Vec::new();
         };

@@ -215,7 +215,7 @@ impl Server {
         self.add_mount(prefix, MountSource::Local(Arc::new(local)))
     }
 
-    /// The same, and keeps a value alive for as long as the other server is mounted.
+    /// Like [`Self::mount`], but keeps `guard` alive while the other server is mounted.
     pub(crate) fn mount_with_guard(
         &self,
         prefix: &str,
@@ -352,7 +352,7 @@ impl Server {
         self.state().options()
     }
 
-    /// The store of the server, if it has one.
+    /// Returns the store of the server, if it has one.
     pub(crate) fn store(&self, runtime: &Arc<dyn Runtime>) -> Result<Option<StoreGuard>, StoreError> {
         self.state().store(runtime).map(|store| store.cloned())
     }

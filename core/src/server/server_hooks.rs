@@ -1,4 +1,4 @@
-//! The hooks of a server that are set before it is built.
+//! Server hooks, which are set before the server is built.
 
 use super::{
     handlers::{CallInfo, ToolError},
@@ -7,10 +7,10 @@ use super::{
 use crate::protocol::RawJson;
 use std::sync::Arc;
 
-/// A function that gets the failures of handlers, each with its call and the input of the call.
+/// A function that receives handler failures, each with its call and the input of the call.
 type ErrorHook = Box<dyn Fn(&ToolError, &CallInfo, &RawJson) + Send + Sync>;
 
-/// The hooks that are being collected for a server.
+/// The hooks collected while a server is being built.
 #[derive(Default)]
 pub(super) struct HooksDraft {
     pub(super) lifespan: Option<LifespanFunctions>,
@@ -31,7 +31,7 @@ impl ServerHooks {
         Self { lifespan: Arc::new(ServerLifespan::new(lifespan)), on_error }
     }
 
-    /// The functions that get the failures of handlers; `None`: there are none.
+    /// Returns the functions that receive handler failures; `None` if there are none.
     pub(super) fn on_error(&self) -> Option<&[ErrorHook]> {
         self.on_error.as_deref()
     }

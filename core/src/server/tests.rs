@@ -1,5 +1,4 @@
-//! Servers under test: their clients are two queues, and their clock stands still while nobody
-//! waits.
+//! Test servers. A client is a pair of queues, and the clock can be paused.
 
 use super::{Connection, ConversationStart, Origin, Outbound, OutgoingMessage, Server, ServerBuilder};
 use crate::{
@@ -24,7 +23,7 @@ pub(in crate::server) fn server() -> ServerBuilder {
     Server::builder("tested", "1.0.0")
 }
 
-/// Runs tasks on the test's runtime, whose clock may be paused.
+/// Spawns tasks on the test's runtime, whose clock may be paused.
 pub(in crate::server) struct TestRuntime;
 
 impl Runtime for TestRuntime {
@@ -49,7 +48,7 @@ impl Runtime for TestRuntime {
     }
 }
 
-/// A client that writes what it likes.
+/// A client that can send any message.
 pub(in crate::server) struct Peer {
     pub(in crate::server) connection: Arc<Connection>,
     pub(in crate::server) out: Arc<Out>,
@@ -58,7 +57,7 @@ pub(in crate::server) struct Peer {
 
 pub(in crate::server) struct Out {
     pub(in crate::server) came: Mutex<VecDeque<Value>>,
-    /// The same as it was written, and whether or not it was taken.
+    /// All received messages as text, including those already taken from `came`.
     pub(in crate::server) texts: Mutex<Vec<String>>,
     pub(in crate::server) auth: Option<RawJson>,
 }
@@ -80,7 +79,7 @@ impl Outbound for Out {
     }
 }
 
-/// The listener that all of them came to.
+/// The listener that all test connections belong to.
 pub(in crate::server) const LISTENER: Origin = Origin::Listener(1_000_000);
 
 impl Peer {
@@ -97,7 +96,7 @@ impl Peer {
         Self { connection, out, ids: AtomicU64::new(1) }
     }
 
-    /// The same with a session of a revision open.
+    /// Opens a session of that revision.
     pub(in crate::server) async fn in_session(self, revision: Revision, capabilities: Value) -> Self {
         let info = json!({"name": "raw", "version": "1"});
         let params = json!({"protocolVersion": revision.as_str(), "capabilities": capabilities, "clientInfo": info});
@@ -127,7 +126,7 @@ impl Peer {
         self.request_with(method, params, None)
     }
 
-    /// With headers that say what the body says.
+    /// Sends a request with the given HTTP headers mirroring its body.
     pub(in crate::server) fn request_with(&self, method: &str, params: Value, mirror: Option<&Mirror>) -> u64 {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
         self.send_with(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}), mirror);
@@ -144,7 +143,7 @@ impl Peer {
             .await
     }
 
-    /// The result of an answer as it was written.
+    /// Returns the result of a response as it was written.
     pub(in crate::server) async fn result_text(&self, id: u64) -> String {
         self.answer(id).await;
         let texts = self.out.texts.lock();
@@ -152,7 +151,7 @@ impl Peer {
         answer.split_once("\"result\":").and_then(|(_, result)| result.strip_suffix('}')).expect("a result").to_owned()
     }
 
-    /// The parameters of the last notification of a method, as they were written.
+    /// Returns the parameters of the last notification of a method as they were written.
     pub(in crate::server) fn params_text(&self, method: &str) -> String {
         let texts = self.out.texts.lock();
         let told =
@@ -160,7 +159,7 @@ impl Peer {
         told.split_once("\"params\":").and_then(|(_, params)| params.strip_suffix('}')).expect("params").to_owned()
     }
 
-    /// The first message of a method that nobody has taken yet.
+    /// Returns the first message of a method that has not been taken yet.
     pub(in crate::server) async fn told(&self, method: &str) -> Value {
         self.first(method, |message| message["method"] == method).await
     }
@@ -178,14 +177,14 @@ impl Peer {
         panic!("{what} did not come, but {:?}", self.out.came.lock());
     }
 
-    /// The messages that come within the time in which changes are coalesced.
+    /// Waits until coalesced notifications have been sent, and returns all messages not taken yet.
     pub(in crate::server) async fn rest(&self) -> Vec<Value> {
         tokio::time::sleep(Duration::from_millis(100)).await;
         self.out.came.lock().drain(..).collect()
     }
 }
 
-/// Parameters of a request of 2026-07-28.
+/// Adds the metadata of 2026-07-28 to the parameters of a request.
 pub(in crate::server) fn modern(mut params: Value, capabilities: Value) -> Value {
     params["_meta"] = json!({meta::PROTOCOL_VERSION: "2026-07-28", meta::CLIENT_CAPABILITIES: capabilities});
     params

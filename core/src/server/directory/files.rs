@@ -1,4 +1,4 @@
-//! The files of a folder, and nothing else.
+//! Access to the files of a folder, and to nothing outside of it.
 
 use crate::{
     open_folder::{EntryKind, OpenFolder},
@@ -14,33 +14,33 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// Folders within folders that are listed. There may be more, which are only read.
+/// Maximum depth of listed folders. Files in deeper ones can still be read.
 const MAX_DEPTH: usize = 32;
-/// Entries of one folder that are listed.
+/// Maximum entries listed per folder.
 const MAX_ENTRIES: usize = 100_000;
-/// Characters of a path segment besides letters and digits (RFC 3986, section 3.3).
+/// The characters to percent-encode in a path segment (RFC 3986, section 3.3).
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A folder whose files are offered.
+/// A folder whose files are resources.
 pub(super) struct Folder {
-    /// Without links in it.
+    /// The canonical path, without symbolic links.
     root: PathBuf,
     hidden: bool,
     max_file_bytes: u64,
 }
 
-/// A file that a list shows.
+/// A listed file.
 pub(super) struct FolderFile {
-    /// The names of its folders and its own.
+    /// The path within the folder, as a list of names.
     path: Vec<String>,
     size: u64,
 }
 
-/// The reason why a file is not read.
+/// The reason why a file cannot be read.
 pub(super) enum Unreadable {
-    /// There is no such file, or it is not offered.
+    /// The file does not exist or is not exposed.
     NotThere,
-    /// It has more bytes than these.
+    /// The file is larger than this limit in bytes.
     TooLarge(u64),
     Failed(io::Error),
 }
@@ -51,7 +51,7 @@ pub(super) struct FileContents {
     bytes: Vec<u8>,
 }
 
-/// The names in a path of a URI; `None`: it has some that no file can have.
+/// Decodes the path of a URI. Returns `None` if it contains a name that no file can have.
 pub(super) fn decoded(path: &str) -> Option<Vec<String>> {
     path.split('/').map(|segment| percent_decode_str(segment).decode_utf8().ok().map(Into::into)).collect()
 }
@@ -65,7 +65,7 @@ impl Folder {
         Ok(Self { root, hidden, max_file_bytes })
     }
 
-    /// Reads a file. Links are followed where they stay in the folder.
+    /// Reads a file. Symbolic links are followed if their target is within the folder.
     pub(super) fn read(&self, path: &[String]) -> Result<FileContents, Unreadable> {
         if path.is_empty() || !path.iter().all(|name| self.is_offered(name)) {
             return Err(Unreadable::NotThere);
@@ -73,7 +73,7 @@ impl Folder {
         let requested = path.iter().fold(self.root.clone(), |folder, name| folder.join(name));
         let file = self.open_inside(&requested).map_err(unreadable)?;
         let mut bytes = Vec::new();
-        // It may grow while it is read.
+        // The file may grow while it is read.
         file.take(self.max_file_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
         if bytes.len() as u64 > self.max_file_bytes {
             return Err(Unreadable::TooLarge(self.max_file_bytes));
@@ -81,8 +81,8 @@ impl Folder {
         Ok(FileContents { name: path.last().cloned().unwrap_or_default(), bytes })
     }
 
-    /// The regular file that a path leads to, if it lies in this folder and none of its names are
-    /// hidden. A pipe or a device is not opened at all.
+    /// Opens the regular file at a path, if it is within this folder and no part of its path is
+    /// hidden. Never opens pipes or devices.
     fn open_inside(&self, path: &Path) -> io::Result<File> {
         let not_there = || io::Error::from(io::ErrorKind::NotFound);
         let found = path.canonicalize().map_err(|_| not_there())?;
@@ -94,7 +94,7 @@ impl Folder {
         let names: Option<Vec<&str>> = within.components().map(offered).collect();
         let names = names.ok_or_else(not_there)?;
         let (file, folders) = names.split_last().ok_or_else(not_there)?;
-        // That path has no links in it: one that is there by now is not followed.
+        // The canonical path contains no symbolic links, so don't follow one created since.
         let mut folder = OpenFolder::open(&self.root)?;
         for name in folders {
             folder = folder.folder(name)?;
@@ -102,16 +102,16 @@ impl Folder {
         folder.file(file)
     }
 
-    /// Returns whether a file or folder of that name may be there: one name, and no path.
+    /// Returns whether a file or folder with that name can be exposed. It must be a single path
+    /// component.
     fn is_offered(&self, name: &str) -> bool {
         let is_name = !matches!(name, "" | "." | "..") && !name.contains(['/', '\\', '\0']);
-        // On Windows `C:x` is a path, and `x:y` a stream of a file.
+        // On Windows, `C:x` is a path, and `x:y` is an alternate data stream of a file.
         let is_name = is_name && !(cfg!(windows) && name.contains(':'));
         is_name && (self.hidden || !name.starts_with('.'))
     }
 
-    /// The first files after a path, in the order of their names; the files of a folder stand where
-    /// its name does.
+    /// Returns the first `most` files after a path, in depth-first order, sorted by name.
     pub(super) fn files_after(&self, after: &[String], most: usize) -> Vec<FolderFile> {
         let mut found = Vec::new();
         if let Ok(root) = OpenFolder::open(&self.root) {
@@ -128,7 +128,7 @@ impl Folder {
         most: usize,
         found: &mut Vec<FolderFile>,
     ) {
-        // One that cannot be read has nothing to offer.
+        // Folders that cannot be read count as empty.
         let Ok(entries) = folder.names() else { return };
         let entries = entries.filter_map(|name| name.ok()?.into_string().ok());
         let mut entries: Vec<String> = entries.filter(|name| self.is_offered(name)).take(MAX_ENTRIES).collect();
@@ -152,7 +152,7 @@ impl Folder {
                     continue;
                 }
                 Ok(EntryKind::File(size)) if order == Ordering::Greater => size,
-                // Those to folders are not followed: they may lead back.
+                // Links to folders are not followed, because they may form a cycle.
                 Ok(EntryKind::Link) if order == Ordering::Greater => {
                     let path = names.iter().chain([&name]).fold(self.root.clone(), |folder, name| folder.join(name));
                     let Ok(linked) = self.open_inside(&path).and_then(|file| file.metadata()) else { continue };
@@ -174,23 +174,23 @@ fn unreadable(error: io::Error) -> Unreadable {
 }
 
 impl FolderFile {
-    /// Its path as a part of its URI.
+    /// The path as part of the URI.
     pub(super) fn encoded_path(&self) -> String {
         let names: Vec<_> = self.path.iter().map(|name| utf8_percent_encode(name, SEGMENT).to_string()).collect();
         names.join("/")
     }
 
-    /// A Resource.
+    /// The Resource object.
     pub(super) fn descriptor(&self, base: &str) -> Value {
         let name = self.path.join("/");
         let uri = format!("{base}{}", self.encoded_path());
-        // Text or not is only known when it is read.
+        // Whether the file is text is only known once it is read.
         json!({"uri": uri, "name": name, "mimeType": media_type(&name, false), "size": self.size})
     }
 }
 
 impl FileContents {
-    /// ResourceContents.
+    /// The ResourceContents object.
     pub(super) fn to_json(&self, uri: &str) -> Value {
         let text = std::str::from_utf8(&self.bytes).ok().filter(|text| !text.contains('\0'));
         let mut contents = json!({"uri": uri, "mimeType": media_type(&self.name, text.is_some())});

@@ -1,4 +1,4 @@
-//! Folders whose files are resources: listed page by page, and read when they are asked for.
+//! Folders whose files are resources: listed page by page, and read on request.
 
 mod files;
 
@@ -24,12 +24,13 @@ trunkline_proto::options! {
     setters directory_setters
 }
 
-/// A folder to register: its files are resources, those in the folders below it too. A resource is
-/// read when it is asked for, so that changes are seen; text is text, and everything else a blob.
+/// A folder to register. Its files become resources, including those in subfolders. Each is read
+/// when it is requested, so clients see changes. Files in UTF-8 without NUL are sent as text, all
+/// others as blobs.
 ///
-/// Nothing outside of the folder can be read: no `..`, no absolute path, no link that leads out.
-/// Only regular files are there. Hidden files and folders, whose names begin with a dot, are not,
-/// unless [`Self::hidden`] says so.
+/// Nothing outside the folder can be read: neither through `..`, nor an absolute path, nor a
+/// symbolic link that leads out. Only regular files are exposed. Files and folders whose names
+/// start with a dot are hidden unless you set [`Self::hidden`].
 ///
 /// ```
 /// use trunkline::{Server, server::DirectoryDefinition};
@@ -45,13 +46,13 @@ pub struct DirectoryDefinition {
 }
 
 impl DirectoryDefinition {
-    /// The files of the folder at `path`. The URI of each is `uri`, a `/` unless it ends with one,
-    /// and the path within the folder.
+    /// Creates a definition for the folder at `path`. The URI of each file is `uri`, a `/` unless
+    /// it ends with one, and the path within the folder.
     pub fn new(uri: impl Into<String>, path: impl Into<PathBuf>) -> Self {
         Self { uri: uri.into(), path: path.into(), options: DirectoryOptions::default() }
     }
 
-    /// All of its options at once.
+    /// Sets all options at once.
     pub fn options(mut self, options: DirectoryOptions) -> Self {
         self.options = options;
         self
@@ -99,7 +100,7 @@ impl Handler for DirectoryHandler {
     }
 }
 
-/// A page of resources. The cursor is the path of the last file of the page before.
+/// Returns a page of resources. The cursor is the path of the last file of the previous page.
 fn list(folder: &Folder, base: &str, cursor: Option<&str>, size: usize) -> Outcome {
     let after = match cursor.map(files::decoded) {
         Some(None) => return Outcome::Protocol(crate::protocol::RpcError::invalid_cursor()),

@@ -1,4 +1,4 @@
-//! Folders with everything in them that must not get out.
+//! Folders with content that must not be exposed.
 
 use crate::{
     protocol::Revision,
@@ -14,7 +14,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-/// A folder that is removed with its test.
+/// A folder that is deleted on drop.
 struct TestFolder(PathBuf);
 
 impl TestFolder {
@@ -99,7 +99,7 @@ async fn res_02_res_11_res_15_and_pag_05_files_are_resources_page_by_page() {
     }
     let large = read(&peer, "docs://large").await["error"].take();
     assert!(large["message"].as_str().unwrap().contains("larger than the limit of 10 bytes"), "{large}");
-    // Changes are seen when they are read.
+    // Reads see the current contents.
     fs::write(folder.at("root/b.md"), "new").unwrap();
     fs::remove_file(folder.at("root/c.json")).unwrap();
     assert_eq!(read(&peer, "docs://b.md").await["result"]["contents"][0]["text"], "new");
@@ -169,8 +169,8 @@ async fn res_12_links_and_pipes_lead_nowhere() {
     assert_eq!(read(&peer, "docs://same").await["result"]["contents"][0]["text"], "in");
 }
 
-/// Another process exchanges a folder for a link that leads out, and a file for a pipe, while they
-/// are read.
+/// Another process replaces a folder with a link that leads out, and a file with a pipe, during
+/// reads.
 #[cfg(target_os = "linux")]
 #[test]
 fn res_12_what_is_exchanged_between_check_and_opening_is_not_read() {

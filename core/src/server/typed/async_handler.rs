@@ -7,13 +7,13 @@ use std::future::Future;
 
 /// An async function that serves a tool, resource, resource template, prompt or completion.
 ///
-/// It has up to eight arguments in any order, each a [`FromContext`]: [`Context`],
-/// [`super::Params`], [`super::State`] or a type of the program. The return type depends on the
-/// feature that it serves: [`super::IntoToolResult`], [`super::IntoResourceResult`],
-/// [`super::IntoPromptResult`], [`super::IntoCompletionResult`]. It is implemented for functions
-/// and closures only; `M` tells their forms apart.
-// The bounds on arguments, future and result stand where a handler is given, and not here: the
-// compiler then names the one that fails, and not only this trait.
+/// It takes up to eight arguments in any order, each a [`FromContext`]: [`Context`],
+/// [`super::Params`], [`super::State`] or a type of your own. The return type depends on the
+/// feature: [`super::IntoToolResult`], [`super::IntoResourceResult`], [`super::IntoPromptResult`],
+/// [`super::IntoCompletionResult`]. The trait is only implemented for functions and closures; `M`
+/// distinguishes their forms.
+// The bounds on arguments, future and result are on the functions that take a handler, so that the
+// compiler names the one that is not met rather than this trait.
 #[diagnostic::on_unimplemented(
     message = "this is not a handler",
     label = "not an async function of up to eight arguments",
@@ -21,25 +21,26 @@ use std::future::Future;
     note = "a closure that moves values into its future is written `move |...| async move {{ ... }}`"
 )]
 pub trait AsyncHandler<M> {
-    /// The arguments, a tuple.
+    /// The arguments, as a tuple.
     type Arguments;
 
-    /// The future that the function returns.
+    /// The future returned by the function.
     type Future;
 
-    /// Runs the function.
+    /// Calls the function.
     fn call(&self, arguments: Self::Arguments) -> Self::Future;
 }
 
-/// The arguments of a handler: up to eight, each a [`FromContext`]; `S` is the state of the server.
+/// The arguments of a handler: up to eight, each a [`FromContext`]. `S` is the state of the server.
 pub trait HandlerArguments<S>: Sized + Send + 'static {
-    /// The JSON Schema of the call's arguments; `None` if none of these is read from them.
+    /// The JSON Schema of the call's arguments; `None` if no handler argument is extracted from
+    /// them.
     fn input_schema() -> Option<Value>;
 
-    /// Makes them, the first first.
+    /// Extracts the arguments in order.
     ///
     /// # Errors
-    /// If one of them cannot be made; then the handler does not run.
+    /// If one of them cannot be extracted; then the handler does not run.
     fn from_context(ctx: &Context, state: &S) -> impl Future<Output = Result<Self, ToolError>> + Send;
 }
 

@@ -1,18 +1,18 @@
-//! Handlers that hold a thread: those that are being polled right now.
+//! Detects handlers that block a thread, by tracking polls in progress.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The handlers of this process.
+/// The counters of this process.
 static PROCESS: PollCounters = PollCounters::new();
 
-/// Generations that are told apart: more than there are watchers at once.
+/// Generations that can be distinguished; must exceed the number of concurrent watchers.
 const GENERATIONS: usize = 8;
 
-/// Polls of handlers that have not returned, counted in generations: a watcher begins a new one,
-/// and then waits for those before to empty.
+/// Counts the polls of handlers in progress, by generation. A watcher starts a new generation, and
+/// then waits until the earlier ones have no polls left.
 struct PollCounters {
     generation: AtomicUsize,
-    /// Those of each generation, by its remainder.
+    /// The polls of each generation, indexed by its remainder.
     polls: [AtomicUsize; GENERATIONS],
 }
 
@@ -22,7 +22,7 @@ pub(super) struct HandlerPoll {
     generation: usize,
 }
 
-/// The polls that had not returned when this was made.
+/// The polls that were in progress when this was created.
 pub(crate) struct BusyThreads {
     counters: &'static PollCounters,
     generation: usize,
@@ -57,12 +57,12 @@ impl Drop for HandlerPoll {
 }
 
 impl BusyThreads {
-    /// Those of the handlers of this process.
+    /// The polls of handlers in this process.
     pub(crate) fn now() -> Self {
         PROCESS.watch()
     }
 
-    /// Returns whether one of the polls has not returned yet.
+    /// Returns whether any of these polls is still in progress.
     pub(crate) fn are_held(&self) -> bool {
         let later = self.counters.generation.load(Ordering::Relaxed) - self.generation;
         let is_later = |index: usize| (index + GENERATIONS - self.generation % GENERATIONS - 1) % GENERATIONS < later;

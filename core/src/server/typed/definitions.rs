@@ -40,14 +40,14 @@ macro_rules! entries {
 
 entries!(ToolDefinition, ResourceDefinition, ResourceTemplateDefinition, PromptDefinition, CompletionDefinition);
 
-/// Gives a definition the handlers that need the state.
+/// Attaches handlers that need the state to a definition.
 type Bind<S, Entry> = Box<dyn FnOnce(Entry, S) -> Entry + Send>;
 
 fn set(descriptor: &mut Value, member: &str, value: impl Serialize) {
     descriptor[member] = serde_json::to_value(value).unwrap_or_default();
 }
 
-/// The definitions of features that wait for the state of their handlers.
+/// Defines feature definitions whose handlers need a state.
 macro_rules! bound {
     ($($feature:ident: $entry:ty,)*) => {
         $(
@@ -78,7 +78,7 @@ bound! {
     Prompt: PromptDefinition,
 }
 
-/// Settings shared by all four kinds; `$access` is the place of their access options.
+/// Settings shared by all four kinds; `$access` is the expression for their access options.
 macro_rules! common_members {
     ($this:ident, $access:expr) => {
         access_setters!($this, $access);
@@ -218,7 +218,7 @@ impl<S> Tool<S> {
         }
         let into_outcome: fn(_) -> Outcome = if wrap_output {
             |value: <H::Future as Future>::Output| match value.into_tool_result() {
-                // The schema marks this as an ordinary value.
+                // The output schema shows that this is an ordinary value.
                 Outcome::Object(raw) => Outcome::Value(raw),
                 outcome => outcome,
             }

@@ -200,7 +200,7 @@ impl<S: Sync, T: DeserializeOwned + JsonSchema> FromContext<S> for Params<T> {
     }
 }
 
-/// The argument to complete.
+/// Extracts the argument to complete.
 impl<S: Sync> FromContext<S> for CompleteParams {
     type Rejection = ToolError;
 

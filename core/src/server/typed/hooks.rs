@@ -134,8 +134,8 @@ impl<T> Page<T> {
 /// Lists and serves features that are not registered, such as rows of a database or the features of
 /// a tenant.
 ///
-/// Schemas and scopes are only checked for registered features: `get` must validate the arguments
-/// of a provider's tools, and the rights of their caller.
+/// Scopes are only checked for registered features, and the arguments of a tool are only validated
+/// against a schema that was listed to the caller. `get` must check everything else.
 ///
 /// ```
 /// use trunkline::{CallError, Context, Server, protocol::model::Resource};

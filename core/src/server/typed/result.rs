@@ -1,8 +1,8 @@
-//! The result of handlers that use `?` on any error.
+//! The result type of handlers that use `?` on any error.
 
 use crate::server::handlers::CallError;
 
-/// A result whose error takes everything by `?`.
+/// A result whose error type accepts any error through `?`.
 ///
 /// ```
 /// use trunkline::Server;
@@ -16,7 +16,7 @@ use crate::server::handlers::CallError;
 pub type Result<T, E = CallError> = std::result::Result<T, E>;
 
 /// `Ok` of a [`Result`], for closures: `async move { let text = read()?; trunkline::Ok(text) }`
-/// says which error `?` makes.
+/// fixes the error type for `?`.
 #[allow(non_snake_case, reason = "it stands for a variant")]
 pub fn Ok<T>(value: T) -> Result<T> {
     std::result::Result::Ok(value)

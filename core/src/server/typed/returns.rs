@@ -1,4 +1,4 @@
-//! Return values of handlers, with one mapping that is the same in every language.
+//! Return values of handlers. The mapping is the same in every language.
 
 use super::schema::OutputSchema;
 use crate::{
@@ -271,7 +271,7 @@ impl<T: IntoResourceResult> IntoResourceResult for Option<T> {
     }
 }
 
-/// A value that already is the outcome of a call.
+/// Implements the traits for [`Outcome`] itself.
 macro_rules! outcome {
     ($($trait:ident $method:ident;)*) => {
         $(impl $trait for Outcome {
@@ -315,7 +315,7 @@ macro_rules! text {
 
 text!(String, &str, Box<str>, Cow<'_, str>);
 
-/// Values whose lists can be returned, too.
+/// Types whose lists can be returned as well.
 macro_rules! values {
     ($($value:ty),*) => {
         $(
@@ -437,7 +437,7 @@ impl<T: ListItem, const N: usize> IntoToolResult for [T; N] {
     }
 }
 
-/// Protocol types, alone or as a list, in the result of one kind of feature.
+/// Protocol types, alone or in a list, as the result of one kind of feature.
 macro_rules! parts {
     ($trait:ident $method:ident: $($part:ty),*) => {
         $(

@@ -4,13 +4,12 @@ use crate::protocol::schema::is_union_of_objects;
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::{Value, json};
 
-/// The schema of a type as clients see it.
+/// Returns the schema of a type as sent to clients.
 pub(super) fn root_schema<T: JsonSchema>() -> Value {
     schema_by::<T>(SchemaSettings::draft2020_12())
 }
 
-/// The same with the schemas of the types inside it in their places; where they contain themselves,
-/// a reference stays.
+/// Like [`root_schema`], with subschemas inlined; recursive types keep their references.
 pub(super) fn inlined_schema<T: JsonSchema>() -> Value {
     schema_by::<T>(SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true))
 }
@@ -21,7 +20,7 @@ fn schema_by<T: JsonSchema>(settings: SchemaSettings) -> Value {
     if let Some(members) = schema.as_object_mut() {
         // 2020-12 is the protocol's default dialect.
         members.shift_remove("$schema");
-        // The name of the Rust type tells a model nothing; a title that was written stays.
+        // The name of the Rust type is useless to a model; an explicit title is kept.
         if members.get("title").and_then(Value::as_str) == Some(&*T::schema_name()) {
             members.shift_remove("title");
         }
@@ -32,8 +31,8 @@ fn schema_by<T: JsonSchema>(settings: SchemaSettings) -> Value {
 /// The schema of the arguments of a tool.
 ///
 /// An enum whose variants are all objects, such as one with `#[serde(tag)]`, gets the type that
-/// schemars only gives to its variants. An object with members that says nothing of further ones
-/// has none: a misspelt argument is then refused, and not left out as serde does.
+/// schemars only sets on its variants. Unless the schema says otherwise, an object with properties
+/// refuses additional ones: a misspelled argument is an error rather than ignored, as serde would.
 pub(super) fn arguments_schema(mut schema: Value) -> Value {
     const SAYS: [&str; 9] = [
         "additionalProperties",
@@ -60,8 +59,8 @@ pub(super) fn arguments_schema(mut schema: Value) -> Value {
     schema
 }
 
-/// schemars notes the Rust type of a number as a format (`uint64`), which JSON Schema does not have
-/// and some clients refuse.
+/// Removes the formats that schemars adds for Rust number types, such as `uint64`. They are not
+/// part of JSON Schema, and some clients refuse them.
 fn without_number_formats(schema: &mut Schema) {
     let format = schema.get("format").and_then(Value::as_str).unwrap_or_default();
     if matches!(format.trim_end_matches(|end: char| end.is_ascii_digit()), "int" | "uint" | "float" | "double") {
@@ -77,25 +76,25 @@ pub struct OutputSchema {
 }
 
 impl OutputSchema {
-    /// The schema of a type. A struct or a map is the structured content itself; any other value is
-    /// its member `result`.
+    /// Creates the schema of a type. A struct or a map is the structured content itself; any other
+    /// value becomes its member `result`.
     pub fn of<T: JsonSchema>() -> Self {
         let schema = root_schema::<T>();
         let is_object = schema.get("type").is_some_and(|kind| kind == "object");
         Self { schema, is_object }
     }
 
-    /// The schema of objects that are the structured content.
+    /// A schema of objects that are the structured content.
     pub fn object(schema: Value) -> Self {
         Self { schema, is_object: true }
     }
 
-    /// The schema of values that are the member `result` of the structured content.
+    /// A schema of values that are the member `result` of the structured content.
     pub fn value(schema: Value) -> Self {
         Self { schema, is_object: false }
     }
 
-    /// The schema of the same values and of `null`.
+    /// Extends the schema to allow `null`.
     pub(super) fn or_null(self) -> Self {
         let mut schema = self.schema;
         let definitions = schema.as_object_mut().and_then(|members| members.shift_remove("$defs"));
@@ -106,7 +105,7 @@ impl OutputSchema {
         Self::value(either)
     }
 
-    /// The `outputSchema` of a tool, and whether it describes `{"result": value}`.
+    /// Returns the `outputSchema` of a tool, and whether it describes `{"result": value}`.
     pub(super) fn into_parts(self) -> (Value, bool) {
         let Self { schema: mut inner, is_object } = self;
         if is_object {

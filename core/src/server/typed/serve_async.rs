@@ -1,4 +1,4 @@
-//! The core form of async handlers.
+//! Adapts async handlers to the core form.
 
 use super::{AsyncHandler, HandlerArguments, busy_threads::HandlerPoll, context::Context};
 use crate::protocol::RawJson;
@@ -14,8 +14,8 @@ use std::{
 };
 use tracing::Span;
 
-/// The core form of an async handler. `arguments` gives the part of a call's input that [`Params`]
-/// are read from.
+/// Adapts an async handler to the core form. `arguments` returns the part of a call's input that
+/// [`Params`] are extracted from.
 pub(super) fn serve<S, M, H, T>(
     handler: H,
     state: S,
@@ -49,8 +49,8 @@ where
 /// A handler's future.
 pub(super) type Work = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
-/// Runs a handler's future until it is done or its call is cancelled, which drops it. A panic costs
-/// the call only.
+/// Runs a handler's future until it completes or its call is cancelled, which drops it. A panic
+/// only fails the call.
 pub(super) fn in_background(call: Call, future: Work) {
     let spawner = call.info().clone();
     let (info, span, ambient) = (spawner.clone(), Span::current(), Ambient::current());

@@ -72,7 +72,7 @@ fn field_of(schema: Value) -> Result<Value, String> {
     if kind == "array" {
         let items = field.get_mut("items").map_or(Value::Null, Value::take);
         field.insert("items".to_owned(), choices_of(items)?);
-        // For sets: a choice can only be selected once anyway.
+        // A set: a choice can only be selected once anyway.
         field.shift_remove("uniqueItems");
     }
     let common = ["type", "title", "description", "default"];
