@@ -27,7 +27,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// The same event for a call with that cause. `own` is the number of the port that gets it.
+    /// Sets the cause of a call. `own` is the number of the port that receives the event.
     pub(super) fn coming_of(self, cause: Option<&Arc<dyn Cause>>, own: u64) -> Self {
         let Some(cause) = cause else { return self };
         let port = Some(cause.port()).filter(|port| *port != own);
@@ -49,7 +49,7 @@ macro_rules! event_kinds {
             $($(#[doc = $doc])* $kind = $number,)*
         }
 
-        /// The events, with the fields that they use, for the declaration of the surface.
+        /// The events with the fields that they use, for the interface description.
         pub(crate) static TO_HOST: &[(EventKind, ObjectDescription)] = &[$((EventKind::$kind, ObjectDescription {
             name: stringify!($kind),
             doc: &[$($doc),*],
@@ -132,7 +132,7 @@ impl Default for EventKind {
     }
 }
 
-/// Declares the shapes: one table for the enum and its description.
+/// Declares the shapes, as the enum and its description.
 macro_rules! shapes {
     ($($(#[doc = $doc:literal])+ $shape:ident = $number:literal,)+) => {
         /// The form of the bytes given to `complete`.
@@ -174,7 +174,7 @@ shapes! {
 }
 
 impl Shape {
-    /// The shape with a number, if there is one.
+    /// Returns the shape with that number, if there is one.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.iter().map(|(shape, ..)| *shape).find(|shape| *shape as u8 == number)
     }
@@ -195,7 +195,7 @@ impl Described for Lane {
     };
 }
 
-/// The drainer that takes an event.
+/// The drainer that receives an event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Lane {

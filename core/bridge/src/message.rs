@@ -1,7 +1,8 @@
-//! The messages that cross the waist as JSON, as types. C, which is Rust, gives them as they are.
+//! Typed forms of the JSON messages between the core and a host. C, which links to Rust, passes
+//! them without JSON.
 //!
-//! Each is declared once: its members with their JSON, and its documentation. They are read
-//! strictly, so that a misspelt member is an error and not a default.
+//! Each message is declared once, with its JSON members and its documentation. Unknown members are
+//! errors, so that a misspelled member is never silently ignored.
 
 use crate::{
     config::{self, Given},
@@ -29,9 +30,9 @@ use trunkline::{
     transport::{ChildCommand, HttpEndpoint, HttpOptions},
 };
 
-/// Declares a message: required members, then behind a `;` those that may be absent; `or` and a
-/// JSON value behind such a member is its default, for the documentation. Behind another `;` stand
-/// structs of options, whose members are among those of the message.
+/// Declares a message: required members, and after a `;` optional ones. A JSON value after `or` is
+/// the default, used in the documentation. After another `;` come option structs, whose members are
+/// flattened into the message.
 macro_rules! message {
     (
         $(#[doc = $doc:literal])*
@@ -127,12 +128,13 @@ macro_rules! message {
 
 pub(crate) use message;
 
-/// A duration; in JSON, whole milliseconds. Bounded so that adding one to a time cannot overflow.
+/// A duration, in JSON a number of whole milliseconds. It is bounded so that adding it to a time
+/// cannot overflow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Time(pub Duration);
 
 impl Time {
-    /// The time of so many milliseconds, within the bound.
+    /// Creates a duration from milliseconds, within the bound.
     pub fn from_millis(milliseconds: u64) -> Self {
         Self(config::millis(Some(milliseconds), Duration::ZERO))
     }
@@ -149,45 +151,44 @@ impl<'de> Deserialize<'de> for Time {
 }
 
 message! {
-    /// A server: registered as `server`.
+    /// A server; registered as `server`.
     pub struct RegisterServer {
         /// The name and version of the server: an Implementation object.
         info: Value = "info",
         ;
-        /// The instructions for the model on the use of the server.
+        /// Instructions for the model on how to use the server.
         instructions: Option<String> = "instructions",
         /// The options.
         options: ServerOptions = "options",
-        /// The functions of a store of the host's own, each with its lane, in the place of the
-        /// option `store`: all six. A `Call` of one has the handle of the server and the name of
-        /// the function.
+        /// Functions of a custom store, each with its lane, instead of the option `store`; all six
+        /// are required. A `Call` of one has the handle of the server and the name of the function.
         store: Option<Handlers> = "store",
     }
 }
 
 message! {
-    /// A tool: registered as `tool`. Its `Call` has the arguments object as body. A `Call` of the
-    /// name `explain` has arguments that the input schema refuses: it is failed with the kind
-    /// `invalid` and better words, completed with `true` to accept them, which calls the tool, or
-    /// else completed with anything.
+    /// A tool; registered as `tool`. The body of its `Call` is the arguments object. A `Call` with
+    /// the name `explain` has arguments that the input schema refused: fail it with the kind
+    /// `invalid` and a better message, complete it with `true` to accept the arguments and call the
+    /// tool, or complete it with any other value to keep the original message.
     pub struct RegisterTool {
         /// The server.
         server: u64 = "server",
-        /// A Tool object of the newest revision. A missing `inputSchema` means an object without
-        /// properties.
+        /// A Tool object of the newest revision. Without `inputSchema`, the input is an object
+        /// without properties.
         tool: Value = "tool",
         ;
-        /// The drainer that takes its calls.
+        /// The drainer that receives its calls.
         lane: Lane = "lane",
-        /// The output schema describes `{"result": value}`.
+        /// Whether the output schema describes `{"result": value}`.
         wrap_output: bool = "wrapOutput",
-        /// The handle of a `visibility`, which decides who sees and calls it. For others it is not
-        /// there.
+        /// Handle of a `visibility`, which decides who can see and call the feature. To other
+        /// callers it does not exist.
         visible: Option<u64> = "visible",
-        /// The handle of a feature of this kind whose place and name this one takes: it is changed.
-        /// Its handle is stale then; its calls that run go on.
+        /// Handle of a feature of the same kind, which this one replaces at its position in the
+        /// list. The old handle becomes stale; running calls continue.
         replaces: Option<u64> = "replaces",
-        /// The host has a validation of its own, which explains refused arguments, or accepts them.
+        /// Whether to send a `Call` named `explain` when the input schema refuses arguments.
         explains: bool = "explains",
         ;
         /// The options.
@@ -196,20 +197,20 @@ message! {
 }
 
 message! {
-    /// A resource: registered as `resource`. Its `Call` has the body `{"uri"}`.
+    /// A resource; registered as `resource`. The body of its `Call` is `{"uri"}`.
     pub struct RegisterResource {
         /// The server.
         server: u64 = "server",
         /// A Resource object of the newest revision.
         resource: Value = "resource",
         ;
-        /// The drainer that takes its calls.
+        /// The drainer that receives its calls.
         lane: Lane = "lane",
-        /// The handle of a `visibility`, which decides who sees and calls it. For others it is not
-        /// there.
+        /// Handle of a `visibility`, which decides who can see and call the feature. To other
+        /// callers it does not exist.
         visible: Option<u64> = "visible",
-        /// The handle of a feature of this kind whose place and name this one takes: it is changed.
-        /// Its handle is stale then; its calls that run go on.
+        /// Handle of a feature of the same kind, which this one replaces at its position in the
+        /// list. The old handle becomes stale; running calls continue.
         replaces: Option<u64> = "replaces",
         ;
         /// The options.
@@ -218,24 +219,24 @@ message! {
 }
 
 message! {
-    /// A resource template (RFC 6570): registered as `resourceTemplate`. Its `Call` has the body
-    /// `{"uri", "variables"}`. An exact URI wins over templates, and templates match in the order
-    /// of registration.
+    /// A resource template (RFC 6570); registered as `resourceTemplate`. The body of its `Call` is
+    /// `{"uri", "variables"}`. A resource with the exact URI takes precedence; templates are
+    /// matched in registration order.
     pub struct RegisterResourceTemplate {
         /// The server.
         server: u64 = "server",
         /// A ResourceTemplate object of the newest revision.
         resource_template: Value = "resourceTemplate",
         ;
-        /// The drainer that takes its calls.
+        /// The drainer that receives its calls.
         lane: Lane = "lane",
-        /// The handle of a `visibility`, which decides who sees and calls it. For others it is not
-        /// there.
+        /// Handle of a `visibility`, which decides who can see and call the feature. To other
+        /// callers it does not exist.
         visible: Option<u64> = "visible",
-        /// The handle of a feature of this kind whose place and name this one takes: it is changed.
-        /// Its handle is stale then; its calls that run go on.
+        /// Handle of a feature of the same kind, which this one replaces at its position in the
+        /// list. The old handle becomes stale; running calls continue.
         replaces: Option<u64> = "replaces",
-        /// The handles of `completer`s, by the variables for which they suggest values.
+        /// Handles of `completer`s, by the variable for which they suggest values.
         complete: BTreeMap<String, u64> = "complete",
         ;
         /// The options.
@@ -244,23 +245,23 @@ message! {
 }
 
 message! {
-    /// A prompt: registered as `prompt`. Its `Call` has the arguments object as body: texts;
-    /// required ones are there.
+    /// A prompt; registered as `prompt`. The body of its `Call` is the arguments object: all values
+    /// are strings, and required arguments are present.
     pub struct RegisterPrompt {
         /// The server.
         server: u64 = "server",
         /// A Prompt object of the newest revision.
         prompt: Value = "prompt",
         ;
-        /// The drainer that takes its calls.
+        /// The drainer that receives its calls.
         lane: Lane = "lane",
-        /// The handle of a `visibility`, which decides who sees and calls it. For others it is not
-        /// there.
+        /// Handle of a `visibility`, which decides who can see and call the feature. To other
+        /// callers it does not exist.
         visible: Option<u64> = "visible",
-        /// The handle of a feature of this kind whose place and name this one takes: it is changed.
-        /// Its handle is stale then; its calls that run go on.
+        /// Handle of a feature of the same kind, which this one replaces at its position in the
+        /// list. The old handle becomes stale; running calls continue.
         replaces: Option<u64> = "replaces",
-        /// The handles of `completer`s, by the arguments for which they suggest values.
+        /// Handles of `completer`s, by the argument for which they suggest values.
         complete: BTreeMap<String, u64> = "complete",
         ;
         /// The options.
@@ -269,17 +270,17 @@ message! {
 }
 
 message! {
-    /// An agent skill: registered as `skill`. The core answers everything. Either `folder` or
-    /// `files` is given.
+    /// An agent skill; registered as `skill`. The core serves it without calling the host. Set
+    /// either `folder` or `files`.
     pub struct RegisterSkill {
         /// The server.
         server: u64 = "server",
         ;
-        /// The drainer that takes its calls; there are none.
+        /// The drainer that receives its calls; there are none.
         lane: Lane = "lane",
-        /// The folder that holds it.
+        /// The path of the skill's folder.
         folder: Option<String> = "folder",
-        /// Its files.
+        /// The files of the skill.
         files: Vec<SkillFile> = "files",
         ;
         /// The options.
@@ -293,7 +294,7 @@ message! {
         /// The path within the skill, such as `SKILL.md`.
         path: String = "path",
         ;
-        /// The contents as text.
+        /// The contents as a string.
         text: Option<String> = "text",
         /// The contents in Base64.
         blob: Option<String> = "blob",
@@ -303,17 +304,18 @@ message! {
 }
 
 message! {
-    /// A folder whose files are resources, read when they are asked for: registered as `directory`.
-    /// The core answers everything, and reads nothing outside of the folder.
+    /// A folder whose files are resources, read when they are requested; registered as `directory`.
+    /// The core serves it without calling the host, and reads nothing outside the folder.
     pub struct RegisterDirectory {
         /// The server.
         server: u64 = "server",
-        /// The beginning of the URIs; a file's path within the folder follows, after a `/`.
+        /// The start of the URIs. It is followed by a `/`, unless it ends with one, and the file's
+        /// path within the folder.
         uri: String = "uri",
         /// The path of the folder.
         path: String = "path",
         ;
-        /// The drainer that takes its calls; there are none.
+        /// The drainer that receives its calls; there are none.
         lane: Lane = "lane",
         ;
         /// The options.
@@ -322,8 +324,8 @@ message! {
 }
 
 message! {
-    /// Suggestions for an argument: registered as `completion`. Its `Call` has the body
-    /// `{"ref", "argument", "context"}`.
+    /// Completions of an argument; registered as `completion`. The body of its `Call` is `{"ref",
+    /// "argument", "context"}`.
     pub struct RegisterCompletion {
         /// The server.
         server: u64 = "server",
@@ -332,68 +334,68 @@ message! {
         /// The name of the argument.
         argument: String = "argument",
         ;
-        /// The drainer that takes its calls.
+        /// The drainer that receives its calls.
         lane: Lane = "lane",
     }
 }
 
 message! {
-    /// A completion in a definition: registered as `completer`, for the member `complete` of
-    /// prompts and resource templates. Its `Call` has the body of a completion's. Features that
-    /// have it keep it when its handle is unregistered.
+    /// A completer for the member `complete` of prompts and resource templates; registered as
+    /// `completer`. The body of its `Call` is that of a `completion`. Features that use it keep it
+    /// when its handle is unregistered.
     pub struct RegisterCompleter {
         /// The server.
         server: u64 = "server",
         ;
-        /// The drainer that takes its calls.
+        /// The drainer that receives its calls.
         lane: Lane = "lane",
     }
 }
 
 message! {
-    /// A provider of features that are not registered, such as rows of a database: registered as
-    /// `provider`. Its `Call` has the body `{"list": {"cursor"}}`, answered by a value
-    /// `{"items", "nextCursor"}`, or `{"get": {params}}`, answered as the category's handlers do;
-    /// the value `null` says that there is no such feature. Only registered features have schemas
-    /// and scopes that are checked before their handler runs: a provider judges both itself.
+    /// A provider of features that are not registered, such as rows of a database; registered as
+    /// `provider`. The body of its `Call` is either `{"list": {"cursor"}}`, completed with a value
+    /// `{"items", "nextCursor"}`, or `{"get": {params}}`, completed like a call of a feature of
+    /// that kind; the value `null` means that there is no such feature. Scopes are only checked for
+    /// registered features, and the arguments of a tool are only validated against a schema that
+    /// was listed to the caller: the provider must check everything else.
     pub struct RegisterProvider {
         /// The server.
         server: u64 = "server",
         /// The list that it extends: `tools`, `resources`, `resourceTemplates` or `prompts`.
         of: String = "of",
         ;
-        /// The drainer that takes its calls.
+        /// The drainer that receives its calls.
         lane: Lane = "lane",
     }
 }
 
 message! {
-    /// A middleware: registered as `middleware`, wraps requests in the order of registration. Its
-    /// `Call` has the body `{"method", "params"}`, and the request `next` runs the rest.
+    /// Middleware, which wraps requests in registration order; registered as `middleware`. The body
+    /// of its `Call` is `{"method", "params"}`, and the request `next` runs the rest.
     pub struct RegisterMiddleware {
         /// The server.
         server: u64 = "server",
         ;
-        /// The drainer that takes its calls.
+        /// The drainer that receives its calls.
         lane: Lane = "lane",
-        /// The methods that it wraps; without them, all that can be wrapped.
+        /// The methods to wrap. By default, all methods that can be wrapped.
         methods: Option<Vec<String>> = "methods",
     }
 }
 
 message! {
-    /// A handler of requests beyond the protocol, of an extension or a vendor: registered as
-    /// `requestHandler`. Its `Call` has the params without their `_meta` as the body, and the
-    /// method as `name`. It is completed with an object as a value or a result, or with `null` for
-    /// an empty one.
+    /// A handler of a custom method of an extension or a vendor; registered as `requestHandler`.
+    /// The body of its `Call` is the params without `_meta`, and `name` is the method. Complete it
+    /// with an object as a value or a result, or with `null` for an empty result.
     pub struct RegisterRequestHandler {
         /// The server.
         server: u64 = "server",
-        /// The method: a prefix that is not the protocol's, best the domain of the vendor in
-        /// reverse, a slash, and a name, such as `com.acme/sum`.
+        /// The method: a prefix that does not belong to the protocol, preferably the reversed
+        /// domain of the vendor, a slash, and a name, such as `com.acme/sum`.
         method: String = "method",
         ;
-        /// The drainer that takes its calls.
+        /// The drainer that receives its calls.
         lane: Lane = "lane",
         ;
         /// The options.
@@ -402,63 +404,63 @@ message! {
 }
 
 message! {
-    /// A decision on who sees and calls a feature: registered as `visibility`, for the member
-    /// `visible` of features. Its `Call` has the body `{"name"}`, the name or URI of the feature,
-    /// and is completed with the value `true` or `false`; a failure counts as `false`. Features
-    /// that have it keep it when its handle is unregistered.
+    /// Decides who can see and call a feature, for the member `visible` of features; registered as
+    /// `visibility`. The body of its `Call` is `{"name"}`, the name or URI of the feature. Complete
+    /// it with the value `true` or `false`; a failure counts as `false`. Features that use it keep
+    /// it when its handle is unregistered.
     pub struct RegisterVisibility {
         /// The server.
         server: u64 = "server",
         ;
-        /// The drainer that takes its calls.
+        /// The drainer that receives its calls.
         lane: Lane = "lane",
     }
 }
 
 message! {
-    /// A verifier of access tokens: registered as `verifier`. Its `Call` has the body
-    /// `{"token", "scheme", "method", "url", "resource"}`, and is completed with an identity, or
-    /// with `null` for an unknown token.
+    /// A verifier of access tokens; registered as `verifier`. The body of its `Call` is `{"token",
+    /// "scheme", "method", "url", "resource"}`. Complete it with an identity, or with `null` for an
+    /// unknown token.
     pub struct RegisterVerifier {
         /// The server.
         server: u64 = "server",
         ;
-        /// The drainer that takes its calls.
+        /// The drainer that receives its calls.
         lane: Lane = "lane",
     }
 }
 
 message! {
-    /// A server whose features another one shows, live: registered as `mount`. The core answers
-    /// everything.
+    /// Mounts a server on another one, including later additions and removals of features;
+    /// registered as `mount`. The core serves it without calling the host.
     pub struct RegisterMount {
-        /// The server that shows it.
+        /// The server to mount it on.
         server: u64 = "server",
-        /// The beginning of its names and URIs (`prefix__name`, `prefix+uri`); empty for one server
-        /// that keeps them.
+        /// Prefix of its names and URIs (`prefix__name`, `prefix+uri`). Empty for one server whose
+        /// names and URIs stay unchanged.
         prefix: String = "prefix",
-        /// The server that is shown.
+        /// The mounted server.
         mounted: u64 = "mounted",
         ;
-        /// The number of the port of the server that is shown; without it, the same port.
+        /// The number of the mounted server's port. By default, the same port.
         port: Option<u64> = "port",
-        /// The drainer that takes its calls; there are none.
+        /// The drainer that receives its calls; there are none.
         lane: Lane = "lane",
     }
 }
 
 message! {
-    /// The server behind a connection, or all servers of a group, whose features another one shows:
-    /// registered as `proxy`. The core answers everything.
+    /// A proxy for the server of a connection, or for all servers of a group, on another server;
+    /// registered as `proxy`. The core serves it without calling the host.
     pub struct RegisterProxy {
-        /// The server that shows it.
+        /// The server that exposes the features.
         server: u64 = "server",
-        /// The handle of the connection, which is open.
+        /// Handle of the connection, which must be open.
         connection: u64 = "connection",
         ;
-        /// The number of the port of the connection; without it, the port of the server.
+        /// The number of the connection's port. By default, the port of the server.
         port: Option<u64> = "port",
-        /// The drainer that takes its calls; there are none.
+        /// The drainer that receives its calls; there are none.
         lane: Lane = "lane",
         ;
         /// The options.
@@ -466,10 +468,10 @@ message! {
     }
 }
 
-/// Lists the kinds of registrations, each with its message.
+/// Lists the kinds of registrations with their messages.
 macro_rules! registrations {
     ($($kind:literal $name:ident($message:ident),)*) => {
-        /// A server or one of its features to register.
+        /// A server, or one of its features, to register.
         #[derive(Debug, Clone)]
         #[expect(missing_docs, reason = "the types say it")]
         #[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is used once")]
@@ -479,10 +481,10 @@ macro_rules! registrations {
         }
 
         impl Registration {
-            /// The kinds of `register`, which are the beginnings of errors about them.
+            /// The kinds accepted by `register`. Errors in a message start with its kind.
             pub(super) const KINDS: &[&str] = &["server", $($kind),*];
 
-            /// Reads what `register` is given.
+            /// Parses the message of `register`.
             pub(super) fn read(kind: &str, given: impl Given) -> Result<Self, BridgeError> {
                 Ok(match kind {
                     "server" => Self::Server(given.read(kind)?),
@@ -495,7 +497,7 @@ macro_rules! registrations {
                 })
             }
 
-            /// The server that it joins, and the drainer that takes its calls.
+            /// The server that it belongs to, and the drainer that receives its calls.
             pub(super) fn place(&self) -> (u64, Lane) {
                 match self {
                     Self::Server(_) => (0, Lane::default()),
@@ -525,41 +527,41 @@ registrations! {
 }
 
 impl Registration {
-    /// Returns whether no call of it comes to the host.
+    /// Returns whether the core serves it without calling the host.
     pub(super) fn is_answered_by_the_core(&self) -> bool {
         matches!(self, Self::Skill(_) | Self::Directory(_) | Self::Mount(_) | Self::Proxy(_))
     }
 }
 
 message! {
-    /// A listener or a connection to open: either `server` or `client` is given. The reply of a
-    /// listener is a BoundAddress object, that of a connection a ConnectionDescription object.
+    /// Opens a listener or a connection: set either `server` or `client`. The reply is a
+    /// BoundAddress object for a listener, and a ConnectionDescription object for a connection.
     pub struct OpenMessage {
-        /// Of a listener: `{"type": "stdio"}`, or HttpOptions with `"type": "http"`, and with
-        /// `"mounted": true` for an endpoint without a socket. Of a connection: ChildCommand with
+        /// For a listener: `{"type": "stdio"}`, or HttpOptions with `"type": "http"`, and also
+        /// `"mounted": true` for an endpoint without a socket. For a connection: ChildCommand with
         /// `"type": "child"`, HttpEndpoint with `"type": "http"`, Memory, Configured or Group.
         transport: Map<String, Value> = "transport",
         ;
-        /// The server that listens.
+        /// The server, for a listener.
         server: Option<u64> = "server",
-        /// The ClientOptions of a connection, all of them optional.
+        /// The ClientOptions, for a connection. All of them are optional.
         client: Option<Map<String, Value>> = "client",
-        /// The requests of the server that the host of a client answers, each with its lane, and
-        /// functions for its authorization. The capabilities that they need are declared.
+        /// The server requests that the host handles, each with its lane, and functions for the
+        /// authorization, for a connection. The capabilities that they require are declared.
         handlers: Handlers = "handlers",
-        /// The authorization of a client.
+        /// The authorization, for a connection.
         auth: Option<OAuthOptions> = "auth",
-        /// The reply is fetched with `wait`.
+        /// Fetch the reply with `wait`.
         wait: bool = "wait",
-        /// The host may read the pipe itself while messages come one by one.
+        /// Let the host read the pipe itself while messages arrive one at a time.
         host_driven_reads: bool = "hostDrivenReads",
-        /// The span that the host has begun for the opening of a connection.
+        /// The span that the host has started for opening a connection.
         span: Option<HostSpan> = "span",
-        /// The program ends with the listener: where the host has not taken its `Closed` event two
-        /// seconds after it, a handler blocks the host, and the process exits with status 1.
+        /// The program ends with the listener. If the host has not drained its `Closed` event after
+        /// two seconds, because a handler blocks it, the process exits with status 1.
         foreground: bool = "foreground",
-        /// The host handles SIGINT and SIGTERM already: the note `foreground` of `NotifyListener`,
-        /// before the first call can block the host.
+        /// The host already handles SIGINT and SIGTERM. Has the effect of `foreground` of
+        /// `NotifyListener`, but before the first call can block the host.
         signals: bool = "signals",
     }
 }
@@ -567,17 +569,17 @@ message! {
 /// A listener to open.
 #[derive(Debug, Clone)]
 pub struct OpenListener {
-    /// The server that listens.
+    /// The server to serve.
     pub server: u64,
-    /// Where it listens.
+    /// Where to listen.
     pub transport: Listening,
-    /// The reply is fetched with `wait`.
+    /// Whether the reply is fetched with `wait`.
     pub wait: bool,
-    /// The host may read the pipe itself while messages come one by one.
+    /// Whether the host may read the pipe itself while messages arrive one at a time.
     pub host_driven_reads: bool,
-    /// The program ends with the listener.
+    /// Whether the program ends with the listener.
     pub foreground: bool,
-    /// The host handles SIGINT and SIGTERM.
+    /// Whether the host already handles SIGINT and SIGTERM.
     pub signals: bool,
 }
 
@@ -590,16 +592,16 @@ pub enum Listening {
     Http {
         /// The options.
         options: HttpOptions,
-        /// Which access tokens requests need.
+        /// The access tokens that requests must have.
         auth: Option<Value>,
     },
-    /// No socket: a web framework brings the requests.
+    /// No socket: a web framework passes the requests.
     Mounted {
-        /// The path of the endpoint; without one it answers everywhere.
+        /// The path of the endpoint. Without it, every path is served.
         path: Option<String>,
-        /// The options; host, port and Unix socket have no effect.
+        /// The options. Host, port and Unix socket have no effect.
         options: HttpOptions,
-        /// Which access tokens requests need.
+        /// The access tokens that requests must have.
         auth: Option<Value>,
     },
 }
@@ -609,45 +611,45 @@ pub enum Listening {
 pub struct OpenConnection {
     /// The options of the client.
     pub client: ClientOptions,
-    /// Where the server is.
+    /// How to reach the server.
     pub transport: Connecting,
-    /// The requests of the server that the host answers, and functions for the authorization and
-    /// for a transport of the host's own.
+    /// The server requests that the host handles, and functions for the authorization and for a
+    /// custom transport.
     pub handlers: Handlers,
     /// The authorization of the client.
     pub auth: Option<OAuthOptions>,
-    /// The reply is fetched with `wait`.
+    /// Whether the reply is fetched with `wait`.
     pub wait: bool,
-    /// The host may read the pipe itself while messages come one by one.
+    /// Whether the host may read the pipe itself while messages arrive one at a time.
     pub host_driven_reads: bool,
-    /// The span that the host has begun for it.
+    /// The span that the host has started for it.
     pub span: Option<HostSpan>,
 }
 
-/// The requests of a server that the host answers, by the name of the operation (`elicit`,
-/// `elicit_url`, `sample`, `sample_with_tools`), with the drainer that takes their calls. The
-/// capabilities that they need are declared.
+/// The server requests that the host handles, by the name of the operation (`elicit`, `elicit_url`,
+/// `sample`, `sample_with_tools`), with the drainer that receives their calls. The capabilities
+/// that they require are declared.
 pub type Handlers = BTreeMap<String, Lane>;
 
-/// Where a client finds its server.
+/// How a client reaches its server.
 #[derive(Debug, Clone)]
 pub enum Connecting {
     /// A child process.
     Child(ChildCommand),
     /// An HTTP endpoint.
     Http(HttpEndpoint),
-    /// A server of the same port.
+    /// A server of the same port, in memory.
     Memory(Memory),
-    /// A server of a configuration.
+    /// A server from a configuration.
     Config(Configured),
-    /// Many servers.
+    /// Several servers.
     Group(Group),
-    /// A transport of the host's own: `{"type": "channel"}`, with its functions among the handlers.
+    /// A custom transport: `{"type": "channel"}`, with its functions among the handlers.
     Channel,
 }
 
 message! {
-    /// A span that the host has begun, with the record that `telemetry` gave for the opening of a
+    /// A span that the host has started, with the record that `telemetry` returned for opening a
     /// connection or for a notification. The event `Telemetry` ends it.
     pub struct HostSpan {
         /// The number of the record.
@@ -659,7 +661,7 @@ message! {
 }
 
 message! {
-    /// A server of the same port to connect to: `{"type": "memory", …}`.
+    /// A server of the same port to connect to in memory: `{"type": "memory", …}`.
     pub struct Memory {
         /// The server.
         server: u64 = "server",
@@ -667,115 +669,116 @@ message! {
 }
 
 message! {
-    /// A server of a configuration to connect to: `{"type": "config", …}`.
+    /// A server from a configuration to connect to: `{"type": "config", …}`.
     pub struct Configured {
-        /// An entry of `mcpServers`, a configuration with one server, or the name of its file.
+        /// An entry of `mcpServers`, a configuration with one server, or the path of its file.
         server: Value = "server",
         ;
-        /// The options of its transport that the entry leaves open.
+        /// Transport options for what the entry does not set.
         defaults: ServerDefaults = "defaults",
     }
 }
 
 message! {
-    /// The servers of a group to connect to: `{"type": "group", …}`. One that cannot be connected
-    /// to does not take the others along.
+    /// The servers of a group to connect to: `{"type": "group", …}`. If one of them fails, the
+    /// others are still connected.
     pub struct Group {
-        /// A configuration with `mcpServers` or the name of its file; or the places of servers by
-        /// their names in the group, each an entry of `mcpServers`, a URL, a command as a list, or
-        /// a `SharedConnection` object.
+        /// A configuration with `mcpServers`, or the path of its file; or the servers by name, each
+        /// an entry of `mcpServers`, a URL, a command as a list, or a `SharedConnection` object.
         servers: Value = "servers",
         ;
-        /// The options of transports that their entries leave open, each for the servers it fits.
+        /// Transport options for what the entries do not set. Each applies to the servers that it
+        /// fits.
         defaults: ServerDefaults = "defaults",
     }
 }
 
 message! {
-    /// A connection in the place of a server of a group: the group shares it. It keeps its own
-    /// handlers and options, and is not closed with the group.
+    /// An existing connection as a server of a group. It keeps its own handlers and options, and is
+    /// not closed with the group.
     pub struct SharedConnection {
-        /// The handle of the connection, which is open.
+        /// Handle of the connection, which must be open.
         connection: u64 = "connection",
         ;
-        /// The number of its port; without it, the port of the group.
+        /// The number of the connection's port. By default, the port of the group.
         port: Option<u64> = "port",
     }
 }
 
 impl SharedConnection {
-    /// Returns whether a place of a server has this form.
+    /// Returns whether a server is given in this form.
     pub(super) fn is_meant(place: &Value) -> bool {
         place.get("connection").is_some()
     }
 }
 
-/// The method by which middleware runs the rest of the request, and by which a subscription gives
-/// its next change, and a task its next state.
+/// The method with which middleware runs the rest of the request. On a subscription it returns the
+/// next change, and on a task the next state.
 pub const NEXT: &str = "next";
-/// The name of the calls of a tool that explain refused arguments.
+/// The name of calls that explain refused arguments of a tool.
 pub const EXPLAIN: &str = "explain";
-/// The method under which `telemetry` knows the opening of a connection; the target is 0.
+/// The method that `telemetry` uses for opening a connection; the target is 0.
 pub const OPEN: &str = "open";
 /// The method that opens a subscription.
 pub const SUBSCRIBE: &str = "subscribe";
-/// The method that starts a task, or takes one up again; the params are a [`StartTask`].
+/// The method that starts or resumes a task; the params are a [`StartTask`].
 pub const START_TASK: &str = "startTask";
-/// The method by which a task gives its result.
+/// The method that returns the result of a task.
 pub const RESULT: &str = "result";
 /// The method that cancels a task.
 pub const CANCEL: &str = "cancel";
-/// The method that gives a task the input that it asks for (2026-07-28); the params are the
-/// answers by their keys.
+/// The method that sends the input requested by a task (2026-07-28); the params are the responses
+/// by key.
 pub const RESPOND: &str = "respond";
 
 message! {
-    /// A call of a tool as a task, or a task that is taken up again: the params of `startTask`. The
-    /// reply is the task, or `null` where the server made none of the call; the ticket of the
-    /// request then names it, until it is cancelled, for `next`, `result`, `respond` and `cancel`.
+    /// The params of `startTask`: calls a tool as a task, or resumes a task. The reply is the task,
+    /// or `null` if the server did not create one. Until it is cancelled, the ticket of the request
+    /// then names the task, for `next`, `result`, `respond` and `cancel`.
     pub struct StartTask {
         ;
         /// The name of the tool.
         name: Option<String> = "name",
-        /// Its arguments, as its input schema says.
+        /// The arguments, matching the input schema.
         arguments: Option<RawJson> = "arguments",
-        /// The time that the server is asked to keep the task (2025-11-25).
+        /// Requested lifetime of the task (2025-11-25).
         ttl: Option<Time> = "ttlMs",
-        /// The id of the task to take up again, in place of the others.
+        /// The id of a task to resume; the other members are not set.
         task_id: Option<String> = "taskId",
     }
 }
 
 trunkline::bridge_support::options! {
-    /// A request to the server of a connection, to the client of a call, or of a subscription or
+    /// A request to the server of a connection, to the client of a call, or to a subscription or
     /// task.
     #[derive(Clone)]
     pub struct Request {
-        /// The method; `subscribe` and `startTask` on a connection, `next` in a middleware, of a
-        /// subscription and of a task, `result`, `respond` and `cancel` of a task.
+        /// The method. On a connection also `subscribe` and `startTask`; in middleware `next`; on a
+        /// subscription `next`; on a task `next`, `result`, `respond` and `cancel`.
         method: String => "method" as Required = String::new(),
-        /// The parameters. `_meta`, tokens, ids and headers are the core's business.
+        /// The parameters. The core adds `_meta`, tokens, ids and headers.
         params: Option<RawJson> => "params" = None,
-        /// Name of the client request that an answer belongs to, in a request of a handler. Without
-        /// it, client requests are counted by kind.
+        /// Key that matches a handler's request for input with its answer. By default, such
+        /// requests are numbered by kind.
         key: Option<String> => "key" = None,
-        /// Fetches all pages of a list, as one result.
+        /// Fetch all pages of a list, as one result.
         all: bool => "all" = false,
-        /// Ask for progress: `Notification` events with the ticket of the request come before its
+        /// Report progress, as `Notification` events with the ticket of the request, before its
         /// `Reply`.
         progress: bool => "progress" = false,
-        /// The JSON Schema of the `structuredContent` that a tool's result must have; otherwise the
-        /// request fails with the kind `transport`. Results of tools that failed pass.
+        /// JSON Schema that the `structuredContent` of a tool's result must match; otherwise the
+        /// request fails with the kind `transport`. Results with `isError` are not checked.
         result_schema: Option<Value> => "resultSchema" = None,
-        /// The reply is fetched with `wait`.
+        /// Fetch the reply with `wait`.
         wait: bool => "wait" = false,
-        /// Calls of this process may come of it, such as those of a server in memory, and the host
-        /// keeps something for them by the ticket: `Freed` says when none comes any more.
+        /// The request may cause calls in this process, such as to an in-memory server, and the
+        /// host keeps state for them under its ticket. `Freed` follows when it can cause no more
+        /// calls.
         causes: bool => "causes" = false,
-        /// The trace context of the span that the host has begun for the request: `traceparent`,
-        /// `tracestate`, `baggage`. `telemetry` has the end of such a request.
+        /// Trace context of the span that the host has started for the request: `traceparent`,
+        /// `tracestate`, `baggage`. `telemetry` returns the end of the request.
         trace: Option<Value> => "trace" = None,
-        /// For `telemetry` alone: it is a notification, which `notify` sends.
+        /// Only for `telemetry`: the message is a notification, which is sent with `notify`.
         notification: bool => "notification" = false,
         ;
         /// The options.
@@ -784,26 +787,26 @@ trunkline::bridge_support::options! {
 }
 
 message! {
-    /// A notification of a handler to the client of its call, or a note to the core. Each member
-    /// acts by itself.
+    /// A notification from a handler to the client of its call, or to the core. The members are
+    /// independent of each other.
     pub struct NotifyCall {
         ;
-        /// The progress of the call. Values that do not rise are dropped; nothing is sent if the
-        /// caller did not ask.
+        /// The progress of the call. Values that do not increase are dropped. Nothing is sent if
+        /// the client did not ask for progress.
         progress: Option<f64> = "progress",
-        /// The progress at the end, if it is known.
+        /// The total progress, if known.
         total: Option<f64> = "total",
-        /// The progress in words.
+        /// A description of the progress.
         message: Option<String> = "message",
         /// A log message, sent if the client wants its level.
         log: Option<LogMessage> = "log",
-        /// A value that is kept for later runs of the handler within the same request.
+        /// A value to store for later runs of the handler within the same request.
         once: Option<Once> = "once",
-        /// Closes the HTTP response early, where the client can come back for the answer.
+        /// Closes the HTTP response early, if the client can reconnect for the result.
         close_stream: bool = "closeStream",
-        /// Makes a task of the call from here on, where it may be one.
+        /// Turns the call into a task from here on, if possible.
         start_task: bool = "startTask",
-        /// The current step of the task, if the call is one.
+        /// The status message of the task, if the call is one.
         task_message: Option<String> = "taskMessage",
     }
 }
@@ -811,20 +814,20 @@ message! {
 message! {
     /// A log message.
     pub struct LogMessage {
-        /// Its severity.
+        /// The severity.
         level: LoggingLevel = "level",
         ;
-        /// The part of the server that it is about.
+        /// The part of the server that logs it.
         logger: Option<String> = "logger",
-        /// The message: any JSON.
+        /// The message, as any JSON value.
         data: Value = "data",
     }
 }
 
 message! {
-    /// A value that is kept for later runs of a handler.
+    /// A value to store for later runs of a handler.
     pub struct Once {
-        /// Its name within the handler.
+        /// The name, unique within the handler.
         name: String = "name",
         ;
         /// The value.
@@ -849,77 +852,78 @@ described_messages! {
 }
 
 impl Described for HostSpan {
-    // Programs have no use for it, so no package has a type of it.
+    // Internal to the bindings, so no package defines a type for it.
     const TYPE: Type = Type::Object;
 }
 
 message! {
-    /// A notification of a server to its clients. Each member acts by itself.
+    /// A notification from a server to its clients. The members are independent of each other.
     pub struct NotifyServer {
         ;
         /// A list of a provider that has changed: `tools`, `resources`, `resourceTemplates` or
         /// `prompts`.
         list_changed: Option<String> = "listChanged",
-        /// The URI of a resource that has changed; reaches those who subscribed to it.
+        /// The URI of a resource that has changed. Sent to its subscribers.
         resource_updated: Option<String> = "resourceUpdated",
-        /// The id of an elicitation that is complete; reaches the client that was sent to that
-        /// page.
+        /// The id of a completed URL elicitation. Sent to the client that received it.
         elicitation_complete: Option<String> = "elicitationComplete",
     }
 }
 
 message! {
-    /// A note to the core about a listener.
+    /// A message to the core about a listener.
     pub struct NotifyListener {
         ;
-        /// The host ends with this listener, and handles SIGINT and SIGTERM: the first ends the
-        /// listener and gives the signals back to the system. From now on a host that is blocked
-        /// ends as well, when the calls in flight have had their time.
+        /// The host ends with this listener, and handles SIGINT and SIGTERM: the first signal
+        /// closes the listener and restores the default action. This makes the process exit even if
+        /// a handler blocks the host, after the drain deadline.
         foreground: bool = "foreground",
     }
 }
 
 message! {
-    /// A note to the core about a feature. Each member acts by itself.
+    /// A message to the core about a feature.
     pub struct NotifyFeature {
         ;
-        /// `false` hides a tool, resource, resource template or prompt: no list has it, and calls
-        /// of it find nothing. It keeps its name and its place. `true` shows it again.
+        /// `false` hides a tool, resource, resource template or prompt: it is omitted from lists,
+        /// and calls fail as if it did not exist. It keeps its name and its position. `true` shows
+        /// it again.
         enabled: Option<bool> = "enabled",
     }
 }
 
 message! {
-    /// A notification of a client to its server, or a note to the core. Each member acts by itself.
+    /// A notification from a client to its server, or to the core. The members are independent of
+    /// each other.
     pub struct NotifyConnection {
         ;
         /// The method of a notification.
         method: Option<String> = "method",
-        /// Its parameters.
+        /// The parameters of the notification.
         params: Option<Value> = "params",
-        /// The span that the host has begun for the notification.
+        /// The span that the host has started for the notification.
         span: Option<HostSpan> = "span",
-        /// The requests of the server that the host answers from now on, as in `open`. In the
-        /// legacy era none that needs a capability which was not declared then.
+        /// Replaces the server requests that the host handles, as in `open`. In the legacy era,
+        /// none may require a capability that was not declared when the connection was opened.
         handlers: Option<Handlers> = "handlers",
-        /// The roots from now on. A server of the legacy era is notified.
+        /// Replaces the roots. A server of the legacy era is notified.
         roots: Option<Vec<Root>> = "roots",
     }
 }
 
 message! {
-    /// A note about the whole port: the target is 0. Each member acts by itself.
+    /// A message about the whole port; the target is 0. The members are independent of each other.
     pub struct NotifyPort {
         ;
-        /// The least severe log records that the host wants, from now on and of all ports of the
+        /// Minimum severity of the log records that the host receives, for all ports of the
         /// process: `error`, `warn`, `info` (the default) or `debug`.
         log_level: Option<LogLevel> = "logLevel",
-        /// The host has OpenTelemetry: telemetry begins for all servers of the port, and for
-        /// connections that are opened from now on, unless their option `telemetry` is `false`.
+        /// The host uses OpenTelemetry: enables telemetry for all servers of the port, and for
+        /// connections opened later, unless their option `telemetry` is `false`.
         telemetry: bool = "telemetry",
-        /// Stdin and stdout are held for the next listener on stdio: for a host that opens a
-        /// lifespan first. Everything that the process prints goes to stderr. Opening reports an
-        /// error.
+        /// Reserves stdin and stdout for the next stdio listener, for hosts that open a lifespan
+        /// first. All other output of the process goes to stderr. If this fails, opening the
+        /// listener reports the error.
         hold_stdio: bool = "holdStdio",
     }
 }
@@ -930,12 +934,12 @@ message! {
 pub enum LogLevel {
     /// Something failed.
     Error,
-    /// May become an error.
+    /// A problem that may lead to an error.
     Warn,
-    /// Events that are rare, such as the start of a listener.
+    /// Infrequent events, such as the start of a listener.
     #[default]
     Info,
-    /// Everything, also each access over HTTP.
+    /// Everything, including each HTTP access.
     Debug,
 }
 
@@ -959,40 +963,40 @@ impl Described for LogLevel {
 /// A notification.
 #[derive(Debug, Clone)]
 pub enum Notification {
-    /// To the port.
+    /// For the port.
     Port(NotifyPort),
-    /// To a call.
+    /// For a call.
     Call(NotifyCall),
-    /// To a server.
+    /// For a server.
     Server(NotifyServer),
-    /// About a listener.
+    /// For a listener.
     Listener(NotifyListener),
-    /// About a feature.
+    /// For a feature.
     Feature(NotifyFeature),
-    /// To a connection.
+    /// For a connection.
     Connection(NotifyConnection),
 }
 
 message! {
     /// A failure of a call.
     pub struct Fail {
-        /// Its kind.
+        /// The kind of failure.
         kind: FailKind = "kind",
-        /// The text.
+        /// The error message.
         message: String = "message",
         ;
-        /// Of the kind `invalid`: the place in the arguments, as a JSON pointer.
+        /// For the kind `invalid`: the location in the arguments, as a JSON pointer.
         path: Option<String> = "path",
-        /// Of the kind `protocol`: the JSON-RPC code; without it, that of an internal error.
+        /// For the kind `protocol`: the JSON-RPC error code. By default, that of an internal error.
         code: Option<i64> = "code",
-        /// Of the kind `protocol`: the JSON-RPC data.
+        /// For the kind `protocol`: the JSON-RPC error data.
         data: Option<Value> = "data",
-        /// Of the kind `internal`: the host has logged it, so the core does not.
+        /// For the kind `internal`: the host has already logged it, so the core does not.
         logged: bool = "logged",
     }
 }
 
-/// The kind of a failure of a call.
+/// The kind of a call's failure.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FailKind {
@@ -1001,7 +1005,7 @@ pub enum FailKind {
     Tool,
     /// The arguments are invalid.
     Invalid,
-    /// Something went wrong inside.
+    /// An internal error.
     Internal,
     /// A JSON-RPC error.
     Protocol,
@@ -1028,15 +1032,15 @@ impl Described for FailKind {
 }
 
 message! {
-    /// Input of the client that a handler needs before it has a result: the body of the shape
+    /// Input that a handler needs from the client before it has a result: the body of the shape
     /// `input`.
     pub struct InputRequired {
         ;
-        /// The requests, by keys of the handler's choice, in the order in which a user answers
-        /// them.
+        /// The requests by key, in the order in which the user should answer them. The handler
+        /// chooses the keys.
         input_requests: IndexMap<String, InputRequest> = "inputRequests",
-        /// State that the handler finds again when it is called with the answers. It travels
-        /// sealed.
+        /// State that the handler receives again when it is called with the answers. The client
+        /// gets it sealed.
         state: Option<Value> = "state",
     }
 }
@@ -1053,25 +1057,25 @@ message! {
 }
 
 message! {
-    /// The head of a request that a web framework brings.
+    /// The head of a request passed by a web framework.
     pub struct HttpHead {
         /// The method.
         method: String = "method",
-        /// The path as it was sent, percent-encoded.
+        /// The path as received, percent-encoded.
         path: String = "path",
-        /// The headers, in order; names and values have one character for each byte.
+        /// The headers in order. Names and values have one character per byte.
         headers: Vec<(String, String)> = "headers",
         ;
-        /// The query as it was sent.
+        /// The query as received.
         query: Option<String> = "query",
-        /// The exchange is 0, and nothing follows, where nothing is served at that path.
+        /// If nothing is served at the path, return 0 as the exchange, without any events.
         optional: bool = "optional",
-        /// The IP address of the peer; another text is ignored.
+        /// The IP address of the client. Ignored if it is not an IP address.
         remote_address: Option<String> = "remoteAddress",
     }
 }
 
-/// The messages to the core, for the declaration of the surface.
+/// The messages to the core, for the interface description.
 pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] = &[
     RegisterServer::OBJECT,
     RegisterTool::OBJECT,
