@@ -1,4 +1,4 @@
-//! Combines the names of several servers; shared by client groups and servers with mounts.
+//! Combines the features of several servers; used by client groups and servers with mounts.
 
 pub(crate) mod names;
 pub(crate) mod rewriting;

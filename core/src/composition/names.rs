@@ -1,27 +1,26 @@
-//! The names of other servers' features in a group or a server with mounts.
+//! Names of features of several servers, in a group or on a server with mounts.
 //!
-//! A tool or prompt is `server__name`, the form that models' interfaces and most hosts know:
-//! letters, digits, `_` and `-`, at most 64 of them. A name that does not fit is shortened and ends
-//! with a hash of itself, so that it stays the same from run to run and differs from all others. A
-//! resource is `server+uri`, as in `git+https://…`; where the scheme has a meaning of its own, it
-//! stays in front: `ui://server+page` is a user interface, and `skill://server+name/SKILL.md` lies
-//! among the skills.
+//! A tool or prompt is named `server__name`. Names contain only letters, digits, `_` and `-`, and
+//! at most 64 characters, because most hosts and model APIs allow no others. A name that does not
+//! fit is shortened and ends with a hash, so that it is unique and the same in every process. A
+//! resource is `server+uri`, as in `git+https://…`. Schemes with a special meaning stay in front:
+//! `ui://server+page` is a user interface, and `skill://server+name/SKILL.md` is part of a skill.
 
 use std::borrow::Cow;
 
-/// Maximum length of a name for model APIs.
+/// Maximum length of a name in model APIs.
 const MAX_NAME: usize = 64;
 /// Maximum length of a prefix, which leaves space for a name and its hash.
 const MAX_PREFIX: usize = 32;
 const SEPARATOR: &str = "__";
 const URI_SEPARATOR: char = '+';
-/// URI schemes with a meaning of their own (APP-10, SKL-09).
+/// URI schemes with a special meaning (APP-10, SKL-09).
 const TELLING: [&str; 2] = ["ui://", "skill://"];
 /// Number of digits of a hash.
 const DIGITS: usize = 8;
 
-/// The prefix of a server. It contains no `__` and does not end with `_`, so that the first `__` of
-/// a name ends it.
+/// Derives a prefix from the name of a server. It contains no `__` and does not end with `_`, so
+/// that the first `__` of a name marks its end.
 pub(crate) fn prefix(server: &str) -> String {
     if is_prefix(server) {
         return server.to_owned();
@@ -85,7 +84,7 @@ pub(crate) fn split_uri(public: &str) -> Option<(&str, Cow<'_, str>)> {
     Some((prefix, format!("{scheme}{uri}").into()))
 }
 
-/// Splits off a scheme with a meaning of its own.
+/// Splits off a scheme with a special meaning.
 fn telling(uri: &str) -> Option<(&'static str, &str)> {
     TELLING.iter().find_map(|scheme| Some((*scheme, uri.strip_prefix(scheme)?)))
 }

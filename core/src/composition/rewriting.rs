@@ -24,7 +24,7 @@ pub(crate) enum RewriteError {
     /// A member cannot be written.
     #[error("{0}")]
     Unwritable(String),
-    /// An item of a list has no name: the method, and the member that is missing.
+    /// An item of a list has no name: the method, and the missing member.
     #[error("an item of {} has no \"{}\"", .0.0, .0.1)]
     Nameless((String, &'static str)),
 }
@@ -53,8 +53,8 @@ pub(crate) fn take_progress_token(params: &mut ObjectMembers) -> Result<Option<B
     Ok(token)
 }
 
-/// Renames a descriptor in a list. Returns the server's own name if the two cannot be derived from
-/// each other.
+/// Renames a descriptor in a list. If the original name cannot be derived from the new one, also
+/// returns both, the new one without its prefix.
 pub(crate) fn descriptor(
     method: &str,
     prefix: &str,
@@ -73,7 +73,7 @@ pub(crate) fn descriptor(
         }
         return Ok((item, None));
     }
-    // Tools without a user interface are unchanged.
+    // Tools without a user interface need no change.
     let _ = interface(&mut item, prefix);
     let public = names::public(prefix, &own);
     let alias = names::split(&public).filter(|(_, rest)| *rest != own).map(|(_, rest)| (rest.to_owned(), own));
@@ -81,7 +81,7 @@ pub(crate) fn descriptor(
     Ok((item, alias))
 }
 
-/// Replaces the id of a task by its id in the group, and returns that.
+/// Replaces the id of a task with its id in the group, which is returned.
 pub(crate) fn task(prefix: &str, task: &mut ObjectMembers) -> Option<String> {
     let public = names::public_task(prefix, &text(task, TASK_ID)?);
     set(task, TASK_ID, &public).ok()?;
@@ -93,7 +93,7 @@ pub(crate) fn may_be_task(tool: &mut ObjectMembers) -> Result<(), RewriteError> 
     set(tool, "execution", &IndexMap::from([("taskSupport", "optional")]))
 }
 
-/// Rewrites an error so that it names an unknown tool or prompt as the group's caller does.
+/// Rewrites an error about an unknown tool or prompt to use the name known to the group's caller.
 pub(crate) fn error(prefix: &str, error: RpcError) -> RpcError {
     for kind in ["Unknown tool: ", "Unknown prompt: "] {
         if let Some(name) = error.message.strip_prefix(kind) {

@@ -1,5 +1,5 @@
-//! Passes requests of a legacy server to the proxy's caller, through the call being served, as the
-//! caller's era does.
+//! Forwards requests of a legacy server to the proxy's caller, through the call being served and in
+//! the form of the caller's era.
 
 use super::{shares::pass_log, watching::MountPoint};
 use crate::{
@@ -42,7 +42,7 @@ struct ProxiedCallState {
     /// The caller's current request for the call.
     current: Option<CallInfo>,
     questions: Vec<Arc<Question>>,
-    /// Number of all questions so far.
+    /// Number of questions so far.
     question_count: u64,
     outcome: Option<Result<RawJson, ClientError>>,
     has_ended: bool,
@@ -58,7 +58,7 @@ struct Question {
     answer: Promise<Option<Result<RawJson, RpcError>>>,
     /// Whether it has been passed to the caller's current request.
     is_put: AtomicBool,
-    /// For cancelling it.
+    /// The pending request to the caller, for cancelling it.
     pending: Mutex<Option<(CallInfo, PendingClientRequest)>>,
 }
 
@@ -81,8 +81,8 @@ impl ActiveCalls {
         self.calls.lock().retain(|other| !Arc::ptr_eq(other, call));
     }
 
-    /// Asks the caller. A server's message on a pipe names no call, but all calls of the connection
-    /// belong to this caller, so the newest call asks.
+    /// Asks the caller. On a pipe, a server's message does not say which call it belongs to, but
+    /// all calls of the connection have the same caller, so the newest call asks.
     pub(super) async fn ask(&self, method: String, params: RawJson) -> Result<RawJson, RpcError> {
         loop {
             let newest = self.calls.lock().last().cloned();
@@ -90,8 +90,8 @@ impl ActiveCalls {
                 let text = format!("{method} belongs to no call: the proxy has no client to ask");
                 return Err(RpcError::invalid_request(text));
             };
-            // If the call ended without the answer, another call needs it: its result and the
-            // question of another call may arrive together.
+            // If the call ended before the answer arrived, try another one: its result and a
+            // question for another call may arrive together.
             if let Some(answer) = call.ask(&method, &params).await {
                 return answer;
             }
@@ -288,7 +288,7 @@ impl Drop for PendingQuestion {
         self.call.forget(&self.question);
         let pending = self.question.pending.lock().take();
         if let Some((info, pending)) = pending {
-            // If it was answered, there is nothing to cancel.
+            // Has no effect if it was answered.
             info.cancel_client_request(&pending, "the server no longer needs the response");
         }
     }

@@ -1,5 +1,5 @@
-//! Connections to a legacy server, one per caller: a legacy session belongs to a single client,
-//! whose capabilities are fixed, and the server's requests in it are for that client alone.
+//! Connections to a legacy server, one per caller: a legacy session belongs to a single client with
+//! fixed capabilities, and the server's requests in it are for that client only.
 
 use super::{asking::ActiveCalls, callers::Caller, watching::MountPoint};
 use crate::{

@@ -13,7 +13,7 @@ pub(super) enum Caller {
     Conversation(u64),
     /// A verified identity.
     Principal(String),
-    /// Unidentified: two such requests may come from different callers.
+    /// An unidentified caller: two such requests may come from different ones.
     Nobody,
 }
 
@@ -33,7 +33,7 @@ impl Caller {
 pub(super) fn capabilities(info: &CallInfo) -> ClientCapabilities {
     let declared: ClientCapabilities = info.request_info().client_capabilities.parse().unwrap_or_default();
     let ClientCapabilities { elicitation, sampling, roots, .. } = declared;
-    // Changes of the caller's roots are not forwarded.
+    // Changes of the caller's roots are not forwarded, so don't declare `listChanged`.
     let roots = roots.map(|_| Default::default());
     ClientCapabilities { elicitation, sampling, roots, ..ClientCapabilities::default() }
 }

@@ -20,7 +20,7 @@ pub(super) struct ServerOfGroup {
     runtime: Arc<dyn Runtime>,
     mount_point: MountPoint,
     max_connections: usize,
-    /// For the newest connection.
+    /// The remote server of the newest connection.
     remote: Mutex<Option<Arc<Remote>>>,
 }
 
@@ -66,7 +66,7 @@ impl Handler for ServerOfGroup {
             return self.remote(client).call(call);
         }
         if let Some(list) = Method::list_member(call.info().method()) {
-            // Lists don't wait for a disconnected server.
+            // Lists are empty rather than wait for a disconnected server.
             let empty = RawJson::from_value(&serde_json::json!({ list: [] }));
             call.complete(empty.map_or_else(|_| Outcome::Protocol(RpcError::internal()), Outcome::Result));
             return;

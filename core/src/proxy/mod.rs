@@ -1,4 +1,4 @@
-//! Proxies: servers that show the features of a remote server, in every revision.
+//! Proxies: expose the features of a remote server, in every revision.
 
 mod asking;
 mod caller_connections;
@@ -35,8 +35,7 @@ trunkline_proto::options! {
     setters proxy_setters
 }
 
-/// The server behind a client, or all servers of a group, to be shown by another server; see
-/// [`Server::proxy`].
+/// A proxy for the server behind a client, or for all servers of a group; see [`Server::proxy`].
 ///
 /// ```no_run
 /// use trunkline::{Client, ProxyDefinition, Server};
@@ -62,13 +61,14 @@ enum ProxySource {
 }
 
 impl ProxyDefinition {
-    /// The server of this client, under its own names.
+    /// Creates a proxy for the server of this client. Its names and URIs stay unchanged unless you
+    /// set a prefix.
     pub fn new(client: &Client) -> Self {
         Self::of(ProxySource::Client(client.clone()))
     }
 
-    /// All servers of this group, those that come later among them, under their names in the group:
-    /// `server__name` and `server+uri`.
+    /// Creates a proxy for all servers of this group, including those added later. Names and URIs
+    /// are those of the group: `server__name` and `server+uri`.
     pub fn of_group(group: &ClientGroup) -> Self {
         Self::of(ProxySource::Group(group.clone()))
     }
@@ -77,7 +77,7 @@ impl ProxyDefinition {
         Self { source, options: ProxyOptions::default() }
     }
 
-    /// All of its options at once.
+    /// Sets all options at once.
     pub fn options(mut self, options: ProxyOptions) -> Self {
         self.options = options;
         self
@@ -99,16 +99,17 @@ impl From<&ClientGroup> for ProxyDefinition {
 }
 
 impl Server {
-    /// Shows the features of the server behind a client as features of this one, whatever revisions
-    /// the two sides speak: an old server is lifted to 2026-07-28, and a new one serves old
-    /// clients. Without a prefix names and URIs stay as they are, for one server; see
-    /// [`ProxyDefinition`]. The handle removes it.
+    /// Exposes the features of the server behind a client as features of this one. The two sides
+    /// can use different revisions: the proxy exposes a legacy server under 2026-07-28, and a
+    /// modern one to legacy clients. Without a prefix, which is possible for one server, names and
+    /// URIs stay unchanged; see [`ProxyDefinition`]. Use the returned handle to remove the proxy.
     ///
-    /// Progress, log messages and cancellations pass, in both directions. Input that the server
-    /// requests is requested from the client of the call that needs it. In the legacy era a session
-    /// belongs to one client, so callers get connections of their own there, opened as this client
-    /// was; lists, completions and subscriptions use this client's. Errors and results pass as they
-    /// are. A server that cannot be reached costs its own calls, and is missing in lists meanwhile.
+    /// Progress, log messages and cancellations are forwarded in both directions, and results and
+    /// errors are passed on unchanged. If the server requests input, the request goes to the client
+    /// of the call that needs it. In the legacy era, a session belongs to a single client, so each
+    /// caller gets its own connection, opened with the settings of this client; lists, completions
+    /// and subscriptions use this client's connection. If the server cannot be reached, only calls
+    /// to it fail, and its features are missing from lists in the meantime.
     ///
     /// ```no_run
     /// use trunkline::{ChildCommand, Client, Server};
@@ -122,12 +123,12 @@ impl Server {
     /// # }
     /// ```
     ///
-    /// A group is shown as all of its servers, each as if it had a proxy of its own: under its name
-    /// in the group, for as long as it is one of the group.
+    /// For a group, each of its servers is exposed under its name in the group, for as long as it
+    /// belongs to the group.
     ///
     /// # Errors
-    /// If the prefix is taken or invalid, if the client or a server of the group is this very
-    /// server, or if a server of the group is a group itself.
+    /// If the prefix is invalid or already in use, if the client or a server of the group is
+    /// connected to this server itself, or if a server of the group is itself a group.
     pub fn proxy(&self, proxy: impl Into<ProxyDefinition>) -> Result<FeatureHandle<Server>, RegisterError> {
         let ProxyDefinition { source, options: ProxyOptions { prefix, max_connections } } = proxy.into();
         let prefix = prefix.unwrap_or_default();
@@ -152,7 +153,7 @@ impl Server {
 }
 
 impl ServerBuilder {
-    /// Shows the features of the server behind a client, or of all servers of a group; see
+    /// Exposes the features of the server behind a client, or of all servers of a group; see
     /// [`Server::proxy`].
     pub fn proxy(self, proxy: impl Into<ProxyDefinition>) -> Self {
         let proxy = proxy.into();

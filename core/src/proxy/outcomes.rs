@@ -8,7 +8,7 @@ use crate::{
 };
 use serde_json::{Value, json, value::RawValue};
 
-/// The member of our state that holds the state of the remote server.
+/// The member of the proxy's state that holds the state of the remote server.
 const STATE: &str = "requestState";
 
 /// The parameters to forward, without what belongs to the caller's conversation.
@@ -119,7 +119,7 @@ pub(super) fn with_own_tasks(result: RawJson, tasks: ListedTasks) -> RawJson {
     changed().unwrap_or(result)
 }
 
-/// The server's requests for the caller, with the server's state inside ours.
+/// Returns the server's requests for the caller, with the server's state inside the proxy's.
 fn required_of_caller(required: &RequiredOfServer) -> Result<InputRequired, RpcError> {
     let mut input = InputRequired::new().with_state(json!({STATE: required.request_state()}));
     for (key, request) in required.requests() {
@@ -129,7 +129,7 @@ fn required_of_caller(required: &RequiredOfServer) -> Result<InputRequired, RpcE
     Ok(input)
 }
 
-/// Extracts the state of the remote server from ours.
+/// Extracts the state of the remote server from the proxy's.
 pub(super) fn state_of_server(state: &Value) -> Option<&str> {
     state.get(STATE)?.as_str()
 }

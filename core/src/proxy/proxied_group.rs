@@ -9,12 +9,11 @@ use crate::{
 };
 use std::sync::{Arc, Weak};
 
-/// A group mounted in a server. It has an inner server, in which the servers of the group are
-/// mounted.
+/// A group mounted on a server. The servers of the group are mounted on an inner server.
 pub(super) struct ProxiedGroup {
     group: ClientGroup,
     server: Server,
-    /// The identity of the server that the group is mounted in.
+    /// The identity of the server that the group is mounted on.
     outside: usize,
     max_connections: usize,
     mounted: Mutex<Vec<MountedServer>>,
@@ -29,10 +28,10 @@ struct MountedServer {
 }
 
 impl ProxiedGroup {
-    /// Mounts the group in a server.
+    /// Mounts the group on a server.
     ///
     /// # Errors
-    /// If the prefix is taken or invalid, or a server of the group cannot be mounted.
+    /// If the prefix is invalid or already in use, or a server of the group cannot be mounted.
     pub(super) fn show(
         group: ClientGroup,
         outside: &Server,

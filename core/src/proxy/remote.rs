@@ -26,7 +26,7 @@ use std::{
     time::Duration,
 };
 
-/// The member of a 2026-07-28 caller's state with the id of its parked call.
+/// The member of a 2026-07-28 caller's state that holds the id of its parked call.
 const KEPT: &str = "proxied-call";
 
 /// A remote server.
@@ -131,8 +131,8 @@ impl Remote {
             options = options.with_input_responses(answers(info, &state));
         }
         match self.shared(info, caller.clone(), &params, &options, Some(Arc::clone(&seen))).await {
-            // TKX-05: a tool that requires tasks also runs as a task here, if the caller supports
-            // tasks.
+            // TKX-05: if a tool requires tasks, run it as a task here as well, provided that the
+            // caller supports tasks.
             Outcome::Protocol(error) if needs_task(&error) => {
                 info.start_task();
                 self.as_task(info, caller, params, seen).await
@@ -283,8 +283,8 @@ impl RemoteServer for Remote {
         *self.offers.get_or_init(|| offers)
     }
 
-    /// A modern server itself decides which calls become tasks, so a call is only made as a task if
-    /// it must.
+    /// A modern server decides itself which calls become tasks, so a call is only made as a task if
+    /// the tool requires it.
     fn tasks_of(&self, tool: &str) -> BoxedTask<ToolTasks> {
         let (client, tool) = (self.client.clone(), tool.to_owned());
         Box::pin(async move {
@@ -324,7 +324,7 @@ fn options_for(info: &CallInfo) -> RequestOptions {
     if info.is_task() { options.with_timeout(Duration::MAX).with_max_timeout(Duration::MAX) } else { options }
 }
 
-/// Cancels a call when dropped, unless the call was taken out.
+/// Cancels a call when dropped, unless the call was taken out before.
 struct StopCallOnDrop(Option<Arc<ProxiedCall>>);
 
 impl Drop for StopCallOnDrop {

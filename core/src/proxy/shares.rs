@@ -26,8 +26,8 @@ pub(super) struct SharePermit {
 }
 
 impl Shares {
-    /// Acquires a slot for a request. A caller may use as many slots as are free: a single caller
-    /// gets half of the connection and leaves the other half to others.
+    /// Acquires a slot for a request. A caller may use at most as many slots as remain free, so a
+    /// single caller gets half of the connection and leaves the other half to others.
     pub(super) fn take(
         self: &Arc<Self>,
         caller: Caller,
@@ -48,7 +48,8 @@ impl Shares {
         Ok(SharePermit { shares: Arc::clone(self), number })
     }
 
-    /// The call that a log message is attributed to: the newest, if all belong to one caller.
+    /// Returns the call that a log message is attributed to: the newest, if all calls belong to one
+    /// caller.
     fn only(&self) -> Option<CallInfo> {
         let calls = self.0.lock();
         let last = calls.last()?;
@@ -67,7 +68,7 @@ impl Drop for SharePermit {
     }
 }
 
-/// Passes log messages to the only caller that they can be for.
+/// Forwards a log message if it can only be for one caller.
 impl ClientEvents for Shares {
     fn notification(&self, method: &str, params: Option<&RawJson>) {
         if method != method::LOG_MESSAGE {

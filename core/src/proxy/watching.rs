@@ -16,7 +16,7 @@ use std::{collections::HashMap, future::poll_fn, sync::Arc};
 /// Maximum subscribed resources.
 const MAX_RESOURCES: usize = 1_024;
 
-/// The server that the remote one is mounted in, and its prefix there.
+/// The server that the remote one is mounted on, and its prefix there.
 #[derive(Clone)]
 pub(super) struct MountPoint {
     pub(super) server: WeakServer,
@@ -49,7 +49,7 @@ impl Watching {
     pub(super) fn begin(self: &Arc<Self>, client: &Client) {
         let all = SubscriptionFilter::default().with_tools(true).with_prompts(true).with_resource_list(true);
         let filter = match client.server().declared() {
-            // Not known yet, so subscribe to everything; the server honours what it has.
+            // Not known yet, so subscribe to everything; the server honors what it supports.
             None => all,
             Some(declared) => all
                 .with_tools(declared.tools.is_some_and(|tools| tools.list_changed))
@@ -118,7 +118,7 @@ impl Watching {
     }
 }
 
-/// The reporting tasks end with their subscriptions.
+/// Ending the subscriptions also ends the tasks that report their changes.
 impl Drop for Watching {
     fn drop(&mut self) {
         if let Some(lists) = &*self.lists.lock() {
@@ -148,7 +148,7 @@ async fn report(subscription: Arc<Subscription>, mount_point: MountPoint) {
     }
 }
 
-/// Anything in the subscription may have changed.
+/// Changes may have been missed, so reports everything in the subscription as changed.
 fn missed(server: &Server, subscription: &Subscription, mount_point: &MountPoint) {
     let filter = subscription.filter();
     let lists = [

@@ -25,7 +25,7 @@ use std::{
 /// let noon = server.add_tool(Tool::new("noon", "The time of lunch.", async || "12:00"))?;
 /// noon.update(|tool| tool.with("description", "The hour of lunch.".into()))?; // keeps the handler
 /// noon.replace(Tool::new("noon", "The time of a late lunch.", async || "13:00"))?;
-/// noon.disable(); // nobody sees it
+/// noon.disable(); // no longer visible to clients
 /// noon.enable();
 /// assert!(noon.remove() && !noon.remove());
 /// # Ok::<(), trunkline::server::RegisterError>(())
