@@ -324,8 +324,8 @@ message! {
 }
 
 message! {
-    /// Completions of an argument; registered as `completion`. The body of its `Call` is `{"ref",
-    /// "argument", "context"}`.
+    /// Completions of an argument; registered as `completion`. The body of its `Call` is
+    /// `{"ref", "argument", "context"}`.
     pub struct RegisterCompletion {
         /// The server.
         server: u64 = "server",
@@ -418,9 +418,9 @@ message! {
 }
 
 message! {
-    /// A verifier of access tokens; registered as `verifier`. The body of its `Call` is `{"token",
-    /// "scheme", "method", "url", "resource"}`. Complete it with an identity, or with `null` for an
-    /// unknown token.
+    /// A verifier of access tokens; registered as `verifier`. The body of its `Call` is
+    /// `{"token", "scheme", "method", "url", "resource"}`. Complete it with an identity, or with
+    /// `null` for an unknown token.
     pub struct RegisterVerifier {
         /// The server.
         server: u64 = "server",
@@ -1070,7 +1070,7 @@ message! {
         query: Option<String> = "query",
         /// If nothing is served at the path, return 0 as the exchange, without any events.
         optional: bool = "optional",
-        /// The IP address of the client. Ignored if it is not an IP address.
+        /// The IP address of the peer. Ignored if it is not a valid address.
         remote_address: Option<String> = "remoteAddress",
     }
 }

@@ -37,8 +37,8 @@ trunkline_proto::options! {
         /// reloaded).
         on_duplicate: OnDuplicate => "onDuplicate" = OnDuplicate::Error,
         /// List features even if the caller's token lacks their scopes, so that clients can
-        /// discover what to ask a scope for. Either way, a call without the scopes gets a challenge
-        /// that names them.
+        /// discover them and request the scopes. Either way, a call without the scopes gets a
+        /// challenge that names them.
         list_out_of_scope: bool => "listOutOfScope" = false,
         /// Send clients the details of internal failures. By default they get a generic message,
         /// and the details are logged.
@@ -58,18 +58,19 @@ trunkline_proto::options! {
         drain_deadline: Duration => "drainDeadlineMs" limit 8 as Millis = Duration::from_secs(5),
         /// Interval of comments on an idle event stream; 0 disables them.
         keep_alive: Duration => "keepAliveMs" limit 9 as Millis = Duration::from_secs(15),
-        /// Keys that seal the state of requests that take several rounds: the first one seals, all
-        /// of them open. Instances that share them can continue each other's rounds. By default, a
-        /// random key per process. Each key is 32 random bytes, as a Base64 string.
+        /// Keys that encrypt the state of requests that take several rounds. The first key
+        /// encrypts, and all keys decrypt. Instances with the same keys can continue each other's
+        /// requests. By default, a random key per process. Each key is 32 random bytes, as a Base64
+        /// string.
         state_keys: Vec<StateKey> => "stateKeys" as StateKeys = Vec::new(),
         /// Maximum time between two rounds of a request on 2026-07-28.
         state_lifetime: Duration => "stateLifetimeMs" limit 10 as Millis = Duration::from_secs(3600),
         /// Maximum rounds of input per request.
         max_rounds: u32 => "maxRounds" limit 11 = 16,
-        /// Maximum time for a person to answer a request for input in the legacy era.
+        /// Maximum time for the user to answer a request for input in the legacy era.
         input_timeout: Duration => "inputTimeoutMs" limit 12 as Millis = Duration::from_secs(600),
-        /// Let clients that support it answer elicitation and sampling through tasks (2025-11-25),
-        /// so that no message is kept waiting for the answer.
+        /// Use tasks for elicitation and sampling if the client supports them (2025-11-25), so that
+        /// no request stays open while the user answers.
         client_request_tasks: bool => "clientRequestTasks" = false,
         /// Rerun handlers from the top for each answer in the legacy era too, as 2026-07-28 does,
         /// to find handlers that do not support it. For tests.

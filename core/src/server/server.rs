@@ -266,7 +266,7 @@ impl Server {
         self.snapshot().resources.id(uri).map(|id| self.feature(id))
     }
 
-    /// Returns the resource template with that exact text, enabled or not.
+    /// Returns the resource template with exactly that URI template, enabled or not.
     pub fn find_resource_template(&self, uri_template: &str) -> Option<FeatureHandle<ResourceTemplateDefinition>> {
         self.snapshot().templates.id(uri_template).map(|id| self.feature(id))
     }

@@ -45,8 +45,8 @@ impl CompletionTarget {
     }
 }
 
-/// A completion to register. Its handler receives `{"ref", "argument": {"name", "value"},
-/// "context"?}`.
+/// A completion to register. Its handler receives
+/// `{"ref", "argument": {"name", "value"}, "context"?}`.
 ///
 /// ```
 /// use trunkline::{

@@ -11,11 +11,11 @@ use std::sync::Arc;
 /// Lists and serves features that are not registered, such as rows of a database or the features of
 /// a tenant.
 ///
-/// Its handler receives `{"list": {"cursor"?}}` and completes with a value `{"items":
-/// [descriptors], "nextCursor"?}`, or it receives `{"get": params}`, where `params` are those of
-/// the request, and completes like a handler of that category; the value `null` means that there is
-/// no such feature. The arguments of a tool are validated against the input schema that was listed
-/// to the caller. If none was, the handler must validate them.
+/// Its handler receives either `{"list": {"cursor"?}}` and completes with a value
+/// `{"items": [descriptors], "nextCursor"?}`, or it receives `{"get": params}`, where `params` are
+/// those of the request, and completes like a handler of that category; the value `null` means that
+/// there is no such feature. The arguments of a tool are validated against the input schema that
+/// was listed to the caller. If none was, the handler must validate them.
 ///
 /// ```
 /// use trunkline::{

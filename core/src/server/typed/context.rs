@@ -123,15 +123,15 @@ impl Context {
         self.call.set_task_message(message);
     }
 
-    /// Completes when the call is cancelled. After that, the handler is dropped at the next await
-    /// that has to wait, whether or not it awaits this; spawn a separate task for cleanup that has
-    /// to wait.
+    /// Completes when the call is cancelled. After that, the handler is dropped the next time it
+    /// suspends at an `.await`, whether or not it awaits this; spawn a separate task for async
+    /// cleanup.
     pub async fn cancelled(&self) {
         self.call.cancelled().await;
     }
 
-    /// Closes the HTTP connection that waits for this call, if the client can return for the
-    /// result: in sessions of 2025-11-25. Otherwise it has no effect.
+    /// Closes the HTTP response of this call early, if the client can reconnect for the result,
+    /// that is, in sessions of 2025-11-25. Otherwise it has no effect.
     pub fn close_stream(&self) {
         self.call.close_stream();
     }
@@ -163,10 +163,10 @@ impl Context {
         self.ask(method::PING, None, None, PING_TIMEOUT).await.map(drop)
     }
 
-    /// Asks the user, with a form or a page to visit. The same code works in both eras: on
-    /// 2026-07-28, where requests take several rounds, the handler ends here with
-    /// [`ClientRequestError::Suspended`], which `?` passes on, and runs again from the top with the
-    /// answer; wrap side effects before this in [`Self::once`].
+    /// Asks the user, with a form or a page to visit. The same code works in both eras. On
+    /// 2026-07-28, where requests take several rounds, this returns
+    /// [`ClientRequestError::Suspended`], which the handler must pass on with `?`. It then runs
+    /// again from the top with the answer; wrap side effects before this call in [`Self::once`].
     ///
     /// # Errors
     /// See [`ClientRequestError`]. A user who declines or cancels is not an error.
@@ -200,11 +200,11 @@ impl Context {
     ///
     /// | field | in the form |
     /// | --- | --- |
-    /// | `String`, `char` | a text |
-    /// | a number, `bool` | a number, a boolean |
-    /// | an enum without data | a choice; comments on its variants are the titles |
-    /// | a `Vec` or set of such an enum | several choices (2025-11-25 and later) |
-    /// | `Option` of one, `#[serde(default)]` | the same, which need not be filled in |
+    /// | `String`, `char` | a text field |
+    /// | a number, `bool` | a number or boolean field |
+    /// | an enum without data | a single choice; doc comments on its variants are the titles |
+    /// | a `Vec` or set of such an enum | a multiple choice (2025-11-25 and later) |
+    /// | `Option` of one, `#[serde(default)]` | the same field, but optional |
     ///
     /// Doc comments become descriptions, and constraints such as `#[schemars(range(min = 1))]`
     /// apply.
@@ -305,15 +305,16 @@ impl Context {
         Ok(result.roots)
     }
 
-    /// Runs `work` once per request, however often the handler runs: the value is carried in the
-    /// state of the request, and a replayed request finds it too, as long as this process runs and
-    /// the state has not expired ([`ServerOptions::state_lifetime`](crate::ServerOptions)). The
-    /// values of all replays are limited to 16 MiB: beyond it, the oldest of the principal with the
-    /// most are discarded, and their work would run again. If an effect must never happen twice,
-    /// deduplicate it where it takes effect.
+    /// Runs `work` once per request, however often the handler runs. The value is carried in the
+    /// state of the request. It is also kept for replayed requests, as long as this process runs
+    /// and the state has not expired ([`ServerOptions::state_lifetime`](crate::ServerOptions)).
+    /// The values kept for replays are limited to 16 MiB. Beyond it, the oldest values of the
+    /// principal with the most are discarded, so a replay runs their work again. If an effect must
+    /// never happen twice, deduplicate it where it takes effect.
     ///
     /// # Errors
-    /// Errors of `work`; a value that cannot be serialized to JSON fails when it is read back.
+    /// Returns the error of `work`. A value that cannot be serialized to JSON fails when it is read
+    /// back.
     pub async fn once<T, E, Fut>(&self, name: &str, work: impl FnOnce() -> Fut) -> Result<T, E>
     where
         T: Serialize + DeserializeOwned,

@@ -23,11 +23,11 @@ use std::borrow::Cow;
 /// | type | content | structured content |
 /// | --- | --- | --- |
 /// | `String`, `&str`, `Cow<str>` | one text block | none |
-/// | [`ContentBlock`], its variants, and a `Vec` or array of them | as they are | none |
+/// | [`ContentBlock`], its variants, and a `Vec` or array of them | unchanged | none |
 /// | [`Json`] of a struct or map, [`JsonObject`] | its JSON as one text block | the object, with its schema as the output schema |
 /// | [`Json`] of anything else, numbers, `bool`, lists of them or of texts, [`Value`] | its JSON as one text block | `{"result": value}` |
 /// | `()` | none | none |
-/// | [`CallToolResult`] | as it is | as it is |
+/// | [`CallToolResult`] | unchanged | unchanged |
 /// | `Option<T>` | that of T, or `null` | that of T, or `{"result": null}` |
 /// | `Result<T, E>` where E converts into [`ToolError`] | that of T, or of the error | that of T |
 ///
@@ -72,12 +72,12 @@ pub trait IntoToolResult {
 ///
 /// | type | contents |
 /// | --- | --- |
-/// | `String`, `&str`, `Cow<str>` | a text |
-/// | `Vec<u8>`, `&[u8]`, [`Bytes`] | a blob |
+/// | `String`, `&str`, `Cow<str>` | text |
+/// | `Vec<u8>`, `&[u8]`, [`Bytes`] | blob |
 /// | [`ResourceContents`], its variants, and a `Vec` or array of them | as they are; an empty URI stands for that of the request |
-/// | [`Json`], [`Value`] | the JSON as a text of type `application/json` |
-/// | [`ReadResourceResult`] | as it is |
-/// | `Option<T>` | those of T, or the error that there is no such resource |
+/// | [`Json`], [`Value`] | the JSON as text, with the type `application/json` |
+/// | [`ReadResourceResult`] | unchanged |
+/// | `Option<T>` | those of T, or a "resource not found" error |
 /// | `Result<T, E>` where E converts into [`ToolError`] | those of T, or the error |
 ///
 /// ```
@@ -109,11 +109,11 @@ pub trait IntoResourceResult {
 ///
 /// | type | messages |
 /// | --- | --- |
-/// | `String`, `&str`, `Cow<str>` | one of the user |
-/// | [`ContentBlock`], its variants, and a `Vec` or array of them | each one of the user |
-/// | [`PromptMessage`], and a `Vec` or array of them | as they are |
-/// | [`GetPromptResult`] | as it is |
-/// | [`Json`], [`Value`] | the JSON as a text of the user |
+/// | `String`, `&str`, `Cow<str>` | one user message |
+/// | [`ContentBlock`], its variants, and a `Vec` or array of them | one user message each |
+/// | [`PromptMessage`], and a `Vec` or array of them | unchanged |
+/// | [`GetPromptResult`] | unchanged |
+/// | [`Json`], [`Value`] | the JSON as one user message |
 /// | `Result<T, E>` where E converts into [`ToolError`] | those of T, or the error |
 ///
 /// ```
