@@ -335,8 +335,8 @@ impl Snapshot {
         own || self.mounts.iter().any(of_mount)
     }
 
-    /// Returns the tools whose user interface is not a registered resource (APP-11), each with its
-    /// URI. Resources of providers are not known here.
+    /// Returns the tools whose user interface no registered resource or template serves (APP-11),
+    /// each with its URI. Empty if there is a provider of resources, which may serve any URI.
     pub(in crate::server) fn missing_interfaces(&self) -> Vec<(&str, &str)> {
         if self.providers(Category::Resources).next().is_some() {
             return Vec::new();
