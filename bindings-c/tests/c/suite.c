@@ -780,7 +780,7 @@ static void never_answered(trunkline_call *call, trunkline_result result, const 
 static void ping_too_late(trunkline_call *call, void *user_data) {
   CHECK(trunkline_call_return_text(call, S("answered")) == TRUNKLINE_OK);
   CHECK(trunkline_call_cancelled(call));
-  FAILS(TRUNKLINE_CLOSED, "done",
+  FAILS(TRUNKLINE_CLOSED, "the call has ended",
         trunkline_call_start_request(call, S("ping"), NOTHING, NULL, never_answered, user_data, free_outcome, &error));
 }
 

@@ -491,7 +491,7 @@ macro_rules! registrations {
                     $($kind => Self::$name(given.read(kind)?),)*
                     other => {
                         let kinds = Self::KINDS.join(", ");
-                        let text = format!("register: {other:?} is not a kind; there are {kinds}");
+                        let text = format!("register: {other:?} is not a kind; use one of {kinds}");
                         return Err(BridgeError::invalid(text));
                     }
                 })

@@ -704,14 +704,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_without_a_number_is_refused() {
-        let field = |json: &str| -> Field {
-            let field =
-                serde_json::json!({"name": "x", "json": json, "type": "integer", "presence": "optional", "doc": "X."});
+    fn a_limit_without_a_number_of_its_own_is_refused() {
+        let field = |json: &str, limit: Option<u8>| -> Field {
+            let field = json!({
+                "name": "x", "json": json, "type": "integer", "presence": "optional", "doc": "X.", "limit": limit,
+            });
             serde_json::from_value(field).unwrap()
         };
-        let (first, new) = (field("pageSize"), field("maxMoons"));
+        let first = field("pageSize", Some(1));
         assert_eq!(numbered(&[&first]).unwrap()[0]["number"], 1);
-        assert!(numbered(&[&first, &new]).unwrap_err().to_string().contains("maxMoons"));
+        for new in [field("maxMoons", None), field("maxMoons", Some(1))] {
+            assert!(numbered(&[&first, &new]).unwrap_err().to_string().contains("maxMoons"));
+        }
     }
 }
