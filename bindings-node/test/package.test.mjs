@@ -197,7 +197,7 @@ for (const format of ["esm", "cjs"]) {
       const [{ imports }] = Object.values(built.metafile.outputs);
       assert.deepEqual(imports.filter(({ path }) => !path.startsWith("node:")), [], "nothing but Node.js itself is left out");
       const run = () => spawnSync(process.execPath, [bundle], { cwd: folder, env: { ...process.env, TRUNKLINE_NATIVE: "" }, encoding: "utf8" });
-      const beside = /copy its file to (.+\.node), or name/.exec(run().stderr)?.[1];
+      const beside = /copy its file to (.+\.node), or set/.exec(run().stderr)?.[1];
       assert.equal(dirname(beside), realpathSync(folder));
       copyFileSync(library, beside);
       const found = run();

@@ -69,7 +69,7 @@ async function needsLibrary(bundle, folder = dirname(bundle)) {
     // as it is there.
     const packages = join(project, "node_modules/@trunkline");
     const refusal = await without(packages, () => run(to, node(elsewhere)).then(() => "", (error) => String(error)));
-    if (!/copy its file to .*\.node, or name/.test(refusal)) throw new Error(`a missing library is not explained:\n${refusal}`);
+    if (!/copy its file to .*\.node, or set/.test(refusal)) throw new Error(`a missing library is not explained:\n${refusal}`);
     copyFileSync(libraryFile(), join(to, libraryFile().split(/[\\/]/).pop()));
     await without(packages, () => bundleGreets(to, node(elsewhere)));
   });
