@@ -322,7 +322,7 @@ typedef enum {
    */
   TRUNKLINE_LIMIT_MAX_ROUNDS = 11,
   /**
-   * Maximum time for a person to answer a request for input in the legacy era. In
+   * Maximum time for the user to answer a request for input in the legacy era. In
    * milliseconds. Default 600000.
    */
   TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS = 12,
@@ -877,7 +877,7 @@ trunkline_result trunkline_server_options_set_icons(trunkline_server_options *op
                                                     trunkline_str icons);
 
 /**
- * Sets the instructions for the model on the use of the server.
+ * Sets the instructions for the model on how to use the server.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -898,8 +898,8 @@ trunkline_result trunkline_server_options_set_on_duplicate(trunkline_server_opti
 
 /**
  * Sets whether to list features even if the caller's token lacks their scopes, so that clients
- * can discover what to ask a scope for. Either way, a call without the scopes gets a challenge
- * that names them. Default false.
+ * can discover them and request the scopes. Either way, a call without the scopes gets a
+ * challenge that names them. Default false.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -917,9 +917,10 @@ trunkline_result trunkline_server_options_set_list_out_of_scope(trunkline_server
 trunkline_result trunkline_server_options_set_debug(trunkline_server_options *options, bool debug);
 
 /**
- * Adds one of the keys that seal the state of requests that take several rounds: the first one
- * seals, all of them open. Instances that share them can continue each other's rounds. By
- * default, a random key per process. Each key is 32 random bytes, as a Base64 string.
+ * Adds one of the keys that encrypt the state of requests that take several rounds. The first
+ * key encrypts, and all keys decrypt. Instances with the same keys can continue each other's
+ * requests. By default, a random key per process. Each key is 32 random bytes, as a Base64
+ * string.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -928,8 +929,8 @@ trunkline_result trunkline_server_options_add_state_key(trunkline_server_options
                                                         trunkline_str state_key);
 
 /**
- * Sets whether to let clients that support it answer elicitation and sampling through tasks
- * (2025-11-25), so that no message is kept waiting for the answer. Default false.
+ * Sets whether to use tasks for elicitation and sampling if the client supports them
+ * (2025-11-25), so that no request stays open while the user answers. Default false.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -1082,8 +1083,8 @@ trunkline_result trunkline_tool_options_set_wrap_output(trunkline_tool_options *
                                                         bool wrap_output);
 
 /**
- * Sets the handle of a `visibility`, which decides who sees and calls it. For others it is not
- * there.
+ * Sets the handle of a `visibility`, which decides who can see and call the feature. To other
+ * callers it does not exist.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -1312,7 +1313,7 @@ trunkline_result trunkline_server_add_provider(trunkline_server *server,
 /**
  * Adds a middleware, like `trunkline_server_add`.
  *
- * - `methods`: The methods that it wraps; without them, all that can be wrapped. JSON, or empty
+ * - `methods`: The methods to wrap. By default, all methods that can be wrapped. JSON, or empty
  *   for none.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
@@ -1328,8 +1329,8 @@ trunkline_result trunkline_server_add_middleware(trunkline_server *server,
 /**
  * Adds a request handler, like `trunkline_server_add`.
  *
- * - `method`: The method: a prefix that is not the protocol's, best the domain of the vendor in
- *   reverse, a slash, and a name, such as `com.acme/sum`.
+ * - `method`: The method: a prefix that does not belong to the protocol, preferably the reversed
+ *   domain of the vendor, a slash, and a name, such as `com.acme/sum`.
  * - `params_schema`: JSON Schema of the params without their `_meta`. Other params are refused
  *   with -32602. JSON, or empty for none.
  *
@@ -1471,7 +1472,7 @@ trunkline_result trunkline_server_list_changed(trunkline_server *server,
 /**
  * Notifies the clients of the server.
  *
- * - `uri`: The URI of a resource that has changed; reaches those who subscribed to it.
+ * - `uri`: The URI of a resource that has changed. Sent to its subscribers.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -1483,8 +1484,7 @@ trunkline_result trunkline_server_resource_updated(trunkline_server *server,
 /**
  * Notifies the clients of the server.
  *
- * - `id`: The id of an elicitation that is complete; reaches the client that was sent to that
- *   page.
+ * - `id`: The id of a completed URL elicitation. Sent to the client that received it.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
@@ -1588,7 +1588,7 @@ trunkline_result trunkline_call_fail_with(trunkline_call *call, const trunkline_
  * Fails a call: a result that says that the tool failed; outside of tools a JSON-RPC error with
  * the text. The result has `isError`, and the model sees the message.
  *
- * - `message`: The text.
+ * - `message`: The error message.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
@@ -1599,9 +1599,9 @@ trunkline_result trunkline_call_fail_tool(trunkline_call *call, trunkline_str me
  * Fails a call: invalid arguments that fit the schema, answered as if the schema had refused
  * them.
  *
- * - `path`: The place in the arguments, as a JSON pointer. Such as "/city"; empty for all of
+ * - `path`: The location in the arguments, as a JSON pointer. Such as "/city"; empty for all of
  *   them.
- * - `message`: The text.
+ * - `message`: The error message.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
@@ -1614,7 +1614,7 @@ trunkline_result trunkline_call_fail_invalid(trunkline_call *call,
  * Fails a call: a generic text for the client, and a log entry with the detail. With the
  * server's debug option, both get the details.
  *
- * - `message`: The text.
+ * - `message`: The error message.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
@@ -1624,9 +1624,9 @@ trunkline_result trunkline_call_fail(trunkline_call *call, trunkline_str message
 /**
  * Fails a call: a JSON-RPC error of the handler's choice.
  *
- * - `code`: The JSON-RPC code; without it, that of an internal error.
- * - `message`: The text.
- * - `data`: The JSON-RPC data. JSON, or empty for none.
+ * - `code`: The JSON-RPC error code. By default, that of an internal error.
+ * - `message`: The error message.
+ * - `data`: The JSON-RPC error data. JSON, or empty for none.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_DONE, TRUNKLINE_FORKED.
@@ -1910,8 +1910,8 @@ trunkline_result trunkline_request_options_set_user_data(trunkline_request_optio
                                                          trunkline_destructor destructor);
 
 /**
- * Sets the name of the client request that an answer belongs to, in a request of a handler.
- * Without it, client requests are counted by kind.
+ * Sets the key that matches a handler's request for input with its answer. By default, such
+ * requests are numbered by kind.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -1920,7 +1920,7 @@ trunkline_result trunkline_request_options_set_key(trunkline_request_options *op
                                                    trunkline_str key);
 
 /**
- * Sets whether to fetches all pages of a list, as one result. Default false.
+ * Sets whether to fetch all pages of a list, as one result. Default false.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -1928,8 +1928,8 @@ trunkline_result trunkline_request_options_set_key(trunkline_request_options *op
 trunkline_result trunkline_request_options_set_all(trunkline_request_options *options, bool all);
 
 /**
- * Sets the JSON Schema of the `structuredContent` that a tool's result must have; otherwise the
- * request fails with the kind `transport`. Results of tools that failed pass. JSON.
+ * Sets the JSON Schema that the `structuredContent` of a tool's result must match; otherwise the
+ * request fails with the kind `transport`. Results with `isError` are not checked. JSON.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2050,7 +2050,7 @@ trunkline_result trunkline_call_once(const trunkline_call *call,
                                      trunkline_text **value);
 
 /**
- * Makes a task of the call from here on, where it may be one.
+ * Turns the call into a task from here on, if possible.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
@@ -2058,7 +2058,7 @@ trunkline_result trunkline_call_once(const trunkline_call *call,
 trunkline_result trunkline_call_start_task(trunkline_call *call);
 
 /**
- * Sets the current step of the task, if the call is one.
+ * Sets the status message of the task, if the call is one.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.
@@ -2066,7 +2066,7 @@ trunkline_result trunkline_call_start_task(trunkline_call *call);
 trunkline_result trunkline_call_set_task_message(trunkline_call *call, trunkline_str task_message);
 
 /**
- * Closes the HTTP response early, where the client can come back for the answer.
+ * Closes the HTTP response early, if the client can reconnect for the result.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_CLOSED, TRUNKLINE_FORKED.

@@ -13,19 +13,19 @@ use crate::edge::ffi::{guard, guard_result, handle, kept, text};
 use crate::edge::text::trunkline_str;
 use crate::edge::user_data::{UserData, trunkline_destructor};
 
-/// Closes the HTTP response early, where the client can come back for the answer.
+/// Closes the HTTP response early, if the client can reconnect for the result.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_close_stream(call: *mut trunkline_call) -> trunkline_result {
     guard_result(|| handle!(call).notify(NotifyCall { close_stream: true, ..NotifyCall::default() }))
 }
 
-/// Makes a task of the call from here on, where it may be one.
+/// Turns the call into a task from here on, if possible.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_start_task(call: *mut trunkline_call) -> trunkline_result {
     guard_result(|| handle!(call).notify(NotifyCall { start_task: true, ..NotifyCall::default() }))
 }
 
-/// Sets the current step of the task, if the call is one.
+/// Sets the status message of the task, if the call is one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_set_task_message(
     call: *mut trunkline_call,

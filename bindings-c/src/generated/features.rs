@@ -181,7 +181,7 @@ pub unsafe extern "C" fn trunkline_server_add_provider(
 
 /// Adds a middleware, like `trunkline_server_add`.
 ///
-/// - `methods`: The methods that it wraps; without them, all that can be wrapped. JSON, or empty
+/// - `methods`: The methods to wrap. By default, all methods that can be wrapped. JSON, or empty
 ///   for none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_add_middleware(
@@ -205,8 +205,8 @@ pub unsafe extern "C" fn trunkline_server_add_middleware(
 
 /// Adds a request handler, like `trunkline_server_add`.
 ///
-/// - `method`: The method: a prefix that is not the protocol's, best the domain of the vendor in
-///   reverse, a slash, and a name, such as `com.acme/sum`.
+/// - `method`: The method: a prefix that does not belong to the protocol, preferably the reversed
+///   domain of the vendor, a slash, and a name, such as `com.acme/sum`.
 /// - `params_schema`: JSON Schema of the params without their `_meta`. Other params are refused
 ///   with -32602. JSON, or empty for none.
 #[unsafe(no_mangle)]
@@ -249,7 +249,7 @@ pub unsafe extern "C" fn trunkline_server_list_changed(
 
 /// Notifies the clients of the server.
 ///
-/// - `uri`: The URI of a resource that has changed; reaches those who subscribed to it.
+/// - `uri`: The URI of a resource that has changed. Sent to its subscribers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_resource_updated(
     server: *mut trunkline_server,
@@ -264,8 +264,7 @@ pub unsafe extern "C" fn trunkline_server_resource_updated(
 
 /// Notifies the clients of the server.
 ///
-/// - `id`: The id of an elicitation that is complete; reaches the client that was sent to that
-///   page.
+/// - `id`: The id of a completed URL elicitation. Sent to the client that received it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_elicitation_complete(
     server: *mut trunkline_server,

@@ -53,7 +53,7 @@ pub enum trunkline_limit {
     TRUNKLINE_LIMIT_STATE_LIFETIME_MS = 10,
     /// Maximum rounds of input per request. Default 16.
     TRUNKLINE_LIMIT_MAX_ROUNDS = 11,
-    /// Maximum time for a person to answer a request for input in the legacy era. In
+    /// Maximum time for the user to answer a request for input in the legacy era. In
     /// milliseconds. Default 600000.
     TRUNKLINE_LIMIT_INPUT_TIMEOUT_MS = 12,
     /// Maximum lifetime of a task, and its default if the client requests none. In milliseconds.
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_icons(
     set!(options, options.info.put("icons", parsed("icons", text!(icons))?))
 }
 
-/// Sets the instructions for the model on the use of the server.
+/// Sets the instructions for the model on how to use the server.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_set_instructions(
     options: *mut trunkline_server_options,
@@ -198,8 +198,8 @@ pub unsafe extern "C" fn trunkline_server_options_set_on_duplicate(
 }
 
 /// Sets whether to list features even if the caller's token lacks their scopes, so that clients
-/// can discover what to ask a scope for. Either way, a call without the scopes gets a challenge
-/// that names them. Default false.
+/// can discover them and request the scopes. Either way, a call without the scopes gets a
+/// challenge that names them. Default false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_set_list_out_of_scope(
     options: *mut trunkline_server_options,
@@ -218,9 +218,10 @@ pub unsafe extern "C" fn trunkline_server_options_set_debug(
     set!(options, options.given.put("debug", debug))
 }
 
-/// Adds one of the keys that seal the state of requests that take several rounds: the first one
-/// seals, all of them open. Instances that share them can continue each other's rounds. By
-/// default, a random key per process. Each key is 32 random bytes, as a Base64 string.
+/// Adds one of the keys that encrypt the state of requests that take several rounds. The first
+/// key encrypts, and all keys decrypt. Instances with the same keys can continue each other's
+/// requests. By default, a random key per process. Each key is 32 random bytes, as a Base64
+/// string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_add_state_key(
     options: *mut trunkline_server_options,
@@ -229,8 +230,8 @@ pub unsafe extern "C" fn trunkline_server_options_add_state_key(
     set!(options, options.given.push("stateKeys", text!(state_key))?)
 }
 
-/// Sets whether to let clients that support it answer elicitation and sampling through tasks
-/// (2025-11-25), so that no message is kept waiting for the answer. Default false.
+/// Sets whether to use tasks for elicitation and sampling if the client supports them
+/// (2025-11-25), so that no request stays open while the user answers. Default false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_set_client_request_tasks(
     options: *mut trunkline_server_options,
@@ -356,8 +357,8 @@ pub unsafe extern "C" fn trunkline_tool_options_set_wrap_output(
     set!(options, options.given.put("wrapOutput", wrap_output))
 }
 
-/// Sets the handle of a `visibility`, which decides who sees and calls it. For others it is not
-/// there.
+/// Sets the handle of a `visibility`, which decides who can see and call the feature. To other
+/// callers it does not exist.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_tool_options_set_visible(
     options: *mut trunkline_tool_options,
@@ -1154,8 +1155,8 @@ impl OptionsHandle for trunkline_request_options {
     }
 }
 
-/// Sets the name of the client request that an answer belongs to, in a request of a handler.
-/// Without it, client requests are counted by kind.
+/// Sets the key that matches a handler's request for input with its answer. By default, such
+/// requests are numbered by kind.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_request_options_set_key(
     options: *mut trunkline_request_options,
@@ -1164,7 +1165,7 @@ pub unsafe extern "C" fn trunkline_request_options_set_key(
     set!(options, options.message.key = Some(text!(key).into()))
 }
 
-/// Sets whether to fetches all pages of a list, as one result. Default false.
+/// Sets whether to fetch all pages of a list, as one result. Default false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_request_options_set_all(
     options: *mut trunkline_request_options,
@@ -1173,8 +1174,8 @@ pub unsafe extern "C" fn trunkline_request_options_set_all(
     set!(options, options.message.all = all)
 }
 
-/// Sets the JSON Schema of the `structuredContent` that a tool's result must have; otherwise the
-/// request fails with the kind `transport`. Results of tools that failed pass. JSON.
+/// Sets the JSON Schema that the `structuredContent` of a tool's result must match; otherwise the
+/// request fails with the kind `transport`. Results with `isError` are not checked. JSON.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_request_options_set_result_schema(
     options: *mut trunkline_request_options,

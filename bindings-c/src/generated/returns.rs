@@ -78,7 +78,7 @@ pub unsafe extern "C" fn trunkline_call_require_input(
 /// Fails a call: a result that says that the tool failed; outside of tools a JSON-RPC error with
 /// the text. The result has `isError`, and the model sees the message.
 ///
-/// - `message`: The text.
+/// - `message`: The error message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_fail_tool(
     call: *mut trunkline_call,
@@ -93,9 +93,9 @@ pub unsafe extern "C" fn trunkline_call_fail_tool(
 /// Fails a call: invalid arguments that fit the schema, answered as if the schema had refused
 /// them.
 ///
-/// - `path`: The place in the arguments, as a JSON pointer. Such as "/city"; empty for all of
+/// - `path`: The location in the arguments, as a JSON pointer. Such as "/city"; empty for all of
 ///   them.
-/// - `message`: The text.
+/// - `message`: The error message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_fail_invalid(
     call: *mut trunkline_call,
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn trunkline_call_fail_invalid(
 /// Fails a call: a generic text for the client, and a log entry with the detail. With the
 /// server's debug option, both get the details.
 ///
-/// - `message`: The text.
+/// - `message`: The error message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_fail(call: *mut trunkline_call, message: trunkline_str) -> trunkline_result {
     guard_result(|| {
@@ -123,9 +123,9 @@ pub unsafe extern "C" fn trunkline_call_fail(call: *mut trunkline_call, message:
 
 /// Fails a call: a JSON-RPC error of the handler's choice.
 ///
-/// - `code`: The JSON-RPC code; without it, that of an internal error.
-/// - `message`: The text.
-/// - `data`: The JSON-RPC data. JSON, or empty for none.
+/// - `code`: The JSON-RPC error code. By default, that of an internal error.
+/// - `message`: The error message.
+/// - `data`: The JSON-RPC error data. JSON, or empty for none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_fail_protocol(
     call: *mut trunkline_call,

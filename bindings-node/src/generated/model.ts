@@ -174,7 +174,7 @@ export type Lane = "queue" | "pool";
 export interface SkillFile {
   /** The path within the skill, such as `SKILL.md`. */
   path: string;
-  /** The contents as text. */
+  /** The contents as a string. */
   text?: string | undefined;
   /** The contents in Base64. */
   blob?: string | undefined;
@@ -211,17 +211,17 @@ export interface ServerDefaults {
 
 /** A log message. */
 export interface LogMessage {
-  /** Its severity. */
+  /** The severity. */
   level: LoggingLevel;
-  /** The part of the server that it is about. */
+  /** The part of the server that logs it. */
   logger?: string | undefined;
-  /** The message: any JSON. */
+  /** The message, as any JSON value. */
   data?: unknown;
 }
 
-/** A value that is kept for later runs of a handler. */
+/** A value to store for later runs of a handler. */
 export interface Once {
-  /** Its name within the handler. */
+  /** The name, unique within the handler. */
   name: string;
   /** The value. */
   value?: unknown;

@@ -12,8 +12,8 @@ export interface ServerOptions {
    */
   onDuplicate?: OnDuplicate | undefined;
   /**
-   * List features even if the caller's token lacks their scopes, so that clients can discover what
-   * to ask a scope for. Either way, a call without the scopes gets a challenge that names them.
+   * List features even if the caller's token lacks their scopes, so that clients can discover them
+   * and request the scopes. Either way, a call without the scopes gets a challenge that names them.
    * Default: false.
    */
   listOutOfScope?: boolean | undefined;
@@ -46,9 +46,9 @@ export interface ServerOptions {
   /** Interval of comments on an idle event stream; 0 disables them. Default: 15,000 (15 s). */
   keepAlive?: number | undefined;
   /**
-   * Keys that seal the state of requests that take several rounds: the first one seals, all of them
-   * open. Instances that share them can continue each other's rounds. By default, a random key per
-   * process. Each key is 32 random bytes, as a Base64 string.
+   * Keys that encrypt the state of requests that take several rounds. The first key encrypts, and
+   * all keys decrypt. Instances with the same keys can continue each other's requests. By default,
+   * a random key per process. Each key is 32 random bytes, as a Base64 string.
    */
   stateKeys?: readonly (string | Uint8Array)[] | undefined;
   /** Maximum time between two rounds of a request on 2026-07-28. Default: 3,600,000 (1 h). */
@@ -56,13 +56,13 @@ export interface ServerOptions {
   /** Maximum rounds of input per request. Default: 16. */
   maxRounds?: number | undefined;
   /**
-   * Maximum time for a person to answer a request for input in the legacy era. Default: 600,000 (10
+   * Maximum time for the user to answer a request for input in the legacy era. Default: 600,000 (10
    * min).
    */
   inputTimeout?: number | undefined;
   /**
-   * Let clients that support it answer elicitation and sampling through tasks (2025-11-25), so that
-   * no message is kept waiting for the answer. Default: false.
+   * Use tasks for elicitation and sampling if the client supports them (2025-11-25), so that no
+   * request stays open while the user answers. Default: false.
    */
   clientRequestTasks?: boolean | undefined;
   /**

@@ -487,13 +487,13 @@ class LogMessage(Model):
     )
 
     level: LoggingLevel
-    """Its severity."""
+    """The severity."""
 
     logger: str | None
-    """The part of the server that it is about."""
+    """The part of the server that logs it."""
 
     data: Any
-    """The message: any JSON."""
+    """The message, as any JSON value."""
 
     def __init__(self, level: LoggingLevel, *, logger: str | None = None, data: Any = None) -> None:
         self.level = level

@@ -744,8 +744,8 @@ class ServerOptions(TypedDict, total=False):
 
     list_out_of_scope: bool | None
     """List features even if the caller's token lacks their scopes, so that clients can discover
-    what to ask a scope for. Either way, a call without the scopes gets a challenge that names
-    them. Default: False.
+    them and request the scopes. Either way, a call without the scopes gets a challenge that
+    names them. Default: False.
     """
 
     debug: bool | None
@@ -778,9 +778,9 @@ class ServerOptions(TypedDict, total=False):
     """Interval of comments on an idle event stream; 0 disables them. In seconds. Default: 15."""
 
     state_keys: Sequence[bytes | str] | None
-    """Keys that seal the state of requests that take several rounds: the first one seals, all of
-    them open. Instances that share them can continue each other's rounds. By default, a
-    random key per process. Each key is 32 random bytes, as a Base64 string.
+    """Keys that encrypt the state of requests that take several rounds. The first key encrypts,
+    and all keys decrypt. Instances with the same keys can continue each other's requests. By
+    default, a random key per process. Each key is 32 random bytes, as a Base64 string.
     """
 
     state_lifetime: float | None
@@ -790,13 +790,13 @@ class ServerOptions(TypedDict, total=False):
     """Maximum rounds of input per request. Default: 16."""
 
     input_timeout: float | None
-    """Maximum time for a person to answer a request for input in the legacy era. In seconds.
+    """Maximum time for the user to answer a request for input in the legacy era. In seconds.
     Default: 600.
     """
 
     client_request_tasks: bool | None
-    """Let clients that support it answer elicitation and sampling through tasks (2025-11-25), so
-    that no message is kept waiting for the answer. Default: False.
+    """Use tasks for elicitation and sampling if the client supports them (2025-11-25), so that
+    no request stays open while the user answers. Default: False.
     """
 
     rerun_handlers: bool | None
