@@ -13,8 +13,8 @@ const ofChildren = ["ProcessWrap", "PipeWrap"];
 
 /**
  * Serves until the end. A signal that the program doesn't handle itself calls `close`; a second one
- * has its default effect. `serve` is told whether signals are handled, so that the core can handle
- * them too: it ends a process whose event loop is blocked.
+ * has its default effect. `serve` gets `true` if signals are handled here, so that the core handles
+ * them too and can end a process whose event loop is blocked.
  */
 export async function endedBySignals<T>(
   serve: (areHandled: boolean) => Promise<T>,

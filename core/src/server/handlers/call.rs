@@ -330,8 +330,9 @@ impl CallInfo {
         self.backend.keep(name, value);
     }
 
-    /// Closes the HTTP connection that waits for this call, if the client can resume it: in
-    /// sessions of 2025-11-25. The client is told when to reconnect. Otherwise does nothing.
+    /// Closes the HTTP connection that waits for this call, and sends the client the time after
+    /// which to reconnect. Does nothing unless the client can resume the stream, as in sessions of
+    /// 2025-11-25.
     pub fn close_stream(&self) {
         self.backend.close_stream();
     }

@@ -44,7 +44,7 @@ pub enum ClientRequestError {
     /// Cancelled by the handler; the client was notified.
     #[error("The request was cancelled")]
     Cancelled,
-    /// No response in time; the client was told to cancel.
+    /// No response arrived in time. The client was sent a cancellation.
     #[error("The client did not answer in time")]
     Timeout,
     /// The client cannot be asked here, because responses are JSON only or there is no session.

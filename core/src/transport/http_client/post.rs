@@ -65,7 +65,7 @@ impl From<PostRefused> for LinkFailure {
 }
 
 impl LinkContext {
-    /// Sends a message and passes what comes back to the inbox.
+    /// Sends a message and passes the response to the inbox.
     pub(super) async fn post(self: Arc<Self>, message: LinkMessage, turn: Turn) {
         let turn = turn.come().await;
         let Some(request) = &message.request else { return self.tell(&message).await };

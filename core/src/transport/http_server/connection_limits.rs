@@ -295,7 +295,7 @@ mod tests {
         );
         tokio::time::advance(FIRST_REQUEST).await;
         assert_eq!(limit_hit(&connections, BOB), Some(ConnectionLimit::Total));
-        assert!(evicted(&first).await && !evicted(&second).await, "one of its own gives way");
+        assert!(evicted(&first).await && !evicted(&second).await, "the older one of the same client");
         drop(first);
         let _third = enter(&connections, BOB);
         let _unix = [(); 3].map(|()| enter(&connections, None));

@@ -115,8 +115,8 @@ pub(super) fn address_of_client(proxies: &[TrustedProxy], request: &HttpRequest)
     Some(first_bits(address, if address.is_ipv4() { 32 } else { 64 }))
 }
 
-/// Each proxy appends its peer: the last address that is not a trusted proxy is the client; anyone
-/// could have written what comes before it.
+/// Each proxy appends the address of its peer, so the last address that is not a trusted proxy is
+/// the client. Earlier ones can be forged.
 fn forwarded(proxies: &[TrustedProxy], peer: Option<IpAddr>, request: &HttpRequest) -> Option<IpAddr> {
     if proxies.is_empty() {
         return peer;
