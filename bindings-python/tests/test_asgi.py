@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import socket
 import subprocess
 import sys
@@ -677,6 +678,52 @@ def test_a_signal_lets_tasks_and_the_lifespan_of_a_mounted_server_finish(
     ends = [line for line in said.splitlines() if line.endswith("has ended")]
     assert ends == ["the task has ended", "the lifespan has ended"], said
     assert "Traceback" not in said, said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot send itself a signal")
+def test_a_request_during_the_shutdown_gets_503_and_does_not_reopen_the_application() -> None:
+    ended: list[str] = []
+
+    @asynccontextmanager
+    async def resource(_server: Server) -> AsyncGenerator[None]:
+        yield
+        await refused.wait()
+        ended.append("lifespan")
+
+    refused = asyncio.Event()
+
+    async def check() -> None:
+        site = Site(lifespan=resource)
+        app = site.server.asgi()
+
+        async def send(tool: str) -> list[Any]:
+            scope, message = post(tool)
+            connection = Connection(message)
+            connection.may_send.set()
+            await app(scope, connection.receive, connection.send)
+            return connection.sent
+
+        steps = asyncio.create_task(send("steps"))
+        await until(lambda: site.server._port is not None and site.server._port._exchanges, "the call")
+        signal.raise_signal(signal.SIGTERM)
+        await until(lambda: app._ending is not None, "the shutdown")
+        head, body = await send("echo")
+        assert head["status"] == 503
+        assert (b"connection", b"close") in head["headers"]
+        assert body["body"] == b"The MCP server is shutting down"
+        refused.set()
+        assert b"done" in b"".join(message.get("body", b"") for message in await steps)
+        await app.close()
+        assert ended == ["lifespan"]
+
+    def ignore(_number: int, _frame: object) -> None:
+        """A handler of the program."""
+
+    before = signal.signal(signal.SIGTERM, ignore)
+    try:
+        run(check())
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_the_test_client_of_the_framework_names_a_host_of_its_own() -> None:

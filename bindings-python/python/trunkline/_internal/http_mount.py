@@ -66,7 +66,7 @@ class ASGIApp:
     async def close(self, deadline: float | None = None) -> None:
         """End sessions and streams. Calls in flight get until the deadline (in seconds; default:
         the server's). A later request reopens the application. If a signal has already started
-        the shutdown, wait for it.
+        the shutdown, wait for it; requests that arrive meanwhile get status 503.
         """
         from asyncio import current_task, get_running_loop, wait
 
@@ -151,6 +151,10 @@ class ASGIApp:
     async def _answer(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         from asyncio import get_running_loop, wait
 
+        if self._ending is not None and not self._ending.done():
+            # Reopening now would keep the lifespan open until the process ends.
+            await _send_whole(send, 503, b"The MCP server is shutting down")
+            return
         loop = get_running_loop()
         port, listener = self._open(loop)
         await self._server._ready(port)
