@@ -62,6 +62,7 @@ pub(crate) mod reads {
     pub(super) const MATRIX: &[&str] =
         &["core/", "bindings-", "tests/fixtures/", "tests/matrix/", "tests/peers/", "docs/matrix.md"];
     pub(super) const CONFORMANCE: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/conformance/"];
+    pub(super) const COUNTED: &[&str] = &["core/", "benches/", "tests/fixtures/rust/"];
     pub(super) const SHOWN: &[&str] = &["core/", "bindings-", "docs/snippets/", "tests/snippets/", "examples/"];
     pub(super) const PAGES: &[&str] = &["docs/", "README.md", "SECURITY.md", "examples/", "core/"];
     pub(super) const GENERATED: &[&str] = &[
@@ -106,7 +107,7 @@ pub(super) const WIRE: &str = "wire purity";
 
 /// Of the steps that wait for the build, the longest come first, so that none is left alone at the
 /// end.
-pub(super) static SHARED: [Step; 21] = {
+pub(super) static SHARED: [Step; 22] = {
     use Turn::{Beside, Cargo, Early, Last};
     [
         Step::new(Early, "methods in bindings", &["core/proto/src/protocol/method.rs", "bindings-"], methods::check),
@@ -121,6 +122,7 @@ pub(super) static SHARED: [Step; 21] = {
         Step::new(Early, "documentation site", reads::EVERYTHING, |workspace, _| {
             pages::build(workspace).map(|_| Count::one_passed(String::new()))
         }),
+        Step::new(Beside, "instructions", reads::COUNTED, suites::instructions),
         Step::new(Cargo, "generated files", reads::GENERATED, |workspace, _| crate::generate::check(workspace)),
         Step::each(Cargo, "examples", reads::SHOWN, examples::run_all),
         Step::each(Beside, "matrix", reads::MATRIX, crate::matrix::check),

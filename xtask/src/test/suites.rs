@@ -67,6 +67,19 @@ pub(crate) fn authorization_in_browser(workspace: &Workspace, selection: &Select
     authorize(workspace, selection, &["--browser".as_ref(), system::chromium()?.as_os_str()])
 }
 
+/// The instructions of a call, beside those of the last change that kept them.
+pub(crate) fn instructions(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    if !cfg!(target_os = "linux") {
+        return Ok(Count { note: "counted on Linux only".to_owned(), ..Count::default() });
+    }
+    system::valgrind()?;
+    let mut python = workspace.command(system::python()?);
+    python.arg(workspace.path("benches/instructions.py")).arg(workspace.target.join("debug"));
+    let output = run(python, DEADLINE)?;
+    let failed = usize::from(!output.success());
+    Ok(Count { passed: 1 - failed, failed, said: output.text, ..Count::default() })
+}
+
 /// The bridge's queue and reply slots under loom, which tries all interleavings of their threads.
 pub(crate) fn models_of_the_waist(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut cargo = workspace.cargo();
