@@ -35,24 +35,8 @@ from ._internal.signature.dependencies import Depends
 from ._internal.store import StoreError
 
 if TYPE_CHECKING:
-    from ._internal._generated.options import (
-        AuthOptions,
-        ChildOptions,
-        ClientOptions,
-        DirectoryOptions,
-        EndpointOptions,
-        HttpOptions,
-        MountOptions,
-        OAuth,
-        PromptOptions,
-        ProxyOptions,
-        RequestHandlerOptions,
-        ResourceOptions,
-        SampleOptions,
-        ServerOptions,
-        SkillOptions,
-        ToolOptions,
-    )
+    from ._internal._generated import options as _options
+    from ._internal._generated.options import *  # noqa: F403
     from ._internal._generated.store import Store
     from ._internal.client.connect_options import ConnectOptions, OnNotification, OnToolsChanged
     from ._internal.client.connection import Target
@@ -67,12 +51,11 @@ if TYPE_CHECKING:
 
 __version__ = _native.VERSION
 
-_OPTIONS = (
-    "Auth Child Client Directory Endpoint Http Mount Prompt Proxy RequestHandler Resource Sample Server Skill Tool"
-)
+_KINDS = "Auth Child Client Directory Endpoint Http Mount Prompt Proxy RequestHandler Resource Sample Server Skill Tool"
+_OPTIONS = ["OAuth", *(f"{kind}Options" for kind in _KINDS.split())]
 # Annotation types and rarely used functions, loaded on first access.
 _LAZY = {
-    **{f"{name}Options": "_generated.options" for name in _OPTIONS.split()},
+    **dict.fromkeys(_OPTIONS, "_generated.options"),
     "ASGIApp": "http_mount",
     "AsyncProvider": "features.provider",
     "Category": "features.provider",
@@ -80,7 +63,6 @@ _LAZY = {
     "EnterLifespan": "features.registry",
     "GroupTarget": "client.group_target",
     "Messages": "client_requests.input_request",
-    "OAuth": "_generated.options",
     "OnNotification": "client.connect_options",
     "OnProgress": "requests",
     "OnToolsChanged": "client.connect_options",
@@ -116,23 +98,17 @@ __all__ = [
     "ASGIApp",
     "AsyncProvider",
     "Auth",
-    "AuthOptions",
     "Category",
-    "ChildOptions",
     "Client",
-    "ClientOptions",
     "ConnectOptions",
     "Context",
     "Depends",
-    "DirectoryOptions",
     "ElicitResult",
     "EmbeddedResource",
-    "EndpointOptions",
     "EnterLifespan",
     "Field",
     "GetPromptResult",
     "GroupTarget",
-    "HttpOptions",
     "InputRequest",
     "InputRequired",
     "InsufficientScope",
@@ -142,29 +118,20 @@ __all__ = [
     "Messages",
     "Middleware",
     "Mount",
-    "MountOptions",
     "Next",
-    "OAuth",
     "OnNotification",
     "OnProgress",
     "OnToolsChanged",
     "OtherContent",
     "PresentedToken",
-    "PromptOptions",
     "ProtocolError",
     "Provider",
     "ProxiedClient",
-    "ProxyOptions",
     "Registration",
     "Request",
-    "RequestHandlerOptions",
     "ResourceContents",
-    "ResourceOptions",
-    "SampleOptions",
     "Server",
-    "ServerOptions",
     "Skill",
-    "SkillOptions",
     "Store",
     "StoreError",
     "SyncClient",
@@ -172,7 +139,6 @@ __all__ = [
     "SyncProvider",
     "Target",
     "ToolError",
-    "ToolOptions",
     "Verify",
     "__version__",
     "assistant",
@@ -186,6 +152,10 @@ __all__ = [
 __all__ += _api.__all__
 __all__ += _errors.__all__
 __all__ += _client_api.__all__
+if TYPE_CHECKING:
+    __all__ += _options.__all__
+else:
+    __all__ += [*_OPTIONS]  # noqa: PLE0604
 
 for _name in __all__:
     _named(globals().get(_name))

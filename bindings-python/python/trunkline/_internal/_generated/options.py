@@ -23,6 +23,25 @@ from .models import (
 from .sample_options import SampleOptions as SampleOptions  # noqa: PLC0414 - for other modules
 from .store import Store
 
+__all__ = [
+    "AuthOptions",
+    "ChildOptions",
+    "ClientOptions",
+    "DirectoryOptions",
+    "EndpointOptions",
+    "HttpOptions",
+    "MountOptions",
+    "OAuth",
+    "PromptOptions",
+    "ProxyOptions",
+    "RequestHandlerOptions",
+    "ResourceOptions",
+    "SampleOptions",
+    "ServerOptions",
+    "SkillOptions",
+    "ToolOptions",
+]
+
 
 class AuthOptions(TypedDict, total=False):
     """Configures the access tokens that requests to an endpoint need (`auth` of a listener)."""
