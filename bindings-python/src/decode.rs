@@ -6,7 +6,7 @@
 //! already parsed it, so errors are unusual; it never panics.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyList, PyString};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 
 /// Maximum nesting, so that no peer can exhaust a thread's stack.
 pub(crate) const MAX_DEPTH: usize = 512;
@@ -16,10 +16,7 @@ pub(crate) fn decode<'py>(py: Python<'py>, json: &[u8]) -> Result<Bound<'py, PyA
     let text = std::str::from_utf8(json).map_err(|error| format!("JSON is not valid UTF-8: {error}"))?;
     let mut reader = BodyReader { py, text, at: 0 };
     let value = reader.value(0)?;
-    match reader.peek() {
-        None => Ok(value),
-        Some(_) => Err(reader.unexpected()),
-    }
+    if reader.peek().is_some() { Err(reader.unexpected()) } else { Ok(value) }
 }
 
 struct BodyReader<'py, 'text> {
@@ -35,58 +32,46 @@ impl<'py, 'text> BodyReader<'py, 'text> {
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
             Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(b't') => self.word("true", true.into_pyobject(self.py).map(|value| value.to_owned().into_any())),
-            Some(b'f') => self.word("false", false.into_pyobject(self.py).map(|value| value.to_owned().into_any())),
-            Some(b'n') => self.word("null", Ok(self.py.None().into_bound(self.py))),
+            Some(b't') => self.word("true", PyBool::new(self.py, true).to_owned().into_any()),
+            Some(b'f') => self.word("false", PyBool::new(self.py, false).to_owned().into_any()),
+            Some(b'n') => self.word("null", self.py.None().into_bound(self.py)),
             _ => Err(self.unexpected()),
         }
     }
 
     fn object(&mut self, depth: usize) -> Result<Bound<'py, PyAny>, String> {
-        self.check_depth(depth)?;
         let object = PyDict::new(self.py);
-        self.at += 1;
-        if self.peek() == Some(b'}') {
-            self.at += 1;
-            return Ok(object.into_any());
-        }
-        loop {
-            if self.peek() != Some(b'"') {
-                return Err(self.unexpected());
+        self.items(b'}', depth, |reader| {
+            if reader.peek() != Some(b'"') {
+                return Err(reader.unexpected());
             }
-            let key = self.string()?;
-            self.expect(b':')?;
-            let value = self.value(depth + 1)?;
-            object.set_item(key, value).map_err(|error| error.to_string())?;
-            match self.peek() {
-                Some(b',') => self.at += 1,
-                Some(b'}') => break,
-                _ => return Err(self.unexpected()),
-            }
-        }
-        self.at += 1;
+            let key = reader.string()?;
+            reader.expect(b':')?;
+            object.set_item(key, reader.value(depth + 1)?).map_err(|error| error.to_string())
+        })?;
         Ok(object.into_any())
     }
 
     fn array(&mut self, depth: usize) -> Result<Bound<'py, PyAny>, String> {
-        self.check_depth(depth)?;
         let array = PyList::empty(self.py);
-        self.at += 1;
-        if self.peek() == Some(b']') {
-            self.at += 1;
-            return Ok(array.into_any());
+        self.items(b']', depth, |reader| array.append(reader.value(depth + 1)?).map_err(|error| error.to_string()))?;
+        Ok(array.into_any())
+    }
+
+    /// Reads what is between brackets, of which `end` is the closing one.
+    fn items(&mut self, end: u8, depth: usize, item: impl Fn(&mut Self) -> Result<(), String>) -> Result<(), String> {
+        if depth >= MAX_DEPTH {
+            return Err(format!("JSON nested deeper than {MAX_DEPTH} levels"));
         }
-        loop {
-            let value = self.value(depth + 1)?;
-            array.append(value).map_err(|error| error.to_string())?;
-            match self.peek() {
-                Some(b',') => self.at += 1,
-                Some(b']') => break,
-                _ => return Err(self.unexpected()),
+        self.at += 1;
+        if self.peek() != Some(end) {
+            item(self)?;
+            while self.peek() == Some(b',') {
+                self.at += 1;
+                item(self)?;
             }
         }
-        self.at += 1;
-        Ok(array.into_any())
+        self.expect(end)
     }
 
     fn string(&mut self) -> Result<Bound<'py, PyString>, String> {
@@ -129,8 +114,7 @@ impl<'py, 'text> BodyReader<'py, 'text> {
             length => format!("JSON with a number of {length} characters at byte {}", self.at),
         };
         let value = if digits.contains(['.', 'e', 'E']) {
-            let float: f64 = digits.parse().map_err(|_| wrong())?;
-            float.into_pyobject(self.py).map(Bound::into_any).map_err(|error| error.to_string())?
+            PyFloat::new(self.py, digits.parse().map_err(|_| wrong())?).into_any()
         } else if let Ok(small) = digits.parse::<i64>() {
             small.into_pyobject(self.py).map(Bound::into_any).map_err(|error| error.to_string())?
         } else {
@@ -140,16 +124,12 @@ impl<'py, 'text> BodyReader<'py, 'text> {
         Ok(value)
     }
 
-    fn word(
-        &mut self,
-        word: &str,
-        value: Result<Bound<'py, PyAny>, std::convert::Infallible>,
-    ) -> Result<Bound<'py, PyAny>, String> {
+    fn word(&mut self, word: &str, value: Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, String> {
         if !self.text[self.at..].starts_with(word) {
             return Err(self.unexpected());
         }
         self.at += word.len();
-        value.map_err(|never| match never {})
+        Ok(value)
     }
 
     fn expect(&mut self, byte: u8) -> Result<(), String> {
@@ -170,10 +150,6 @@ impl<'py, 'text> BodyReader<'py, 'text> {
             self.at += 1;
         }
         None
-    }
-
-    fn check_depth(&self, depth: usize) -> Result<(), String> {
-        if depth < MAX_DEPTH { Ok(()) } else { Err(format!("JSON nested deeper than {MAX_DEPTH} levels")) }
     }
 
     fn unexpected(&self) -> String {

@@ -10,23 +10,23 @@ pub(crate) fn read_docstring(text: &str) -> (String, Vec<(String, String)>) {
     let mut docstring = Docstring::default();
     let mut at = 0;
     while let Some(line) = lines.get(at) {
-        at = match (Section::named(line.trim_end_matches(':')), lines.get(at + 1)) {
+        at = match (lists_parameters(line.trim_end_matches(':')), lines.get(at + 1)) {
             // NumPy: an underlined title; the section ends at the next one.
-            (Some(section), Some(below)) if is_rule(below) => {
+            (Some(lists_parameters), Some(below)) if is_rule(below) => {
                 let end = (at + 2..lines.len()).find(|next| is_title(&lines, *next)).unwrap_or(lines.len());
-                docstring.section(section, &lines[at + 2..end], 0);
+                docstring.section(lists_parameters, &lines[at + 2..end], 0);
                 end
             }
             // Google: a title with a colon; the section is indented.
-            (Some(section), _) if line.ends_with(':') => {
+            (Some(lists_parameters), _) if line.ends_with(':') => {
                 let end = end_of_indented(&lines, at + 1);
-                docstring.section(section, &lines[at + 1..end], 1);
+                docstring.section(lists_parameters, &lines[at + 1..end], 1);
                 end
             }
-            _ => match DocField::read(line) {
-                Some(field) => {
+            _ => match rest_field(line) {
+                Some((parameter, text)) => {
                     let end = end_of_indented(&lines, at + 1);
-                    docstring.field(field, &lines[at + 1..end]);
+                    docstring.field(parameter, text, &lines[at + 1..end]);
                     end
                 }
                 None => {
@@ -45,49 +45,36 @@ struct Docstring<'a> {
     parameters: Vec<(String, String)>,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Section {
-    Parameters,
-    /// Omitted, because it is of no use to callers.
-    Left,
-}
-
-impl Section {
-    fn named(title: &str) -> Option<Self> {
-        match title {
-            "Args" | "Arguments" | "Parameters" | "Params" | "Keyword Args" | "Keyword Arguments"
-            | "Other Parameters" => Some(Self::Parameters),
-            "Returns" | "Return" | "Yields" | "Yield" | "Raises" | "Raise" | "Exceptions" => Some(Self::Left),
-            _ => None,
+/// Returns whether a section with this title lists parameters; `None` if no section has it. Other
+/// sections are omitted, because they are of no use to callers.
+fn lists_parameters(title: &str) -> Option<bool> {
+    match title {
+        "Args" | "Arguments" | "Parameters" | "Params" | "Keyword Args" | "Keyword Arguments" | "Other Parameters" => {
+            Some(true)
         }
+        "Returns" | "Return" | "Yields" | "Yield" | "Raises" | "Raise" | "Exceptions" => Some(false),
+        _ => None,
     }
 }
 
-/// A reST field, such as `:param int days: How many.`
-struct DocField<'a> {
-    /// The parameter that it describes, if any.
-    parameter: Option<&'a str>,
-    text: &'a str,
-}
-
-impl<'a> DocField<'a> {
-    fn read(line: &'a str) -> Option<Self> {
-        let (head, text) = line.strip_prefix(':')?.split_once(':')?;
-        let mut words = head.split_whitespace();
-        let parameter = match words.next()? {
-            "param" | "parameter" | "arg" | "argument" | "key" | "keyword" => Some(words.next_back()?),
-            "type" | "return" | "returns" | "rtype" | "raise" | "raises" | "except" | "exception" | "yields" => None,
-            _ => return None,
-        };
-        Some(Self { parameter, text: text.trim() })
-    }
+/// Reads a reST field, such as `:param int days: How many.`: the parameter that it describes, if
+/// any, and the text.
+fn rest_field(line: &str) -> Option<(Option<&str>, &str)> {
+    let (head, text) = line.strip_prefix(':')?.split_once(':')?;
+    let mut words = head.split_whitespace();
+    let parameter = match words.next()? {
+        "param" | "parameter" | "arg" | "argument" | "key" | "keyword" => Some(words.next_back()?),
+        "type" | "return" | "returns" | "rtype" | "raise" | "raises" | "except" | "exception" | "yields" => None,
+        _ => return None,
+    };
+    Some((parameter, text.trim()))
 }
 
 impl Docstring<'_> {
     /// Reads the entries of a section. `depth` tells whether their names (1) or their descriptions
     /// (0) are indented.
-    fn section(&mut self, section: Section, lines: &[&str], depth: usize) {
-        if section == Section::Left {
+    fn section(&mut self, lists_parameters: bool, lines: &[&str], depth: usize) {
+        if !lists_parameters {
             return;
         }
         let margin = lines.iter().filter(|line| !line.is_empty()).map(|line| indent_of(line)).min().unwrap_or(0);
@@ -104,9 +91,9 @@ impl Docstring<'_> {
         }
     }
 
-    fn field(&mut self, field: DocField<'_>, more: &[&str]) {
-        let Some(name) = field.parameter else { return };
-        let texts = std::iter::once(field.text).chain(more.iter().map(|line| line.trim()));
+    fn field(&mut self, parameter: Option<&str>, text: &str, more: &[&str]) {
+        let Some(name) = parameter else { return };
+        let texts = std::iter::once(text).chain(more.iter().map(|line| line.trim()));
         let text = texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
         self.parameters.push((bare(name), text));
     }

@@ -11,6 +11,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use serde::Serialize;
 
 use crate::decode::MAX_DEPTH;
 
@@ -70,7 +71,8 @@ fn write(out: &mut Vec<u8>, value: &Bound<'_, PyAny>, depth: usize) -> Result<()
         write_float(out, float.value())?;
     } else if let Ok(object) = value.cast::<PyDict>() {
         check_depth(depth)?;
-        write_object(out, object, depth)?;
+        // Without the GIL, other threads could modify it concurrently.
+        with_critical_section(object, || write_members(out, object, depth))?;
     } else if let Ok(list) = value.cast::<PyList>() {
         check_depth(depth)?;
         write_array(out, list.iter(), depth)?;
@@ -78,16 +80,10 @@ fn write(out: &mut Vec<u8>, value: &Bound<'_, PyAny>, depth: usize) -> Result<()
         check_depth(depth)?;
         write_array(out, tuple.iter(), depth)?;
     } else {
-        return Err(
-            PyTypeError::new_err(format!("a value of type {} cannot be written as JSON", type_name(value))).into()
-        );
+        let message = format!("a value of type {} cannot be written as JSON", type_name(value));
+        return Err(PyTypeError::new_err(message).into());
     }
     Ok(())
-}
-
-fn write_object(out: &mut Vec<u8>, object: &Bound<'_, PyDict>, depth: usize) -> Result<(), Wrong> {
-    // Without the GIL, other threads could modify it concurrently.
-    with_critical_section(object, || write_members(out, object, depth))
 }
 
 fn write_members(out: &mut Vec<u8>, object: &Bound<'_, PyDict>, depth: usize) -> Result<(), Wrong> {
@@ -124,7 +120,11 @@ fn write_array<'py>(
 }
 
 fn write_text(out: &mut Vec<u8>, text: &Bound<'_, PyString>) -> Result<(), Wrong> {
-    serde_json::to_writer(out, &*utf8(text)?).map_err(|error| PyValueError::new_err(error.to_string()).into())
+    write_json(out, &*utf8(text)?)
+}
+
+fn write_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) -> Result<(), Wrong> {
+    serde_json::to_writer(out, value).map_err(|error| PyValueError::new_err(error.to_string()).into())
 }
 
 /// The string as UTF-8, with each lone surrogate replaced by U+FFFD.
@@ -141,26 +141,21 @@ pub(crate) fn utf8<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> 
 }
 
 fn write_integer(out: &mut Vec<u8>, integer: &Bound<'_, PyInt>) -> Result<(), Wrong> {
-    match integer.extract::<i64>() {
-        Ok(small) => {
-            serde_json::to_writer(out, &small).map_err(|error| PyValueError::new_err(error.to_string()).into())
-        }
-        Err(_) => {
-            // `int.__repr__`, because a subclass such as an enum may override it.
-            let digits = integer.py().get_type::<PyInt>().call_method1("__repr__", (integer,))?;
-            out.extend_from_slice(digits.extract::<String>()?.as_bytes());
-            Ok(())
-        }
+    if let Ok(small) = integer.extract::<i64>() {
+        return write_json(out, &small);
     }
+    // `int.__repr__`, because a subclass such as an enum may override it.
+    let digits = integer.py().get_type::<PyInt>().call_method1("__repr__", (integer,))?;
+    out.extend_from_slice(digits.extract::<String>()?.as_bytes());
+    Ok(())
 }
 
 fn write_float(out: &mut Vec<u8>, float: f64) -> Result<(), Wrong> {
-    if !float.is_finite() {
-        return Err(
-            PyValueError::new_err(format!("{float} cannot be represented in JSON: give None or a string")).into()
-        );
+    if float.is_finite() {
+        return write_json(out, &float);
     }
-    serde_json::to_writer(out, &float).map_err(|error| PyValueError::new_err(error.to_string()).into())
+    let message = format!("{float} cannot be represented in JSON: give None or a string");
+    Err(PyValueError::new_err(message).into())
 }
 
 fn check_depth(depth: usize) -> Result<(), Wrong> {
