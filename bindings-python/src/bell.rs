@@ -13,23 +13,14 @@ pub(crate) struct SocketBell {
 impl SocketBell {
     /// Duplicates `fileno`, so the host may close its own end at any time.
     pub(crate) fn new(fileno: Option<i32>) -> PyResult<Self> {
-        use std::os::fd::BorrowedFd;
-
-        let Some(fileno) = fileno else {
-            return Ok(Self { socket: None });
-        };
-        if fileno < 0 {
-            return Err(crate::error::raise("invalidArgument", "the bell's socket is closed"));
-        }
-        // SAFETY: the descriptor is not -1, and it is only borrowed for the duplication, which
-        // fails if it is not open.
-        let borrowed = unsafe { BorrowedFd::borrow_raw(fileno) };
-        let socket = borrowed.try_clone_to_owned()?;
+        let socket = fileno.map(crate::descriptor::duplicate).transpose()?;
         // A closed host socket must not raise SIGPIPE, which a program may have reset to its
         // default.
         #[cfg(target_vendor = "apple")]
-        rustix::net::sockopt::set_socket_nosigpipe(&socket, true).map_err(std::io::Error::from)?;
-        Ok(Self { socket: Some(socket) })
+        if let Some(socket) = &socket {
+            rustix::net::sockopt::set_socket_nosigpipe(socket, true).map_err(std::io::Error::from)?;
+        }
+        Ok(Self { socket })
     }
 }
 

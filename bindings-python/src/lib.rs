@@ -6,6 +6,7 @@
 
 mod bell;
 mod decode;
+mod descriptor;
 mod docstring;
 mod duration;
 mod encode;
@@ -20,7 +21,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
-    module.add("NativeError", module.py().get_type::<error::NativeError>())?;
+    module.add_function(wrap_pyfunction!(error::raise_with, module)?)?;
     module.add_function(wrap_pyfunction!(port::to_json, module)?)?;
     module.add_function(wrap_pyfunction!(port::from_json, module)?)?;
     module.add_function(wrap_pyfunction!(port::write_stderr, module)?)?;

@@ -1,7 +1,6 @@
 //! The bridge's functions for Python, with the same names and in the same order as in
 //! `docs/bridge.md`.
 
-use std::fs::File;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -11,6 +10,7 @@ use trunkline_bridge::{self as bridge, Body, Event, EventKind, Lane, OptionNames
 
 use crate::bell::SocketBell;
 use crate::decode::decode;
+use crate::descriptor;
 use crate::encode::{encode, encode_options, utf8};
 use crate::error::{contained, from_bridge, raise};
 
@@ -52,12 +52,12 @@ impl Port {
         })
     }
 
-    fn register(&self, py: Python<'_>, kind: &str, json: &Bound<'_, PyAny>) -> PyResult<u64> {
-        contained(|| self.port.register(kind, &self.message(json, kind)?).map_err(|error| from_bridge(py, error)))
+    fn register(&self, kind: &str, json: &Bound<'_, PyAny>) -> PyResult<u64> {
+        contained(|| self.port.register(kind, &self.message(json, kind)?).map_err(from_bridge))
     }
 
-    fn unregister(&self, py: Python<'_>, handle: u64) -> PyResult<()> {
-        contained(|| self.port.unregister(handle).map_err(|error| from_bridge(py, error)))
+    fn unregister(&self, handle: u64) -> PyResult<()> {
+        contained(|| self.port.unregister(handle).map_err(from_bridge))
     }
 
     fn open(&self, py: Python<'_>, json: &Bound<'_, PyAny>) -> PyResult<u64> {
@@ -65,7 +65,7 @@ impl Port {
             let json = self.message(json, "open")?;
             // The first call starts the runtime's threads, so let other Python threads run
             // meanwhile.
-            py.detach(|| self.port.open(&json)).map_err(|error| from_bridge(py, error))
+            py.detach(|| self.port.open(&json)).map_err(from_bridge)
         })
     }
 
@@ -78,39 +78,39 @@ impl Port {
         }
         #[cfg(unix)]
         contained(|| {
-            let (reader, writer) = (duplicate(reader)?, duplicate(writer)?);
-            py.detach(|| self.port.open_pipe(server, reader, writer, false)).map_err(|error| from_bridge(py, error))
+            let (reader, writer) = (descriptor::duplicate(reader)?, descriptor::duplicate(writer)?);
+            py.detach(|| self.port.open_pipe(server, reader, writer, false)).map_err(from_bridge)
         })
     }
 
-    fn check(&self, py: Python<'_>, json: &Bound<'_, PyAny>) -> PyResult<()> {
-        contained(|| self.port.check(&self.message(json, "open")?).map_err(|error| from_bridge(py, error)))
+    fn check(&self, json: &Bound<'_, PyAny>) -> PyResult<()> {
+        contained(|| self.port.check(&self.message(json, "open")?).map_err(from_bridge))
     }
 
     fn close(&self, py: Python<'_>, handle: u64, deadline_ms: u64) -> PyResult<()> {
-        contained(|| py.detach(|| self.port.close(handle, deadline_ms)).map_err(|error| from_bridge(py, error)))
+        contained(|| py.detach(|| self.port.close(handle, deadline_ms)).map_err(from_bridge))
     }
 
-    fn close_deadline_ms(&self, py: Python<'_>, handle: u64) -> PyResult<u64> {
+    fn close_deadline_ms(&self, handle: u64) -> PyResult<u64> {
         contained(|| {
-            let deadline = self.port.close_deadline(handle).map_err(|error| from_bridge(py, error))?;
+            let deadline = self.port.close_deadline(handle).map_err(from_bridge)?;
             Ok(u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX))
         })
     }
 
-    fn request(&self, py: Python<'_>, handle: u64, json: &Bound<'_, PyAny>) -> PyResult<u64> {
-        contained(|| self.port.request(handle, &encode(json)?).map_err(|error| from_bridge(py, error)))
+    fn request(&self, handle: u64, json: &Bound<'_, PyAny>) -> PyResult<u64> {
+        contained(|| self.port.request(handle, &encode(json)?).map_err(from_bridge))
     }
 
-    fn notify(&self, py: Python<'_>, target: u64, json: &Bound<'_, PyAny>) -> PyResult<()> {
-        contained(|| self.port.notify(target, &encode(json)?).map_err(|error| from_bridge(py, error)))
+    fn notify(&self, target: u64, json: &Bound<'_, PyAny>) -> PyResult<()> {
+        contained(|| self.port.notify(target, &encode(json)?).map_err(from_bridge))
     }
 
-    fn cancel(&self, py: Python<'_>, ticket: u64, reason: &Bound<'_, PyString>) -> PyResult<()> {
-        contained(|| self.port.cancel(ticket, &utf8(reason)?).map_err(|error| from_bridge(py, error)))
+    fn cancel(&self, ticket: u64, reason: &Bound<'_, PyString>) -> PyResult<()> {
+        contained(|| self.port.cancel(ticket, &utf8(reason)?).map_err(from_bridge))
     }
 
-    fn complete(&self, py: Python<'_>, ticket: u64, shape: u8, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    fn complete(&self, ticket: u64, shape: u8, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         contained(|| {
             let shape = Shape::from_number(shape)
                 .ok_or_else(|| raise("invalidArgument", format!("there is no shape with the number {shape}")))?;
@@ -118,27 +118,27 @@ impl Port {
                 (Shape::Text, Ok(text)) => Bytes::copy_from_slice(utf8(text)?.as_bytes()),
                 _ => Bytes::from(encode(value)?),
             };
-            self.port.complete(ticket, shape, body).map_err(|error| from_bridge(py, error))
+            self.port.complete(ticket, shape, body).map_err(from_bridge)
         })
     }
 
-    fn fail(&self, py: Python<'_>, ticket: u64, json: &Bound<'_, PyAny>) -> PyResult<bool> {
-        contained(|| self.port.fail(ticket, &encode(json)?).map_err(|error| from_bridge(py, error)))
+    fn fail(&self, ticket: u64, json: &Bound<'_, PyAny>) -> PyResult<bool> {
+        contained(|| self.port.fail(ticket, &encode(json)?).map_err(from_bridge))
     }
 
-    fn http_request(&self, py: Python<'_>, listener: u64, head: &Bound<'_, PyAny>, end: bool) -> PyResult<u64> {
-        contained(|| self.port.http_request(listener, &encode(head)?, end).map_err(|error| from_bridge(py, error)))
+    fn http_request(&self, listener: u64, head: &Bound<'_, PyAny>, end: bool) -> PyResult<u64> {
+        contained(|| self.port.http_request(listener, &encode(head)?, end).map_err(from_bridge))
     }
 
-    fn http_body(&self, py: Python<'_>, exchange: u64, bytes: &[u8], end: bool) -> PyResult<bool> {
+    fn http_body(&self, exchange: u64, bytes: &[u8], end: bool) -> PyResult<bool> {
         contained(|| {
             let bytes = Bytes::copy_from_slice(bytes);
-            self.port.http_body(exchange, bytes, end).map_err(|error| from_bridge(py, error))
+            self.port.http_body(exchange, bytes, end).map_err(from_bridge)
         })
     }
 
-    fn http_credit(&self, py: Python<'_>, exchange: u64, bytes: u64) -> PyResult<()> {
-        contained(|| self.port.http_credit(exchange, bytes).map_err(|error| from_bridge(py, error)))
+    fn http_credit(&self, exchange: u64, bytes: u64) -> PyResult<()> {
+        contained(|| self.port.http_credit(exchange, bytes).map_err(from_bridge))
     }
 
     /// Events as tuples `(kind, ticket, handle, ok, name, body, cause, cause_port)`.
@@ -172,26 +172,23 @@ impl Port {
 
     /// The descriptor of a pipe that was handed over. The caller watches and closes it. `None` if
     /// the handoff has ended.
-    fn watch(&self, py: Python<'_>, handle: u64) -> PyResult<Option<i32>> {
-        contained(|| Ok(self.port.watch(handle).map_err(|error| from_bridge(py, error))?.and_then(given_away)))
+    fn watch(&self, handle: u64) -> PyResult<Option<i32>> {
+        contained(|| Ok(self.port.watch(handle).map_err(from_bridge)?.and_then(descriptor::given_away)))
     }
 
     /// Polls for the next message of a pipe that was handed over, if that is worthwhile. Returns
     /// `True` if `read_ready` would find something.
     fn busy_poll(&self, py: Python<'_>, handle: u64) -> PyResult<bool> {
-        contained(|| py.detach(|| self.port.busy_poll(handle)).map_err(|error| from_bridge(py, error)))
+        contained(|| py.detach(|| self.port.busy_poll(handle)).map_err(from_bridge))
     }
 
     /// Reads once from a pipe that was handed over. Returns `False` if the handoff has ended.
     fn read_ready(&self, py: Python<'_>, handle: u64) -> PyResult<bool> {
-        contained(|| py.detach(|| self.port.read_ready(handle)).map_err(|error| from_bridge(py, error)))
+        contained(|| py.detach(|| self.port.read_ready(handle)).map_err(from_bridge))
     }
 
     fn describe<'py>(&self, py: Python<'py>, target: u64) -> PyResult<Bound<'py, PyAny>> {
-        contained(|| {
-            let json = self.port.describe(target).map_err(|error| from_bridge(py, error))?;
-            decode(py, &json).map_err(|message| raise("internal", message))
-        })
+        contained(|| decoded(py, &self.port.describe(target).map_err(from_bridge)?))
     }
 
     #[pyo3(signature = (target, request=None))]
@@ -203,20 +200,20 @@ impl Port {
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         contained(|| {
             let request = request.map(encode).transpose()?.unwrap_or_default();
-            let record = self.port.telemetry(target, &request).map_err(|error| from_bridge(py, error))?;
-            record.map(|json| decode(py, &json).map_err(|message| raise("internal", message))).transpose()
+            let record = self.port.telemetry(target, &request).map_err(from_bridge)?;
+            record.map(|json| decoded(py, &json)).transpose()
         })
     }
 
     fn measurements<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         contained(|| {
-            let json = self.port.measurements().map_err(|error| from_bridge(py, error))?;
-            json.map(|json| decode(py, &json).map_err(|message| raise("internal", message))).transpose()
+            let json = self.port.measurements().map_err(from_bridge)?;
+            json.map(|json| decoded(py, &json)).transpose()
         })
     }
 
-    fn cancelled(&self, py: Python<'_>, ticket: u64) -> PyResult<bool> {
-        contained(|| self.port.cancelled(ticket).map_err(|error| from_bridge(py, error)))
+    fn cancelled(&self, ticket: u64) -> PyResult<bool> {
+        contained(|| self.port.cancelled(ticket).map_err(from_bridge))
     }
 }
 
@@ -238,9 +235,9 @@ impl Port {
     /// The JSON of a message with options.
     ///
     /// # Errors
-    /// `NativeError` with the name of the option that cannot be represented in JSON.
+    /// `InvalidArgumentError` with the name of the option that cannot be represented in JSON.
     fn message(&self, given: &Bound<'_, PyAny>, message: &str) -> PyResult<Vec<u8>> {
-        let refused = |place: &str, what: &str| from_bridge(given.py(), self.port.unwritable(message, place, what));
+        let refused = |place: &str, what: &str| from_bridge(self.port.unwritable(message, place, what));
         encode_options(given, refused)
     }
 
@@ -293,32 +290,8 @@ impl Port {
     }
 }
 
-/// Duplicates a descriptor for the core.
-#[cfg(unix)]
-fn duplicate(descriptor: i32) -> PyResult<std::os::fd::OwnedFd> {
-    use std::os::fd::BorrowedFd;
-
-    let unusable = |reason: &dyn std::fmt::Display| {
-        raise("invalidArgument", format!("the descriptor {descriptor} is not open: {reason}"))
-    };
-    if descriptor < 0 {
-        return Err(unusable(&"it is negative"));
-    }
-    // SAFETY: the descriptor is not negative, and it is only borrowed for the duplication, which
-    // fails if it is not open.
-    unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned().map_err(|reason| unusable(&reason))
-}
-
-#[cfg(unix)]
-fn given_away(descriptor: File) -> Option<i32> {
-    use std::os::fd::IntoRawFd;
-    Some(descriptor.into_raw_fd())
-}
-
-/// Pipes are not handed over on this platform.
-#[cfg(not(unix))]
-fn given_away(_: File) -> Option<i32> {
-    None
+fn decoded<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    decode(py, json).map_err(|message| raise("internal", message))
 }
 
 fn body_of<'py>(py: Python<'py>, body: &[u8]) -> Result<Bound<'py, PyAny>, String> {
@@ -352,7 +325,7 @@ fn in_slices<T: Send>(
     mut wait: impl FnMut(u64) -> Result<Option<T>, bridge::BridgeError> + Send,
 ) -> PyResult<Option<T>> {
     // Take pending events without releasing the GIL.
-    let found = wait(0).map_err(|error| from_bridge(py, error))?;
+    let found = wait(0).map_err(from_bridge)?;
     if found.is_some() || wait_ms == 0 {
         return Ok(found);
     }
@@ -363,7 +336,7 @@ fn in_slices<T: Send>(
         let slice = deadline.saturating_duration_since(started).min(longest);
         // Rounded up, so that less than a millisecond does not turn into a busy loop.
         let slice_ms = slice.as_micros().div_ceil(1000) as u64;
-        let found = py.detach(|| wait(slice_ms)).map_err(|error| from_bridge(py, error))?;
+        let found = py.detach(|| wait(slice_ms)).map_err(from_bridge)?;
         // It returned early without a result: the port is closed, and nothing will arrive.
         if found.is_some() || started.elapsed() < slice || Instant::now() >= deadline {
             return Ok(found);

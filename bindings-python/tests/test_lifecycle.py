@@ -18,7 +18,7 @@ import pytest
 import trunkline
 from support import DEADLINE, REVISIONS, environment, finish, script, until
 from test_stdio import ECHO
-from trunkline import Client, Server
+from trunkline import Client, ClosedError, InvalidArgumentError, Server
 
 IN_FLIGHT = """
 import asyncio, sys, time
@@ -261,20 +261,19 @@ def test_bodies_of_any_kind_are_contained() -> None:
     from trunkline._internal import _native
 
     port = _native.Port()
-    with pytest.raises(_native.NativeError) as caught:
+    with pytest.raises(InvalidArgumentError):
         port.register("carrier pigeon", {})
-    assert caught.value.args[0] == "invalidArgument"
-    with pytest.raises(_native.NativeError):
+    with pytest.raises(InvalidArgumentError):
         port.open({"transport": {"type": "nothing"}})
-    with pytest.raises(_native.NativeError):
+    with pytest.raises(InvalidArgumentError):
         port.drain("nowhere", 1, 0)
-    with pytest.raises(_native.NativeError):
+    with pytest.raises(InvalidArgumentError):
         port.complete(1, 99, None)
     with pytest.raises(TypeError):
         port.register("server", object())
     with pytest.raises(OverflowError):
         port.unregister(-1)
-    with pytest.raises(_native.NativeError):
+    with pytest.raises(InvalidArgumentError):
         port.describe(2**60)
     assert port.complete(12345, 0, "late") is False
     assert port.fail(12345, {"kind": "tool", "message": "late"}) is False
@@ -283,9 +282,8 @@ def test_bodies_of_any_kind_are_contained() -> None:
     port.close(0, 0)
     port.close(0, 0)
     assert [event[0] for event in port.drain("queue", 10, 1000)] == [6]
-    with pytest.raises(_native.NativeError) as caught:
+    with pytest.raises(ClosedError):
         port.register("server", {"info": {"name": "a", "version": "1"}})
-    assert caught.value.args[0] == "closed"
 
 
 def test_the_package_tells_what_is_installed() -> None:

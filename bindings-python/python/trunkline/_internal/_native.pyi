@@ -1,5 +1,6 @@
 """The native module: the functions of docs/bridge.md, with Python objects instead of JSON."""
 
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias, final
 
 VERSION: Final[str]
@@ -7,10 +8,8 @@ VERSION: Final[str]
 # kind, ticket, handle, ok, name, body, cause, cause_port
 _Event: TypeAlias = tuple[int, int, int, bool, str, Any, int, int]
 
-class NativeError(Exception):
-    # kind, message, code, data
-    args: tuple[str, str, int | None, Any]
-
+# Sets the function that creates exceptions from a kind, message, code and data.
+def raise_with(make: Callable[[str, str, int | None, Any], BaseException]) -> None: ...
 def to_json(value: object) -> bytes: ...
 def from_json(json: bytes) -> Any: ...
 

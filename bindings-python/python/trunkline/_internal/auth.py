@@ -10,8 +10,6 @@ import trunkline
 from ._generated.facts import VerificationDescription
 from ._generated.models import AccessToken, Identity
 from ._generated.option_names import AUTH_OPTIONS
-from ._native import NativeError
-from .errors import reraise
 from .options import Unpack, encoded
 
 
@@ -38,10 +36,7 @@ class PresentedToken(AccessToken, VerificationDescription):
 
     def _fact(self, name: str) -> Any:
         if self._request is None:
-            try:
-                self._request = self._describe()
-            except NativeError as error:
-                reraise(error)
+            self._request = self._describe()
         return self._request.get(name)
 
 

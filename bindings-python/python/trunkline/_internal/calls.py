@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from . import _native
 from ._generated.facts import CallDescription
-from .errors import CancelledError, from_object, reraise
+from ._generated.models import LoggingLevel
+from .client_requests.input_request import InputRequest
+from .errors import CancelledError, from_object
 from .port.port import Port
 from .port.scope import CallScope
 from .requests import request_json
 from .schema.jsonable import jsonable
-
-if TYPE_CHECKING:
-    from ._generated.models import LoggingLevel
-    from .client_requests.input_request import InputRequest
 
 # How long one wait lasts. The core enforces the timeout of each request.
 _WAIT_MS: Final = 60_000
@@ -52,10 +49,7 @@ class Call(CallDescription):
     @property
     def cancelled(self) -> bool:
         """True if the result is no longer needed."""
-        try:
-            return self._port.native.cancelled(self._ticket)
-        except _native.NativeError as error:
-            reraise(error)
+        return self._port.native.cancelled(self._ticket)
 
     def _error_hooks(self) -> Sequence[Callable[[BaseException, Any], object]]:
         return self._port.error_hooks
@@ -65,17 +59,11 @@ class Call(CallDescription):
 
     def _fact(self, name: str) -> Any:
         if self._info is None:
-            try:
-                self._info = self._port.native.describe(self._ticket)
-            except _native.NativeError as error:
-                reraise(error)
+            self._info = self._port.native.describe(self._ticket)
         return self._info.get(name) if self._info else None
 
     def _notify(self, json: dict[str, Any]) -> None:
-        try:
-            self._port.native.notify(self._ticket, json)
-        except _native.NativeError as error:
-            reraise(error)
+        self._port.native.notify(self._ticket, json)
 
     def _progress(self, progress: float, total: float | None, message: str | None) -> None:
         update: dict[str, Any] = {"progress": progress}
@@ -108,14 +96,6 @@ class AsyncCall(Call):
     """A call handled by an `async def` function."""
 
     __slots__ = ()
-
-    async def _report(self, progress: float, total: float | None, message: str | None) -> None:
-        self._progress(progress, total, message)
-        await self._let_others_run()
-
-    async def _log(self, level: LoggingLevel, data: Any, logger: str | None) -> None:
-        self._send_log(level, data, logger)
-        await self._let_others_run()
 
     async def _let_others_run(self) -> None:
         if next(_messages) % _MESSAGES_IN_A_ROW == 0:
@@ -150,21 +130,15 @@ class SyncCall(Call):
         if self.cancelled:
             raise CancelledError("the caller cancelled the request")
 
-    def _report(self, progress: float, total: float | None, message: str | None) -> None:
-        self._progress(progress, total, message)
-
-    def _log(self, level: LoggingLevel, data: Any, logger: str | None) -> None:
-        self._send_log(level, data, logger)
+    def _let_others_run(self) -> None:
+        """Do nothing: other threads run anyway."""
 
     def _request(self, json: dict[str, Any]) -> Any:
         native, json = self._port.native, {**json, "wait": True}
         with self._port.span(self._ticket, json) as span:
-            try:
-                ticket = span.ticket = native.request(self._ticket, json)
-                while (reply := native.wait(ticket, _WAIT_MS)) is None:
-                    pass
-            except _native.NativeError as error:
-                reraise(error)
+            ticket = span.ticket = native.request(self._ticket, json)
+            while (reply := native.wait(ticket, _WAIT_MS)) is None:
+                pass
             ok, body = reply
             if not ok:
                 raise from_object(body)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections import deque
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from . import _native
 from ._generated import errors as generated
@@ -22,7 +22,7 @@ from ._generated.errors import (
 )
 from .model import base
 
-__all__ = ["Suspended", "ToolError", "from_object", "keep_cause", "reraise"]
+__all__ = ["Suspended", "ToolError", "error_of", "from_object", "keep_cause"]
 __all__ += generated.__all__
 
 base.invalid = InvalidArgumentError
@@ -52,16 +52,11 @@ def keep_cause(end: str, error: BaseException) -> None:
 
 def from_object(error: dict[str, Any]) -> TrunklineError | Suspended:
     """Return the exception for an error object of the core."""
-    return _make(error.get("kind", "internal"), error.get("message", ""), error.get("code"), error.get("data"))
+    return error_of(error.get("kind", "internal"), error.get("message", ""), error.get("code"), error.get("data"))
 
 
-def reraise(error: _native.NativeError) -> NoReturn:
-    """Raise the public exception for a native one."""
-    made = _make(*error.args)
-    raise made from made.__cause__
-
-
-def _make(kind: str, message: str, code: int | None, data: Any) -> TrunklineError | Suspended:
+def error_of(kind: str, message: str, code: int | None, data: Any) -> TrunklineError | Suspended:
+    """Return the exception of a kind. The native module raises what this returns."""
     if kind == "suspended":
         return Suspended(message)
     if kind == ProtocolError.kind:
@@ -76,3 +71,6 @@ def _make(kind: str, message: str, code: int | None, data: Any) -> TrunklineErro
             error.__cause__ = OSError(number, os.strerror(number))
         return error
     return CLASSES.get(kind, InternalError)(message)
+
+
+_native.raise_with(error_of)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from . import _native
 from .errors import ProtocolError, Suspended, ToolError, TrunklineError
 from .port.log import logger
 from .schema.jsonable import jsonable
@@ -116,7 +115,3 @@ def _outside(frames: TracebackType | None) -> TracebackType | None:
     while first is not None and first.tb_frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         first = first.tb_next
     return first or frames
-
-
-def send_failure(native: _native.Port, ticket: int, failure: dict[str, Any]) -> None:
-    native.fail(ticket, failure)

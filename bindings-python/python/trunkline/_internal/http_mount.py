@@ -7,9 +7,8 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from . import _native
 from ._generated.waist import HTTP_CHUNK, HTTP_HEAD
-from .errors import ClosedError, reraise
+from .errors import ClosedError
 from .failures import detail
 from .features.registry import Registry
 from .port.events import start_task
@@ -99,11 +98,15 @@ class ASGIApp:
         return f"<ASGI application of {self._server!r}>"
 
     async def _live(self, receive: Receive, send: Send) -> None:
+        from asyncio import get_running_loop
+
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
                 try:
-                    await self._begin()
+                    if self._server._enter_lifespan is not None:
+                        # Enter it before the first request.
+                        await self._server._ready(self._open(get_running_loop())[0])
                 except Exception as error:  # noqa: BLE001 - the web server reports it and exits
                     await send({"type": "lifespan.startup.failed", "message": detail(error)})
                     return
@@ -112,13 +115,6 @@ class ASGIApp:
                 await self.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
-
-    async def _begin(self) -> None:
-        """Enter the server's lifespan, if it has one, before the first request."""
-        from asyncio import get_running_loop
-
-        if self._server._enter_lifespan is not None:
-            await self._server._ready(self._open(get_running_loop())[0])
 
     def _open(self, loop: AbstractEventLoop) -> tuple[Port, int]:
         """Return the port and the listener for a request on `loop`."""
@@ -140,10 +136,8 @@ class ASGIApp:
         transport, self._verifier = self._server._transport(port, self._transport)
         try:
             self._listener = port.native.open({"server": self._server._handle, "transport": transport})
-        except BaseException as error:
+        except BaseException:
             self._server._forget(port, self._verifier)
-            if isinstance(error, _native.NativeError):
-                reraise(error)
             raise
         self._port = port
         self._loops = set()

@@ -13,7 +13,6 @@ from .port.lifecycle import close_deadline, current_loop
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from types import TracebackType
 
     from typing_extensions import Self
 
@@ -122,9 +121,7 @@ class Listener:
         await self.start()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_outcome: object) -> None:
         await self.close()
 
     def _fact(self, name: str) -> Any:

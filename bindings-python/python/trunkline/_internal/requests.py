@@ -26,6 +26,7 @@ def request_json(
     *,
     progress: bool = False,
     all_pages: bool = False,
+    manual_input: bool = False,
 ) -> dict[str, Any]:
     """Return a request in the core's form."""
     json: dict[str, Any] = {"method": method}
@@ -37,6 +38,8 @@ def request_json(
         json["progress"] = True
     if all_pages:
         json["all"] = True
+    if manual_input:
+        json["manualInput"] = True
     return json
 
 

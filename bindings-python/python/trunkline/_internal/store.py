@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from ._generated.store import FUNCTIONS
-from ._generated.waist import RESULT
 from .errors import InvalidArgumentError
-from .features.handler import Handler
-from .returns import Answer
-from .schema.jsonable import jsonable
-from .signature.asynchronous import is_async
-
-if TYPE_CHECKING:
-    from .port.port import Port
+from .features.method import MethodHandler
 
 
 class StoreError(Exception):
@@ -27,32 +19,15 @@ class StoreError(Exception):
         self.kind = kind
 
 
-class StoreHandler(Handler):
-    """Calls a method of the store with a call's members. `def` methods run on a pool thread."""
-
-    __slots__ = ("_method", "_params", "_result")
+class StoreHandler(MethodHandler):
+    """Calls a method of the store."""
 
     kind = "store"
-
-    def __init__(self, name: str, method: Callable[..., Any], params: tuple[str, ...], result: str | None) -> None:
-        super().__init__(name, {}, in_thread=not is_async(method))
-        self._method = method
-        self._params = params
-        self._result = result
-
-    def call(self, port: Port, ticket: int, body: Any) -> Any:  # noqa: ARG002
-        return self._method(*self._arguments(body))
 
     def failure(self, error: BaseException) -> dict[str, Any]:
         told = isinstance(error, StoreError)
         message = str(error) if told else f"{type(error).__name__}: {error}"
         return {"kind": "protocol", "message": message, "data": {"error": error.kind if told else "unavailable"}}
-
-    def _arguments(self, body: Mapping[str, Any]) -> list[Any]:
-        return [body[name] / 1000 if name.endswith("Ms") else body.get(name) for name in self._params]
-
-    def answered(self, value: Any) -> Answer:
-        return RESULT, {} if self._result is None else {self._result: jsonable(value)}
 
 
 def store_handlers(store: Any) -> dict[str, StoreHandler]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import threading
 import weakref
+from contextlib import suppress
 from contextvars import Context as ContextVars
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from . import _native
+from .errors import TrunklineError
 from .schema.jsonable import jsonable
 
 if TYPE_CHECKING:
@@ -34,9 +36,9 @@ class Telemetry:
     """The tracer and meter of this package, and the spans of requests being served."""
 
     def __init__(self) -> None:
-        from opentelemetry import metrics, propagate, trace
+        from opentelemetry import context, metrics, propagate, trace
 
-        self._trace, self._propagate = trace, propagate
+        self._context, self._trace, self._propagate = context, trace, propagate
         self._tracer = trace.get_tracer("trunkline", _native.VERSION)
         self._meter = metrics.get_meter("trunkline", _native.VERSION)
         self._histograms: dict[str, Histogram] = {}
@@ -69,7 +71,8 @@ class Telemetry:
             parent = context.run(self._remote, record["context"])
             if span is None:
                 span = self._spans[record["number"]] = context.run(self._begin, record, parent)
-        context.run(self._attach, self._trace.set_span_in_context(span, parent))
+        # The context is a copy for this call only, so there is nothing to detach.
+        context.run(self._context.attach, self._trace.set_span_in_context(span, parent))
         return context
 
     def record_exception(self, error: BaseException) -> None:
@@ -129,11 +132,9 @@ class Telemetry:
         self._measure(record["metric"], span)
 
     def _finish(self, span: Span, record: dict[str, Any]) -> None:
-        from opentelemetry.trace import Status, StatusCode
-
         span.set_attributes(record["attributes"])
         if (error := record.get("error")) is not None:
-            span.set_status(Status(StatusCode.ERROR, error or None))
+            span.set_status(self._trace.Status(self._trace.StatusCode.ERROR, error or None))
         span.end(record["endUs"] * 1000)
 
     def _numbered(self, native: _native.Port, target: int, json: dict[str, Any]) -> dict[str, Any]:
@@ -164,7 +165,7 @@ class Telemetry:
         )
 
     def _remote(self, carrier: dict[str, str]) -> Any:
-        return self._propagate.extract(carrier, self._current())
+        return self._propagate.extract(carrier, self._context.get_current())
 
     def _measure(self, metric: dict[str, Any], span: Span | None) -> None:
         histogram = self._histograms.get(name := metric["name"])
@@ -174,16 +175,6 @@ class Telemetry:
             )
         around = None if span is None else self._trace.set_span_in_context(span)
         histogram.record(metric["value"], metric["attributes"], around)
-
-    def _current(self) -> Any:
-        from opentelemetry.context import get_current
-
-        return get_current()
-
-    def _attach(self, context: Any) -> None:
-        from opentelemetry.context import attach
-
-        attach(context)  # the context is a copy for this call only, so there is nothing to detach
 
 
 def _load(name: str, _: CallbackOptions) -> Iterator[Observation]:
@@ -196,10 +187,9 @@ def _load(name: str, _: CallbackOptions) -> Iterator[Observation]:
     with _lock:
         ports = list(_measured)
     for native in ports:
-        try:
+        measured = None
+        with suppress(TrunklineError):
             measured = native.measurements()
-        except _native.NativeError:
-            measured = None
         if measured is not None:
             total += next(one["value"] for one in measured["measurements"] if one["name"] == name)
             continue
@@ -226,10 +216,9 @@ class SentSpan:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
         if error is not None:
             self._span.record_exception(error)
-        try:
+        record = None
+        with suppress(TrunklineError):  # belongs to another process
             record = self._native.telemetry(self.ticket) if self.ticket else None
-        except _native.NativeError:
-            record = None  # belongs to another process
         if record is None:
             self._span.end()
         else:

@@ -17,7 +17,6 @@ from .connection import Connected, Connection, Target, callback_errors
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
-    from types import TracebackType
 
     from typing_extensions import Self
 
@@ -73,12 +72,8 @@ class Client(AsyncOperations, Connected):
             if server is not None:
                 await server._ready(port)
             receive = self._connection.listen(self._run, self._progress)
-            connection = self._connection
-            json = connection.open_json(server_handle)
-            port.telemetry = port.telemetry or connection.telemetry
-            connection.observed(port.native, 0, json, port.telemetry)
-            with connection.forgetting(json, port.telemetry):
-                self._handle = port.open(json, receive, connection.handlers)
+            with self._connection.opening(port.native, port, server_handle) as json:
+                self._handle = port.open(json, receive, self._connection.handlers)
             facts = await port.opened(self._handle)
             if self._port is not port:
                 raise ClosedError("the client was closed while it was connecting")
@@ -104,16 +99,11 @@ class Client(AsyncOperations, Connected):
             self._connection.info = None
             await self._end(port, self._handle, deadline)
 
-    def __repr__(self) -> str:
-        return self._connection.shown("Client")
-
     async def __aenter__(self) -> Self:
         await self.connect()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_outcome: object) -> None:
         await self.close()
 
     async def _ask(
@@ -133,8 +123,7 @@ class Client(AsyncOperations, Connected):
                 self._connection.raise_exception(scope)
                 raise
             finally:
-                if on_progress is not None:
-                    self._progress.pop(ticket, None)
+                self._progress.pop(ticket, None)
             self._connection.raise_exception(scope)
             return ticket, result
 
@@ -144,7 +133,7 @@ class Client(AsyncOperations, Connected):
 
     def _note(self, json: dict[str, Any]) -> None:
         port = self._connected_port()
-        self._connection.observed(port.native, self._handle, json, port.telemetry)
+        self._connection.observe(port.native, self._handle, json)
         port.notify(self._handle, json)
 
     def _connected_port(self) -> Port:

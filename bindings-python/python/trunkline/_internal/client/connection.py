@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, Union, cast
 
 import trunkline
@@ -14,8 +14,9 @@ from .._generated import methods
 from .._generated.facts import ConnectionDescription
 from .._generated.models import Root
 from .._generated.option_names import CHILD_OPTIONS, CLIENT_OPTIONS, ENDPOINT_OPTIONS, OAUTH
-from ..errors import ClosedError, InvalidArgumentError
+from ..errors import ClosedError, InvalidArgumentError, TrunklineError
 from ..failures import is_told
+from ..features.handler import Handler
 from ..options import camel_case, encoded, snake_case
 from ..port.log import logger
 from ..port.scope import NO_SPAN, CallScope, telemetry_of
@@ -28,6 +29,7 @@ from .server_requests import ServerRequestHandler
 from .transport import transport_handlers
 
 if TYPE_CHECKING:
+    from ..port.port import Port
     from ..port.scope import NoSpan
     from ..telemetry import SentSpan, Telemetry
     from ._generated.server_requests import Read
@@ -73,7 +75,7 @@ class Connection:
         self.target = target
         self.server: trunkline.Server | None = None
         self.blocking = blocking
-        self.handlers: dict[str, ServerRequestHandler] = {}
+        self.handlers: dict[str, Handler] = {}
         self.transport = self._describe(target, encoded(ENDPOINT_OPTIONS, endpoint), encoded(CHILD_OPTIONS, child))
         if self._raises and self.server is None:
             raise InvalidArgumentError(
@@ -96,28 +98,35 @@ class Connection:
         self._observed: bool | None = given.get("telemetry")
         self.telemetry: Telemetry | None = None
 
-    def shown(self, name: str) -> str:
-        """Return the `repr` of a client of class `name` with this connection."""
-        revision = f", revision={self.info['revision']!r}" if self.info else ""
-        return f"{name}({self.target!r}{revision})"
-
-    def open_json(self, server_handle: int | None) -> dict[str, Any]:
-        """Return the message that opens the connection. `server_handle` is for a server in this
-        process.
+    @contextmanager
+    def opening(
+        self, native: _native.Port, port: Port | None = None, server_handle: int | None = None
+    ) -> Generator[dict[str, Any]]:
+        """Yield the message that opens the connection, whose span is dropped if that fails at once.
+        `port` and `server_handle` are for a server in this process.
         """
+        self.telemetry = telemetry = telemetry_of(self._observed)
+        if telemetry is not None and port is not None:
+            self.telemetry = telemetry = port.telemetry = port.telemetry or telemetry
         transport = self.transport if server_handle is None else {**self.transport, "server": server_handle}
         if isinstance(self.target, ServersOf):
             transport = {**transport, "servers": self.target.json()}
         # Newer servers only send notifications that the client requests when it connects.
         listen = {"listen": True} if self.listens else {}
-        self.telemetry = telemetry_of(self._observed)
-        observed = {"options": {**self._client.get("options", {}), "telemetry": self.telemetry is not None}}
-        return {
+        observed = {"options": {**self._client.get("options", {}), "telemetry": telemetry is not None}}
+        json: dict[str, Any] = {
             "client": {**self._client, **listen, **observed},
             "transport": transport,
             "handlers": self.lanes(),
             **self._auth,
+            **({} if telemetry is None else telemetry.opening(native)),
         }
+        try:
+            yield json
+        except BaseException:
+            if telemetry is not None:
+                telemetry.forget(json)
+            raise
 
     @property
     def listens(self) -> bool:
@@ -133,7 +142,7 @@ class Connection:
         """The server requests that have handlers, each with the handler's lane."""
         return {name: "pool" if self.uses_pool(handler) else "queue" for name, handler in self.handlers.items()}
 
-    def uses_pool(self, handler: ServerRequestHandler) -> bool:
+    def uses_pool(self, handler: Handler) -> bool:
         """Return True if the handler runs on a pool thread. A blocking client on its own port only
         has pool threads for its transport.
         """
@@ -143,26 +152,10 @@ class Connection:
         """Return the span of a request."""
         return NO_SPAN if self.telemetry is None else self.telemetry.sending(native, target, json) or NO_SPAN
 
-    def observed(self, native: _native.Port, target: int, json: dict[str, Any], telemetry: Telemetry | None) -> None:
-        """Add the span of a message that is about to be sent: one that opens the connection
-        (`target` is 0), or a notification. `telemetry` receives the events of the port.
-        """
-        if self.telemetry is None or telemetry is None:
-            return
-        if target == 0:
-            json.update(telemetry.opening(native))
-        elif "method" in json:
-            json.update(telemetry.notifying(native, target, json))
-
-    @contextmanager
-    def forgetting(self, json: dict[str, Any], telemetry: Telemetry | None) -> Generator[None]:
-        """Drop the span of an open that fails at once."""
-        try:
-            yield
-        except BaseException:
-            if telemetry is not None:
-                telemetry.forget(json)
-            raise
+    def observe(self, native: _native.Port, target: int, json: dict[str, Any]) -> None:
+        """Add the span of a notification that is about to be sent."""
+        if self.telemetry is not None and "method" in json:
+            json.update(self.telemetry.notifying(native, target, json))
 
     def scope(self) -> CallScope | None:
         """Return the scope of the calls that a request causes, if the server is in this process."""
@@ -177,45 +170,29 @@ class Connection:
 
     def opened(self, info: dict[str, Any], native: _native.Port, handle: int) -> None:
         """Store what is known about the server once the connection is open."""
-        self.info, self._place = info, (native, handle)
-
-    @property
-    def is_open(self) -> bool:
-        """False before the connection was opened, and after it was closed or has ended."""
-        if self.info is None:
-            return False
-        native, handle = self._place
-        try:
-            native.describe(handle)
-        except _native.NativeError:
-            return False
-        return True
+        self.info, self.place = info, (native, handle)
 
     def describe(self, name: str) -> Any:
         """Return a fact about the server."""
         if (info := self.info) is None:
             raise ClosedError("the client is not connected: use it in a `with` block, or call connect() first")
         if "serverInfo" not in info:
-            with suppress(_native.NativeError):  # the connection has ended
-                native, handle = self._place
-                info.update(native.describe(handle))
+            info.update(self.described() or {})
         return info.get(name)
 
     @property
     def pid(self) -> int | None:
         """The id of the server's current process. It changes when the server is restarted."""
         self.describe("pid")  # raises if the client was never connected
-        native, handle = self._place
-        try:
-            return native.describe(handle).get("pid")
-        except _native.NativeError:  # the connection has ended
-            return None
+        return (self.described() or {}).get("pid")
 
-    def shared(self) -> dict[str, int]:
-        """Return the connection for a group that shares it."""
-        self.describe("revision")  # raises unless the connection is open
-        native, handle = self._place
-        return {"connection": handle, "port": native.describe(0)["number"]}
+    def described(self) -> dict[str, Any] | None:
+        """Return what is known about the server now; None if the connection has ended."""
+        native, handle = self.place
+        try:
+            return native.describe(handle)
+        except TrunklineError:
+            return None
 
     def listen(
         self, run: Callable[[Callable[..., Any], tuple[Any, ...]], None], progress: Mapping[int, OnProgress]
@@ -291,10 +268,18 @@ class Connected(HostHandlers, ConnectionDescription):
         """True from `connect` until the client is closed or loses a server that it cannot reach
         again. You can then call `connect` again.
         """
-        return self._connection.is_open
+        return self._connection.info is not None and self._connection.described() is not None
+
+    def __repr__(self) -> str:
+        connection = self._connection
+        revision = f", revision={connection.info['revision']!r}" if connection.info else ""
+        return f"{type(self).__name__}({connection.target!r}{revision})"
 
     def _shared(self) -> dict[str, int]:
-        return self._connection.shared()
+        """Return the connection for a group or proxy that shares it."""
+        self._connection.describe("revision")  # raises unless the connection is open
+        native, handle = self._connection.place
+        return {"connection": handle, "port": native.describe(0)["number"]}
 
     def set_roots(self, roots: Sequence[Root | Mapping[str, Any]]) -> None:
         """Change the roots. Servers of older revisions are notified; newer ones request the roots

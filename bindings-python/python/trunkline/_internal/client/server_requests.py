@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-from .. import _native
 from .._generated.waist import OWN, RESULT, RETURNED, SILENT
 from ..client_requests.input_request import ElicitResult
 from ..errors import InvalidArgumentError, keep_cause
 from ..features.handler import Handler
 from ..model.base import Model
+from ..port.port import Port
 from ..returns import Answer
 from ..schema.jsonable import jsonable
 from ..signature.asynchronous import is_async
-
-if TYPE_CHECKING:
-    from ..port.port import Port
-    from ..telemetry import Telemetry
-
-
-class Here(NamedTuple):
-    """Stands in for the port of a handler that runs on the thread of a blocking call."""
-
-    native: _native.Port
-    telemetry: Telemetry | None = None
-    error_hooks: tuple[()] = ()
 
 
 class ServerRequestHandler(Handler):
     """Called with a request of the server; returns the result. A `def` function runs on a pool
     thread or, in a blocking client, on a waiting thread.
     """
-
-    __slots__ = ("function", "read")
 
     subject = "client"
 

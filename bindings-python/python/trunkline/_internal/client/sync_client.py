@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -12,7 +13,7 @@ import trunkline
 
 from .. import _native
 from .._generated.waist import CALL, LOG, NOTIFICATION, TELEMETRY
-from ..errors import BlockingError, ClosedError, InvalidArgumentError, ProtocolError, from_object, reraise
+from ..errors import BlockingError, ClosedError, InvalidArgumentError, ProtocolError, TrunklineError, from_object
 from ..options import Unpack
 from ..port.lifecycle import close_deadline, end_port, remember_native
 from ..port.log import write_logs
@@ -20,18 +21,14 @@ from ..port.port import send_request
 from ..requests import OnProgress
 from ._sync._generated.operations import SyncOperations
 from .connection import Connected, Connection, Target, callback_errors
-from .server_requests import Here
 from .transport import TransportCalls
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Self
 
     from ..port.port import Port
-    from ..port.scope import NoSpan
+    from ..port.scope import CallScope
     from ..server.server import Server
-    from ..telemetry import SentSpan
 
 # How often a waiting call looks for the core's log records (the core enforces timeouts) ...
 _WAIT_MS: Final = 1000
@@ -112,79 +109,48 @@ class SyncClient(SyncOperations, Connected):
             if self._taken(native):
                 self._end(native, deadline)
 
-    def __repr__(self) -> str:
-        return self._connection.shown("SyncClient")
-
     def __enter__(self) -> Self:
         self.connect()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_outcome: object) -> None:
         self.close()
 
     def _ask(self, target: int | None, json: dict[str, Any], on_progress: OnProgress | None = None) -> tuple[int, Any]:
         """Send a request to the server or about a subscription. Return its ticket and result."""
-        native = self._connected_native()
+        native, connection = self._connected_native(), self._connection
         handle = self._handle if target is None else target
-        with self._connection.span(native, handle, json) as span:
-            return self._send(native, handle, json, on_progress, span)
-
-    def _send(
-        self,
-        native: _native.Port,
-        handle: int,
-        json: dict[str, Any],
-        on_progress: OnProgress | None,
-        span: SentSpan | NoSpan,
-    ) -> tuple[int, Any]:
-        scope, port = self._connection.scope(), self._server_port
-
-        def send() -> int:
-            waiting = {**json, "wait": True}
-            if scope is None or port is None:
-                return send_request(native, handle, waiting)
-            return port.request_blocking(native, handle, waiting, scope)
-
-        try:
-            if on_progress is None:
-                ticket = send()
-            else:
-                with self._draining:  # progress must not arrive before its callback is known
-                    ticket = send()
+        with connection.span(native, handle, json) as span:
+            scope = connection.scope()
+            # Progress must not arrive before its callback is known.
+            with nullcontext() if on_progress is None else self._draining:
+                ticket = span.ticket = self._send(native, handle, {**json, "wait": True}, scope)
+                if on_progress is not None:
                     self._progress[ticket] = on_progress
-        except _native.NativeError as error:
-            reraise(error)
-        span.ticket = ticket
-        try:
-            result = self._wait(native, ticket, on_progress is not None)
-        except ProtocolError:
-            self._connection.raise_exception(scope)
-            raise
-        finally:
-            self._progress.pop(ticket, None)
-        self._connection.raise_exception(scope)
-        return ticket, result
+            try:
+                result = self._wait(native, ticket, on_progress is not None)
+            except ProtocolError:
+                connection.raise_exception(scope)
+                raise
+            finally:
+                self._progress.pop(ticket, None)
+            connection.raise_exception(scope)
+            return ticket, result
+
+    def _send(self, native: _native.Port, handle: int, json: dict[str, Any], scope: CallScope | None) -> int:
+        if scope is None or self._server_port is None:
+            return send_request(native, handle, json)
+        return self._server_port.request_blocking(handle, json, scope)
 
     def _cancel(self, ticket: int) -> None:
-        try:
-            if self._native is not None:
+        if self._native is not None:
+            with suppress(TrunklineError):  # belongs to another process
                 self._native.cancel(ticket, "")
-        except _native.NativeError:
-            pass  # belongs to another process
 
     def _note(self, json: dict[str, Any]) -> None:
-        native, port = self._connected_native(), self._server_port
-        telemetry = self._connection.telemetry if port is None else port.telemetry
-        try:
-            self._connection.observed(native, self._handle, json, telemetry)
-            if port is not None:
-                port.notify(self._handle, json)
-            else:
-                native.notify(self._handle, json)
-        except _native.NativeError as error:
-            reraise(error)
+        native = self._connected_native()
+        self._connection.observe(native, self._handle, json)
+        (self._server_port or native).notify(self._handle, json)
 
     def _connected_native(self) -> _native.Port:
         native = self._native
@@ -202,13 +168,9 @@ class SyncClient(SyncOperations, Connected):
             while (reply := native.wait(ticket, look_ms)) is None:
                 self._drain(native)
             self._drain(native, to_the_end=with_progress)
-        except _native.NativeError as error:
-            reraise(error)
-        except BaseException:  # Ctrl-C, or a callback that raised
-            try:
+        except BaseException:  # such as Ctrl-C, or a callback that raised
+            with suppress(TrunklineError):  # just answered, or closed
                 native.cancel(ticket, "")
-            except _native.NativeError:
-                pass  # just answered, or closed
             raise
         ok, body = reply
         if not ok:
@@ -246,12 +208,12 @@ class SyncClient(SyncOperations, Connected):
             self._answer_here(native, *asked)
 
     def _answer_here(self, native: _native.Port, operation: str, params: Any, ticket: int) -> None:
-        handler = self._connection.handlers.get(operation)
-        if handler is not None and not native.cancelled(ticket):
+        handler, calls = self._connection.handlers.get(operation), self._calls
+        if handler is not None and calls is not None and not native.cancelled(ticket):
             context, telemetry = copy_context(), self._connection.telemetry
             if telemetry is not None:
                 context = telemetry.around_call(native, ticket, context)
-            context.run(handler.answer_in_thread, cast("Port", Here(native, telemetry)), ticket, params, None)
+            context.run(handler.answer_in_thread, cast("Port", calls), ticket, params, None)
 
     def _drain_inbox(self, to_the_end: bool) -> None:
         port = self._server_port
@@ -271,32 +233,23 @@ class SyncClient(SyncOperations, Connected):
         remember_native(native)
         try:
             self._calls = TransportCalls(native, self._connection.handlers)
-            json = self._connection.open_json(None)
-            self._connection.observed(native, 0, json, self._connection.telemetry)
-            with self._connection.forgetting(json, self._connection.telemetry):
+            with self._connection.opening(native) as json:
+                self._calls.telemetry = self._connection.telemetry
                 self._handle = native.open({**json, "wait": True})
-        except BaseException as error:
+        except BaseException:
             end_port(native, 0)
-            if isinstance(error, _native.NativeError):
-                reraise(error)
             raise
         return native
 
     def _open_in_memory(self, server: Server) -> _native.Port:
         port, server_handle = server._acquire(None)
-        connection = self._connection
         try:
             if port.lifespan is not None and port.loop is not None:
                 port.lifespan.open(port.loop, port.context).result()
-            json = connection.open_json(server_handle)
-            port.telemetry = port.telemetry or connection.telemetry
-            connection.observed(port.native, 0, json, port.telemetry)
-            with connection.forgetting(json, port.telemetry):
-                self._handle = port.open_blocking(json, self._receive_elsewhere, connection.handlers)
-        except BaseException as error:
+            with self._connection.opening(port.native, port, server_handle) as json:
+                self._handle = port.open({**json, "wait": True}, self._receive_elsewhere, self._connection.handlers)
+        except BaseException:
             server._release_blocking(port, 0)
-            if isinstance(error, _native.NativeError):
-                reraise(error)
             raise
         self._server_port = port
         return port.native
@@ -334,7 +287,6 @@ def _run(callback: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     with callback_errors():
         result = callback(*arguments)
     if hasattr(result, "__await__"):
-        close = getattr(result, "close", None)
-        if close is not None:
-            close()
+        if hasattr(result, "close"):
+            result.close()
         raise InvalidArgumentError("callbacks of a SyncClient must be ordinary functions, not async ones")

@@ -8,11 +8,11 @@ from typing import Any, cast
 
 from .._generated import methods
 from .._generated.models import CallToolResult, TextContent
-from ..errors import InvalidArgumentError, ToolError, TransportError
+from ..errors import ToolError, TransportError
 from ..requests import read_answer
 from ..schema.builder import Builder
 from ..schema.node import Schema
-from ..schema.unsupported import UnsupportedType
+from ..schema.unsupported import refusing
 
 
 def expect(json: dict[str, Any], result: Any) -> dict[str, Any]:
@@ -57,19 +57,10 @@ def _text_of(found: CallToolResult) -> str:
     raise TransportError("the result is not a single text: call the tool without result=str to see it")
 
 
-def _typed(result: Any) -> tuple[Schema, Callable[[Any], Any]]:
-    try:
-        return _kept(result)
-    except UnsupportedType as error:
-        raise InvalidArgumentError(f"result: {error}") from error
-
-
 @lru_cache(maxsize=256)
-def _kept(result: Any) -> tuple[Schema, Callable[[Any], Any]]:
+def _typed(result: Any) -> tuple[Schema, Callable[[Any], Any]]:
     builder = Builder("input")
-    node = builder.node(result)
-    resolved = builder.resolve(node.schema)
-    if resolved.get("type") == "object":
-        return builder.finish(resolved), node.build
-    wrapped: Schema = {"type": "object", "properties": {"result": node.schema}, "required": ["result"]}
-    return builder.finish(wrapped), lambda content: node.build(content["result"])
+    with refusing("result"):
+        node = builder.node(result)
+    schema, is_wrapped = builder.result_schema(node)
+    return schema, (lambda content: node.build(content["result"])) if is_wrapped else node.build

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, ClassVar
+from contextlib import suppress
+from typing import Any, ClassVar
 
 from .. import _native
 from ..context._async.context import Context
 from ..context._sync.context import SyncContext
-from ..failures import InvalidReturn, failure_of, is_suspension, report, send_failure
+from ..errors import TrunklineError
+from ..failures import InvalidReturn, failure_of, is_suspension, report
+from ..port.port import Port
+from ..port.scope import CallScope
 from ..returns import Answer
 from ..schema.jsonable import jsonable
-
-if TYPE_CHECKING:
-    from ..port.port import Port
-    from ..port.scope import CallScope
 
 
 class Handler:
     """A registered feature. Subclasses define how its function is called and its value is sent."""
-
-    __slots__ = ("completers", "in_thread", "key", "origin", "registration", "task_name", "visible")
 
     # The name of the kind in docs/bridge.md.
     kind: ClassVar[str] = "request"
     # The last segment of the logger's name.
     subject: ClassVar[str] = "server"
 
-    def __init__(self, key: Hashable, registration: dict[str, Any], *, in_thread: bool) -> None:
+    def __init__(self, key: Hashable, registration: dict[str, Any], *, in_thread: bool = False) -> None:
         # Unique among the server's features of this kind.
         self.key = key
         # The registration message, without the server.
@@ -72,10 +70,8 @@ class Handler:
         except GeneratorExit:
             # The loop is closed, perhaps because the interpreter exits and can't import anything.
             message = {"kind": "internal", "message": "the event loop of the handler is closed"}
-            try:
-                send_failure(port.native, ticket, message)
-            except _native.NativeError:
-                pass  # the port is closed: nothing waits for the answer
+            with suppress(TrunklineError):  # the port is closed: nothing waits for the answer
+                port.native.fail(ticket, message)
             raise
         except BaseException as error:
             from asyncio import CancelledError
@@ -147,13 +143,11 @@ class Handler:
                 if failure["kind"] == "internal":
                     report(context(port, ticket, scope), error, self.subject, self.task_name)
                     failure["logged"] = True
-            send_failure(native, ticket, failure)
+            native.fail(ticket, failure)
         except BaseException as broken:  # noqa: BLE001 - it cannot be reported, but the caller must get a reply
             message = f"{type(error).__name__}, which cannot be described: {type(broken).__name__}"
-            try:
-                send_failure(native, ticket, {"kind": "internal", "message": message})
-            except _native.NativeError:
-                pass  # the port is closed: nothing waits for the answer
+            with suppress(TrunklineError):  # the port is closed: nothing waits for the answer
+                native.fail(ticket, {"kind": "internal", "message": message})
 
 
 def place_of(function: Callable[..., Any]) -> str:

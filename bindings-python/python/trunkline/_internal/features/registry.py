@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from .. import _native
-from ..errors import InvalidArgumentError, reraise
+from ..errors import InvalidArgumentError, TrunklineError
 from ..options import camel_case
 from ..port.port import Port
 from ..port.scope import telemetry_of
 from ..signature.dependencies import Dependency, Depends, key_of
 from ..signature.parameters import describe, name_of, plan
+from .completer import Completer
+from .function import FunctionHandler, VisibilityHandler
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -22,12 +23,13 @@ if TYPE_CHECKING:
     from ..auth import Auth
     from ..context._async.context import Context
     from ..context._sync.context import SyncContext
-    from ..port.background import BackgroundLoop
-    from .function import FunctionHandler
     from .handler import Handler
 
     # Called with a handler's exception and the context of its call.
     ErrorHook = Callable[[BaseException, Context | SyncContext], object]
+    # A user of the port: the loop of a listener or client, or None for a blocking client; and the
+    # mounted servers, which each user uses too.
+    User = tuple[AbstractEventLoop | None, list[tuple["Registry", Port]]]
     # Makes the handler for a function and options, and its name for error messages.
     Make = Callable[[Callable[..., Any], Mapping[str, Any]], tuple[FunctionHandler, str]]
 
@@ -70,12 +72,7 @@ class Registry:
         self._lock = threading.RLock()
         self._port: Port | None = None
         self._handle = 0
-        # The users of the port: the loops of listeners and clients, and None for each blocking
-        # client.
-        self._users: list[AbstractEventLoop | None] = []
-        # The mounted servers, once per user of this server, because each user uses them too.
-        self._borrowed: list[tuple[AbstractEventLoop | None, list[tuple[Registry, Port]]]] = []
-        self._background: BackgroundLoop | None = None
+        self._users: list[User] = []
         self._error_hooks: list[ErrorHook] = []
         self._bind()
 
@@ -160,12 +157,8 @@ class Registry:
         handler.origin = make, function, options
         handler.require(self._dependencies)
         if visible is not None:
-            from .function import VisibilityHandler
-
             handler.visible = VisibilityHandler(visible)
         if complete:
-            from .completer import Completer
-
             handler.completers = {name: Completer(name, suggest) for name, suggest in complete.items()}
         return handler, what
 
@@ -196,10 +189,7 @@ class Registry:
             port = self._bind()
             self._thing(key)
             (self._disabled.discard if is_enabled else self._disabled.add)(key)
-            try:
-                port.native.notify(self._handles[key], {"enabled": is_enabled})
-            except _native.NativeError as error:
-                reraise(error)
+            port.native.notify(self._handles[key], {"enabled": is_enabled})
 
     def _thing(self, key: Key) -> Handler:
         handler = self._things.get(key)
@@ -217,12 +207,8 @@ class Registry:
                 raise InvalidArgumentError(f"the server has no {what}")
             self._disabled.discard((kind, key))
             handle = self._handles.pop((kind, key), None)
-            if handle is None:
-                return  # a completion of the removed feature
-            try:
+            if handle is not None:  # otherwise it was a completion of the removed feature
                 port.unregister(handle)
-            except _native.NativeError as error:
-                reraise(error)
 
     def _transport(self, port: Port, transport: dict[str, Any]) -> tuple[dict[str, Any], int | None]:
         """Return a transport in the core's form, and the handle of its token verifier, if any,
@@ -231,42 +217,30 @@ class Registry:
         auth: Auth | None = transport.get("auth")
         if auth is None:
             return transport, None
-        if auth.verifier is None:
-            return {**transport, "auth": auth.to_json(None)}, None
-        from .verifier import VerifierHandler
+        verifier = None
+        if auth.verifier is not None:
+            from .verifier import VerifierHandler
 
-        handler = VerifierHandler(auth.verifier)
-        try:
+            handler = VerifierHandler(auth.verifier)
             verifier = port.register(handler.kind, {"server": self._handle, **handler.registration}, handler)
-        except _native.NativeError as error:
-            reraise(error)
         return {**transport, "auth": auth.to_json(verifier)}, verifier
-
-    def _check(self, transport: dict[str, Any]) -> None:
-        """Raise InvalidArgumentError if a listener could not be opened with these options."""
-        with self._lock:
-            port = self._bind()
-        try:
-            port.native.check({"server": self._handle, "transport": transport})
-        except _native.NativeError as error:
-            reraise(error)
 
     def _forget(self, port: Port, verifier: int | None) -> None:
         """Release the verifier of a closed listener."""
         if verifier is not None and not port.is_inherited:
-            try:
+            with suppress(TrunklineError):  # released with the port
                 port.unregister(verifier)
-            except _native.NativeError:
-                pass  # released with the port
+
+    def _check(self, transport: dict[str, Any]) -> None:
+        """Raise InvalidArgumentError if a listener could not be opened with these options."""
+        port = self._bind()
+        port.native.check({"server": self._handle, "transport": transport})
 
     def _tell(self, notice: dict[str, Any]) -> None:
         """Notify the clients of the server."""
         with self._lock:
             port, handle = self._bind(), self._handle
-        try:
-            port.native.notify(handle, notice)
-        except _native.NativeError as error:
-            reraise(error)
+        port.native.notify(handle, notice)
 
     def _acquire(self, loop: AbstractEventLoop | None) -> tuple[Port, int]:
         """Return the port and the server's handle, for one more user. If no other loop handles the
@@ -278,19 +252,13 @@ class Registry:
                 port.attach(loop)
             else:
                 self._keep_served(port)
-            # Users on a closed loop are gone.
-            self._users = [*self._open_users(), loop]
-            self._borrow(port, loop)
+            self._users = [*self._open_users(), (loop, self._borrow(port, loop))]
             if port.telemetry is None:
-                self._observe(port)
+                port.telemetry = telemetry_of(self._json.get("options", {}).get("telemetry"))
+                if port.telemetry is not None:
+                    port.native.notify(0, {"telemetry": True})
+                    port.telemetry.measure_load(port.native)
             return port, self._handle
-
-    def _observe(self, port: Port) -> None:
-        """Start telemetry, if it is enabled and OpenTelemetry is available."""
-        port.telemetry = telemetry_of(self._json.get("options", {}).get("telemetry"))
-        if port.telemetry is not None:
-            port.native.notify(0, {"telemetry": True})
-            port.telemetry.measure_load(port.native)
 
     async def _ready(self, port: Port) -> None:
         """Wait until the lifespan has started. Use this before the first call on a port."""
@@ -298,13 +266,8 @@ class Registry:
             from asyncio import wrap_future
 
             await wrap_future(port.lifespan.open(port.loop, port.context))
-        for mounted, its_port in [one for _, used in self._borrowed for one in used]:
+        for mounted, its_port in [one for _, used in self._users for one in used]:
             await mounted._ready(its_port)
-
-    async def _end(self, port: Port, deadline: float) -> None:
-        await port.stop(deadline)
-        if port.lifespan is not None:
-            await port.lifespan.close()
 
     def _mountable(self) -> dict[str, int]:
         """Return the location of this server for a server that mounts it."""
@@ -312,7 +275,7 @@ class Registry:
             port = self._bind()
             return {"mounted": self._handle, "port": port.native.describe(0)["number"]}
 
-    def _borrow(self, port: Port, loop: AbstractEventLoop | None) -> None:
+    def _borrow(self, port: Port, loop: AbstractEventLoop | None) -> list[tuple[Registry, Port]]:
         """Acquire the mounted servers for one more user. A server whose port has ended gets a new
         port, and is registered again.
         """
@@ -324,101 +287,73 @@ class Registry:
                 if handler.prepare():
                     port.unregister(self._handles[key])
                     self._register(port, key, handler)
-        self._borrowed = [one for one in self._borrowed if one[0] is None or not one[0].is_closed()]
-        self._borrowed.append((loop, used))
+        return used
 
     def _lend(self, mounted: Registry) -> None:
         """Acquire a server that was mounted while this one is in use."""
         with self._lock:
-            for loop, used in self._borrowed:
+            for loop, used in self._users:
                 used.append((mounted, mounted._acquire(loop)[0]))
-
-    def _returned(self, loop: AbstractEventLoop | None) -> list[tuple[Registry, Port]]:
-        """Return the mounted servers to release for a user that is done."""
-        with self._lock:
-            for index, (user, used) in enumerate(self._borrowed):
-                if user is loop:
-                    del self._borrowed[index]
-                    return used
-        return []
 
     async def _release(self, port: Port, loop: AbstractEventLoop, deadline: float) -> None:
         """Undo one `_acquire` with that loop. The last one ends everything that was started."""
-        await self._release_own(port, loop, deadline)
-        for mounted, its_port in self._returned(loop):
+        used, is_last = self._leave(port, loop)
+        if is_last:
+            if (serving := port.serving_loop) is not None:
+                from ..port.lifespan import run_on
+
+                await run_on(serving, self._end(port, deadline))
+            else:
+                port.end_now()
+            port.end_background()
+        for mounted, its_port in used:
             await mounted._release(its_port, loop, deadline)
-
-    async def _release_own(self, port: Port, loop: AbstractEventLoop, deadline: float) -> None:
-        import asyncio
-
-        is_last, background = self._leave(port, loop)
-        if not is_last:
-            return
-        serving = port.serving_loop
-        if serving is asyncio.get_running_loop():
-            await self._end(port, deadline)
-        elif serving is not None:
-            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._end(port, deadline), serving))
-        else:
-            port.end_now()
-        if background is not None:
-            background.stop()
 
     def _release_blocking(self, port: Port, deadline: float) -> None:
         """Undo one `_acquire` of a blocking client."""
-        self._release_own_blocking(port, deadline)
-        for mounted, its_port in self._returned(None):
+        used, is_last = self._leave(port, None)
+        if is_last:
+            try:
+                if port.background is not None and port.background.loop is port.serving_loop:
+                    from asyncio import run_coroutine_threadsafe
+
+                    run_coroutine_threadsafe(self._end(port, deadline), port.background.loop).result()
+                else:
+                    port.end_now()
+            finally:
+                port.end_background()
+        for mounted, its_port in used:
             mounted._release_blocking(its_port, deadline)
 
-    def _release_own_blocking(self, port: Port, deadline: float) -> None:
-        is_last, background = self._leave(port, None)
-        if not is_last:
-            return
-        try:
-            if background is not None and background.loop is port.serving_loop:
-                from asyncio import run_coroutine_threadsafe
+    async def _end(self, port: Port, deadline: float) -> None:
+        await port.stop(deadline)
+        if port.lifespan is not None:
+            await port.lifespan.close()
 
-                run_coroutine_threadsafe(self._end(port, deadline), background.loop).result()
-            else:
-                port.end_now()
-        finally:
-            if background is not None:
-                background.stop()
-
-    def _leave(self, port: Port, loop: AbstractEventLoop | None) -> tuple[bool, BackgroundLoop | None]:
-        """Remove a user. Return whether it was the last one, and the background loop to stop after
-        the port, if any.
-        """
+    def _leave(self, port: Port, loop: AbstractEventLoop | None) -> tuple[list[tuple[Registry, Port]], bool]:
+        """Remove a user. Return the mounted servers that it used, and whether it was the last."""
         with self._lock:
             if port is not self._port or port.is_inherited:
-                return False, None
-            if loop in self._users:
-                self._users.remove(loop)
-            self._users = self._open_users()
-            if self._users:
-                if loop is not None and loop is port.loop and loop not in self._users:
-                    # This loop may end now, but the other users continue.
-                    port.move(self._background_loop())
-                return False, None
-            self._port = None
-            background, self._background = self._background, None
-            return True, background
+                return [], False
+            nobody: User = (loop, [])
+            leaving = next((user for user in self._users if user[0] is loop), nobody)
+            self._users = [user for user in self._open_users() if user is not leaving]
+            if not self._users:
+                self._port = None
+            elif loop is not None and loop is port.loop and all(user is not loop for user, _ in self._users):
+                # This loop may end now, but the other users continue.
+                port.move(port.background_loop())
+            return leaving[1], self._port is None
 
-    def _open_users(self) -> list[AbstractEventLoop | None]:
-        return [user for user in self._users if user is None or not user.is_closed()]
+    def _open_users(self) -> list[User]:
+        """Return the users whose loop is not closed."""
+        return [user for user in self._users if user[0] is None or not user[0].is_closed()]
 
     def _keep_served(self, port: Port) -> None:
         """Make sure that some loop handles the events, for a blocking client."""
         with self._lock:
             if port.serving_loop is None and not port.is_inherited:
-                port.attach(self._background_loop())
-
-    def _background_loop(self) -> AbstractEventLoop:
-        if self._background is None:
-            from ..port.background import BackgroundLoop
-
-            self._background = BackgroundLoop()
-        return self._background.loop
+                port.attach(port.background_loop())
 
     def _serving_loop(self) -> AbstractEventLoop | None:
         return None if self._port is None else self._port.serving_loop
@@ -437,14 +372,12 @@ class Registry:
                     port.lifespan = Lifespan(partial(self._enter_lifespan, self))
                 try:
                     self._handle = port.native.register("server", self._json)
-                except _native.NativeError as error:
+                except TrunklineError:
                     port.dispose()
-                    reraise(error)
+                    raise
                 if self._store:
                     port.hosts[self._handle] = self._store
                 self._users.clear()
-                self._borrowed.clear()
-                self._background = None  # if there was one, its thread is in the parent process
                 self._handles.clear()
                 for key, handler in self._things.items():
                     try:
@@ -470,17 +403,14 @@ class Registry:
             return hooks[-1]
 
         try:
-            try:
-                if handler.visible is not None:
-                    json["visible"] = hooked(handler.visible)
-                if handler.completers:
-                    json["complete"] = {name: hooked(completer) for name, completer in handler.completers.items()}
-                self._handles[key] = port.register(handler.kind, json, handler)
-            finally:
-                for hook in hooks:
-                    port.native.unregister(hook)  # the feature keeps it alive
-        except _native.NativeError as error:
-            reraise(error)
+            if handler.visible is not None:
+                json["visible"] = hooked(handler.visible)
+            if handler.completers:
+                json["complete"] = {name: hooked(completer) for name, completer in handler.completers.items()}
+            self._handles[key] = port.register(handler.kind, json, handler)
+        finally:
+            for hook in hooks:
+                port.native.unregister(hook)  # the feature keeps it alive
 
 
 def _checked_lifespan(function: EnterLifespan) -> EnterLifespan:
@@ -547,6 +477,18 @@ class Registration:
         """
         kind, key = self._key
         self._registry._remove(kind, key, f"{kind} {key!r}: it was removed")
+
+
+def decorator(kind: str, add: Callable[[Callable[..., Any]], object], function: Any = None) -> Any:
+    """Return a decorator that adds a function and returns it unchanged, or decorate `function`."""
+
+    def decorate(decorated: Callable[..., Any]) -> Callable[..., Any]:
+        add(decorated)
+        return decorated
+
+    if isinstance(function, str):
+        raise InvalidArgumentError(f"pass the name of a {kind} by keyword: @server.{kind}(name={function!r})")
+    return decorate if function is None else decorate(function)
 
 
 def described(function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._generated.models import Identity
 from .._generated.waist import OBJECT, VALUE
 from ..auth import InsufficientScope, InvalidToken, PresentedToken, Verify
 from ..errors import InvalidArgumentError
+from ..port.port import Port
 from ..returns import Answer
 from ..schema.jsonable import jsonable
 from ..signature.asynchronous import is_async
 from ..signature.dependencies import key_of
 from .handler import Handler
 
-if TYPE_CHECKING:
-    from ..port.port import Port
-
 
 class VerifierHandler(Handler):
     """Called with the presented token. Returns the caller's identity, or None."""
-
-    __slots__ = ("function",)
 
     kind = "verifier"
 
@@ -35,7 +31,7 @@ class VerifierHandler(Handler):
         self.function = function
 
     def call(self, port: Port, ticket: int, body: Any) -> Any:
-        return self.function(_presented(port, ticket, body))
+        return self.function(PresentedToken.presented(body, partial(port.native.describe, ticket)))
 
     def answered(self, value: Any) -> Answer:
         if value is None:
@@ -51,7 +47,3 @@ class VerifierHandler(Handler):
             data = {"error": "insufficient_scope", "scopes": [*error.scopes]}
             return {"kind": "protocol", "message": str(error), "data": data}
         return super().failure(error)
-
-
-def _presented(port: Port, ticket: int, body: Any) -> PresentedToken:
-    return PresentedToken.presented(body, partial(port.native.describe, ticket))

@@ -6,29 +6,15 @@ import sys
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from .. import _native
+from ..errors import TrunklineError
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from collections.abc import Callable
 
-    class Rung(Protocol):
-        """Owner of a bell: a port."""
-
-        @property
-        def native(self) -> _native.Port: ...
-
-        def drain(self) -> None:
-            """Handle the pending events. Called on the loop."""
-            ...
-
-        def drain_elsewhere(self, done: Callable[[], object]) -> None:
-            """Let the loop, if there is one, handle the events and then call `done`. Callable from
-            any thread.
-            """
-            ...
+    from .events import Events
 
 
 # How often a waiting thread checks whether it is still needed.
@@ -51,7 +37,7 @@ class SocketBell:
         with self._ringing:
             return _native.Port(self._ringing.fileno())
 
-    def watch(self, loop: AbstractEventLoop, port: Rung) -> None:
+    def watch(self, loop: AbstractEventLoop, port: Events) -> None:
         """Let the port drain its events on `loop`, which must be running."""
         loop.add_reader(self._socket.fileno(), self._rung, port)
 
@@ -63,7 +49,7 @@ class SocketBell:
         """Close the socket."""
         self._socket.close()
 
-    def _rung(self, port: Rung) -> None:
+    def _rung(self, port: Events) -> None:
         try:
             self._socket.recv(64)
         except (BlockingIOError, InterruptedError):
@@ -89,7 +75,7 @@ class ThreadBell:
         """Return a port of the core whose events the thread waits for."""
         return _native.Port()
 
-    def watch(self, loop: AbstractEventLoop, port: Rung) -> None:  # noqa: ARG002
+    def watch(self, loop: AbstractEventLoop, port: Events) -> None:  # noqa: ARG002
         """Let the port drain its events; the port knows its loop."""
         if self._thread is None:
             # A daemon with a weak reference: it keeps neither the port nor the process alive.
@@ -107,7 +93,7 @@ class ThreadBell:
         self._closed = True
         self._go_on.set()
 
-    def _ring(self, port: weakref.ref[Rung]) -> None:
+    def _ring(self, port: weakref.ref[Events]) -> None:
         while not self._closed:
             if self._has_events(port) and not self._closed:
                 self._go_on.clear()
@@ -121,7 +107,7 @@ class ThreadBell:
             if port() is None:
                 return
 
-    def _has_events(self, port: weakref.ref[Rung]) -> bool:
+    def _has_events(self, port: weakref.ref[Events]) -> bool:
         if (rung := port()) is None:
             return False
         native = rung.native
@@ -129,7 +115,7 @@ class ThreadBell:
         end = time.monotonic() + _LOOK_MS / 1000
         try:
             native.drain("queue", 0, _LOOK_MS)
-        except _native.NativeError:
+        except TrunklineError:
             self._closed = True
         return time.monotonic() < end
 

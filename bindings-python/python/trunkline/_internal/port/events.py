@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
+from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 from .. import _native
 from .._generated import waist
 from .._generated.methods import EXPLAIN
+from ..errors import TrunklineError
 from .handoff import ReadHandoff
 from .log import write_logs
 from .scope import NO_SPAN, begins_request
@@ -39,41 +41,31 @@ _BATCH: Final = 256
 class Handler(Protocol):
     """A registered feature that answers calls."""
 
-    @property
-    def in_thread(self) -> bool:
-        """True if its calls run in the pool."""
-        ...
+    # True if its calls run in the pool.
+    in_thread: bool
+    # The name of the tasks that answer its calls.
+    task_name: str
 
     @property
     def explainer(self) -> Handler:
         """The handler that explains why arguments were rejected."""
         ...
 
-    @property
-    def task_name(self) -> str:
-        """The name of the tasks that answer its calls."""
-        ...
-
     async def answer(self, port: Any, ticket: int, body: Any, scope: CallScope | None) -> None:
         """Answer a call on the event loop."""
-        ...
 
     def answer_in_thread(self, port: Any, ticket: int, body: Any, scope: CallScope | None) -> None:
         """Answer a call on a pool thread, in the context of the call."""
-        ...
 
 
 class Exchange(Protocol):
     """An HTTP request of a web framework, which receives the events of its response."""
 
-    @property
-    def loop(self) -> AbstractEventLoop:
-        """The loop of the request."""
-        ...
+    # The loop of the request.
+    loop: AbstractEventLoop
 
     def receive(self, kind: int, ok: bool, body: Any) -> None:
         """Receive an event, on that loop."""
-        ...
 
 
 class Events:
@@ -117,10 +109,8 @@ class Events:
         from any thread.
         """
         if (loop := self.loop) is not None:
-            try:
+            with suppress(RuntimeError):  # it is closed: the next loop takes the pending events
                 loop.call_soon_threadsafe(self._drain_all, done)
-            except RuntimeError:
-                pass  # it is closed: the next loop takes the pending events
 
     def _drain_all(self, done: Callable[[], object]) -> None:
         if self._take() and (loop := self.loop) is not None:
@@ -135,7 +125,7 @@ class Events:
             return False
         try:
             events = self.native.drain("queue", _BATCH, 0)
-        except _native.NativeError:
+        except TrunklineError:
             return False  # belongs to another process
         ending: BaseException | None = None
         for event in events:
@@ -166,13 +156,12 @@ class Events:
             loop, receive = self._known(self._listeners, handle) or (None, _ignore)
             if loop is None or loop is self.loop:
                 receive(name, body, ticket)
-            elif not loop.is_closed():
-                loop.call_soon_threadsafe(receive, name, body, ticket)
+            else:
+                _run_on(loop, receive, name, body, ticket)
         elif kind == waist.CANCEL:
             self._cancel_call(ticket, body or None)
         elif kind == waist.CLOSED:
-            self._listeners.pop(handle, None)
-            self.hosts.pop(handle, None)
+            self._forget(handle)
             if (end := self._known(self._ends, handle)) is not None:
                 self._settle(end, (ok, body))
         elif kind == waist.LOG:
@@ -199,8 +188,8 @@ class Events:
             self._exchanges.pop(ticket, None)
         if exchange.loop is self.loop:
             exchange.receive(kind, ok, body)
-        elif not exchange.loop.is_closed():
-            exchange.loop.call_soon_threadsafe(exchange.receive, kind, ok, body)
+        else:
+            _run_on(exchange.loop, exchange.receive, kind, ok, body)
 
     def _call(self, ticket: int, handle: int, name: str, body: Any, scope: CallScope | None) -> None:
         handler, loop = self.handler(handle, name), self.loop
@@ -210,8 +199,8 @@ class Events:
         own = self._listeners[handle][0] if name and handle in self._listeners else None
         if own is None or own is loop:
             self._start(loop, handler, ticket, body, scope)
-        elif not own.is_closed():
-            own.call_soon_threadsafe(self._start, own, handler, ticket, body, scope)
+        else:
+            _run_on(own, self._start, own, handler, ticket, body, scope)
 
     def _start(
         self, loop: AbstractEventLoop, handler: Handler, ticket: int, body: Any, scope: CallScope | None
@@ -240,8 +229,8 @@ class Events:
             task.cancel(reason)
             if getcoroutinestate(cast("Coroutine[Any, Any, None]", task.get_coro())) == CORO_CREATED:
                 self._tasks.pop(ticket, None)  # the task ends before its first step
-        elif not loop.is_closed():
-            loop.call_soon_threadsafe(task.cancel, reason)
+        else:
+            _run_on(loop, task.cancel, reason)
 
     def _poll_soon(self) -> None:
         if self.loop is not None:
@@ -275,15 +264,24 @@ class Events:
         return found
 
     def _settle(self, future: Future[_T], result: _T) -> None:
-        loop = future.get_loop()
-        if loop is self.loop:
+        if (loop := future.get_loop()) is self.loop:
             _set_result(future, result)
-        elif not loop.is_closed():
-            loop.call_soon_threadsafe(_set_result, future, result)
+        else:
+            _run_on(loop, _set_result, future, result)
+
+    def _forget(self, handle: int) -> None:
+        """Remove the receivers of a connection's events."""
+        self._listeners.pop(handle, None)
+        self.hosts.pop(handle, None)
 
 
 def _ignore(_method: str, _params: Any, _ticket: int) -> None:
     pass
+
+
+def _run_on(loop: AbstractEventLoop, function: Callable[..., object], *arguments: Any) -> None:
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(function, *arguments)
 
 
 def _set_result(future: Future[_T], result: _T) -> None:
@@ -291,30 +289,19 @@ def _set_result(future: Future[_T], result: _T) -> None:
         future.set_result(result)
 
 
-if sys.version_info >= (3, 12):
-
-    def start_task(
-        loop: AbstractEventLoop,
-        coroutine: Coroutine[Any, Any, None],
-        name: str | None = None,
-        context: ContextVars | None = None,
-    ) -> Task[None]:
-        """Start a task, and run it up to its first wait at once; most handlers finish then. It runs
-        in `context`, or in a copy of the current context.
-        """
-        from asyncio import Task
-
-        return Task(coroutine, loop=loop, eager_start=True, name=name, context=context)
-
-else:
-
-    def start_task(
-        loop: AbstractEventLoop,
-        coroutine: Coroutine[Any, Any, None],
-        name: str | None = None,
-        context: ContextVars | None = None,
-    ) -> Task[None]:
-        if context is None:
-            return loop.create_task(coroutine, name=name)
-        # A task copies the context in which it is created; only later Python versions accept one.
-        return context.run(partial(loop.create_task, coroutine, name=name))
+def start_task(
+    loop: AbstractEventLoop,
+    coroutine: Coroutine[Any, Any, None],
+    name: str | None = None,
+    context: ContextVars | None = None,
+) -> Task[None]:
+    """Start a task in `context`, or in a copy of the current context. If Python can, it runs up to
+    its first wait at once; most handlers finish then.
+    """
+    if sys.version_info >= (3, 12):
+        # The module is loaded, and importing it again isn't free.
+        return sys.modules["asyncio"].Task(coroutine, loop=loop, eager_start=True, name=name, context=context)
+    if context is None:
+        return loop.create_task(coroutine, name=name)
+    # A task copies the context in which it is created; only later Python versions accept one.
+    return context.run(partial(loop.create_task, coroutine, name=name))

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from .. import _native
+from ..errors import TrunklineError
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -34,7 +35,7 @@ class ReadHandoff:
         """Read what is available in a pipe."""
         try:
             goes_on = self._native.read_ready(handle)
-        except _native.NativeError:
+        except TrunklineError:
             goes_on = False
         if not goes_on:
             self._give_back(handle, loop)
@@ -62,7 +63,7 @@ class ReadHandoff:
         (handle,) = self.descriptors
         try:
             is_there = self._native.busy_poll(handle)
-        except _native.NativeError:
+        except TrunklineError:
             return
         if is_there:
             self.read_ready(handle, loop, drain)

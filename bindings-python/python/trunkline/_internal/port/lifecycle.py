@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import weakref
+from contextlib import suppress
 from contextvars import Context as ContextVars
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import _native
 from .._generated.waist import STOPPED
-from ..errors import BlockingError, ClosedError, ForkedError
+from ..errors import BlockingError, ClosedError, ForkedError, TrunklineError
 from ..model.base import checked_time
 from .bell import make_bell
 from .events import Events
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
     from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
 
+    from .background import BackgroundLoop
     from .lifespan import Lifespan
 
 # Added to the core's deadline before the host stops waiting for it.
@@ -53,6 +55,8 @@ class Lifecycle(Events):
         super().__init__(self._bell.make_port())
         self.pool: Pool = Pool(self, max_threads)
         self.lifespan: Lifespan | None = None
+        # A loop for blocking clients, and for users that remain when theirs has ended.
+        self.background: BackgroundLoop | None = None
         # The context in which the server was started, for work outside of requests.
         self.context: ContextVars = ContextVars()
         # Running `on_error` functions.
@@ -103,6 +107,19 @@ class Lifecycle(Events):
         loop = self.loop
         return loop if loop is not None and loop.is_running() and not self.is_inherited else None
 
+    def background_loop(self) -> AbstractEventLoop:
+        """Return the loop on a background thread, which starts on first use."""
+        if self.background is None:
+            from .background import BackgroundLoop
+
+            self.background = BackgroundLoop()
+        return self.background.loop
+
+    def end_background(self) -> None:
+        """End the background loop, if there is one, from another thread."""
+        if self.background is not None:
+            self.background.stop()
+
     def finish(self, hook: Coroutine[Any, Any, None]) -> None:
         """Run an `on_error` function to completion on the loop, in the caller's context variables.
         Callable from any thread.
@@ -127,10 +144,9 @@ class Lifecycle(Events):
             return
         self._stopped = self._stopped or asyncio.get_running_loop().create_future()
         try:
-            self.native.close(0, round(deadline * 1000))
-            await asyncio.wait({self._stopped, *self._hooks}, timeout=deadline + GRACE)
-        except _native.NativeError:
-            pass  # already closed, or the parent process's port: nothing to wait for
+            with suppress(TrunklineError):  # already closed, or the parent process's port: nothing to wait for
+                self.native.close(0, round(deadline * 1000))
+                await asyncio.wait({self._stopped, *self._hooks}, timeout=deadline + GRACE)
         finally:
             self.dispose()
 
@@ -207,7 +223,7 @@ def close_deadline(native: _native.Port, handle: int, given: float | None) -> fl
         return checked_time("deadline", given)
     try:
         return native.close_deadline_ms(handle) / 1000
-    except _native.NativeError:
+    except TrunklineError:
         return 0.0  # never opened, already closed, or the parent process's port
 
 
@@ -215,14 +231,12 @@ def end_port(native: _native.Port, deadline: float) -> None:
     """End everything on a port from blocking code. Calls in flight get until the deadline (in
     seconds).
     """
-    try:
+    with suppress(TrunklineError):  # already closed, or the parent process's port
         native.close(0, round(deadline * 1000))
         wait_ms = round((deadline + GRACE) * 1000)
         while events := native.drain("queue", 4096, wait_ms):
             if any(event[0] == STOPPED for event in events):
                 return
-    except _native.NativeError:
-        pass  # already closed, or the parent process's port
 
 
 def _end_at_exit() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -41,14 +41,8 @@ class Lifespan:
 
     async def close(self) -> None:
         """Exit the lifespan; exceptions propagate."""
-        import asyncio
-
-        if (task := self._task) is None or self._loop.is_closed():
-            return
-        if self._loop is asyncio.get_running_loop():
-            await self._leave(task)
-        else:
-            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._leave(task), self._loop))
+        if self._task is not None and not self._loop.is_closed():
+            await run_on(self._loop, self._leave(self._task))
 
     async def _leave(self, task: Task[None]) -> None:
         self._over.set()
@@ -71,3 +65,13 @@ class Lifespan:
             with self._lock:
                 self._opened = self._task = None  # the next call tries again
             opened.set_exception(error)
+
+
+async def run_on(loop: AbstractEventLoop, coroutine: Coroutine[Any, Any, None]) -> None:
+    """Wait for a coroutine that runs on a loop: this one, or one of another thread."""
+    import asyncio
+
+    if loop is asyncio.get_running_loop():
+        await coroutine
+    else:
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, loop))

@@ -4,31 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, wait
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..errors import ClosedError
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Queue, Task
-    from contextlib import AbstractAsyncContextManager
-    from types import TracebackType
+    from asyncio import Queue, Task
 
-    from .. import _native
+    from .lifecycle import Lifecycle
 
 T = TypeVar("T")
 
 # How often to check whether the call was cancelled or the loop has ended.
 _LOOK: Final = 0.1
-
-
-class ServedPort(Protocol):
-    """The port of a call."""
-
-    @property
-    def native(self) -> _native.Port: ...
-
-    @property
-    def serving_loop(self) -> AbstractEventLoop | None: ...
 
 
 class LoopSide:
@@ -37,7 +25,7 @@ class LoopSide:
     task's current job, once.
     """
 
-    def __init__(self, port: ServedPort, ticket: int) -> None:
+    def __init__(self, port: Lifecycle, ticket: int) -> None:
         from asyncio import Queue
 
         loop = port.serving_loop
@@ -98,19 +86,3 @@ class LoopSide:
                     raise  # the loop ends
             except BaseException as error:  # noqa: BLE001 - it is raised on the thread
                 done.set_exception(error)
-
-
-class EnteredOnLoop:
-    """Enters an async context manager from a thread."""
-
-    def __init__(self, side: LoopSide, manager: AbstractAsyncContextManager[Any]) -> None:
-        self._side = side
-        self._manager = manager
-
-    def __enter__(self) -> Any:
-        return self._side.run(self._manager.__aenter__)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool | None:
-        return self._side.run(lambda: self._manager.__aexit__(kind, error, traceback))

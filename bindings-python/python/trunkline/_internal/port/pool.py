@@ -9,45 +9,12 @@ import os
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Final, Protocol
+from contextlib import suppress
+from typing import Final
 
-from .. import _native
+from ..errors import TrunklineError
+from .events import Events
 from .scope import begins_request
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ..telemetry import Telemetry
-    from .events import Handler
-    from .scope import CallScope
-
-    class Calls(Protocol):
-        """The port whose calls a pool answers."""
-
-        @property
-        def native(self) -> _native.Port: ...
-
-        @property
-        def handlers(self) -> Mapping[int, Handler]: ...
-
-        @property
-        def hosts(self) -> Mapping[int, Mapping[str, Handler]]: ...
-
-        @property
-        def telemetry(self) -> Telemetry | None: ...
-
-        def handler(self, handle: int, name: str) -> Handler | None:
-            """Return the receiver of calls of `handle`; for a connection, that of the operation
-            `name`.
-            """
-            ...
-
-        def scope(self, cause: int, port: int) -> CallScope | None:
-            """Return the scope of the calls that an exchange or request causes, on the port with
-            that number or on this one.
-            """
-            ...
-
 
 # Idle threads end after this time, except for the last one.
 _IDLE_MS: Final = 10_000
@@ -63,7 +30,7 @@ class Pool:
     handler returns, by half at a time.
     """
 
-    def __init__(self, port: Calls, limit: int | None) -> None:
+    def __init__(self, port: Events, limit: int | None) -> None:
         # Weak, because threads without work must not keep an unused port alive.
         self._port = weakref.ref(port)
         self._native = port.native
@@ -134,11 +101,9 @@ class Pool:
                         return
                     self._threads.add(this)
                     self._waiting.add(this)
-                    try:
+                    with suppress(RuntimeError):  # the system cannot start another thread
                         for _ in range(min(len(self._threads) // 2, self.limit - len(self._threads))):
                             self._spawn()
-                    except RuntimeError:
-                        pass  # the system cannot start another thread
                     break
         self._work()
 
@@ -153,10 +118,9 @@ class Pool:
     def _work(self) -> None:
         this = threading.current_thread()
         try:
-            while not self._stopping and self._serve_next(this):
-                pass
-        except _native.NativeError:
-            pass  # the port belongs to another process
+            with suppress(TrunklineError):  # the port belongs to another process
+                while not self._stopping and self._serve_next(this):
+                    pass
         finally:
             with self._lock:
                 self._leave(this)
@@ -188,10 +152,8 @@ class Pool:
                 self._taken += 1
                 self._waiting.discard(this)
                 if not self._waiting and not self._stopping:
-                    try:
+                    with suppress(RuntimeError):  # the system cannot start another thread: this one returns
                         self._grow()
-                    except RuntimeError:
-                        pass  # the system cannot start another thread: this one returns for the next call
             return True
 
     def _leave(self, this: threading.Thread) -> None:

@@ -4,10 +4,11 @@ pool of threads.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
-from ..errors import from_object, reraise
+from ..errors import TrunklineError, from_object
 from ..schema.jsonable import jsonable
 from .lifecycle import GRACE, Lifecycle
 from .scope import CallScope
@@ -45,29 +46,27 @@ class Port(Lifecycle):
         self, json: dict[str, Any], receive: Receive | None = None, handlers: Mapping[str, Handler] | None = None
     ) -> int:
         """Open a listener or a connection. `receive` gets the server's notifications, and
-        `handlers` its requests; `opened` waits for the outcome.
+        `handlers` its requests; `opened` waits for the outcome. Blocking code passes `wait`, and
+        fetches the outcome itself; `receive` is then called on any thread.
         """
-        loop = self.here()
+        loop = None if "wait" in json else self.here()
         self._start_pool(json)
-        try:
-            with self._lock:  # its reply must not be dispatched before the future exists
-                handle = self._begin(json)
+        with self._lock:  # its reply must not be dispatched before the future exists
+            handle = self._begin(json)
+            if loop is not None:
                 self._replies[handle] = loop.create_future()
                 self._ends[handle] = loop.create_future()
-                if receive is not None:
-                    self._listeners[handle] = (loop, receive)
-                if handlers is not None:
-                    self.hosts[handle] = handlers
-        except _native.NativeError as error:
-            reraise(error)
+            if receive is not None:
+                self._listeners[handle] = (loop, receive)
+            if handlers is not None:
+                self.hosts[handle] = handlers
         return handle
 
     def _begin(self, json: dict[str, Any]) -> int:
         transport = json["transport"]
         if transport["type"] == "fd":
-            return self.native.open_pipe(
-                json["server"], *map(descriptor_of, (transport["reader"], transport["writer"]))
-            )
+            reader, writer = transport["reader"], transport["writer"]
+            return self.native.open_pipe(json["server"], descriptor_of(reader), descriptor_of(writer))
         return self.native.open({**json, "hostDrivenReads": self._bell.drives_pipes})
 
     async def opened(self, handle: int) -> Any:
@@ -79,37 +78,21 @@ class Port(Lifecycle):
         try:
             return await self.answer(handle)
         except BaseException:
-            self._listeners.pop(handle, None)
-            self.hosts.pop(handle, None)
+            self._forget(handle)
             if (end := self._ends.pop(handle, None)) is not None:
                 self._settle(end, (True, None))  # a concurrent close waits for this
                 self._close(handle, 0)
             raise
 
-    def open_blocking(self, json: dict[str, Any], receive: Receive, handlers: Mapping[str, Handler]) -> int:
-        """Open a connection for blocking code, which fetches the outcome itself. `receive` is
-        called on any thread.
-        """
-        self._start_pool(json)
-        with self._lock:
-            handle = self.native.open({**json, "wait": True})
-            self._listeners[handle] = (None, receive)
-            self.hosts[handle] = handlers
-        return handle
-
     def close_blocking(self, handle: int) -> None:
         """End a blocking connection at once. Its later events are dropped."""
-        self._listeners.pop(handle, None)
-        self.hosts.pop(handle, None)
+        self._forget(handle)
         self._close(handle, 0)
 
     def notify(self, handle: int, json: dict[str, Any]) -> None:
         """Send a notification to a connection's server, or a note about it to the core."""
         self._start_pool(json)
-        try:
-            self.native.notify(handle, json)
-        except _native.NativeError as error:
-            reraise(error)
+        self.native.notify(handle, json)
 
     def request(self, handle: int, json: dict[str, Any], scope: CallScope | None = None) -> int:
         """Send a request to the server of a connection or the client of a call, for `answer` to
@@ -118,14 +101,11 @@ class Port(Lifecycle):
         loop = self.here()
         if scope is not None:
             json = {**json, "causes": True}
-        try:
-            with self._lock:
-                ticket = send_request(self.native, handle, json)
-                self._replies[ticket] = loop.create_future()
-                if scope is not None:
-                    self._scopes[ticket] = scope
-        except _native.NativeError as error:
-            reraise(error)
+        with self._lock:
+            ticket = send_request(self.native, handle, json)
+            self._replies[ticket] = loop.create_future()
+            if scope is not None:
+                self._scopes[ticket] = scope
         if loop is self.loop:
             self._poll_soon()
         return ticket
@@ -152,28 +132,23 @@ class Port(Lifecycle):
         response.
         """
         self.here()
-        try:
-            with self._lock:
-                ticket = self.native.http_request(listener, head, False)
-                self._exchanges[ticket] = exchange
-                self._scopes[ticket] = CallScope()
-        except _native.NativeError as error:
-            reraise(error)
+        with self._lock:
+            ticket = self.native.http_request(listener, head, False)
+            self._exchanges[ticket] = exchange
+            self._scopes[ticket] = CallScope()
         return ticket
 
-    def request_blocking(self, native: _native.Port, handle: int, json: dict[str, Any], scope: CallScope) -> int:
+    def request_blocking(self, handle: int, json: dict[str, Any], scope: CallScope) -> int:
         """Send a blocking client's request to a server in this process."""
         with self._lock:
-            ticket = send_request(native, handle, {**json, "causes": True})
+            ticket = send_request(self.native, handle, {**json, "causes": True})
             self._scopes[ticket] = scope
         return ticket
 
     def cancel(self, ticket: int, reason: str) -> None:
         """Cancel a request. Has no effect if it is already completed."""
-        try:
+        with suppress(TrunklineError):  # belongs to another process
             self.native.cancel(ticket, reason)
-        except _native.NativeError:
-            pass  # belongs to another process
 
     async def close_mounted(self, handle: int, deadline: float) -> None:
         """End a mounted listener, even if its loop is gone."""
@@ -211,10 +186,8 @@ class Port(Lifecycle):
             self.pool.start()
 
     def _close(self, handle: int, deadline: float) -> None:
-        try:
+        with suppress(TrunklineError):  # belongs to another process
             self.native.close(handle, round(deadline * 1000))
-        except _native.NativeError:
-            pass  # belongs to another process
 
 
 def descriptor_of(file: FileDescriptorLike) -> int:

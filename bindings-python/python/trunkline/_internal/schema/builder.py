@@ -104,14 +104,22 @@ class Builder:
         """
         while "$ref" in schema:
             beside = {key: value for key, value in schema.items() if key != "$ref"}
-            schema = {**self.defs[schema["$ref"].removeprefix("#/$defs/")], **beside}
+            schema = {**self.defs[_def_of(schema["$ref"])], **beside}
         return schema
+
+    def result_schema(self, node: Node) -> tuple[Schema, bool]:
+        """Return the schema of structured content of this type, which must be an object: other
+        values are wrapped as `{"result": value}`. Also return whether it is.
+        """
+        resolved = self.resolve(node.schema)
+        if resolved.get("type") == "object":
+            return self.finish(resolved), False
+        wrapped: Schema = {"type": "object", "properties": {"result": node.schema}, "required": ["result"]}
+        return self.finish(wrapped), True
 
     def object_schema(self, fields: Mapping[str, ObjectField], extra: Schema | None = None) -> Schema:
         """Return the schema of an object with these fields."""
-        properties: Schema = {}
-        for name, (node, _, default) in fields.items():
-            properties[name] = with_default(node.schema, default)
+        properties = {name: with_default(node.schema, default) for name, (node, _, default) in fields.items()}
         schema: Schema = {"type": "object", **(extra or {}), "properties": properties}
         if required := [name for name, (_, is_required, _) in fields.items() if is_required]:
             schema["required"] = required
@@ -179,42 +187,38 @@ class Builder:
             names = vars(sys.modules[tp.__module__]) if tp.__module__ in sys.modules else {}
             target = self.node(typing.get_type_hints(holder, names, include_extras=True)["value"])
             node.convert, node.plain = target.convert, target.plain
-            self.defs[_ref_name(node)] = target.schema
+            self.defs[_def_of(node.schema["$ref"])] = target.schema
 
         return self._defined(tp, tp.__name__, fill)
 
     def _container(self, tp: Any, origin: Any, args: tuple[Any, ...]) -> Node | None:
         if origin is tuple:
-            return self._array((), tuple, {}) if tp is tuple else self._tuple(args)
+            return self._array((), tuple) if tp is tuple else self._tuple(args)
         if origin in _LISTS:
-            return self._array(args, list, {})
+            return self._array(args, list)
         if origin in _ITERABLES or (origin in _ITERATORS and self.mode == "output"):
-            return self._array(args, list, {}, is_lazy=True)
+            return self._array(args, list, is_lazy=True)
         if origin in _SETS:
-            return self._array(args, frozenset if origin is frozenset else set, {"uniqueItems": True})
+            return self._array(args, frozenset if origin is frozenset else set, uniqueItems=True)
         if origin in MAPPINGS:
             return self._mapping(tp, args)
         if origin is OrderedDict or (origin is defaultdict and self.mode == "output"):
             return self._mapping(tp, args, OrderedDict)
         if _name_of(origin) == "deque":
-            return self._array(args, origin, {})
+            return self._array(args, origin)
         return None
 
-    def _array(
-        self, args: tuple[Any, ...], make: Callable[[Any], Any], extra: Schema, *, is_lazy: bool = False
-    ) -> Node:
-        item = self.node(args[0]) if args else None
-        schema: Schema = {"type": "array", **({"items": item.schema} if item and item.schema else {}), **extra}
-        build = item.convert if item else None
-
-        plain = make is list and not is_lazy and (item is None or item.plain)
-        if build is None:
+    def _array(self, args: tuple[Any, ...], make: Callable[[Any], Any], *, is_lazy: bool = False, **extra: Any) -> Node:
+        item = self.node(args[0] if args else Any)
+        schema: Schema = {"type": "array", **({"items": item.schema} if item.schema else {}), **extra}
+        plain = make is list and not is_lazy and item.plain
+        if (build := item.convert) is None:
             return Node(schema, None if make is list else make, plain=plain)
         return Node(schema, lambda value: make(each(value, lambda items: [build(one) for one in items])), plain=plain)
 
     def _tuple(self, args: tuple[Any, ...], optional: int = 0) -> Node:
         if len(args) == 2 and args[1] is Ellipsis:
-            return self._array(args[:1], tuple, {})
+            return self._array(args[:1], tuple)
         nodes = [] if args == ((),) else [self.node(arg) for arg in args]
         schema: Schema = {"type": "array", "minItems": len(nodes) - optional, "maxItems": len(nodes)}
         if nodes:
@@ -297,12 +301,9 @@ class Builder:
         """
         if (known := self._named.get(key)) is not None:
             return known
-        unique, count = name, 1
-        while unique in self.defs:
-            count += 1
-            unique = f"{name}{count}"
+        unique = self._unique(name)
         self.defs[unique] = {}
-        filled = Node({"$ref": f"#/$defs/{unique}"})
+        filled = Node({"$ref": f"{_DEFS}{unique}"})
         # While the fields are unknown, types that contain this one use a node that resolves it
         # later.
         self._named[key] = Node(filled.schema, filled.build, plain=False)
@@ -331,7 +332,7 @@ class Builder:
             return cls(**each(value, build))
 
         node.convert, node.plain = convert, False
-        self.defs[_ref_name(node)] = self.object_schema(fields, _description(cls))
+        self.defs[_def_of(node.schema["$ref"])] = self.object_schema(fields, _description(cls))
 
     def _fill_typed_dict(self, node: Node, cls: Any, args: tuple[Any, ...]) -> None:
         fields: dict[str, ObjectField] = {}
@@ -339,7 +340,7 @@ class Builder:
             fields[name] = ObjectField(self._member(cls, name, hint), _is_required(cls, name, hint), MISSING)
         converters = {name: inner.convert for name, (inner, _, _) in fields.items() if inner.convert is not None}
         node.convert, node.plain = None, all(field.node.plain for field in fields.values())
-        self.defs[_ref_name(node)] = self.object_schema(fields, _description(cls))
+        self.defs[_def_of(node.schema["$ref"])] = self.object_schema(fields, _description(cls))
 
         def build(items: Iterator[tuple[str, Any]]) -> dict[str, Any]:
             return {name: converters[name](one) if name in converters else one for name, one in items}
@@ -380,23 +381,28 @@ class Builder:
         """
         renamed: dict[str, str] = {}
         for name, definition in defs.items():
-            unique, count = name, 1
-            while unique in self.defs and self.defs[unique] != definition:
-                count += 1
-                unique = f"{name}{count}"
-            renamed[f"#/$defs/{name}"] = f"#/$defs/{unique}"
+            unique = self._unique(name, definition)
+            renamed[f"{_DEFS}{name}"] = f"{_DEFS}{unique}"
             self.defs[unique] = definition
         if all(old == new for old, new in renamed.items()):
             return schema
-        for reference in renamed.values():
-            name = reference.removeprefix("#/$defs/")
+        for name in map(_def_of, renamed.values()):
             self.defs[name] = _with_references(self.defs[name], renamed)
         return _with_references(schema, renamed)
+
+    def _unique(self, name: str, definition: Schema | None = None) -> str:
+        """Return the name, with a number if a different definition has it."""
+        unique, count = name, 1
+        while unique in self.defs and self.defs[unique] != definition:
+            count += 1
+            unique = f"{name}{count}"
+        return unique
 
 
 MISSING: Any = object()
 
 _NULL: Schema = {"type": "null"}
+_DEFS = "#/$defs/"
 
 
 class ObjectField(NamedTuple):
@@ -473,11 +479,7 @@ def _is_required(cls: Any, name: str, hint: Any) -> bool:
 
 def _marks(hint: Any) -> set[str]:
     marks: set[str] = set()
-    while (name := _name_of(origin := get_origin(hint))) in (
-        "Required",
-        "NotRequired",
-        "ReadOnly",
-    ) or origin is Annotated:
+    while (name := _name_of(get_origin(hint))) in ("Required", "NotRequired", "ReadOnly", "Annotated"):
         marks.add(name)
         hint = get_args(hint)[0]
     return marks
@@ -496,7 +498,7 @@ def _references(schema: Any) -> Iterator[str]:
     if isinstance(schema, dict):
         for key, value in cast("dict[str, Any]", schema).items():
             if key == "$ref" and isinstance(value, str):
-                yield value.removeprefix("#/$defs/")
+                yield _def_of(value)
             else:
                 yield from _references(value)
     elif isinstance(schema, list):
@@ -532,8 +534,8 @@ def _def_name(cls: Any, args: tuple[Any, ...]) -> str:
     return "_".join([cls.__name__, *(getattr(arg, "__name__", "any") for arg in args)])
 
 
-def _ref_name(node: Node) -> str:
-    return node.schema["$ref"].removeprefix("#/$defs/")
+def _def_of(reference: str) -> str:
+    return reference.removeprefix(_DEFS)
 
 
 def _name_of(tp: Any) -> str:

@@ -8,10 +8,10 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Generator
-from types import FrameType
 from typing import Any
 
 from ..listener import Listener
+from ..port.unconfigured_log import is_configured
 
 
 async def run_until_signal(listener: Listener, on_ready: Callable[[Listener], object] | None) -> None:
@@ -22,8 +22,10 @@ async def run_until_signal(listener: Listener, on_ready: Callable[[Listener], ob
         async with listener:
             if on_ready is not None:
                 on_ready(listener)
-            elif listener._transport["type"] == "http" and not _is_logged():
-                _say(f"serving {listener.url}")
+            elif listener._transport["type"] == "http" and sys.stderr and not is_configured("trunkline.server.http"):
+                # To stderr, because stdout may carry the protocol; None under pythonw. If the
+                # program has configured logging, it records the URL.
+                print(f"trunkline: serving {listener.url}", file=sys.stderr, flush=True)
             ended = asyncio.ensure_future(listener.wait())
             waits: set[asyncio.Future[Any]] = {ended, asyncio.ensure_future(signalled.wait())}
             try:
@@ -33,26 +35,6 @@ async def run_until_signal(listener: Listener, on_ready: Callable[[Listener], ob
                     one.cancel()
             if ended.done() and not ended.cancelled():
                 ended.result()
-
-
-def _is_logged() -> bool:
-    """Return True if the program has configured logging, which then records the URL."""
-    from ..port.unconfigured_log import is_configured
-
-    return is_configured("trunkline.server.http")
-
-
-def _say(text: str) -> None:
-    """Print a line for the user of `run`. Goes to stderr, because stdout may carry the protocol."""
-    if sys.stderr is not None:  # None under pythonw
-        print(f"trunkline: {text}", file=sys.stderr, flush=True)
-
-
-def _threadsafe(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Callable[[int, FrameType | None], None]:
-    def handle(_number: int, _frame: FrameType | None) -> None:
-        loop.call_soon_threadsafe(stop)
-
-    return handle
 
 
 @contextlib.contextmanager
@@ -83,7 +65,7 @@ def _signals(on_signal: Callable[[], None]) -> Generator[bool]:
         try:
             loop.add_signal_handler(number, stop)
         except NotImplementedError:  # Windows
-            signal.signal(number, _threadsafe(loop, stop))
+            signal.signal(number, lambda _number, _frame: loop.call_soon_threadsafe(stop))
     try:
         yield bool(before)
     finally:

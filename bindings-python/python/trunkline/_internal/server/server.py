@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import trunkline
 
@@ -96,12 +95,8 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
         )
 
     def __repr__(self) -> str:
-        things: dict[str, list[Any]] = {}
-        for kind, key in self._things:
-            things.setdefault(f"{kind}s", []).append(key)
-        shown = [
-            f"{kind}={things[kind]!r}"
-            for kind in ("tools", "resources", "resourceTemplates", "prompts")
-            if kind in things
-        ]
-        return f"Server({', '.join([repr(self.name), f'version={self.version!r}', *shown])})"
+        shown = [repr(self.name), f"version={self.version!r}"]
+        for kind in ("tool", "resource", "resourceTemplate", "prompt"):
+            if keys := [key for of, key in self._things if of == kind]:
+                shown.append(f"{kind}s={keys!r}")
+        return f"Server({', '.join(shown)})"

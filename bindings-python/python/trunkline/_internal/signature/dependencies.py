@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from types import TracebackType
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ..errors import InvalidArgumentError
 from .asynchronous import is_async
 
 if TYPE_CHECKING:
-    from contextlib import AsyncExitStack, ExitStack
-
     from typing_extensions import Self
 
     from ..context._async.context import Context
@@ -46,8 +44,6 @@ class Depends:
 class Dependency:
     """How to call a dependency, determined when the handler is registered."""
 
-    __slots__ = ("arguments", "call", "context_name", "function", "is_async", "is_generator", "needs")
-
     def __init__(self, function: Callable[..., Any]) -> None:
         from inspect import isasyncgenfunction, isgeneratorfunction
 
@@ -57,8 +53,6 @@ class Dependency:
         self.is_generator = is_async_generator or isgeneratorfunction(function)
         self.is_async = is_async_generator or is_async(function)
         if self.is_generator:
-            from contextlib import asynccontextmanager, contextmanager
-
             self.call = asynccontextmanager(function) if is_async_generator else contextmanager(function)
         self.context_name: str | None = None
         # parameter -> its dependency
@@ -117,10 +111,8 @@ class AsyncScope(RequestScope):
     _is_async = True
 
     def __init__(self, context: Context, arguments: Mapping[str, Any]) -> None:
-        from contextlib import AsyncExitStack
-
         super().__init__(context, arguments)
-        self._stack: AsyncExitStack = AsyncExitStack()
+        self._stack = AsyncExitStack()
 
     async def value(self, dependency: Dependency) -> Any:
         """Return the value of a dependency, created on first use."""
@@ -144,10 +136,8 @@ class AsyncScope(RequestScope):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self._stack.__aexit__(kind, error, traceback)
+    async def __aexit__(self, *outcome: Any) -> None:  # noqa: PYI036 - they are passed on
+        await self._stack.__aexit__(*outcome)
 
 
 class Scope(RequestScope):
@@ -156,10 +146,8 @@ class Scope(RequestScope):
     _is_async = False
 
     def __init__(self, context: SyncContext, arguments: Mapping[str, Any]) -> None:
-        from contextlib import ExitStack
-
         super().__init__(context, arguments)
-        self._stack: ExitStack = ExitStack()
+        self._stack = ExitStack()
         self._side: LoopSide | None = None
 
     def value(self, dependency: Dependency) -> Any:
@@ -181,14 +169,21 @@ class Scope(RequestScope):
         return value
 
     def _value_on_loop(self, dependency: Dependency, arguments: dict[str, Any]) -> Any:
-        from ..port.loop_side import EnteredOnLoop, LoopSide
+        from ..port.loop_side import LoopSide
 
-        if self._side is None:
-            self._side = LoopSide(self._context._port, self._context._ticket)
-            self._stack.callback(self._side.end)
-        if dependency.is_generator:
-            return self._stack.enter_context(EnteredOnLoop(self._side, dependency.call(**arguments)))
-        return self._side.run(lambda: dependency.call(**arguments))
+        if (side := self._side) is None:
+            side = self._side = LoopSide(self._context._port, self._context._ticket)
+            self._stack.callback(side.end)
+        if not dependency.is_generator:
+            return side.run(lambda: dependency.call(**arguments))
+        manager = dependency.call(**arguments)
+
+        def leave(*outcome: Any) -> bool | None:
+            return side.run(lambda: manager.__aexit__(*outcome))
+
+        value = side.run(manager.__aenter__)
+        self._stack.push(leave)
+        return value
 
     def _context_of(self, dependency: Dependency) -> Context | SyncContext:
         if not dependency.is_async:
@@ -202,7 +197,5 @@ class Scope(RequestScope):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._stack.__exit__(kind, error, traceback)
+    def __exit__(self, *outcome: Any) -> None:  # noqa: PYI036 - they are passed on
+        self._stack.__exit__(*outcome)

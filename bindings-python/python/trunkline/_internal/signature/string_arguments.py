@@ -12,7 +12,7 @@ from ..failures import InvalidArguments
 from ..schema.builder import Builder
 from ..schema.node import Node, Schema, expected
 from ..schema.refusals import REFUSALS, refusal
-from ..schema.unsupported import UnsupportedType
+from ..schema.unsupported import refusing
 from .parameters import Given, Parameters
 
 if TYPE_CHECKING:
@@ -21,19 +21,6 @@ if TYPE_CHECKING:
 
 class TextArgument:
     """A parameter that is filled from a string, or from a list of strings."""
-
-    __slots__ = (
-        "_checks",
-        "_is_list",
-        "_make",
-        "_node",
-        "_parameter",
-        "_schema",
-        "description",
-        "is_required",
-        "name",
-        "title",
-    )
 
     def __init__(self, parameter: str, node: Node, schema: Schema, given: Given, *, is_list: bool) -> None:
         """`node` and `schema`, which is complete, describe the value, or each item of the list."""
@@ -83,8 +70,6 @@ class TextSignature:
     are the parameters with several values. The strings of a prompt may be JSON.
     """
 
-    __slots__ = ("_lists", "arguments", "parameters")
-
     def __init__(self, function: Callable[..., Any], noun: str, lists: frozenset[str] | None = None) -> None:
         self.parameters = Parameters(function, noun)
         self._lists = lists
@@ -107,11 +92,9 @@ class TextSignature:
         annotation, is_list = given.annotation, given.name in (self._lists or ())
         if is_list and (annotation := _item(annotation)) is None:
             raise InvalidArgumentError(f"{where}: its value is a list of strings, so its type must be list[...]")
-        try:
-            builder = Builder("input")
+        builder = Builder("input")
+        with refusing(where):
             node = builder.node(annotation)
-        except UnsupportedType as error:
-            raise InvalidArgumentError(f"{where}: {error}") from error
         schema = builder.finish(self.parameters.about(parameter, builder.resolve(node.schema)))
         if self._lists is not None and (found := _types(schema) & _STRUCTURES):
             raise InvalidArgumentError(f"{where}: its value is a string, which cannot be an {found.pop()}")
@@ -158,7 +141,7 @@ def _values(text: str, schema: Schema) -> list[Any]:
     if types & {"integer", "number", *_STRUCTURES}:
         try:
             json = _native.from_json(text.strip().encode())
-        except (_native.NativeError, UnicodeEncodeError):
+        except ValueError:
             json = None
         if isinstance(json, (list, dict)) and types & _STRUCTURES:
             values.append(json)

@@ -44,10 +44,8 @@ class AsyncRequester(AsyncStreamClient):
             TimeoutError: No reply arrived in time.
             ClosedError, TransportError: The connection ended before the reply.
         """
-        given = None if params is None else dict(params)
-        json = request_json(method, given, timeout, max_timeout, progress=on_progress is not None)
-        if manual_input:
-            json["manualInput"] = True
+        given, progress = None if params is None else dict(params), on_progress is not None
+        json = request_json(method, given, timeout, max_timeout, progress=progress, manual_input=manual_input)
         if input_responses is not None:
             json["inputResponses"] = jsonable(input_responses)
         if request_state is not None:
@@ -90,9 +88,7 @@ class AsyncRequester(AsyncStreamClient):
             ClosedError, TransportError: The connection ended before the reply.
         """
         params = params_of({"name": name, "arguments": arguments, **camel_case(**in_ms(ttl=ttl))})
-        json = request_json("startTask", params, timeout, max_timeout)
-        if manual_input:
-            json["manualInput"] = True
+        json = request_json("startTask", params, timeout, max_timeout, manual_input=manual_input)
         return AsyncClientTask(self, *await self._ask(None, json))
 
     async def resume_task(
@@ -110,7 +106,5 @@ class AsyncRequester(AsyncStreamClient):
             TimeoutError: No reply arrived in time.
             ClosedError, TransportError: The connection ended before the reply.
         """
-        json = request_json("startTask", {"taskId": task_id}, timeout)
-        if manual_input:
-            json["manualInput"] = True
+        json = request_json("startTask", {"taskId": task_id}, timeout, manual_input=manual_input)
         return AsyncClientTask(self, *await self._ask(None, json))

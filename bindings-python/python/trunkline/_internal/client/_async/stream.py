@@ -13,8 +13,6 @@ from ...schema.jsonable import jsonable
 from ..tool_results import expect, read_tool_result
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Self
 
 T = TypeVar("T")
@@ -57,9 +55,7 @@ class AsyncStream(Generic[T]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_outcome: object) -> None:
         await self.close()
 
     def __aiter__(self) -> Self:

@@ -14,8 +14,6 @@ from ...schema.jsonable import jsonable
 from ..tool_results import expect, read_tool_result
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Self
 
 T = TypeVar("T")
@@ -56,9 +54,7 @@ class SyncStream(Generic[T]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_outcome: object) -> None:
         self.close()
 
     def __iter__(self) -> Self:

@@ -21,7 +21,8 @@ class Context(AsyncClientRequests):
         """Report progress to the caller. Values must increase; nothing is sent if the caller didn't
         ask for progress.
         """
-        await self._report(progress, total, message)
+        self._progress(progress, total, message)
+        await self._let_others_run()
 
     async def log(self, level: LoggingLevel, data: Any, logger: str | None = None) -> None:
         """Send a log message to the client, if it accepts messages of that level.
@@ -34,7 +35,8 @@ class Context(AsyncClientRequests):
         .. deprecated:: 2026-07-28
             Log to standard error or through OpenTelemetry instead.
         """
-        await self._log(level, data, logger)
+        self._send_log(level, data, logger)
+        await self._let_others_run()
 
     async def debug(self, data: Any, logger: str | None = None) -> None:
         """Send a log message with level `debug`, as `log` does.
@@ -42,7 +44,7 @@ class Context(AsyncClientRequests):
         .. deprecated:: 2026-07-28
             Log to standard error or through OpenTelemetry instead.
         """
-        await self._log("debug", data, logger)
+        await self.log("debug", data, logger)
 
     async def info(self, data: Any, logger: str | None = None) -> None:
         """Send a log message with level `info`, as `log` does.
@@ -50,7 +52,7 @@ class Context(AsyncClientRequests):
         .. deprecated:: 2026-07-28
             Log to standard error or through OpenTelemetry instead.
         """
-        await self._log("info", data, logger)
+        await self.log("info", data, logger)
 
     async def warning(self, data: Any, logger: str | None = None) -> None:
         """Send a log message with level `warning`, as `log` does.
@@ -58,7 +60,7 @@ class Context(AsyncClientRequests):
         .. deprecated:: 2026-07-28
             Log to standard error or through OpenTelemetry instead.
         """
-        await self._log("warning", data, logger)
+        await self.log("warning", data, logger)
 
     async def error(self, data: Any, logger: str | None = None) -> None:
         """Send a log message with level `error`, as `log` does.
@@ -66,7 +68,7 @@ class Context(AsyncClientRequests):
         .. deprecated:: 2026-07-28
             Log to standard error or through OpenTelemetry instead.
         """
-        await self._log("error", data, logger)
+        await self.log("error", data, logger)
 
     async def once(self, name: str, function: Callable[[], Any]) -> Any:
         """Call `function` once per request, however often the handler runs for it, and return its

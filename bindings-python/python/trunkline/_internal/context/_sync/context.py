@@ -22,7 +22,8 @@ class SyncContext(SyncClientRequests):
         """Report progress to the caller. Values must increase; nothing is sent if the caller didn't
         ask for progress.
         """
-        self._report(progress, total, message)
+        self._progress(progress, total, message)
+        self._let_others_run()
 
     def log(self, level: LoggingLevel, data: Any, logger: str | None = None) -> None:
         """Send a log message to the client, if it accepts messages of that level.
@@ -35,7 +36,8 @@ class SyncContext(SyncClientRequests):
         .. deprecated:: 2026-07-28
             Log to standard error or through OpenTelemetry instead.
         """
-        self._log(level, data, logger)
+        self._send_log(level, data, logger)
+        self._let_others_run()
 
     def debug(self, data: Any, logger: str | None = None) -> None:
         """Send a log message with level `debug`, as `log` does.
@@ -43,7 +45,7 @@ class SyncContext(SyncClientRequests):
         .. deprecated:: 2026-07-28
             Log to standard error or through OpenTelemetry instead.
         """
-        self._log("debug", data, logger)
+        self.log("debug", data, logger)
 
     def info(self, data: Any, logger: str | None = None) -> None:
         """Send a log message with level `info`, as `log` does.
@@ -51,7 +53,7 @@ class SyncContext(SyncClientRequests):
         .. deprecated:: 2026-07-28
             Log to standard error or through OpenTelemetry instead.
         """
-        self._log("info", data, logger)
+        self.log("info", data, logger)
 
     def warning(self, data: Any, logger: str | None = None) -> None:
         """Send a log message with level `warning`, as `log` does.
@@ -59,7 +61,7 @@ class SyncContext(SyncClientRequests):
         .. deprecated:: 2026-07-28
             Log to standard error or through OpenTelemetry instead.
         """
-        self._log("warning", data, logger)
+        self.log("warning", data, logger)
 
     def error(self, data: Any, logger: str | None = None) -> None:
         """Send a log message with level `error`, as `log` does.
@@ -67,7 +69,7 @@ class SyncContext(SyncClientRequests):
         .. deprecated:: 2026-07-28
             Log to standard error or through OpenTelemetry instead.
         """
-        self._log("error", data, logger)
+        self.log("error", data, logger)
 
     def once(self, name: str, function: Callable[[], Any]) -> Any:
         """Call `function` once per request, however often the handler runs for it, and return its
