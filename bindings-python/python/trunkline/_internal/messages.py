@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from ._generated.models import Content, Role, TextContent, content_from_json
-from .model.base import Model, list_of, string_of
+from .model.base import Model, list_of, present, string_of
 
 
 class Message(Model):
@@ -38,11 +38,8 @@ class Message(Model):
 
     def to_json(self) -> dict[str, Any]:
         content = self.content
-        json: dict[str, Any] = {
-            "role": self.role,
-            "content": [block.to_json() for block in content] if isinstance(content, Sequence) else content.to_json(),
-        }
-        return json if self.meta is None else {**json, "_meta": self.meta}
+        json = [block.to_json() for block in content] if isinstance(content, Sequence) else content.to_json()
+        return present(role=self.role, content=json, _meta=self.meta)
 
 
 def user(content: str | Content | Sequence[Content]) -> Message:
@@ -88,7 +85,5 @@ class GetPromptResult(Model):
         return cls(messages, description=json.get("description"), meta=json.get("_meta"))
 
     def to_json(self) -> dict[str, Any]:
-        json: dict[str, Any] = {"messages": [message.to_json() for message in self.messages]}
-        if self.description is not None:
-            json["description"] = self.description
-        return json if self.meta is None else {**json, "_meta": self.meta}
+        messages = [message.to_json() for message in self.messages]
+        return present(messages=messages, description=self.description, _meta=self.meta)

@@ -31,8 +31,6 @@ def _typed_json(value: Any) -> Any:
 class Returns:
     """The shape of a tool's results, determined by its return annotation or by each value."""
 
-    __slots__ = ("_plain", "_shape", "_write", "schema", "wrap")
-
     def __init__(
         self,
         schema: Schema | None,
@@ -69,11 +67,8 @@ class Returns:
             found = of_pydantic(annotation, "output")
             builder = Builder("output")
             node, write = builder.foreign(found), found.write
-        resolved = builder.resolve(node.schema)
-        if resolved.get("type") == "object":
-            return cls(builder.finish(resolved), OBJECT, plain=node.plain, write=write)
-        wrapped: Schema = {"type": "object", "properties": {"result": node.schema}, "required": ["result"]}
-        return cls(builder.finish(wrapped), VALUE, wrap=True, plain=node.plain, write=write)
+        schema, wrap = builder.result_schema(node)
+        return cls(schema, VALUE if wrap else OBJECT, wrap=wrap, plain=node.plain, write=write)
 
     def render(self, value: Any) -> tuple[int, Any]:
         """Return the shape and the JSON value for what the handler returned.
@@ -203,9 +198,9 @@ def render_contents(value: Any) -> Answer:
         return INPUT, value.to_json()
     if isinstance(value, (list, tuple)):
         items = cast("list[Any]", value)
-        contents = sum(isinstance(item, ResourceContents) for item in items)
-        if contents and contents != len(items):
+        kinds = {isinstance(item, ResourceContents) for item in items}
+        if kinds == {True, False}:
             raise TypeError("a list of ResourceContents can contain nothing else")
-        if contents:
+        if kinds == {True}:
             return CONTENT, [jsonable(item.to_json()) for item in items]
     return VALUE, jsonable(value)

@@ -17,13 +17,11 @@ from .function import FunctionHandler
 class CompletionHandler(FunctionHandler):
     """Called with the value typed so far and, if it accepts them, the other arguments."""
 
-    __slots__ = ("_arguments_name", "_value_name")
-
     kind = "completion"
 
-    def __init__(self, key: Hashable, function: Callable[..., Any], registration: dict[str, Any]) -> None:
+    def __init__(self, key: Hashable, function: Callable[..., Any], registration: dict[str, Any] | None = None) -> None:
         parameters = Parameters(function, "a completion")
-        super().__init__(key, function, parameters, registration)
+        super().__init__(key, function, parameters, registration or {})
         names = [parameter.name for parameter in parameters.named]
         if not 1 <= len(names) <= 2:
             raise InvalidArgumentError(
@@ -49,9 +47,4 @@ class CompletionHandler(FunctionHandler):
 class Completer(CompletionHandler):
     """A completion function in the definition of a prompt or resource template."""
 
-    __slots__ = ()
-
     kind = "completer"
-
-    def __init__(self, argument: str, function: Callable[..., Any]) -> None:
-        super().__init__(argument, function, {})

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from ..errors import InvalidArgumentError
 from .completer import CompletionHandler
 from .function import FunctionHandler
-from .registry import Registry
+from .registry import Registry, decorator
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -20,12 +21,7 @@ class Completions(Registry):
         """Register the decorated function as a completion, and return it unchanged. See
         `add_completion`.
         """
-
-        def decorate(function: F) -> F:
-            self.add_completion(of, argument, function)
-            return function
-
-        return decorate
+        return decorator("completion", partial(self.add_completion, of, argument))
 
     def add_completion(self, of: str | Callable[..., Any], argument: str, function: Callable[..., Any]) -> None:
         """Add a completion for a prompt argument or a resource template variable.

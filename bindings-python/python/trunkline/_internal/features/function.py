@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 
 from .._generated.waist import VALUE
 from ..context._async.context import Context
 from ..context._sync.context import SyncContext
 from ..errors import InvalidArgumentError
+from ..port.port import Port
+from ..port.scope import CallScope
 from ..returns import Answer
 from ..signature.asynchronous import is_awaitable
 from ..signature.dependencies import AsyncScope, Depends, Scope
-from ..signature.parameters import name_of, plan
+from ..signature.parameters import Parameters, name_of, plan
+from ..signature.string_arguments import TextSignature
+from ..signature.tool_signature import Signature
 from .handler import Handler, place_of
-
-if TYPE_CHECKING:
-    from ..port.port import Port
-    from ..port.scope import CallScope
-    from ..signature.parameters import Parameters
-    from ..signature.string_arguments import TextSignature
 
 
 class FunctionHandler(Handler):
     """A function, and how to fill its parameters."""
-
-    __slots__ = ("_context_name", "_defaults", "_dependencies", "function")
 
     def __init__(
         self, key: Hashable, function: Callable[..., Any], parameters: Parameters, registration: dict[str, Any]
@@ -117,14 +113,13 @@ def _awaited(port: Port, ticket: int, value: Awaitable[Any]) -> Any:
         side.end()
 
 
-class TextHandler(FunctionHandler):
-    """A function whose arguments are strings."""
+S = TypeVar("S", bound="Signature | TextSignature")
 
-    __slots__ = ("_signature",)
 
-    def __init__(
-        self, key: Hashable, function: Callable[..., Any], signature: TextSignature, registration: dict[str, Any]
-    ) -> None:
+class SignatureHandler(FunctionHandler, Generic[S]):
+    """A function whose arguments are converted to the types of its parameters."""
+
+    def __init__(self, key: Hashable, function: Callable[..., Any], signature: S, registration: dict[str, Any]) -> None:
         super().__init__(key, function, signature.parameters, registration)
         self._signature = signature
 
@@ -135,13 +130,9 @@ class TextHandler(FunctionHandler):
 class VisibilityHandler(FunctionHandler):
     """A function that decides which callers see and may call a feature."""
 
-    __slots__ = ()
-
     kind = "visibility"
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        from ..signature.parameters import Parameters
-
         parameters = Parameters(function, "a decision on who sees a feature")
         if parameters.named:
             name = parameters.named[0].name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
+from typing import Any, TypeAlias, TypeVar, cast, overload
 
 from .._generated.methods import CALL_TOOL, NEXT
 from .._generated.waist import INPUT, RESULT
@@ -11,6 +11,7 @@ from ..client_requests.input_request import InputRequired
 from ..context._async.context import Context
 from ..errors import InvalidArgumentError, ProtocolError
 from ..model.base import Model
+from ..port.port import Port
 from ..port.scope import CallScope
 from ..returns import Answer
 from ..schema.jsonable import jsonable
@@ -18,11 +19,7 @@ from ..signature.asynchronous import is_async
 from ..signature.dependencies import key_of
 from ..signature.parameters import name_of
 from .handler import Handler, place_of
-from .registry import Registry
-
-if TYPE_CHECKING:
-    from ..port.port import Port
-
+from .registry import Registry, decorator
 
 Next: TypeAlias = Callable[..., Awaitable[dict[str, Any]]]
 """Runs the rest of the request: `await next()`, or `await next(params)` to change the params.
@@ -54,8 +51,6 @@ returns a result, such as the one that `next` returned. See `Server.middleware`.
 class MiddlewareHandler(Handler):
     """Called with the request, `next`, and the context."""
 
-    __slots__ = ("function",)
-
     kind = "middleware"
 
     def __init__(self, function: Middleware, methods: Sequence[str]) -> None:
@@ -63,7 +58,7 @@ class MiddlewareHandler(Handler):
             raise InvalidArgumentError(
                 f"{name_of(function)}: middleware is an async def function of (request, next, ctx)"
             )
-        super().__init__(key_of(function), {"methods": [*methods]} if methods else {}, in_thread=False)
+        super().__init__(key_of(function), {"methods": [*methods]} if methods else {})
         self.function = function
 
     async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
@@ -108,9 +103,6 @@ class MiddlewareHandler(Handler):
     def where(self) -> str:
         return f"the middleware {name_of(self.function)!r}{place_of(self.function)}"
 
-    def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
-        raise NotImplementedError("middleware runs on the event loop")
-
 
 def _render(result: Any) -> Answer:
     if isinstance(result, InputRequired):
@@ -141,11 +133,7 @@ class Middlewares(Registry):
             self.add_middleware(cast("Middleware", given[0]))
             return given[0]
 
-        def decorate(function: M) -> M:
-            self.add_middleware(function, *given)
-            return function
-
-        return decorate
+        return decorator("middleware", lambda function: self.add_middleware(function, *given))
 
     def add_middleware(self, function: Middleware, *methods: str) -> None:
         """Add middleware that runs around requests. The first one added is the outermost.

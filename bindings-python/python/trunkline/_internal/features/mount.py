@@ -23,15 +23,13 @@ class ProxiedClient(Protocol):
 class MountHandler(Handler):
     """Represents a mounted server. The core serves it, so it is never called."""
 
-    __slots__ = ("_given", "_place", "mounted")
-
     kind: ClassVar[str] = "mount"
 
     def __init__(self, prefix: str, given: dict[str, Any], place: Callable[[], dict[str, int]]) -> None:
         self._given = {"prefix": prefix, **given}
         self._place = place
         self.mounted: Registry | None = None
-        super().__init__(prefix, self._given, in_thread=False)
+        super().__init__(prefix, self._given)
 
     def prepare(self) -> bool:
         before = self.registration
@@ -41,8 +39,6 @@ class MountHandler(Handler):
 
 class ProxyHandler(MountHandler):
     """Represents a server behind a client in the same way."""
-
-    __slots__ = ()
 
     kind: ClassVar[str] = "proxy"
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar, overload
 
 import trunkline
 
 from .._generated.option_names import PROMPT_OPTIONS, PROMPT_REGISTRATION
-from ..errors import InvalidArgumentError
+from ..model.base import present
 from ..options import Unpack, camel_case, encoded
 from ..returns import Answer, render_messages
 from ..signature.string_arguments import TextSignature
-from .function import TextHandler
-from .registry import Registration, Registry, described, taken
+from .function import SignatureHandler
+from .registry import Registration, Registry, decorator, described, taken
 
 
-class PromptHandler(TextHandler):
+class PromptHandler(SignatureHandler[TextSignature]):
     """Called with the prompt's arguments. Returns messages."""
-
-    __slots__ = ()
 
     kind = "prompt"
 
@@ -43,14 +42,7 @@ class Prompts(Registry):
         """Register the decorated function as a prompt, and return it unchanged. See `PromptOptions`
         for the options.
         """
-
-        def decorate(decorated: F) -> F:
-            self.add_prompt(decorated, **options)
-            return decorated
-
-        if isinstance(function, str):
-            raise InvalidArgumentError(f"pass the name of a prompt by keyword: @server.prompt(name={function!r})")
-        return decorate if function is None else decorate(function)
+        return decorator("prompt", partial(self.add_prompt, **options), function)
 
     def add_prompt(self, function: Callable[..., Any], **options: Unpack[trunkline.PromptOptions]) -> Registration:
         """Add a prompt, and notify connected clients.
@@ -93,13 +85,8 @@ def _prompt(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[P
     prompt = described(function, given)
     signature = TextSignature(function, "a prompt")
     arguments = [
-        camel_case(
-            name=argument.name,
-            title=argument.title,
-            description=argument.description,
-            required=argument.is_required or None,
-        )
-        for argument in signature.arguments
+        present(name=one.name, title=one.title, description=one.description, required=one.is_required or None)
+        for one in signature.arguments
     ]
     registration = {"prompt": prompt | camel_case(arguments=arguments or None), **beside}
     name = prompt["name"]

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast, overload
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, cast, overload
 
 from .._generated.models import Prompt, Resource, ResourceTemplate, Tool
 from .._generated.waist import VALUE
 from ..context._async.context import Context
 from ..context._sync.context import SyncContext
 from ..errors import InvalidArgumentError
+from ..port.port import Port
+from ..port.scope import CallScope
 from ..returns import Answer, Returns, render_contents, render_messages
 from ..schema.jsonable import jsonable
 from ..signature.asynchronous import is_async
 from .handler import Handler
 from .registry import Registry
-
-if TYPE_CHECKING:
-    from ..port.port import Port
-    from ..port.scope import CallScope
-
 
 Category: TypeAlias = Literal["tools", "resources", "resourceTemplates", "prompts"]
 """The kind of features that a provider lists and gets."""
@@ -51,7 +48,6 @@ class AsyncProvider(Protocol[D_co]):
             params: The params of the request, such as a tool's `name` and `arguments`.
             ctx: The context of the request.
         """
-        ...
 
 
 class SyncProvider(Protocol[D_co]):
@@ -63,7 +59,6 @@ class SyncProvider(Protocol[D_co]):
 
     def get(self, params: dict[str, Any], ctx: SyncContext, /) -> object:
         """See `AsyncProvider.get`."""
-        ...
 
 
 Provider: TypeAlias = AsyncProvider[D_co] | SyncProvider[D_co]
@@ -73,8 +68,6 @@ Provider: TypeAlias = AsyncProvider[D_co] | SyncProvider[D_co]
 
 class ProviderHandler(Handler):
     """An object with `list(cursor, ctx)` and `get(params, ctx)`."""
-
-    __slots__ = ("_category", "_get", "_list", "provider")
 
     kind = "provider"
 
@@ -90,16 +83,17 @@ class ProviderHandler(Handler):
         self.provider = provider
 
     async def run(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
-        context = Context(port, ticket, scope)
-        if "list" in body:
-            return self._rendered(_page, await self._list(body["list"].get("cursor"), context))
-        return self._rendered(self._render, await self._get(body["get"], context))
+        render, value = self._asked(body, Context(port, ticket, scope))
+        return self._rendered(render, await value)
 
     def run_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> Answer:
-        sync = SyncContext(port, ticket, scope)
+        render, value = self._asked(body, SyncContext(port, ticket, scope))
+        return self._rendered(render, value)
+
+    def _asked(self, body: Any, context: Context | SyncContext) -> tuple[Callable[[Any], Answer], Any]:
         if "list" in body:
-            return self._rendered(_page, self._list(body["list"].get("cursor"), sync))
-        return self._rendered(self._render, self._get(body["get"], sync))
+            return _page, self._list(body["list"].get("cursor"), context)
+        return self._render, self._get(body["get"], context)
 
     @property
     def where(self) -> str:
@@ -152,7 +146,7 @@ class Providers(Registry):
 
         def decorate(provider: P) -> P:
             given: Any = provider() if isinstance(provider, type) else provider
-            self._provide(category, given)
+            self.add_provider(category, given)
             return provider
 
         return decorate
@@ -181,9 +175,6 @@ class Providers(Registry):
             category: `"tools"`, `"resources"`, `"resourceTemplates"` or `"prompts"`.
             provider: The provider.
         """
-        self._provide(category, provider)
-
-    def _provide(self, category: Category, provider: Provider[Any]) -> None:
         self._add(ProviderHandler(category, provider), f"this provider of {category}")
 
     def remove_provider(self, category: Category, provider: Any) -> None:

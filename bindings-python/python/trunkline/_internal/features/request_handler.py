@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import trunkline
@@ -14,25 +15,14 @@ from ..options import Unpack, encoded
 from ..returns import Answer
 from ..schema.jsonable import jsonable
 from ..signature.tool_signature import Signature
-from .function import FunctionHandler
-from .registry import Registry
+from .function import SignatureHandler
+from .registry import Registry, decorator
 
 
-class RequestHandler(FunctionHandler):
+class RequestHandler(SignatureHandler[Signature]):
     """Called with the params of the request. Returns the result, an object."""
 
-    __slots__ = ("_signature",)
-
     kind = "requestHandler"
-
-    def __init__(
-        self, method: str, function: Callable[..., Any], signature: Signature, registration: dict[str, Any]
-    ) -> None:
-        super().__init__(method, function, signature.parameters, registration)
-        self._signature = signature
-
-    def bind(self, body: Any) -> dict[str, Any]:
-        return self._signature.bind(body)
 
     def render(self, value: Any) -> Answer:
         if isinstance(value, InputRequired):
@@ -49,27 +39,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 class RequestHandlers(Registry):
     """The methods of a server for requests outside the protocol."""
 
-    def request_handler(
-        self,
-        method: str,
-        **options: Unpack[trunkline.RequestHandlerOptions],
-    ) -> Callable[[F], F]:
+    def request_handler(self, method: str, **options: Unpack[trunkline.RequestHandlerOptions]) -> Callable[[F], F]:
         """Register the decorated function as the handler of a request that is not part of the
         protocol, and return it unchanged: `@server.request_handler("com.acme/sum")`. See
         `add_request_handler`.
         """
-
-        def decorate(function: F) -> F:
-            self.add_request_handler(method, function, **options)
-            return function
-
-        return decorate
+        return decorator("request handler", partial(self.add_request_handler, method, **options))
 
     def add_request_handler(
-        self,
-        method: str,
-        function: Callable[..., Any],
-        **options: Unpack[trunkline.RequestHandlerOptions],
+        self, method: str, function: Callable[..., Any], **options: Unpack[trunkline.RequestHandlerOptions]
     ) -> None:
         """Adds the handler of a request that the protocol does not have. Clients send it with
         `client.request(method, params)`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import trunkline
 
@@ -14,14 +14,12 @@ from ..errors import InvalidArgumentError
 from ..options import Unpack, encoded
 from ..returns import Answer, render_contents
 from ..signature.string_arguments import TextSignature
-from .function import TextHandler
-from .registry import Registration, Registry, described, taken
+from .function import SignatureHandler
+from .registry import Registration, Registry, decorator, described, taken
 
 
-class ResourceHandler(TextHandler):
+class ResourceHandler(SignatureHandler[TextSignature]):
     """Called without arguments. Returns the contents."""
-
-    __slots__ = ()
 
     kind = "resource"
 
@@ -34,8 +32,6 @@ class ResourceHandler(TextHandler):
 
 class ResourceTemplateHandler(ResourceHandler):
     """Called with the variables of the URI."""
-
-    __slots__ = ()
 
     kind = "resourceTemplate"
 
@@ -56,12 +52,7 @@ class Resources(Registry):
         """
         if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidArgumentError('a resource needs its URI: @server.resource("notes://today")')
-
-        def decorate(function: F) -> F:
-            self.add_resource(uri, function, **options)
-            return function
-
-        return decorate
+        return decorator("resource", partial(self.add_resource, uri, **options))
 
     def add_resource(
         self, uri: str, function: Callable[..., Any], **options: Unpack[trunkline.ResourceOptions]
@@ -99,10 +90,8 @@ class Resources(Registry):
         Raises:
             InvalidArgumentError: If there is none with this URI.
         """
-        if "{" in uri:
-            self._remove("resourceTemplate", uri, f"resource template {uri!r}")
-        else:
-            self._remove("resource", uri, f"resource {uri!r}")
+        kind, what = ("resourceTemplate", "resource template") if "{" in uri else ("resource", "resource")
+        self._remove(kind, uri, f"{what} {uri!r}")
 
     def resource_updated(self, uri: str) -> None:
         """Notify subscribed clients that a resource has changed."""
@@ -128,14 +117,11 @@ def _resource(uri: str, function: Callable[..., Any], options: Mapping[str, Any]
     return ResourceHandler(uri, function, signature, resource), f"the resource {uri!r}"
 
 
-class _Variable:
+class _Variable(NamedTuple):
     """A variable of a URI template: whether a URI may omit it, and whether it is a list."""
 
-    __slots__ = ("is_list", "may_be_absent")
-
-    def __init__(self, *, may_be_absent: bool, is_list: bool) -> None:
-        self.may_be_absent = may_be_absent
-        self.is_list = is_list
+    may_be_absent: bool
+    is_list: bool
 
 
 def _variables(uri: str) -> dict[str, _Variable]:
@@ -145,11 +131,8 @@ def _variables(uri: str) -> dict[str, _Variable]:
             name = given.partition(":")[0].rstrip("*")
             # Only plain expressions are always present, and of several variables only the first.
             may_be_absent = operator not in ("", "+") or index > 0
-            earlier = found.get(name)
-            found[name] = _Variable(
-                may_be_absent=may_be_absent and (earlier is None or earlier.may_be_absent),
-                is_list=given.endswith("*") or (earlier is not None and earlier.is_list),
-            )
+            earlier = found.get(name, _Variable(may_be_absent=True, is_list=False))
+            found[name] = _Variable(may_be_absent and earlier.may_be_absent, given.endswith("*") or earlier.is_list)
     return found
 
 

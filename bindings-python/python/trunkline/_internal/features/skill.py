@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import trunkline
@@ -19,18 +19,11 @@ from .registry import Registry
 class SkillHandler(Handler):
     """Represents a skill among registered features. The core serves it, so it is never called."""
 
-    __slots__ = ()
-
     kind = "skill"
-
-    def __init__(self, key: Hashable, registration: dict[str, Any]) -> None:
-        super().__init__(key, registration, in_thread=False)
 
 
 class DirectoryHandler(SkillHandler):
     """Represents a directory in the same way."""
-
-    __slots__ = ()
 
     kind = "directory"
 

@@ -3,42 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from functools import partial
+from typing import Any, TypeVar, overload
 
 import trunkline
 
 from .._generated.option_names import TOOL_OPTIONS, TOOL_REGISTRATION
 from .._generated.waist import VALUE
-from ..errors import InvalidArgumentError
 from ..options import Unpack, camel_case, encoded
+from ..port.port import Port
+from ..port.scope import CallScope
 from ..returns import Answer
 from ..signature.tool_signature import Signature
-from .function import FunctionHandler
+from .function import SignatureHandler
 from .handler import Handler
-from .registry import Registration, Registry, described, taken
-
-if TYPE_CHECKING:
-    from ..context._async.context import Context
-    from ..context._sync.context import SyncContext
-    from ..port.port import Port
-    from ..port.scope import CallScope
+from .registry import Registration, Registry, decorator, described, taken
 
 
-class ToolHandler(FunctionHandler):
+class ToolHandler(SignatureHandler[Signature]):
     """Called with the arguments object. Returns content, structured content or a full result."""
 
-    __slots__ = ("_signature",)
-
     kind = "tool"
-
-    def __init__(
-        self, name: str, function: Callable[..., Any], signature: Signature, registration: dict[str, Any]
-    ) -> None:
-        super().__init__(name, function, signature.parameters, registration)
-        self._signature = signature
-
-    def bind(self, body: Any) -> dict[str, Any]:
-        return self._signature.bind(body)
 
     def render(self, value: Any) -> Answer:
         return self._signature.returns.render(value)
@@ -52,8 +37,6 @@ class Explainer(Handler):
     """Called with arguments that the core rejected. Fails with the error message of the library
     that defines the types, or returns whether that library accepts the arguments.
     """
-
-    __slots__ = ("_signature",)
 
     kind = "tool"
 
@@ -70,16 +53,12 @@ class Explainer(Handler):
     def answered(self, value: Any) -> Answer:
         return VALUE, value
 
-    def _fail(
-        self,
-        port: Port,
-        ticket: int,
-        error: BaseException,
-        scope: CallScope | None,  # noqa: ARG002
-        context: type[Context | SyncContext],
-    ) -> None:
-        # The explanation is not an exception of the handler, which did not run.
-        super()._fail(port, ticket, error, None, context)
+    # The explanation is not an exception of the handler, which did not run.
+    async def answer(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> None:  # noqa: ARG002
+        await super().answer(port, ticket, body, None)
+
+    def answer_in_thread(self, port: Port, ticket: int, body: Any, scope: CallScope | None) -> None:  # noqa: ARG002
+        super().answer_in_thread(port, ticket, body, None)
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -98,14 +77,7 @@ class Tools(Registry):
         """Register the decorated function as a tool, and return it unchanged. See `ToolOptions` for
         the options.
         """
-
-        def decorate(decorated: F) -> F:
-            self.add_tool(decorated, **options)
-            return decorated
-
-        if isinstance(function, str):
-            raise InvalidArgumentError(f"pass the name of a tool by keyword: @server.tool(name={function!r})")
-        return decorate if function is None else decorate(function)
+        return decorator("tool", partial(self.add_tool, **options), function)
 
     def add_tool(self, function: Callable[..., Any], **options: Unpack[trunkline.ToolOptions]) -> Registration:
         """Add a tool, and notify connected clients.

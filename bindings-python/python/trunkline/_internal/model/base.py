@@ -105,6 +105,11 @@ def protocol_names(given: Mapping[str, Any]) -> dict[str, Any]:
     return {_PROTOCOL_NAMES.get(name, name): value for name, value in given.items()}
 
 
+def present(**members: Any) -> dict[str, Any]:
+    """Return the members of an object that are not None."""
+    return {name: value for name, value in members.items() if value is not None}
+
+
 def list_of(json: Mapping[str, Any], name: str, default: list[Any] | None = None) -> list[Any]:
     """Read an array from a peer's JSON.
 

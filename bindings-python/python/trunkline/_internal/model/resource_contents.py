@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from . import base
-from .base import Block, Model, decode_base64, encode_base64, string_of
+from .base import Block, Model, decode_base64, encode_base64, present, string_of
 
 
 class _Contents(Model):
@@ -27,8 +27,7 @@ class _Contents(Model):
         return self.text.encode() if self.text is not None else decode_base64(self.blob or "")
 
     def _members(self, meta: Mapping[str, Any] | None) -> dict[str, Any]:
-        members = {"uri": self.uri, "mimeType": self.mime_type, "text": self.text, "blob": self.blob, "_meta": meta}
-        return {name: value for name, value in members.items() if value is not None}
+        return present(uri=self.uri, mimeType=self.mime_type, text=self.text, blob=self.blob, _meta=meta)
 
 
 class ResourceContents(_Contents):
@@ -111,9 +110,5 @@ class EmbeddedResource(_Contents, Block):
         )
 
     def to_json(self) -> dict[str, Any]:
-        json: dict[str, Any] = {"type": "resource", "resource": self._members(self.resource_meta)}
-        if self.annotations is not None:
-            json["annotations"] = self.annotations
-        if self.meta is not None:
-            json["_meta"] = self.meta
-        return json
+        resource = self._members(self.resource_meta)
+        return present(type="resource", resource=resource, annotations=self.annotations, _meta=self.meta)

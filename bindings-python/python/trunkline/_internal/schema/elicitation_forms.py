@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from ..errors import InvalidArgumentError
 from .builder import Builder
 from .node import Schema
-from .unsupported import UnsupportedType
+from .unsupported import refusing
 
 _ABOUT: Final = ("type", "title", "description", "default")
 # The keywords of a field's schema, by type.
@@ -23,15 +23,12 @@ _KEYWORDS: Final[dict[str, tuple[str, ...]]] = {
 _FORMATS: Final = ("email", "uri", "date", "date-time")
 
 
-class Form:
+class Form(NamedTuple):
     """The schema of a form, and how its content is converted for the handler."""
 
-    __slots__ = ("read", "schema")
-
-    def __init__(self, schema: Mapping[str, Any], read: Callable[[Any], Any] | None) -> None:
-        self.schema = schema
-        # None: the content is passed on as JSON.
-        self.read = read
+    schema: Mapping[str, Any]
+    # None: the content is passed on as JSON.
+    read: Callable[[Any], Any] | None
 
     @classmethod
     def of(cls, source: Any) -> Form:
@@ -58,10 +55,8 @@ class Form:
 def _form(source: Any) -> Form:
     builder = Builder("input")
     where = getattr(source, "__qualname__", repr(source))
-    try:
+    with refusing(f"the form {where}"):
         node = builder.node(source)
-    except UnsupportedType as error:
-        raise InvalidArgumentError(f"the form {where}: {error}") from error
     schema = builder.resolve(node.schema)
     if schema.get("type") != "object" or "properties" not in schema:
         raise InvalidArgumentError(f"the form {where} must be a dataclass, a TypedDict or a pydantic model")

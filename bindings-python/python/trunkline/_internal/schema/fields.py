@@ -18,21 +18,6 @@ class Field:
     of objects.
     """
 
-    __slots__ = (
-        "description",
-        "examples",
-        "extra",
-        "ge",
-        "gt",
-        "le",
-        "lt",
-        "max_length",
-        "min_length",
-        "multiple_of",
-        "pattern",
-        "title",
-    )
-
     def __init__(
         self,
         *,

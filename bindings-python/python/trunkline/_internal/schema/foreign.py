@@ -72,7 +72,7 @@ def annotated_for_pydantic(tp: Any, metadata: tuple[Any, ...]) -> Any:
             return pydantic.Field(description=item)
         if not isinstance(item, Field):
             return item
-        given = {name: value for name in Field.__slots__ if (value := getattr(item, name)) is not None}
+        given = {name: value for name, value in vars(item).items() if value is not None}
         extra = given.pop("extra", None)
         return pydantic.Field(**given, json_schema_extra=None if extra is None else {**extra})
 

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, TypeAlias, cast
 
 from .. import _native
-from ..model.base import Block, Model
+from ..model.base import Block, Model, encode_base64
 from .foreign import is_msgspec
 
 
@@ -118,9 +118,7 @@ def _object(value: Any, path: str, key: Key) -> Any:
     if is_msgspec(kind):
         return _jsonable(sys.modules["msgspec"].to_builtins(value), path, key)
     if isinstance(value, (bytes, bytearray, memoryview)):
-        from base64 import b64encode
-
-        return b64encode(cast("bytes", value)).decode("ascii")
+        return encode_base64(cast("bytes", value))
     if isinstance(value, os.PathLike):
         return os.fspath(cast("os.PathLike[str]", value))
     match kind.__module__, kind.__qualname__:

@@ -11,8 +11,6 @@ Schema: TypeAlias = dict[str, Any]
 class Node:
     """A type: its schema, how its values are built, and whether they are plain JSON."""
 
-    __slots__ = ("convert", "is_foreign", "plain", "schema")
-
     def __init__(
         self,
         schema: Schema,

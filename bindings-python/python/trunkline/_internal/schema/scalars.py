@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from .. import _native
+from ..model.base import decode_base64
 from .node import Node, Schema
 from .unsupported import UnsupportedType
 
@@ -23,7 +24,7 @@ def scalar(tp: Any) -> Node | None:
     if tp is float:
         return Node({"type": "number"}, float, plain=True)
     if tp is bytes:
-        return Node({"type": "string", "contentEncoding": "base64"}, _bytes)
+        return Node({"type": "string", "contentEncoding": "base64"}, decode_base64)
     match getattr(tp, "__module__", None), getattr(tp, "__qualname__", None):
         case "datetime", "datetime":
             return _text("date-time", lambda text: tp.fromisoformat(_zulu(text)))
@@ -40,7 +41,7 @@ def scalar(tp: Any) -> Node | None:
             return Node(schema, lambda value: tp(str(value)))
         case _:
             pass
-    if _is_path(tp):
+    if tp is os.PathLike or (isinstance(tp, type) and hasattr(cast("Any", tp), "__fspath__")):
         return _text("path", _path)
     return None
 
@@ -90,20 +91,10 @@ def _text(form: str, convert: Callable[[str], Any]) -> Node:
     return Node({"type": "string", "format": form}, convert)
 
 
-def _is_path(tp: Any) -> bool:
-    return tp is os.PathLike or (isinstance(tp, type) and hasattr(cast("Any", tp), "__fspath__"))
-
-
 def _path(text: str) -> Any:
     from pathlib import Path
 
     return Path(text)
-
-
-def _bytes(text: str) -> bytes:
-    from base64 import b64decode
-
-    return b64decode(text, validate=True)
 
 
 def _zulu(text: str) -> str:

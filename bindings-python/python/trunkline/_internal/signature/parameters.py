@@ -5,23 +5,20 @@ from __future__ import annotations
 import sys
 import typing
 from collections.abc import Callable
-from functools import partial
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Union, get_args, get_origin
 
 from .. import _native
 from ..errors import InvalidArgumentError
 from ..schema.builder import MISSING
 from ..schema.fields import Field, alias_of
 from ..schema.node import Schema
-from ..schema.unsupported import UnsupportedType
-from .asynchronous import innermost, is_async
+from ..schema.unsupported import refusing
+from .asynchronous import called, innermost, is_async
 from .dependencies import Dependency, Depends
 
 if TYPE_CHECKING:
     from inspect import Parameter
-
-ContextKind: TypeAlias = Literal["async", "sync"]
 
 # Maximum depth of nested dependencies.
 _DEEPEST: Final = 32
@@ -31,8 +28,6 @@ class Parameters:
     """The parameters that callers fill, and those that the package fills: the context and
     dependencies.
     """
-
-    __slots__ = ("_described", "context_name", "dependencies", "hints", "is_async", "named", "takes_all", "where")
 
     def __init__(self, function: Callable[..., Any], noun: str = "a handler") -> None:
         self.where = where = name_of(function)
@@ -59,10 +54,8 @@ class Parameters:
         if _is_field(default):
             # The pydantic style: `days: int = Field(default=3, ge=1)`.
             annotation, default = Annotated[annotation, default], parameter.empty
-        try:
+        with refusing(f"{self.where}: parameter {parameter.name!r}"):
             name = alias_of(annotation) or parameter.name
-        except UnsupportedType as error:
-            raise InvalidArgumentError(f"{self.where}: parameter {parameter.name!r}: {error}") from error
         if default is not parameter.empty:
             return Given(name, annotation, default)
         # The function must get the value inside.
@@ -72,7 +65,7 @@ class Parameters:
                 return Given(name, annotation, make=factory)
             value: Any = getattr(field, "default", Ellipsis)
             if value is not Ellipsis and type(value).__name__ != "PydanticUndefinedType":
-                return Given(name, annotation, value, make=partial(_same, value))
+                return Given(name, annotation, value, make=lambda value=value: value)
         return Given(name, annotation)
 
 
@@ -80,24 +73,15 @@ def _is_field(value: Any) -> bool:
     return isinstance(value, Field) or type(value).__name__ == "FieldInfo"
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
-class Given:
+class Given(NamedTuple):
     """A parameter: the name of its argument, its annotation, its default (or MISSING), and a
     function that creates its value if Python wouldn't.
     """
 
-    __slots__ = ("annotation", "default", "make", "name")
-
-    def __init__(
-        self, name: str, annotation: Any, default: Any = MISSING, make: Callable[[], Any] | None = None
-    ) -> None:
-        self.name = name
-        self.annotation = annotation
-        self.default = default
-        self.make = make
+    name: str
+    annotation: Any
+    default: Any = MISSING
+    make: Callable[[], Any] | None = None
 
     @property
     def is_required(self) -> bool:
@@ -132,11 +116,10 @@ def _take_context(where: str, parameters: list[Parameter], hints: dict[str, Any]
             continue
         if found is not None:
             raise InvalidArgumentError(f"{where}: {found!r} and {parameter.name!r} are both the context; keep one")
-        if kind != ("async" if is_async else "sync"):
-            wanted, needed = ("Context", "async def") if kind == "async" else ("SyncContext", "def")
-            other = "Context" if is_async else "SyncContext"
+        if kind != (wanted := "Context" if is_async else "SyncContext"):
+            needed = "def" if is_async else "async def"
             raise InvalidArgumentError(
-                f"{where}: parameter {parameter.name!r}: {wanted} is for functions defined with {needed}; use {other}"
+                f"{where}: parameter {parameter.name!r}: {kind} is for functions defined with {needed}; use {wanted}"
             )
         found = parameter.name
         parameters.remove(parameter)
@@ -209,15 +192,13 @@ def plan(
 
 
 def _checked_async(function: Callable[..., Any], where: str, noun: str) -> bool:
-    from inspect import isasyncgenfunction, isgeneratorfunction, isroutine
+    from inspect import isasyncgenfunction, isgeneratorfunction
 
     if not callable(function):
         raise InvalidArgumentError(f"{noun} must be a function, not {type(function).__qualname__}")
     if isinstance(function, type):
         raise InvalidArgumentError(f"{noun} must be a function, not the class {where}: pass a method of an instance")
-    # A callable object counts by its __call__.
-    candidates = [function] if isroutine(function) else [function, getattr(function, "__call__", None)]  # noqa: B004
-    if any(isasyncgenfunction(one) or isgeneratorfunction(one) for one in candidates):
+    if any(isasyncgenfunction(one) or isgeneratorfunction(one) for one in called(function)):
         raise InvalidArgumentError(f"{where}: {noun} must return its result, not yield it")
     return is_async(function)
 
@@ -294,7 +275,7 @@ def _unresolved(function: Any, local_names: dict[str, Any], error: NameError) ->
     return f"its annotations cannot be resolved: {error}"
 
 
-def _context_kind(annotation: Any) -> ContextKind | None:
+def _context_kind(annotation: Any) -> str | None:
     if get_origin(annotation) in (Union, UnionType, Annotated):
         for arg in get_args(annotation):
             if (kind := _context_kind(arg)) is not None:
@@ -304,6 +285,4 @@ def _context_kind(annotation: Any) -> ContextKind | None:
     from ..context._sync.context import SyncContext
 
     bases = getattr(annotation, "__mro__", ())
-    if SyncContext in bases:
-        return "sync"
-    return "async" if Context in bases else None
+    return next((cls.__name__ for cls in (SyncContext, Context) if cls in bases), None)

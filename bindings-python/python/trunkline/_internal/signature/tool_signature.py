@@ -6,31 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import _native
-from ..errors import InvalidArgumentError
 from ..failures import InvalidArguments
 from ..returns import Returns
 from ..schema.builder import MISSING, Builder, ObjectField
 from ..schema.node import Schema
 from ..schema.refusals import REFUSALS, refusal
-from ..schema.unsupported import UnsupportedType
+from ..schema.unsupported import refusing
 from .parameters import Parameters
 
 
 class Signature:
     """How to call a function, determined once when it is registered."""
-
-    __slots__ = (
-        "_accepted",
-        "_aliases",
-        "_all",
-        "_converters",
-        "_factories",
-        "_foreign",
-        "_names",
-        "input_schema",
-        "parameters",
-        "returns",
-    )
 
     def __init__(
         self,
@@ -56,10 +42,8 @@ class Signature:
         else:
             # The user's own schema: values are passed on as JSON.
             self.input_schema = dict(input_schema)
-        try:
+        with refusing(f"{parameters.where}: return annotation"):
             self.returns = Returns.of(parameters.hints.get("return", MISSING), output_schema)
-        except UnsupportedType as error:
-            raise InvalidArgumentError(f"{parameters.where}: return annotation: {error}") from error
 
     def bind(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return keyword arguments for the function, without names that it doesn't have, which a
@@ -118,10 +102,8 @@ class Signature:
                 self._aliases[name] = parameter.name
             if given.make is not None:
                 self._factories.append((parameter.name, given.make))
-            try:
+            with refusing(f"{self.parameters.where}: parameter {parameter.name!r}"):
                 node = builder.node(given.annotation)
-            except UnsupportedType as error:
-                raise InvalidArgumentError(f"{self.parameters.where}: parameter {parameter.name!r}: {error}") from error
             described = node.with_schema(self.parameters.about(parameter, node.schema))
             fields[name] = ObjectField(described, given.is_required, given.default)
             if node.convert is not None:
