@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable
 from itertools import count
 from typing import Any, Final
 
@@ -50,12 +50,6 @@ class Call(CallDescription):
     def cancelled(self) -> bool:
         """True if the result is no longer needed."""
         return self._port.native.cancelled(self._ticket)
-
-    def _error_hooks(self) -> Sequence[Callable[[BaseException, Any], object]]:
-        return self._port.error_hooks
-
-    def _overrides(self) -> Mapping[Hashable, Callable[[bool], Any]]:
-        return self._port.overrides
 
     def _fact(self, name: str) -> Any:
         if self._info is None:

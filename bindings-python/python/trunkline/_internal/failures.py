@@ -72,7 +72,7 @@ def report(context: Call, error: BaseException, subject: str, otherwise: str) ->
     except TrunklineError:  # the call is over, or belongs to a client
         named = {}
     log.error("%s failed", " ".join(named.values()) or otherwise, exc_info=where, extra=named)
-    for hook in context._error_hooks():
+    for hook in context._port.error_hooks:
         try:
             told = hook(error, context)
         except BaseException:  # including SystemExit: the caller must get a response

@@ -76,7 +76,7 @@ class RequestScope:
         self._values: dict[int, Any] = {}
 
     def _chosen(self, dependency: Dependency) -> Dependency:
-        overrides = self._context._overrides()
+        overrides = self._context._port.overrides
         override = overrides.get(key_of(dependency.function)) if overrides else None
         return dependency if override is None else override(self._is_async)
 
