@@ -14,7 +14,7 @@ from ..port.scope import CallScope
 from ..returns import Answer
 from ..signature.asynchronous import is_awaitable
 from ..signature.dependencies import AsyncScope, Depends, Scope
-from ..signature.parameters import Parameters, name_of, plan
+from ..signature.parameters import Parameters, Planner, name_of
 from ..signature.string_arguments import TextSignature
 from ..signature.tool_signature import Signature
 from .handler import Handler, place_of
@@ -39,9 +39,8 @@ class FunctionHandler(Handler):
 
     def require(self, marks: Sequence[Depends]) -> None:
         """Run these dependencies before the handler's own. Their values are not used."""
-        where = (name_of(self.function),)
-        plans = [("", plan(mark, is_async=not self.in_thread, within=where)) for mark in marks]
-        self._dependencies = [*plans, *self._dependencies]
+        planner = Planner(not self.in_thread, (name_of(self.function),))
+        self._dependencies = [*(("", planner.plan(mark)) for mark in marks), *self._dependencies]
 
     def bind(self, body: Any) -> dict[str, Any]:
         """Return the arguments in the body of a call."""

@@ -13,7 +13,7 @@ from ..options import camel_case
 from ..port.port import Port
 from ..port.scope import telemetry_of
 from ..signature.dependencies import Dependency, Depends, key_of
-from ..signature.parameters import describe, name_of, plan
+from ..signature.parameters import Planner, describe, name_of
 from .completer import Completer
 from .function import FunctionHandler, VisibilityHandler
 
@@ -114,7 +114,7 @@ class Registry:
 
         @cache
         def planned(is_async: bool) -> Dependency:
-            return plan(Depends(replacement), is_async=is_async, within=(where,), names=None)
+            return Planner(is_async, (where,), None).plan(Depends(replacement))
 
         before = self._overrides.get(key)
         self._overrides[key] = planned

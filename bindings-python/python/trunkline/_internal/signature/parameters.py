@@ -36,7 +36,7 @@ class Parameters:
         given = _parameters(function, where)
         self.context_name = _take_context(where, given, self.hints, is_async=self.is_async)
         names = frozenset(parameter.name for parameter in given if _mark(parameter, self.hints) is None)
-        self.dependencies = _take_dependencies(given, self.hints, is_async=self.is_async, within=(where,), names=names)
+        self.dependencies = Planner(self.is_async, (where,), names).take(given, self.hints)
         self.takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in given)
         self.named = [parameter for parameter in given if parameter.kind is not parameter.VAR_KEYWORD]
         self._described = dict(_native.read_docstring(_docstring(function))[1])
@@ -126,69 +126,66 @@ def _take_context(where: str, parameters: list[Parameter], hints: dict[str, Any]
     return found
 
 
-def _take_dependencies(
-    parameters: list[Parameter],
-    hints: dict[str, Any],
-    *,
-    is_async: bool,
-    within: tuple[str, ...],
-    names: frozenset[str] | None,
-    makers: tuple[Callable[..., Any], ...] = (),
-) -> list[tuple[str, Dependency]]:
-    found: list[tuple[str, Dependency]] = []
-    for parameter in list(parameters):
-        if isinstance(parameter.default, Depends):
-            raise InvalidArgumentError(
-                f"{within[-1]}: parameter {parameter.name!r}: write Annotated[type, Depends(function)], not a default"
-            )
-        if (mark := _mark(parameter, hints)) is not None:
-            found.append((parameter.name, plan(mark, is_async=is_async, within=within, names=names, makers=makers)))
-            parameters.remove(parameter)
-    return found
-
-
 def _mark(parameter: Parameter, hints: dict[str, Any]) -> Depends | None:
     annotation = hints.get(parameter.name)
     marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
     return next((mark for mark in marks if isinstance(mark, Depends)), None)
 
 
-def plan(
-    mark: Depends,
-    *,
-    is_async: bool,
-    within: tuple[str, ...],
-    names: frozenset[str] | None = frozenset(),
-    makers: tuple[Callable[..., Any], ...] = (),
-) -> Dependency:
-    """Plan a dependency for handlers of that kind whose arguments are `names`, or any handler."""
-    function = mark.function
-    where = name_of(function)
-    if not callable(function):
-        raise InvalidArgumentError(f"{within[-1]}: Depends needs a function, not {type(function).__qualname__}")
-    path = " -> ".join([*within, where])
-    # Compare identities, because functions made by one factory share a name. Limit the depth,
-    # because an annotation that creates new functions would recurse forever.
-    if any(maker is function for maker in makers) or len(makers) > _DEEPEST:
-        raise InvalidArgumentError(f"{path}: circular dependency")
-    dependency = Dependency(function)
-    parameters, hints = _parameters(function, path), _hints(function, path)
-    # A `def` dependency runs where its handler does, and has the same context.
-    dependency.context_name = _take_context(path, parameters, hints, is_async=is_async or dependency.is_async)
-    within, makers = (*within, where), (*makers, function)
-    dependency.needs = _take_dependencies(
-        parameters, hints, is_async=is_async, within=within, names=names, makers=makers
-    )
-    for parameter in parameters:
-        if parameter.default is not parameter.empty or parameter.kind is parameter.VAR_KEYWORD:
-            continue
-        if names is not None and parameter.name not in names:
+class Planner(NamedTuple):
+    """Plans the dependencies of handlers of one kind whose arguments are `names`, or of any handler
+    (None). `within` and `makers` are the functions that need them, the outermost first.
+    """
+
+    is_async: bool
+    within: tuple[str, ...]
+    names: frozenset[str] | None = frozenset()
+    makers: tuple[Callable[..., Any], ...] = ()
+
+    def take(self, parameters: list[Parameter], hints: dict[str, Any]) -> list[tuple[str, Dependency]]:
+        """Remove the parameters that are dependencies, and return how to create their values."""
+        found: list[tuple[str, Dependency]] = []
+        for parameter in list(parameters):
+            if isinstance(parameter.default, Depends):
+                raise InvalidArgumentError(
+                    f"{self.within[-1]}: parameter {parameter.name!r}: write Annotated[type, Depends(function)], "
+                    "not a default"
+                )
+            if (mark := _mark(parameter, hints)) is not None:
+                found.append((parameter.name, self.plan(mark)))
+                parameters.remove(parameter)
+        return found
+
+    def plan(self, mark: Depends) -> Dependency:
+        """Return how to create the value of a dependency."""
+        function = mark.function
+        where = name_of(function)
+        if not callable(function):
             raise InvalidArgumentError(
-                f"{path}: parameter {parameter.name!r} has no value: it is neither the context, nor a "
-                "dependency, nor an argument of the handler"
+                f"{self.within[-1]}: Depends needs a function, not {type(function).__qualname__}"
             )
-        dependency.arguments.append(parameter.name)
-    return dependency
+        path = " -> ".join([*self.within, where])
+        # Compare identities, because functions made by one factory share a name. Limit the depth,
+        # because an annotation that creates new functions would recurse forever.
+        if any(maker is function for maker in self.makers) or len(self.makers) > _DEEPEST:
+            raise InvalidArgumentError(f"{path}: circular dependency")
+        dependency = Dependency(function)
+        parameters, hints = _parameters(function, path), _hints(function, path)
+        # A `def` dependency runs where its handler does, and has the same context.
+        is_async = self.is_async or dependency.is_async
+        dependency.context_name = _take_context(path, parameters, hints, is_async=is_async)
+        inner = self._replace(within=(*self.within, where), makers=(*self.makers, function))
+        dependency.needs = inner.take(parameters, hints)
+        for parameter in parameters:
+            if parameter.default is not parameter.empty or parameter.kind is parameter.VAR_KEYWORD:
+                continue
+            if self.names is not None and parameter.name not in self.names:
+                raise InvalidArgumentError(
+                    f"{path}: parameter {parameter.name!r} has no value: it is neither the context, nor a "
+                    "dependency, nor an argument of the handler"
+                )
+            dependency.arguments.append(parameter.name)
+        return dependency
 
 
 def _checked_async(function: Callable[..., Any], where: str, noun: str) -> bool:
