@@ -84,15 +84,33 @@ void check(Function function, Arguments... arguments) {
   if (result != TRUNKLINE_OK) throw error_of(result, error);
 }
 
+/// Calls a function whose last arguments receive its result and its error.
+template <class Result, class Function, class... Arguments>
+Result made(Function function, Arguments... arguments) {
+  Result result{};
+  check(function, arguments..., &result);
+  return result;
+}
+
+/// Passes on the message of the exception that is being handled.
+template <class Receive>
+void describe(Receive receive) noexcept {
+  try {
+    throw;
+  } catch (const std::exception &error) {
+    receive(error.what());
+  } catch (...) {
+    receive("an exception that is not a std::exception");
+  }
+}
+
 /// Calls a handler that doesn't answer a call. Its exceptions go to `log`.
 template <class Run>
 void contained(Run run, void (*log)(const char *) noexcept) noexcept {
   try {
     run();
-  } catch (const std::exception &error) {
-    log(error.what());
   } catch (...) {
-    log("an exception that is not a std::exception");
+    describe(log);
   }
 }
 
@@ -102,6 +120,12 @@ inline void log_error(const char *message) noexcept { trunkline_log_error(str(me
 /// thread.
 inline void check_last(trunkline_result result) {
   if (result != TRUNKLINE_OK) throw error_of(result, trunkline_last_error());
+}
+
+/// The same for a function that looks something up. Returns false if there is nothing.
+inline bool found(trunkline_result result) {
+  if (result != TRUNKLINE_NOT_FOUND) check_last(result);
+  return result == TRUNKLINE_OK;
 }
 
 /// Copies and frees a string that the library created.
@@ -152,13 +176,14 @@ class Json {
   /// Returns the value at a pointer; empty if there is none.
   std::optional<Json> at(std::string_view pointer) const {
     trunkline_str value{};
-    if (!found(trunkline_json_get(str(text_), str(pointer), &value))) return std::nullopt;
+    if (!detail::found(trunkline_json_get(str(text_), str(pointer), &value))) return std::nullopt;
     return Json(view(value));
   }
   /// Returns a string without quotes and escapes; empty if the value is not a string.
   std::optional<std::string> text(std::string_view pointer = {}) const {
     trunkline_text *value = nullptr;
-    if (!found(trunkline_json_get_text(str(text_), str(pointer), &value))) return std::nullopt;
+    const trunkline_result result = trunkline_json_get_text(str(text_), str(pointer), &value);
+    if (!detail::found(result)) return std::nullopt;
     return detail::taken(value);
   }
   std::optional<double> number(std::string_view pointer = {}) const {
@@ -195,8 +220,7 @@ class Json {
     pointer operator->() const noexcept { return &item_; }
     iterator &operator++() {
       trunkline_str key{}, value{};
-      const trunkline_result result = trunkline_json_next(json_, &cursor_, &key, &value);
-      more_ = found(result);
+      more_ = detail::found(trunkline_json_next(json_, &cursor_, &key, &value));
       item_ = {view(key), view(value)};
       return *this;
     }
@@ -216,16 +240,11 @@ class Json {
   iterator end() const { return iterator(); }
 
  private:
-  static bool found(trunkline_result result) {
-    if (result == TRUNKLINE_NOT_FOUND) return false;
-    detail::check_last(result);
-    return true;
-  }
   template <class Value>
   std::optional<Value> value(trunkline_result (*get)(trunkline_str, trunkline_str, Value *),
                              std::string_view pointer) const {
     Value found_value{};
-    if (!found(get(str(text_), str(pointer), &found_value))) return std::nullopt;
+    if (!detail::found(get(str(text_), str(pointer), &found_value))) return std::nullopt;
     return found_value;
   }
 
@@ -234,15 +253,13 @@ class Json {
 
 /// Encodes a string as JSON, with quotes and escapes, to build JSON with.
 inline std::string quoted(std::string_view text) {
-  trunkline_text *json = nullptr;
-  detail::check(trunkline_json_string, str(text), &json);
-  return detail::taken(json);
+  return detail::taken(detail::made<trunkline_text *>(trunkline_json_string, str(text)));
 }
 
 /// Writes JSON. finish() throws the first failure of an earlier write.
 class JsonWriter : public detail::Handle<trunkline_json_writer, trunkline_json_writer_free> {
  public:
-  JsonWriter() : Handle(made()) {}
+  JsonWriter() : Handle(detail::made<trunkline_json_writer *>(trunkline_json_writer_new)) {}
 
   JsonWriter &begin_object() { return trunkline_json_writer_begin_object(get()), *this; }
   JsonWriter &begin_array() { return trunkline_json_writer_begin_array(get()), *this; }
@@ -265,16 +282,7 @@ class JsonWriter : public detail::Handle<trunkline_json_writer, trunkline_json_w
   }
 
   std::string finish() {
-    trunkline_text *json = nullptr;
-    detail::check(trunkline_json_writer_finish, get(), &json);
-    return detail::taken(json);
-  }
-
- private:
-  static trunkline_json_writer *made() {
-    trunkline_json_writer *writer = nullptr;
-    detail::check(trunkline_json_writer_new, &writer);
-    return writer;
+    return detail::taken(detail::made<trunkline_text *>(trunkline_json_writer_finish, get()));
   }
 };
 
@@ -301,9 +309,7 @@ class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
   /// Returns a fact about the call, such as "/auth/principal" or "/clientInfo/name".
   std::optional<Json> fact(std::string_view pointer) const {
     trunkline_text *value = nullptr;
-    const trunkline_result result = trunkline_call_fact(get(), str(pointer), &value);
-    if (result == TRUNKLINE_NOT_FOUND) return std::nullopt;
-    detail::check_last(result);
+    if (!detail::found(trunkline_call_fact(get(), str(pointer), &value))) return std::nullopt;
     return Json(detail::taken(value));
   }
   bool cancelled() const noexcept { return trunkline_call_cancelled(get()); }
@@ -330,13 +336,12 @@ class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
   template <class Work>
   Json once(std::string_view name, Work work) const {
     trunkline_text *kept = nullptr;
-    const trunkline_result result = trunkline_call_once(get(), str(name), &kept);
-    if (result == TRUNKLINE_OK) return Json(detail::taken(kept));
-    if (result != TRUNKLINE_NOT_FOUND) detail::check_last(result);
-    const std::string made = work();
-    const Json value(made);
-    detail::check(trunkline_call_set_once, get(), str(name), str(value.dump()));
-    return value;
+    if (detail::found(trunkline_call_once(get(), str(name), &kept))) {
+      return Json(detail::taken(kept));
+    }
+    const std::string value = work();
+    detail::check(trunkline_call_set_once, get(), str(name), str(value));
+    return Json(value);
   }
 
   /// Completes the call. Has no effect if the call has already ended, for example because its
@@ -362,10 +367,8 @@ class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
       std::rethrow_exception(std::move(failure));
     } catch (const ToolError &error) {
       trunkline_call_fail_tool(get(), str(error.what()));
-    } catch (const std::exception &error) {
-      trunkline_call_fail(get(), str(error.what()));
     } catch (...) {
-      trunkline_call_fail(get(), str("an exception that is not a std::exception"));
+      detail::describe([this](const char *message) { trunkline_call_fail(get(), str(message)); });
     }
   }
 
@@ -445,7 +448,7 @@ template <class Self, class Object, trunkline_result (*make)(Object **, trunklin
           void (*free)(Object *)>
 class Options : public detail::Handle<Object, free> {
  public:
-  Options() : detail::Handle<Object, free>(made()) {}
+  Options() : detail::Handle<Object, free>(detail::made<Object *>(make)) {}
 
   /// Sets an option; strings are passed as anything that converts to std::string_view.
   template <class Function, class... Arguments>
@@ -460,11 +463,6 @@ class Options : public detail::Handle<Object, free> {
   }
 
  private:
-  static Object *made() {
-    Object *object = nullptr;
-    detail::check(make, &object);
-    return object;
-  }
   template <class Argument>
   static auto argument(const Argument &argument) {
     if constexpr (std::is_convertible_v<const Argument &, std::string_view>) {
@@ -568,18 +566,18 @@ class Client;
 class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
  public:
   Server(std::string_view name, std::string_view version)
-      : Handle(made(trunkline_server_new, str(name), str(version))) {}
+      : Handle(detail::made<trunkline_server *>(trunkline_server_new, str(name), str(version))) {}
   Server(std::string_view name, std::string_view version, const ServerOptions &options)
-      : Handle(made(trunkline_server_new_with, str(name), str(version), options.get())) {}
+      : Handle(detail::made<trunkline_server *>(trunkline_server_new_with, str(name), str(version),
+                                                options.get())) {}
 
   /// Adds a feature, given its kind and an entry as listed at trunkline_server_add. The handler
   /// takes a `Call &`. Returns the registration, for remove().
   template <class Handler>
   std::uint64_t add(std::string_view kind, std::string_view entry, Handler handler) const {
-    std::uint64_t registration = 0;
-    detail::check(trunkline_server_add, get(), str(kind), str(entry), &detail::called<Handler>,
-                  detail::keep(std::move(handler)), &detail::destroy<Handler>, &registration);
-    return registration;
+    return detail::made<std::uint64_t>(trunkline_server_add, get(), str(kind), str(entry),
+                                       &detail::called<Handler>, detail::keep(std::move(handler)),
+                                       &detail::destroy<Handler>);
   }
   /// Adds a feature by its descriptor, a JSON object of the specification.
   template <class Handler>
@@ -608,9 +606,7 @@ class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
   }
   /// Mounts another server under a prefix. Both need the same port, or two loops.
   std::uint64_t mount(std::string_view prefix, const Server &other) const {
-    std::uint64_t registration = 0;
-    detail::check(trunkline_server_mount, get(), str(prefix), other.get(), &registration);
-    return registration;
+    return detail::made<std::uint64_t>(trunkline_server_mount, get(), str(prefix), other.get());
   }
   /// Mounts the server behind a client, or all servers of a group, under a prefix, with at most
   /// `max_connections` connections to each (0: 64).
@@ -626,23 +622,19 @@ class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
   void run() const { detail::check(trunkline_server_run, get()); }
   void stop() const { detail::check_last(trunkline_server_stop(get())); }
   Listener listen_http(const HttpOptions &options = {}) const {
-    return Listener(made<trunkline_listener>(trunkline_server_listen_http, get(), options.get()));
+    return Listener(
+        detail::made<trunkline_listener *>(trunkline_server_listen_http, get(), options.get()));
   }
 #ifndef _WIN32
   /// Serves file descriptors, such as two pipes, or a socket (passed twice).
   Listener listen_fd(int input, int output) const {
-    return Listener(made<trunkline_listener>(trunkline_server_listen_fd, get(), input, output));
+    return Listener(
+        detail::made<trunkline_listener *>(trunkline_server_listen_fd, get(), input, output));
   }
 #endif
   trunkline_port *port() const noexcept { return trunkline_server_port(get()); }
 
  private:
-  template <class Object = trunkline_server, class Function, class... Arguments>
-  static Object *made(Function function, Arguments... arguments) {
-    Object *object = nullptr;
-    detail::check(function, arguments..., &object);
-    return object;
-  }
   template <class Handler>
   std::uint64_t described(const char *kind, std::string_view descriptor, Handler handler) const {
     const std::string entry = std::string("{\"") + kind + "\": " + std::string(descriptor) + "}";
@@ -687,10 +679,9 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
   /// client.call(trunkline_client_read_resource, {}, "notes://today").
   template <class Function, class... Texts>
   Json call(Function function, const RequestOptions &options, const Texts &...texts) const {
-    trunkline_text *result = nullptr;
     const trunkline_request_options *given = options.get();
-    detail::check(function, get(), str(texts)..., given, &result);
-    return Json(detail::taken(result));
+    return Json(
+        detail::taken(detail::made<trunkline_text *>(function, get(), str(texts)..., given)));
   }
   /// Starts any request. The future becomes ready while callbacks of the port run.
   std::future<Json> start(std::string_view method, std::string_view params = {},
@@ -698,11 +689,9 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
     const trunkline_reply_callback callback = [](trunkline_result result, const trunkline_str *json,
                                                  const trunkline_error *error, void *data) {
       auto &answer = *static_cast<Answer *>(data);
-      if (result == TRUNKLINE_OK) {
-        answer.give(Json(*json));
-      } else {
-        answer.fail(detail::error_of(result, error));
-      }
+      if (result != TRUNKLINE_OK) return answer.fail(detail::error_of(result, error));
+      answer.given = true;
+      answer.promise.set_value(Json(*json));
     };
     auto answer = std::make_unique<Answer>();
     std::future<Json> future = answer->promise.get_future();
@@ -744,10 +733,6 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
     std::promise<Json> promise;
     bool given = false;
 
-    void give(Json json) {
-      given = true;
-      promise.set_value(std::move(json));
-    }
     void fail(Error error) {
       given = true;
       promise.set_exception(std::make_exception_ptr(std::move(error)));
@@ -763,26 +748,20 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
   }
   template <class Function, class... Arguments>
   static Client connected(Function function, Arguments... arguments) {
-    trunkline_client *client = nullptr;
-    detail::check(function, arguments..., &client);
-    return Client(client);
+    return Client(detail::made<trunkline_client *>(function, arguments...));
   }
 };
 
 inline std::uint64_t Server::proxy(std::string_view prefix, const Client &client,
                                    std::uint32_t max_connections) const {
-  std::uint64_t registration = 0;
-  detail::check(trunkline_server_proxy, get(), client.get(), str(prefix), max_connections,
-                &registration);
-  return registration;
+  return detail::made<std::uint64_t>(trunkline_server_proxy, get(), client.get(), str(prefix),
+                                     max_connections);
 }
 
 /// Runs the pending callbacks of a port, waiting up to `timeout_ms` for the first one. Returns how
 /// many ran.
 inline std::size_t dispatch(trunkline_port *port, std::uint64_t timeout_ms = 0) {
-  std::size_t count = 0;
-  detail::check(trunkline_dispatch, port, timeout_ms, &count);
-  return count;
+  return detail::made<std::size_t>(trunkline_dispatch, port, timeout_ms);
 }
 
 /// Sends the log records of a port to a handler instead of stderr. The handler takes the level, the

@@ -1,17 +1,15 @@
-//! Calls of registered features: their lifetime, response and cancellation.
+//! Calls of registered features: their lifetime, facts, response and cancellation;
+//! `generated/returns.rs` has the responses by shape and the failures by kind.
 
-use std::ffi::c_void;
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{OnceLock, Weak};
 
 use bytes::Bytes;
-use trunkline::bridge_support::Mutex;
 use trunkline_bridge::message::{Fail, FailKind};
 use trunkline_bridge::{BridgeError, ErrorKind, Event, EventKind, Shape};
 
-use crate::edge::failure::Failure;
-use crate::edge::text::{Text, trunkline_str};
-use crate::edge::user_data::{Callback, UserData};
+use crate::edge::prelude::*;
 use crate::json;
 use crate::port::{self, EventReceiver, Port};
 use crate::scope::CallScope;
@@ -24,15 +22,12 @@ pub type trunkline_call_callback = Option<unsafe extern "C" fn(call: *mut trunkl
 /// Runs when a call is cancelled. `reason` may be empty; it is borrowed until the callback returns.
 pub type trunkline_cancel_callback = Option<unsafe extern "C" fn(reason: *const trunkline_str, user_data: *mut c_void)>;
 
-pub(crate) type CallCallback = Callback<unsafe extern "C" fn(*mut trunkline_call, *mut c_void)>;
-pub(crate) type CancelCallback = Callback<unsafe extern "C" fn(*const trunkline_str, *mut c_void)>;
-
 /// A feature or hook of a server. Shared by the port's table and each running call, so that
 /// `user_data` outlives calls that are completed later.
 pub(crate) struct Registered {
     pub(crate) server: u64,
     /// `None`: the core handles everything itself.
-    pub(crate) callback: Option<CallCallback>,
+    pub(crate) callback: Option<Callback<trunkline_call_callback>>,
 }
 
 /// A call that is waiting for its response. It is completed exactly once: the first call of a
@@ -52,12 +47,12 @@ pub struct trunkline_call {
     answered: AtomicBool,
     on_cancel: Mutex<OnCancel>,
     /// Keeps `user_data` alive until the call is released.
-    registered: Arc<Registered>,
+    pub(crate) registered: Arc<Registered>,
 }
 
 #[derive(Default)]
 struct OnCancel {
-    callback: Option<CancelCallback>,
+    callback: Option<Callback<trunkline_cancel_callback>>,
     /// Set once the call is cancelled, because callbacks may be registered later.
     reason: Option<Bytes>,
 }
@@ -72,11 +67,23 @@ impl EventReceiver for Registered {
         if event.kind != EventKind::Call || is_cancelled() {
             return false;
         }
-        let call = trunkline_call::begin(port, self.clone(), event);
+        let (ticket, scope) = (event.ticket, port::call_scope(port, &event));
+        let call = Arc::new(trunkline_call {
+            port: port.clone(),
+            ticket,
+            arguments: Text::copy(event.body.into_bytes()),
+            lent: Mutex::default(),
+            lent_vars: Mutex::default(),
+            scope: scope.map_or_else(OnceLock::new, OnceLock::from),
+            answered: AtomicBool::new(false),
+            on_cancel: Mutex::default(),
+            registered: self.clone(),
+        });
+        let _ = port.attach(ticket, Arc::new(CancellationReceiver(Arc::downgrade(&call))));
         if let Some(Callback { function, data }) = &self.callback {
             // SAFETY: the host's function with the host's data; the call lives until it returns.
-            let serve = || unsafe { function(call.as_raw(), data.pointer()) };
-            match port.telemetry() {
+            let serve = || unsafe { function(Arc::as_ptr(&call).cast_mut(), data.pointer()) };
+            match port.telemetry.get() {
                 None => serve(),
                 Some(telemetry) => telemetry.around(&port.core, call.ticket, serve),
             }
@@ -99,80 +106,13 @@ impl EventReceiver for CancellationReceiver {
 }
 
 impl trunkline_call {
-    fn begin(port: &Arc<Port>, registered: Arc<Registered>, event: Event) -> Arc<Self> {
-        let ticket = event.ticket;
-        let scope = port::call_scope(port, &event);
-        let call = Arc::new(Self {
-            port: port.clone(),
-            ticket,
-            arguments: Text::copy(&event.body.into_bytes()),
-            lent: Mutex::default(),
-            lent_vars: Mutex::default(),
-            scope: scope.map_or_else(OnceLock::new, OnceLock::from),
-            answered: AtomicBool::new(false),
-            on_cancel: Mutex::default(),
-            registered,
-        });
-        let _ = port.attach(ticket, Arc::new(CancellationReceiver(Arc::downgrade(&call))));
-        call
-    }
-
-    pub(crate) fn as_raw(self: &Arc<Self>) -> *mut Self {
-        Arc::as_ptr(self).cast_mut()
-    }
-
-    /// Lends a string for as long as the call lives.
-    pub(crate) fn lend(&self, text: Text) -> trunkline_str {
-        // The string stays in place when the list reallocates.
-        let lent = text.lend();
-        self.lent.lock().push(text);
-        lent
-    }
-
-    /// Lends a value of its request for as long as the call lives.
-    pub(crate) fn var(&self, name: &str) -> Option<*mut c_void> {
-        let value = self.scope.get()?.var(name)?;
-        let pointer = value.pointer();
-        let mut lent = self.lent_vars.lock();
-        if !lent.iter().any(|known| Arc::ptr_eq(known, &value)) {
-            lent.push(value);
-        }
-        Some(pointer)
-    }
-
     pub(crate) fn scope(&self) -> &Arc<CallScope> {
         self.scope.get_or_init(Arc::default)
     }
 
-    /// The data of the exchange or in-memory request that caused the call.
-    pub(crate) fn exchange_data(&self) -> Option<*mut c_void> {
-        self.scope.get()?.origin()
-    }
-
     /// The value at a JSON pointer in the call's arguments.
-    pub(crate) fn argument<T: serde::de::DeserializeOwned>(&self, pointer: &str) -> Result<T, Failure> {
+    fn argument<T: serde::de::DeserializeOwned>(&self, pointer: &str) -> Result<T, Failure> {
         json::typed(self.arguments.as_str()?, pointer, "of the requested type")
-    }
-
-    /// The server that was called.
-    pub(crate) fn server(&self) -> u64 {
-        self.registered.server
-    }
-
-    /// Stores the cancellation callback, and runs it if the call is already cancelled.
-    pub(crate) fn on_cancel(self: &Arc<Self>, callback: CancelCallback) -> Result<(), Failure> {
-        let (replaced, reason) = {
-            let mut on_cancel = self.on_cancel.lock();
-            (on_cancel.callback.replace(callback), on_cancel.reason.clone())
-        };
-        drop(replaced);
-        let Some(reason) = reason else { return Ok(()) };
-        let call = Arc::downgrade(self);
-        self.port.add_job(0, move || {
-            if let Some(call) = call.upgrade() {
-                call.cancelled(reason);
-            }
-        })
     }
 
     fn cancelled(&self, reason: Bytes) {
@@ -191,9 +131,8 @@ impl trunkline_call {
 
     /// A member of the call's description, by JSON pointer.
     pub(crate) fn info_at(&self, pointer: &str) -> Result<Text, Failure> {
-        let info = self.port.core.describe(self.ticket)?;
-        let info = str::from_utf8(&info).map_err(|reason| Failure::internal(reason.to_string()))?;
-        Ok(Text::copy(json::find(info, pointer)?.as_bytes()))
+        let info = Text::new(self.port.core.describe(self.ticket)?);
+        Ok(Text::copy(json::find(info.as_str()?, pointer)?))
     }
 
     pub(crate) fn complete(&self, shape: Shape, body: &[u8]) -> Result<(), Failure> {
@@ -212,18 +151,18 @@ impl trunkline_call {
     /// else becomes an internal error.
     pub(crate) fn fail_with(&self, error: &BridgeError) -> Result<(), Failure> {
         let BridgeError { kind, message, code, data } = error;
-        match kind {
-            ErrorKind::Protocol => {
-                self.fail(Fail { code: *code, data: data.clone(), ..failing(FailKind::Protocol, message) })
-            }
-            _ => self.fail_internal(message),
+        if *kind != ErrorKind::Protocol {
+            return self.fail_internal(message);
         }
+        self.fail(Fail { code: *code, data: data.clone(), ..failing(FailKind::Protocol, message) })
     }
 
     /// Records that the call is completed; `was_open` is what the core reported.
     fn settle(&self, was_open: bool) -> Result<(), Failure> {
         self.answered.store(true, Ordering::Release);
-        if was_open { Ok(()) } else { Err(Failure::done()) }
+        let message = "the call was already answered or cancelled, or its connection was closed";
+        let done = || Failure::new(trunkline_result::TRUNKLINE_DONE, ErrorKind::Closed, message);
+        was_open.then_some(()).ok_or_else(done)
     }
 }
 
@@ -239,4 +178,235 @@ impl Drop for trunkline_call {
 
 pub(crate) fn failing(kind: FailKind, message: &str) -> Fail {
     Fail { kind, message: message.to_owned(), ..Fail::default() }
+}
+
+/// The arguments, as passed to the callback. Borrowed: valid as long as the call. Empty for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_arguments(call: *const trunkline_call) -> trunkline_str {
+    value_or(trunkline_str::empty(), || Ok(handle!(call).arguments.lend()))
+}
+
+/// The string at a JSON pointer in the arguments, such as "/city", without quotes and escapes.
+/// Borrowed: valid as long as the call. Returns `otherwise` if there is no string there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_text(
+    call: *const trunkline_call,
+    pointer: trunkline_str,
+    otherwise: trunkline_str,
+) -> trunkline_str {
+    value_or(otherwise, || {
+        let call = handle!(call);
+        let text = Text::new(call.argument::<String>(text!(pointer))?.into_bytes());
+        // The string stays in place when the list reallocates.
+        let lent = text.lend();
+        call.lent.lock().push(text);
+        Ok(lent)
+    })
+}
+
+/// The number at a JSON pointer in the arguments. Returns `otherwise` if there is no number there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_number(
+    call: *const trunkline_call,
+    pointer: trunkline_str,
+    otherwise: f64,
+) -> f64 {
+    value_or(otherwise, || handle!(call).argument(text!(pointer)))
+}
+
+/// The integer at a JSON pointer in the arguments. Returns `otherwise` if there is no 64-bit
+/// integer there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_int64(
+    call: *const trunkline_call,
+    pointer: trunkline_str,
+    otherwise: i64,
+) -> i64 {
+    value_or(otherwise, || handle!(call).argument(text!(pointer)))
+}
+
+/// The boolean at a JSON pointer in the arguments. Returns `otherwise` if there is none there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_bool(
+    call: *const trunkline_call,
+    pointer: trunkline_str,
+    otherwise: bool,
+) -> bool {
+    value_or(otherwise, || handle!(call).argument(text!(pointer)))
+}
+
+/// Information about the call as JSON: `method`, `name`, `revision`, `requestId`, `sessionId`,
+/// `headers` (of the HTTP request, with lowercase names), `url`, `remoteAddress`, `clientInfo`,
+/// `clientCapabilities`, `meta`, `progress` (`true` if the caller asked for it), `auth` (the
+/// caller, an object with at least `principal`), `inputResponses` and `state` (of the previous
+/// round: `trunkline_call_require_input`), `once` (`trunkline_call_set_once`). The caller owns
+/// `description`; free it with `trunkline_text_free`. Fails with `TRUNKLINE_INVALID_ARGUMENT` once
+/// the call is completed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_info(
+    call: *const trunkline_call,
+    description: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let call = handle!(call);
+        out!(description).finish(Text::new(call.port.core.describe(call.ticket)?).give())
+    })
+}
+
+/// The member of this description at a JSON pointer: "/auth/principal", "/headers/x-tenant",
+/// "/state", "/inputResponses/user_name/content/name". `value` is JSON and owned by the caller;
+/// free it with `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` if there is nothing there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_fact(
+    call: *const trunkline_call,
+    pointer: trunkline_str,
+    value: *mut *mut trunkline_text,
+) -> trunkline_result {
+    guard_result(|| out!(value).finish(handle!(call).info_at(text!(pointer))?.give()))
+}
+
+/// The data of what caused the call: the `user_data` of `trunkline_http_request`, such as the
+/// connection of a web server, or that of an in-memory client
+/// (`trunkline_request_options_set_user_data`). Borrowed: if the data has a destructor, valid as
+/// long as the call; otherwise valid until the exchange or the request has ended, and NULL after
+/// that, because calls of tasks continue after the response. NULL for other calls.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_exchange_data(call: *const trunkline_call) -> *mut c_void {
+    value_or(null_mut(), || {
+        let scope = handle!(call).scope.get();
+        Ok(scope.and_then(|scope| scope.origin.lock().as_ref().map(|data| data.pointer())).unwrap_or(null_mut()))
+    })
+}
+
+/// Stores a value under a name for the handlers of the same request: middleware stores what the
+/// handlers behind it need, such as the user. `destructor` is called once the value is replaced or
+/// the request has ended, and no call uses it; also if the function fails. A NULL value removes the
+/// existing one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_set_var(
+    call: *mut trunkline_call,
+    name: trunkline_str,
+    value: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let value = (!value.is_null()).then(|| UserData::new(value, destructor));
+    guard_result(|| {
+        let (scope, name) = (handle!(call).scope(), text!(name));
+        let before = match value {
+            Some(value) => scope.vars.lock().insert(name.to_owned(), Arc::new(value)),
+            None => scope.vars.lock().remove(name),
+        };
+        // Without a lock held.
+        drop(before);
+        Ok(())
+    })
+}
+
+/// The value stored under that name with `trunkline_call_set_var` for this request, by this handler
+/// or by middleware around it. Borrowed: valid as long as the call, even if it is replaced
+/// meanwhile. NULL if there is none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_var(call: *const trunkline_call, name: trunkline_str) -> *mut c_void {
+    value_or(null_mut(), || {
+        let (call, name) = (handle!(call), text!(name));
+        let Some(value) = call.scope.get().and_then(|scope| scope.vars.lock().get(name).cloned()) else {
+            return Ok(null_mut());
+        };
+        let pointer = value.pointer();
+        let mut lent = call.lent_vars.lock();
+        if !lent.iter().any(|known| Arc::ptr_eq(known, &value)) {
+            lent.push(value);
+        }
+        Ok(pointer)
+    })
+}
+
+/// Returns `true` if the result is no longer needed: the client cancelled the call, its connection
+/// has ended, or it is already completed. For tools that work in small steps. `false` for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_cancelled(call: *const trunkline_call) -> bool {
+    value_or(false, || {
+        let call = handle!(call);
+        Ok(call.port.core.cancelled(call.ticket)?)
+    })
+}
+
+/// Runs `callback` once when the call is cancelled or its result is no longer needed, even if that
+/// has already happened. Like all callbacks, it runs inside `trunkline_dispatch` or another
+/// blocking function of the port, and not after the call was released. A second callback replaces
+/// the first. `destructor` is called exactly once, whether or not the callback ran.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_on_cancel(
+    call: *mut trunkline_call,
+    callback: trunkline_cancel_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let callback = Callback::new(callback, user_data, destructor);
+    guard_result(|| {
+        let (call, callback) = (kept!(call), required(callback, "callback")?);
+        let (replaced, reason) = {
+            let mut on_cancel = call.on_cancel.lock();
+            (on_cancel.callback.replace(callback), on_cancel.reason.clone())
+        };
+        drop(replaced);
+        let Some(reason) = reason else { return Ok(()) };
+        let waiting = Arc::downgrade(&call);
+        call.port.add_job(0, move || {
+            if let Some(call) = waiting.upgrade() {
+                call.cancelled(reason);
+            }
+        })
+    })
+}
+
+/// Keeps the call after its callback returns, to complete it later from any thread. Release it with
+/// `trunkline_call_free`. NULL for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_retain(call: *mut trunkline_call) -> *mut trunkline_call {
+    value_or(null_mut(), || Ok(Arc::into_raw(kept!(call)).cast_mut()))
+}
+
+/// Releases a call kept with `trunkline_call_retain`. If it is not completed, it fails now. NULL is
+/// allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_free(call: *mut trunkline_call) {
+    value_or((), || {
+        if !call.is_null() {
+            // SAFETY: the conventions of the header: pairs with one `trunkline_call_retain`.
+            drop(unsafe { Arc::from_raw(call) });
+        }
+        Ok(())
+    });
+}
+
+/// A `trunkline_shape` as C may pass it: any number.
+pub type trunkline_shape_number = u32;
+
+/// Completes a call with JSON that becomes a result according to `shape`.
+/// `TRUNKLINE_INVALID_ARGUMENT` if `json` does not match the shape; the call is still open then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_return_json(
+    call: *mut trunkline_call,
+    shape: trunkline_shape_number,
+    json: trunkline_str,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let shape = u8::try_from(shape).ok().and_then(Shape::from_number);
+        let shape = shape.ok_or_else(|| Failure::invalid("the argument `shape` is not a trunkline_shape"))?;
+        handle!(call).complete(shape, text!(json).as_bytes())
+    })
+}
+
+/// Fails a call with the failure of another operation, as received by `trunkline_answer_callback`:
+/// a JSON-RPC error is passed on unchanged, anything else like `trunkline_call_fail`. Has no effect
+/// after `TRUNKLINE_SUSPENDED`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_fail_with(
+    call: *mut trunkline_call,
+    failure: *const trunkline_error,
+) -> trunkline_result {
+    guard_result(|| handle!(call).fail_with(&handle!(failure).error))
 }

@@ -1,23 +1,17 @@
 //! The context of a handler: progress, logs and stored values of its call, and requests to the
 //! client.
 
-use std::ffi::c_void;
-use std::sync::Arc;
-
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 use trunkline::protocol::model::LoggingLevel;
 use trunkline_bridge::Shape;
-use trunkline_bridge::message::{LogMessage, Notification, NotifyCall};
+use trunkline_bridge::message::{LogMessage, NEXT, Notification, NotifyCall, Once};
 
 use crate::calls::trunkline_call;
-use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
-use crate::edge::text::trunkline_str;
-use crate::edge::user_data::Callback;
-use crate::json::raw;
-use crate::requests::{OnComplete, PreparedRequest, ReplyArguments, trunkline_request_options};
+use crate::edge::prelude::*;
+use crate::json::{parsed, raw};
+use crate::requests::{OnComplete, PreparedRequest, lend_outcome, trunkline_request_options};
 
 /// Receives the outcome of a request that a call sent: `TRUNKLINE_OK` and the result as JSON, or
 /// the failure with its error. All arguments are borrowed until the callback returns: complete the
@@ -36,38 +30,16 @@ pub type trunkline_answer_callback = Option<
     ),
 >;
 
-pub(crate) type AnswerCallback = Callback<
-    unsafe extern "C" fn(
-        *mut trunkline_call,
-        trunkline_result,
-        *const trunkline_str,
-        *const trunkline_error,
-        *mut c_void,
-    ),
->;
-
 impl trunkline_call {
     pub(crate) fn notify(&self, notification: NotifyCall) -> Result<(), Failure> {
         Ok(self.port.core.notify_message(self.ticket, Notification::Call(notification))?)
     }
 
-    pub(crate) fn log(&self, level: &str, logger: &str, data: Value) -> Result<(), Failure> {
+    fn log(&self, level: &str, logger: &str, data: Value) -> Result<(), Failure> {
         let level = LoggingLevel::deserialize(Value::from(level));
         let level = level.map_err(|reason| Failure::invalid(format!("the argument `level`: {reason}")))?;
         let logger = (!logger.is_empty()).then(|| logger.to_owned());
         self.notify(NotifyCall { log: Some(LogMessage { level, logger, data }), ..NotifyCall::default() })
-    }
-
-    /// Sends a request to the client of the call.
-    pub(crate) fn request(
-        self: &Arc<Self>,
-        method: &str,
-        params: Option<&RawValue>,
-        options: Option<&trunkline_request_options>,
-        completion: OnComplete,
-    ) -> Result<(), Failure> {
-        let request = PreparedRequest { method, params, all: false, options };
-        request.start_for_call(self, completion)
     }
 
     pub(crate) fn request_input(
@@ -75,28 +47,30 @@ impl trunkline_call {
         method: &str,
         params: &str,
         key: &str,
-        callback: AnswerCallback,
+        callback: Option<Callback<trunkline_answer_callback>>,
     ) -> Result<(), Failure> {
-        let options = trunkline_request_options::with_key(key);
-        self.request(method, raw("params", params)?, Some(&options), self.answer_with(Some(callback)))
+        let callback = required(callback, "callback")?;
+        let options = Some(&trunkline_request_options::with_key(key));
+        let request = PreparedRequest::new(method, raw("params", params)?, options);
+        request.start_for_call(self, self.answer_with(Some(callback)))
     }
 
     /// The completion of a request whose outcome is passed to a callback. The call lives at least
     /// until the callback has run.
-    pub(crate) fn answer_with(self: &Arc<Self>, callback: Option<AnswerCallback>) -> OnComplete {
+    fn answer_with(self: &Arc<Self>, callback: Option<Callback<trunkline_answer_callback>>) -> OnComplete {
         let call = self.clone();
         Box::new(move |outcome| {
             let Some(Callback { function, data }) = callback else { return };
-            let outcome = ReplyArguments::of(outcome);
-            let (body, error) = (&outcome.body.lend(), outcome.error());
             // SAFETY: the host's function with the host's data; all arguments live until it
             // returns.
-            unsafe { function(call.as_raw(), outcome.result(), body, error, data.pointer()) }
+            lend_outcome(outcome, |result, json, error| unsafe {
+                function(Arc::as_ptr(&call).cast_mut(), result, json, error, data.pointer());
+            });
         })
     }
 
     /// The completion of a request whose outcome completes the call itself.
-    pub(crate) fn pass_on(self: &Arc<Self>) -> OnComplete {
+    fn pass_on(self: &Arc<Self>) -> OnComplete {
         let call = self.clone();
         Box::new(move |outcome: Result<Bytes, Failure>| {
             let answered = match outcome {
@@ -106,8 +80,139 @@ impl trunkline_call {
             if let Err(failure) = answered
                 && failure.result == trunkline_result::TRUNKLINE_INVALID_ARGUMENT
             {
-                let _ = call.fail_internal(failure.message());
+                let _ = call.fail_internal(&failure.error.message);
             }
         })
     }
+}
+
+/// Reports the progress of the call to its caller. `progress` must increase, otherwise it is
+/// dropped; `total` of 0 or less means unknown; `message` may be empty. Nothing is sent if the
+/// caller did not ask for it. Never blocks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_progress(
+    call: *mut trunkline_call,
+    progress: f64,
+    total: f64,
+    message: trunkline_str,
+) -> trunkline_result {
+    guard_result(|| {
+        let (total, message) = ((total > 0.0).then_some(total), text!(message));
+        let message = (!message.is_empty()).then(|| message.to_owned());
+        handle!(call).notify(NotifyCall { progress: Some(progress), total, message, ..NotifyCall::default() })
+    })
+}
+
+/// Sends a log message to the client of the call, if it wants messages of that level: "debug",
+/// "info", "notice", "warning", "error", "critical", "alert" or "emergency". Never blocks.
+///
+/// @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_log(
+    call: *mut trunkline_call,
+    level: trunkline_str,
+    message: trunkline_str,
+) -> trunkline_result {
+    guard_result(|| handle!(call).log(text!(level), "", text!(message).into()))
+}
+
+/// Sends a log message with any JSON as data and the name of a logger, which may be empty.
+/// Otherwise like `trunkline_call_log`.
+///
+/// @deprecated Since 2026-07-28: log to standard error or through OpenTelemetry instead.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_log_json(
+    call: *mut trunkline_call,
+    level: trunkline_str,
+    logger: trunkline_str,
+    data: trunkline_str,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || handle!(call).log(text!(level), text!(logger), parsed("data", text!(data))?))
+}
+
+/// Stores a value (JSON) for later runs of this handler within the same request: perform a side
+/// effect once before asking the client for input, and store its outcome under a name. Later runs
+/// find it with `trunkline_call_once`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_set_once(
+    call: *mut trunkline_call,
+    name: trunkline_str,
+    value: trunkline_str,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let once = Once { name: text!(name).to_owned(), value: parsed("value", text!(value))? };
+        handle!(call).notify(NotifyCall { once: Some(once), ..NotifyCall::default() })
+    })
+}
+
+/// The value that this run or an earlier one stored under that name with `trunkline_call_set_once`.
+/// `value` is JSON and owned by the caller; free it with `trunkline_text_free`.
+/// `TRUNKLINE_NOT_FOUND` if there is none: the work has not been done yet.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_once(
+    call: *const trunkline_call,
+    name: trunkline_str,
+    value: *mut *mut trunkline_text,
+) -> trunkline_result {
+    guard_result(|| {
+        let pointer = format!("/once/{}", text!(name).replace('~', "~0").replace('/', "~1"));
+        out!(value).finish(handle!(call).info_at(&pointer)?.give())
+    })
+}
+
+/// Sends any request to the client of the call. The outcome is passed to `callback`, inside
+/// `trunkline_dispatch` or another blocking function of the port; the call is kept alive until
+/// then. User input, sampling and roots have their own functions, which work on every revision;
+/// other requests, such as `TRUNKLINE_METHOD_PING`, exist only up to 2025-11-25, and fail with
+/// `TRUNKLINE_PROTOCOL` and the code -32601 after that. `params` is JSON, or empty for none;
+/// `options` and `callback` may be NULL.
+///
+/// Up to 2025-11-25 the client is asked while the call waits. On 2026-07-28 the callback gets the
+/// answer if the client has sent it, otherwise `TRUNKLINE_SUSPENDED`: the handler runs again with
+/// the answer. Store the outcome of earlier side effects with `trunkline_call_set_once`.
+///
+/// If the client does not support the request, it fails with `TRUNKLINE_PROTOCOL`, also passed to
+/// `callback`. The function itself fails if an argument is invalid, or with `TRUNKLINE_CLOSED` if
+/// the result of the call is no longer needed. `destructor` is called exactly once, in these cases,
+/// too.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_start_request(
+    call: *mut trunkline_call,
+    method: trunkline_str,
+    params: trunkline_str,
+    options: *const trunkline_request_options,
+    callback: trunkline_answer_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let callback = Callback::new(callback, user_data, destructor);
+    guard(error, || {
+        let (call, method, params) = (kept!(call), text!(method), raw("params", text!(params))?);
+        let request = PreparedRequest::new(method, params, settled!(options));
+        request.start_for_call(&call, call.answer_with(callback))
+    })
+}
+
+/// In middleware: runs the rest of the request, with other params (JSON) or, if `params` is empty,
+/// with the original ones. The outcome is passed to `callback`, which completes the call, usually
+/// with `trunkline_call_return_result` or `trunkline_call_fail_with`; a NULL callback completes it
+/// with the outcome unchanged.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_call_next(
+    call: *mut trunkline_call,
+    params: trunkline_str,
+    callback: trunkline_answer_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    let callback = Callback::new(callback, user_data, destructor);
+    guard(error, || {
+        let (call, params) = (kept!(call), raw("params", text!(params))?);
+        let completion = if callback.is_some() { call.answer_with(callback) } else { call.pass_on() };
+        PreparedRequest::new(NEXT, params, None).start_for_call(&call, completion)
+    })
 }

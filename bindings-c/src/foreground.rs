@@ -4,17 +4,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-#[cfg(unix)]
-use std::{
-    ptr::null_mut,
-    sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize},
-};
 
 use crate::port::Port;
 
+#[cfg(unix)]
+pub(crate) use unix::SignalHandlers;
+
 /// A request to stop a running server.
 pub(crate) struct Stop {
-    is_wanted: AtomicBool,
+    pub(crate) is_wanted: AtomicBool,
     port: Arc<Port>,
 }
 
@@ -26,151 +24,124 @@ impl Stop {
     /// Safe inside a signal handler on Unix: an atomic operation and one `write`.
     pub(crate) fn request(&self) {
         self.is_wanted.store(true, Ordering::SeqCst);
-        self.port.wake();
-    }
-
-    pub(crate) fn is_wanted(&self) -> bool {
-        self.is_wanted.load(Ordering::SeqCst)
-    }
-
-    pub(crate) fn clear(&self) {
-        self.is_wanted.store(false, Ordering::SeqCst);
+        self.port.waiting.wake_in_signal_handler();
     }
 }
-
-#[cfg(unix)]
-const SIGNALS: [libc::c_int; 2] = [libc::SIGINT, libc::SIGTERM];
-
-/// The server in the foreground; if there are several, the first.
-#[cfg(unix)]
-static STOP: AtomicPtr<Stop> = AtomicPtr::new(null_mut());
-/// The process of that server. A forked child inherits the handler, but does not run the server.
-#[cfg(unix)]
-static PROCESS: AtomicU32 = AtomicU32::new(0);
-/// The number of handlers that may be using the server.
-#[cfg(unix)]
-static HANDLERS: AtomicUsize = AtomicUsize::new(0);
-
-/// The handler that the core installed before ours, if any.
-#[cfg(unix)]
-static BEFORE: AtomicUsize = AtomicUsize::new(0);
 
 /// While this lives, signals stop a server.
-pub(crate) struct SignalHandlers<'a> {
-    #[cfg_attr(not(unix), expect(dead_code, reason = "nothing is installed there"))]
-    stop: &'a Stop,
-    /// The signals that have our handler.
-    #[cfg(unix)]
-    handled: Vec<libc::c_int>,
-}
+#[cfg(not(unix))]
+pub(crate) struct SignalHandlers<'a>(std::marker::PhantomData<&'a Stop>);
 
+#[cfg(not(unix))]
 impl<'a> SignalHandlers<'a> {
-    /// Handles the signals that the program has left to the system; none if another server is in
-    /// the foreground.
-    #[cfg(unix)]
-    pub(crate) fn install(stop: &'a Stop) -> Self {
-        let free = STOP.compare_exchange(null_mut(), pointer(stop), Ordering::SeqCst, Ordering::SeqCst);
-        let mut handled = Vec::new();
-        if free.is_ok() {
-            PROCESS.store(std::process::id(), Ordering::SeqCst);
-            handled.extend(SIGNALS.into_iter().filter(|signal| handle(*signal)));
-        }
-        Self { stop, handled }
+    pub(crate) fn install(_: &'a Stop) -> Self {
+        Self(std::marker::PhantomData)
     }
 
-    #[cfg(not(unix))]
-    pub(crate) fn install(stop: &'a Stop) -> Self {
-        Self { stop }
-    }
-
-    /// Lets the core handle the signals too. Its handler calls ours.
     pub(crate) fn share_with(&self, take: impl FnOnce()) {
-        #[cfg(unix)]
-        if let Some(signal) = self.handled.first() {
-            take();
-            BEFORE.store(handler_of(*signal).unwrap_or_default(), Ordering::SeqCst);
-        }
-        #[cfg(not(unix))]
         take();
     }
 }
 
 #[cfg(unix)]
-impl Drop for SignalHandlers<'_> {
-    fn drop(&mut self) {
-        self.handled.iter().for_each(|signal| restore(*signal));
-        if STOP.compare_exchange(pointer(self.stop), null_mut(), Ordering::SeqCst, Ordering::SeqCst).is_ok() {
-            // A handler running on another thread finishes shortly.
-            while HANDLERS.load(Ordering::SeqCst) > 0 {
-                std::thread::yield_now();
+mod unix {
+    use std::ptr::{from_ref, null_mut};
+    use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+    use libc::{SA_RESETHAND, SA_RESTART, SIG_DFL, SIGINT, SIGTERM, c_int, sighandler_t};
+
+    use super::Stop;
+    use crate::edge::signals::{handler_of, set_handler};
+
+    const SIGNALS: [c_int; 2] = [SIGINT, SIGTERM];
+
+    /// The server in the foreground; if there are several, the first.
+    static STOP: AtomicPtr<Stop> = AtomicPtr::new(null_mut());
+    /// The process of that server. A forked child inherits the handler, but does not run the
+    /// server.
+    static PROCESS: AtomicU32 = AtomicU32::new(0);
+    /// The number of handlers that may be using the server.
+    static HANDLERS: AtomicUsize = AtomicUsize::new(0);
+    /// The handler that the core installed before ours, if any.
+    static BEFORE: AtomicUsize = AtomicUsize::new(0);
+
+    /// While this lives, signals stop a server.
+    pub(crate) struct SignalHandlers<'a> {
+        stop: &'a Stop,
+        /// The signals that have our handler.
+        handled: Vec<c_int>,
+    }
+
+    impl<'a> SignalHandlers<'a> {
+        /// Handles the signals that the program has left to the system; none if another server is
+        /// in the foreground.
+        pub(crate) fn install(stop: &'a Stop) -> Self {
+            let ours = from_ref(stop).cast_mut();
+            let is_first = STOP.compare_exchange(null_mut(), ours, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+            let mut handled = Vec::new();
+            if is_first {
+                PROCESS.store(std::process::id(), Ordering::SeqCst);
+                handled.extend(SIGNALS.into_iter().filter(|signal| handle(*signal)));
+            }
+            Self { stop, handled }
+        }
+
+        /// Lets the core handle the signals too. Its handler calls ours.
+        pub(crate) fn share_with(&self, take: impl FnOnce()) {
+            if let Some(signal) = self.handled.first() {
+                take();
+                BEFORE.store(handler_of(*signal).unwrap_or_default(), Ordering::SeqCst);
             }
         }
     }
-}
 
-#[cfg(unix)]
-fn pointer(stop: &Stop) -> *mut Stop {
-    std::ptr::from_ref(stop).cast_mut()
-}
-
-/// Installs the handler unless the program has its own, or ignores the signal.
-#[cfg(unix)]
-fn handle(signal: libc::c_int) -> bool {
-    // SAFETY: the structs are plain data, and the handler does only what handlers may do.
-    unsafe {
-        let mut now: libc::sigaction = std::mem::zeroed();
-        if libc::sigaction(signal, std::ptr::null(), &mut now) != 0 || now.sa_sigaction != libc::SIG_DFL {
-            return false;
-        }
-        let mut ours: libc::sigaction = std::mem::zeroed();
-        ours.sa_sigaction = on_signal as *const () as libc::sighandler_t;
-        // Reset after the first signal, so that a second one ends the process.
-        ours.sa_flags = libc::SA_RESTART | libc::SA_RESETHAND;
-        libc::sigemptyset(&mut ours.sa_mask);
-        libc::sigaction(signal, &ours, null_mut()) == 0
-    }
-}
-
-/// Removes the handler unless the program has replaced it.
-#[cfg(unix)]
-fn restore(signal: libc::c_int) {
-    let ours = [on_signal as *const () as libc::sighandler_t, BEFORE.load(Ordering::SeqCst)];
-    if handler_of(signal).is_some_and(|now| now != libc::SIG_DFL && ours.contains(&now)) {
-        // SAFETY: the struct is plain data; the function may be called in a signal handler.
-        unsafe {
-            let mut default: libc::sigaction = std::mem::zeroed();
-            default.sa_sigaction = libc::SIG_DFL;
-            libc::sigaction(signal, &default, null_mut());
+    impl Drop for SignalHandlers<'_> {
+        fn drop(&mut self) {
+            self.handled.iter().for_each(|signal| restore(*signal));
+            let ours = from_ref(self.stop).cast_mut();
+            if STOP.compare_exchange(ours, null_mut(), Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+                // A handler running on another thread finishes shortly.
+                while HANDLERS.load(Ordering::SeqCst) > 0 {
+                    std::thread::yield_now();
+                }
+            }
         }
     }
-}
 
-/// The current handler of a signal.
-#[cfg(unix)]
-fn handler_of(signal: libc::c_int) -> Option<libc::sighandler_t> {
-    // SAFETY: the struct is plain data, filled before it is read; the function may be called in a
-    // signal handler.
-    unsafe {
-        let mut now: libc::sigaction = std::mem::zeroed();
-        (libc::sigaction(signal, std::ptr::null(), &mut now) == 0).then_some(now.sa_sigaction)
+    fn handler() -> sighandler_t {
+        on_signal as *const () as sighandler_t
     }
-}
 
-#[cfg(unix)]
-extern "C" fn on_signal(signal: libc::c_int) {
-    // SAFETY: both functions may be called in a signal handler, and this one is installed no more.
-    let process = unsafe { libc::getpid() };
-    if u32::try_from(process) != Ok(PROCESS.load(Ordering::SeqCst)) {
-        // SAFETY: as above.
-        unsafe { libc::raise(signal) };
-        return;
+    /// Installs the handler unless the program has its own, or ignores the signal. It is reset
+    /// after the first signal, so that a second one ends the process.
+    fn handle(signal: c_int) -> bool {
+        handler_of(signal) == Some(SIG_DFL) && set_handler(signal, handler(), SA_RESTART | SA_RESETHAND)
     }
-    HANDLERS.fetch_add(1, Ordering::SeqCst);
-    // SAFETY: if it is not null, the server runs, and its `SignalHandlers` waits for this handler.
-    if let Some(stop) = unsafe { STOP.load(Ordering::SeqCst).as_ref() } {
-        stop.request();
-        // The other signal is left to the system from now on, too.
-        SIGNALS.into_iter().for_each(restore);
+
+    /// Removes the handler unless the program has replaced it.
+    fn restore(signal: c_int) {
+        let ours = [handler(), BEFORE.load(Ordering::SeqCst)];
+        if handler_of(signal).is_some_and(|now| now != SIG_DFL && ours.contains(&now)) {
+            set_handler(signal, SIG_DFL, 0);
+        }
     }
-    HANDLERS.fetch_sub(1, Ordering::SeqCst);
+
+    extern "C" fn on_signal(signal: c_int) {
+        // SAFETY: the function may be called in a signal handler.
+        let process = unsafe { libc::getpid() };
+        if u32::try_from(process) != Ok(PROCESS.load(Ordering::SeqCst)) {
+            // SAFETY: as above, and this handler is installed no more.
+            unsafe { libc::raise(signal) };
+            return;
+        }
+        HANDLERS.fetch_add(1, Ordering::SeqCst);
+        // SAFETY: if it is not null, the server runs, and its `SignalHandlers` waits for this
+        // handler.
+        if let Some(stop) = unsafe { STOP.load(Ordering::SeqCst).as_ref() } {
+            stop.request();
+            // The other signal is left to the system from now on, too.
+            SIGNALS.into_iter().for_each(restore);
+        }
+        HANDLERS.fetch_sub(1, Ordering::SeqCst);
+    }
 }

@@ -1,17 +1,17 @@
-//! The JSON functions that a C program needs: values that pass through unchanged, and values at a
-//! pointer.
+//! JSON: values that pass through unchanged, and the functions for values at a pointer.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use trunkline::protocol::surrogates::mended;
 
-use crate::edge::failure::Failure;
+use crate::edge::prelude::*;
 
 /// A JSON value, deserialized.
 pub(crate) fn read<T: DeserializeOwned>(argument: &str, json: &str) -> Result<T, Failure> {
@@ -23,14 +23,9 @@ pub(crate) fn parsed(argument: &str, json: &str) -> Result<Value, Failure> {
     read(argument, json)
 }
 
-/// A JSON object, as a map of its members.
-pub(crate) fn object<T: DeserializeOwned>(argument: &str, json: &str) -> Result<BTreeMap<String, T>, Failure> {
-    read(argument, json)
-}
-
 /// JSON to read values from; the empty string means none.
 pub(crate) fn parsed_or_none(argument: &str, json: &str) -> Result<Option<Value>, Failure> {
-    if json.is_empty() { Ok(None) } else { parsed(argument, json).map(Some) }
+    (!json.is_empty()).then(|| parsed(argument, json)).transpose()
 }
 
 /// Required JSON that passes through unchanged.
@@ -40,10 +35,8 @@ pub(crate) fn required<'a>(argument: &str, json: &'a str) -> Result<&'a RawValue
 
 /// JSON that passes through unchanged; the empty string means none.
 pub(crate) fn raw<'a>(argument: &str, json: &'a str) -> Result<Option<&'a RawValue>, Failure> {
-    if json.is_empty() {
-        return Ok(None);
-    }
-    serde_json::from_str(json).map(Some).map_err(|reason| Failure::not_json(argument, &reason))
+    let value = (!json.is_empty()).then(|| serde_json::from_str(json));
+    value.transpose().map_err(|reason| Failure::not_json(argument, &reason))
 }
 
 pub(crate) fn typed<T: DeserializeOwned>(json: &str, pointer: &str, wanted: &str) -> Result<T, Failure> {
@@ -76,11 +69,8 @@ impl ParamsBuilder {
 
     /// The object; `None` if it has no members.
     pub(crate) fn raw(self) -> Result<Option<Box<RawValue>>, Failure> {
-        if self.0.is_empty() {
-            return Ok(None);
-        }
-        let object = RawValue::from_string(self.0 + "}");
-        object.map(Some).map_err(|reason| Failure::internal(reason.to_string()))
+        let object = (!self.0.is_empty()).then(|| RawValue::from_string(self.0 + "}"));
+        object.transpose().map_err(Failure::internal)
     }
 
     fn member(self, name: &str, json: &str) -> Self {
@@ -196,11 +186,165 @@ impl<'de> Visitor<'de> for PointerStep<'_> {
         let wanted = self.0.parse::<usize>().ok();
         let (mut index, mut found) = (0, None);
         while let Some(element) = elements.next_element()? {
-            if Some(index) == wanted {
-                found = Some(element);
-            }
+            found = found.or((Some(index) == wanted).then_some(element));
             index += 1;
         }
         Ok(found)
     }
+}
+
+/// The kinds of JSON values.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub enum trunkline_json_kind {
+    TRUNKLINE_JSON_NULL = 0,
+    TRUNKLINE_JSON_BOOL = 1,
+    TRUNKLINE_JSON_NUMBER = 2,
+    TRUNKLINE_JSON_STRING = 3,
+    TRUNKLINE_JSON_ARRAY = 4,
+    TRUNKLINE_JSON_OBJECT = 5,
+}
+
+/// Finds the value at a JSON pointer (RFC 6901) such as "/content/0/text"; "" is the whole
+/// document. `value` is a slice of `json`: still JSON, so a string keeps its quotes.
+/// `TRUNKLINE_NOT_FOUND` if there is nothing there, `TRUNKLINE_INVALID_ARGUMENT` if `json` is not
+/// valid JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_get(
+    json: trunkline_str,
+    pointer: trunkline_str,
+    value: *mut trunkline_str,
+) -> trunkline_result {
+    guard_result(|| out!(value).finish(trunkline_str::slice(find(text!(json), text!(pointer))?)))
+}
+
+/// The string at a JSON pointer, without quotes and escapes. The caller owns `value`; free it with
+/// `trunkline_text_free`. `TRUNKLINE_NOT_FOUND` also if the value is not a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_get_text(
+    json: trunkline_str,
+    pointer: trunkline_str,
+    value: *mut *mut trunkline_text,
+) -> trunkline_result {
+    guard_result(|| {
+        let (value, text) = (out!(value), typed::<String>(text!(json), text!(pointer), "a string")?);
+        value.finish(Text::copy(text).give())
+    })
+}
+
+/// The number at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is not a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_get_number(
+    json: trunkline_str,
+    pointer: trunkline_str,
+    value: *mut f64,
+) -> trunkline_result {
+    guard_result(|| out!(value).finish(typed(text!(json), text!(pointer), "a number")?))
+}
+
+/// The integer at a JSON pointer, exactly: a double has only 53 bits. `TRUNKLINE_NOT_FOUND` also if
+/// the value is not an integer, or exceeds 64 bits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_get_int64(
+    json: trunkline_str,
+    pointer: trunkline_str,
+    value: *mut i64,
+) -> trunkline_result {
+    guard_result(|| out!(value).finish(typed(text!(json), text!(pointer), "a 64-bit integer")?))
+}
+
+/// The kind of the value at a JSON pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_get_kind(
+    json: trunkline_str,
+    pointer: trunkline_str,
+    kind: *mut trunkline_json_kind,
+) -> trunkline_result {
+    guard_result(|| {
+        out!(kind).finish(match find(text!(json), text!(pointer))?.as_bytes().first() {
+            Some(b'{') => trunkline_json_kind::TRUNKLINE_JSON_OBJECT,
+            Some(b'[') => trunkline_json_kind::TRUNKLINE_JSON_ARRAY,
+            Some(b'"') => trunkline_json_kind::TRUNKLINE_JSON_STRING,
+            Some(b't' | b'f') => trunkline_json_kind::TRUNKLINE_JSON_BOOL,
+            Some(b'n') => trunkline_json_kind::TRUNKLINE_JSON_NULL,
+            _ => trunkline_json_kind::TRUNKLINE_JSON_NUMBER,
+        })
+    })
+}
+
+/// The number of elements of the array, or of members of the object, at a JSON pointer.
+/// `TRUNKLINE_INVALID_ARGUMENT` if the value is neither.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_get_count(
+    json: trunkline_str,
+    pointer: trunkline_str,
+    count: *mut usize,
+) -> trunkline_result {
+    guard_result(|| {
+        let (count, value) = (out!(count), find(text!(json), text!(pointer))?.as_bytes());
+        let (mut cursor, mut number) = (0, 0);
+        while next(value, &mut cursor)?.is_some() {
+            number += 1;
+        }
+        count.finish(number)
+    })
+}
+
+/// Iterates over an array or an object, one element or member per call, in linear time; `json` is
+/// the array or object itself, such as a value from `trunkline_json_get`. `cursor` starts at 0.
+/// `key` is the name of a member as written between its quotes, empty in an array; it may be NULL.
+/// `value` is JSON. Both are slices of `json`. `TRUNKLINE_NOT_FOUND` at the end,
+/// `TRUNKLINE_INVALID_ARGUMENT` if `json` is neither an array nor an object, or is invalid up to
+/// this point.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_next(
+    json: trunkline_str,
+    cursor: *mut usize,
+    key: *mut trunkline_str,
+    value: *mut trunkline_str,
+) -> trunkline_result {
+    guard_result(|| {
+        let value = out!(value);
+        let found = next(bytes!(json), handle_mut!(cursor))?;
+        let (name, found) = found.ok_or_else(|| Failure::not_found("there are no more elements"))?;
+        out_or_null!(key)(trunkline_str::slice(name));
+        value.finish(trunkline_str::slice(found))
+    })
+}
+
+/// The boolean at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is neither true nor
+/// false.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_get_bool(
+    json: trunkline_str,
+    pointer: trunkline_str,
+    value: *mut bool,
+) -> trunkline_result {
+    guard_result(|| out!(value).finish(typed(text!(json), text!(pointer), "true or false")?))
+}
+
+/// Writes a JSON string, adding quotes and escapes. The caller owns `json`; free it with
+/// `trunkline_text_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_string(
+    text: trunkline_str,
+    json: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || out!(json).finish(Text::new(serde_json::to_vec(text!(text)).map_err(Failure::internal)?).give()))
+}
+
+/// Writes bytes as a Base64 JSON string, such as the `data` of an image or a `blob`. The caller
+/// owns `json`; free it with `trunkline_text_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_json_base64(
+    data: *const c_void,
+    len: usize,
+    json: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let data = trunkline_str { data: data.cast(), len };
+        out!(json).finish(Text::new(format!("\"{}\"", STANDARD.encode(bytes!(data))).into_bytes()).give())
+    })
 }

@@ -1,15 +1,14 @@
 //! `libtrunkline`: the C interface of the bridge.
 //!
 //! Exported items have their C names; cbindgen writes them and their comments to
-//! `include/trunkline.h`. There are three layers, each of which only uses those below it:
+//! `include/trunkline.h`. The modules here contain the objects behind the handles, such as ports,
+//! servers, clients and calls, each followed by the exported functions of its chapter: they convert
+//! arguments, make one call, and convert the outcome. Below and above them are:
 //!
-//! - `api/` contains the exported functions, one file per chapter of the header: they convert
-//!   arguments, make one call, and convert the outcome. `generated/` contains those that follow
-//!   from the declaration of the surface (`cargo xtask generate`), and the result codes.
-//! - The modules here contain the objects behind the handles: the port with its threads, servers,
-//!   clients, calls, requests.
 //! - `edge/` contains what C needs independently of MCP: result codes, strings, user data, panics,
 //!   the descriptor for event loops.
+//! - `generated/` contains the functions that follow from the declaration of the surface
+//!   (`cargo xtask generate`), and the result codes.
 
 #![allow(non_camel_case_types, reason = "the exported types carry their C names")]
 #![allow(
@@ -19,27 +18,52 @@
 #![allow(clippy::too_many_arguments, reason = "C has no default arguments and no closures")]
 #![allow(unreachable_pub, reason = "the exported items are public to C, not to Rust")]
 
-mod api;
-mod calls;
-mod client;
-mod context;
 mod edge;
-mod features;
-mod foreground;
-mod generated;
-mod http_mount;
+
+mod texts;
+
 mod json;
+
 mod json_writer;
-mod lifespan;
-mod listener;
-mod log;
-mod open_handle;
-mod options;
+
 mod port;
-mod requests;
-mod scope;
+
+mod options;
+
 mod server;
-mod server_requests;
-mod store;
+
+mod features;
+
+mod listener;
+
+mod http_mount;
+
+mod calls;
+
+mod context;
+
+mod client;
+
 mod telemetry;
+
+mod plain;
+
+mod foreground;
+
+mod lifespan;
+
+mod log;
+
+mod open_handle;
+
+mod requests;
+
+mod scope;
+
+mod server_requests;
+
+mod store;
+
 mod waiting;
+
+mod generated;

@@ -1,11 +1,8 @@
 //! The log of a port.
 
-use std::ffi::c_void;
-
 use trunkline_bridge::{LogRecord, write_stderr};
 
-use crate::edge::text::{Text, trunkline_str};
-use crate::edge::user_data::Callback;
+use crate::edge::prelude::*;
 
 /// Receives a log record; `level` is "error", "warn", "info" or "debug". The strings are borrowed
 /// until the callback returns.
@@ -18,12 +15,9 @@ pub type trunkline_log_callback = Option<
     ),
 >;
 
-pub(crate) type LogCallback =
-    Callback<unsafe extern "C" fn(*const trunkline_str, *const trunkline_str, *const trunkline_str, *mut c_void)>;
-
 /// Passes on log records. Without a callback, errors and warnings go to stderr, because a failing
 /// tool must not go unnoticed.
-pub(crate) fn report(records: Vec<LogRecord>, callback: Option<&LogCallback>) {
+pub(crate) fn report(records: Vec<LogRecord>, callback: Option<&Callback<trunkline_log_callback>>) {
     let Some(Callback { function, data }) = callback else {
         return write_stderr(&severe(&records));
     };

@@ -9,21 +9,20 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use trunkline::bridge_support::Mutex;
 use trunkline_bridge::message::{Fail, FailKind, Notification, NotifyPort};
-use trunkline_bridge::{self as bridge, Bell, Body, BridgeError, Event, EventKind, Fetched};
+use trunkline_bridge::{self as bridge, Body, BridgeError, ErrorKind, Event, EventKind, Fetched};
 
-use crate::edge::alarm::Alarm;
-use crate::edge::failure::Failure;
-use crate::edge::sigpipe;
-use crate::edge::user_data::UserData;
-use crate::log::{self, LogCallback};
-use crate::scope::{CallScope, Causes};
-use crate::telemetry::PortTelemetry;
+use crate::edge::prelude::*;
+use crate::edge::signals;
+use crate::log::{self, trunkline_log_callback};
+use crate::scope::CallScope;
+use crate::telemetry::{
+    PortTelemetry, trunkline_span_begin_callback, trunkline_span_end_callback, trunkline_span_scope_callback,
+};
 use crate::waiting::{WaitingThreads, WakesThreads};
 
 /// Maximum time to sleep before checking again.
@@ -36,23 +35,16 @@ const LOG: u64 = 0;
 /// one's server.
 static PORTS: Mutex<Vec<(u64, Weak<Port>)>> = Mutex::new(Vec::new());
 
-/// Registers a port, so that calls on other ports find it while it lives.
-fn enter(port: &Arc<Port>) {
-    let mut ports = PORTS.lock();
-    ports.retain(|(_, port)| port.strong_count() > 0);
-    ports.push((port.core.number(), Arc::downgrade(port)));
-}
-
 /// The context of a call, if something in the host caused it.
 pub(crate) fn call_scope(port: &Port, call: &Event) -> Option<Arc<CallScope>> {
     if call.cause == 0 {
         return None;
     }
-    if call.cause_port == 0 {
-        return port.call_scope(call.cause);
-    }
-    let known = PORTS.lock().iter().find(|(number, _)| *number == call.cause_port).and_then(|(_, port)| port.upgrade());
-    known?.call_scope(call.cause)
+    let find =
+        || PORTS.lock().iter().find(|(number, _)| *number == call.cause_port).and_then(|(_, port)| port.upgrade());
+    let other = if call.cause_port == 0 { None } else { Some(find()?) };
+    let port = other.as_deref().unwrap_or(port);
+    port.state.lock().causes.get(&call.cause).map(|(_, scope)| scope.clone())
 }
 
 /// An event queue and the threads that wait on it. Each server and each client has its own port
@@ -82,14 +74,14 @@ pub(crate) trait EventReceiver: Send + Sync {
     fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool;
 }
 
-struct LogReceiver(Option<LogCallback>);
+struct LogReceiver(Option<Callback<trunkline_log_callback>>);
 
 impl EventReceiver for LogReceiver {
     fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool {
         match event.body {
             Body::Log(records) => log::report(records, self.0.as_ref()),
             body if event.kind == EventKind::Telemetry => {
-                if let Some(telemetry) = port.telemetry() {
+                if let Some(telemetry) = port.telemetry.get() {
                     telemetry.receive(&body.into_bytes());
                 }
             }
@@ -101,12 +93,10 @@ impl EventReceiver for LogReceiver {
 
 pub(crate) struct Port {
     pub(crate) core: bridge::Port,
-    telemetry: OnceLock<PortTelemetry>,
+    pub(crate) telemetry: OnceLock<PortTelemetry>,
     /// In a forked child, the locks may be held by threads that don't exist there.
     pid: u32,
-    /// The descriptor that the host's event loop watches.
-    alarm: Arc<HostAlarm>,
-    waiting: Arc<WaitingThreads>,
+    pub(crate) waiting: Arc<WaitingThreads>,
     state: Mutex<DispatchState>,
     /// True if a thread has the turn.
     running: AtomicBool,
@@ -122,14 +112,15 @@ pub(crate) struct Port {
 struct DispatchState {
     /// By the core's handles and tickets.
     receivers: HashMap<u64, Arc<dyn EventReceiver>>,
-    causes: Causes,
-    jobs: VecDeque<Job>,
+    /// Call contexts by the ticket of their exchange or request, each with its owner.
+    causes: HashMap<u64, (u64, Arc<CallScope>)>,
+    /// Callbacks to run that are not caused by an event of the core, each with its owner.
+    jobs: VecDeque<(u64, Box<dyn FnOnce() + Send>)>,
 }
 
-/// A callback to run that is not caused by an event of the core.
-struct Job {
-    owner: u64,
-    run: Box<dyn FnOnce() + Send>,
+thread_local! {
+    /// The ports whose callbacks are running on this thread.
+    static INSIDE: RefCell<Vec<*const Port>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Receives the progress of a request (the params of its notification), like a callback.
@@ -144,9 +135,8 @@ impl Drop for CallbackTurn<'_> {
         let progress_waits = self.0.progress_waits.swap(false, Ordering::SeqCst);
         let is_pending = self.0.is_pending();
         if is_pending {
-            self.0.alarm.set();
-        }
-        if is_pending || progress_waits {
+            self.0.waiting.wake_all();
+        } else if progress_waits {
             self.0.waiting.wake();
         }
     }
@@ -161,43 +151,6 @@ pub(crate) struct WaitCheck {
     has_turn: bool,
 }
 
-/// The alarm for the host's event loop. Nothing is written to it until the host asks for its
-/// descriptor.
-struct HostAlarm {
-    alarm: Alarm,
-    is_watched: AtomicBool,
-}
-
-impl HostAlarm {
-    fn new() -> Result<Self, Failure> {
-        Ok(Self { alarm: Alarm::new()?, is_watched: AtomicBool::new(false) })
-    }
-
-    fn set(&self) {
-        if self.is_watched.load(Ordering::SeqCst) {
-            self.alarm.set();
-        }
-    }
-
-    fn clear(&self) {
-        if self.is_watched.load(Ordering::SeqCst) {
-            self.alarm.clear();
-        }
-    }
-}
-
-struct QueueBell {
-    alarm: Arc<HostAlarm>,
-    waiting: Arc<WaitingThreads>,
-}
-
-impl Bell for QueueBell {
-    fn ring(&self) {
-        self.alarm.set();
-        self.waiting.wake();
-    }
-}
-
 /// `None`, meaning no deadline, if it exceeds the clock's range.
 pub(crate) fn deadline_after(milliseconds: u64) -> Option<Instant> {
     Instant::now().checked_add(Duration::from_millis(milliseconds))
@@ -205,40 +158,31 @@ pub(crate) fn deadline_after(milliseconds: u64) -> Option<Instant> {
 
 impl Port {
     pub(crate) fn new() -> Result<Arc<Self>, Failure> {
-        sigpipe::ignore();
-        let (alarm, waiting) = (Arc::new(HostAlarm::new()?), Arc::new(WaitingThreads::new()?));
-        let bell = QueueBell { alarm: alarm.clone(), waiting: waiting.clone() };
-        let port = Self {
-            core: bridge::Port::with_threads(bell, WakesThreads(waiting.clone()))
+        signals::ignore_sigpipe();
+        let waiting = Arc::new(WaitingThreads::new()?);
+        let bell = |wake| WakesThreads { waiting: waiting.clone(), wake };
+        let port = Arc::new(Self {
+            core: bridge::Port::with_threads(bell(WaitingThreads::wake_all), bell(WaitingThreads::wake))
                 .with_option_names(bridge::OptionNames::C),
             telemetry: OnceLock::new(),
             pid: std::process::id(),
-            alarm,
             waiting,
             state: Mutex::default(),
             running: AtomicBool::new(false),
             progress_waits: AtomicBool::new(false),
             ends: AtomicUsize::new(0),
             dispatch_must_return: AtomicBool::new(false),
-        };
+        });
         port.state.lock().receivers.insert(LOG, Arc::new(LogReceiver(None)));
-        let port = Arc::new(port);
-        enter(&port);
+        let mut ports = PORTS.lock();
+        ports.retain(|(_, port)| port.strong_count() > 0);
+        ports.push((port.core.number(), Arc::downgrade(&port)));
         Ok(port)
     }
 
-    pub(crate) fn descriptor(&self) -> isize {
-        // Changes before this were not signalled; later ones are.
-        if !self.alarm.is_watched.swap(true, Ordering::SeqCst)
-            && (self.is_pending() || self.dispatch_must_return.load(Ordering::SeqCst))
-        {
-            self.alarm.set();
-        }
-        self.alarm.alarm.raw()
-    }
-
     pub(crate) fn check_process(&self) -> Result<(), Failure> {
-        if self.pid == std::process::id() { Ok(()) } else { Err(Failure::forked()) }
+        let message = "the object was created before fork(): create a new server or client in the child process";
+        (self.pid == std::process::id()).then_some(()).ok_or_else(|| Failure::of(ErrorKind::Forked, message))
     }
 
     /// Creates something in the core whose events go to `receiver`. `made` gets its number; none of
@@ -253,7 +197,7 @@ impl Port {
         let mut state = self.state.lock();
         let number = make(&self.core)?;
         if let Some(scope) = receiver.scope() {
-            state.causes.insert(number, receiver.owner(), scope);
+            state.causes.insert(number, (receiver.owner(), scope));
         }
         state.receivers.insert(number, receiver);
         made(number);
@@ -271,31 +215,10 @@ impl Port {
         Ok(self.state.lock().receivers.insert(number, receiver))
     }
 
-    /// Sends log records to a callback, or to stderr without one.
-    pub(crate) fn attach_log(&self, callback: Option<LogCallback>) -> Result<(), Failure> {
-        self.attach(LOG, Arc::new(LogReceiver(callback))).map(drop)
-    }
-
-    pub(crate) fn telemetry(&self) -> Option<&PortTelemetry> {
-        self.telemetry.get()
-    }
-
-    pub(crate) fn attach_telemetry(&self, telemetry: PortTelemetry) -> Result<(), Failure> {
-        self.check_process()?;
-        self.telemetry.set(telemetry).map_err(|_| Failure::invalid("the telemetry of the port is already set"))?;
-        let note = NotifyPort { telemetry: true, ..NotifyPort::default() };
-        Ok(self.core.notify_message(0, Notification::Port(note))?)
-    }
-
     /// Returns whether a number has a receiver of that owner.
     pub(crate) fn has_receiver(&self, number: u64, owner: u64) -> Result<bool, Failure> {
         self.check_process()?;
         Ok(self.state.lock().receivers.get(&number).is_some_and(|receiver| receiver.owner() == owner))
-    }
-
-    /// The context of the calls that an exchange or request of this port causes.
-    pub(crate) fn call_scope(&self, cause: u64) -> Option<Arc<CallScope>> {
-        self.state.lock().causes.get(cause)
     }
 
     /// Removes the receiver of a number. Does nothing in a forked child.
@@ -311,36 +234,23 @@ impl Port {
     pub(crate) fn detach_all_of(&self, owner: u64) {
         if self.check_process().is_ok() {
             let mut state = self.state.lock();
-            let scope = state.causes.remove_all_of(owner);
+            let scopes: Vec<_> = state.causes.extract_if(|_, (of, _)| *of == owner).collect();
             let receivers: Vec<_> = state.receivers.extract_if(|_, receiver| receiver.owner() == owner).collect();
             let (removed, kept): (VecDeque<_>, _) =
-                std::mem::take(&mut state.jobs).into_iter().partition(|job| job.owner == owner);
+                std::mem::take(&mut state.jobs).into_iter().partition(|(of, _)| *of == owner);
             state.jobs = kept;
             // The host's destructors must run without a lock held.
             drop(state);
-            drop((receivers, removed, scope));
+            drop((receivers, removed, scopes));
         }
     }
 
     /// Queues a callback that is not caused by an event of the core.
     pub(crate) fn add_job(&self, owner: u64, run: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
         self.check_process()?;
-        self.state.lock().jobs.push_back(Job { owner, run: Box::new(run) });
-        self.alarm.set();
-        self.waiting.wake();
+        self.state.lock().jobs.push_back((owner, Box::new(run)));
+        self.waiting.wake_all();
         Ok(())
-    }
-
-    /// Makes all waiting threads check their conditions. Safe inside a signal handler.
-    pub(crate) fn wake(&self) {
-        self.alarm.set();
-        self.waiting.wake_in_signal_handler();
-    }
-
-    /// Ends the waiting dispatch, or the next one. Safe inside a signal handler.
-    pub(crate) fn end_dispatch(&self) {
-        self.dispatch_must_return.store(true, Ordering::SeqCst);
-        self.wake();
     }
 
     /// Records that a listener or connection has ended, so that the threads waiting for it check.
@@ -367,10 +277,10 @@ impl Port {
         });
         // Only dispatching resets the descriptor; the end of another thread's turn signals it
         // again.
-        self.alarm.clear();
+        self.waiting.clear_host();
         let is_due = self.is_pending() && !self.running.load(Ordering::SeqCst);
         if is_due || self.dispatch_must_return.load(Ordering::SeqCst) {
-            self.alarm.set();
+            self.waiting.set_host();
         }
         Ok(ran?.unwrap_or(0))
     }
@@ -378,8 +288,19 @@ impl Port {
     /// Runs callbacks until the reply to a ticket that was sent with `wait` arrives, which it does
     /// because the core enforces a timeout. `report` receives progress, and runs like a callback.
     pub(crate) fn wait_for(self: &Arc<Self>, ticket: u64, report: Option<&Report>) -> Result<Bytes, Failure> {
-        let reply = self.run_until(None, |look| self.look_for(ticket, report, look.has_turn).transpose())?;
-        reply.ok_or_else(|| Failure::internal("the wait for a reply ended early"))?
+        let reply = self.run_until(None, |look| {
+            let turn = if report.is_some() && !look.has_turn { self.take_turn_for_progress() } else { None };
+            let may_report = report.is_some() && (look.has_turn || turn.is_some());
+            loop {
+                match (self.core.fetch(ticket, may_report), report) {
+                    (Ok(Fetched::Progress(body)), Some(report)) => self.enter(|| report(&body)),
+                    (Ok(Fetched::Progress(_) | Fetched::Nothing), _) => return None,
+                    (Ok(Fetched::Reply(reply)), _) => return Some(reply),
+                    (Err(error), _) => return Some(Err(error)),
+                }
+            }
+        })?;
+        Ok(reply.ok_or_else(|| Failure::internal("the wait for a reply ended early"))??)
     }
 
     /// Runs host code like a callback, once no other thread runs one. `None` if the deadline passes
@@ -396,25 +317,13 @@ impl Port {
         })
     }
 
-    fn look_for(&self, ticket: u64, report: Option<&Report>, has_turn: bool) -> Result<Option<Bytes>, Failure> {
-        let turn = if report.is_some() && !has_turn { self.take_turn_for_progress() } else { None };
-        let may_report = report.is_some() && (has_turn || turn.is_some());
-        loop {
-            match (self.core.fetch(ticket, may_report)?, report) {
-                (Fetched::Progress(body), Some(report)) => self.enter(|| report(&body)),
-                (Fetched::Progress(_), None) => {}
-                (Fetched::Reply(reply), _) => return Ok(Some(reply?)),
-                (Fetched::Nothing, _) => return Ok(None),
-            }
-        }
-    }
-
     /// Fails if this thread is inside a callback of this port and therefore must not wait. Check
     /// this before sending anything.
     pub(crate) fn check_may_wait(&self) -> Result<(), Failure> {
         self.check_process()?;
         let inside = INSIDE.with_borrow(|inside| inside.contains(&std::ptr::from_ref(self)));
-        if inside { Err(Failure::blocking()) } else { Ok(()) }
+        let message = "this would deadlock: it waits for callbacks of a port whose callback is running on this thread; use the asynchronous function, or wait on another thread";
+        (!inside).then_some(()).ok_or_else(|| Failure::of(ErrorKind::Blocking, message))
     }
 
     /// Runs callbacks, one event after another, until `done` returns a value or the deadline
@@ -456,8 +365,8 @@ impl Port {
     /// nothing to run.
     fn run_next(self: &Arc<Self>) -> Result<Option<bool>, Failure> {
         let job = self.state.lock().jobs.pop_front();
-        if let Some(job) = job {
-            self.enter(job.run);
+        if let Some((_, run)) = job {
+            self.enter(run);
             return Ok(Some(true));
         }
         let Some(event) = self.core.take()? else { return Ok(None) };
@@ -475,7 +384,7 @@ impl Port {
         let (is_open, ticket) = (event.ticket == event.handle && event.ok(), event.ticket);
         let (receiver, freed) = {
             let mut state = self.state.lock();
-            let freed = if event.kind == EventKind::Freed { state.causes.remove(number) } else { None };
+            let freed = if event.kind == EventKind::Freed { state.causes.remove(&number) } else { None };
             let is_last = match event.kind {
                 EventKind::Reply => !is_open,
                 EventKind::Closed | EventKind::HttpEnd => true,
@@ -519,14 +428,7 @@ impl Port {
     fn is_pending(&self) -> bool {
         self.pending() > 0
     }
-}
 
-thread_local! {
-    /// The ports whose callbacks are running on this thread.
-    static INSIDE: RefCell<Vec<*const Port>> = const { RefCell::new(Vec::new()) };
-}
-
-impl Port {
     /// Runs host code. While it runs, blocking calls of this port on this thread fail.
     fn enter<T>(&self, callback: impl FnOnce() -> T) -> T {
         struct Leave;
@@ -539,4 +441,137 @@ impl Port {
         let _leave = Leave;
         callback()
     }
+}
+
+/// Creates a port to share. The caller owns `port`; free it with `trunkline_port_free`. It starts
+/// nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_port_new(
+    port: *mut *mut trunkline_port,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let place = out!(port);
+        place.finish(give(trunkline_port { port: Port::new()? }))
+    })
+}
+
+/// Runs pending callbacks; if there are none, waits up to `timeout_ms` for the first one (0: does
+/// not wait; `TRUNKLINE_NO_TIMEOUT`: waits indefinitely). Also returns when a listener or
+/// connection ends, and when a destructor has run. `count` may be NULL; otherwise it receives the
+/// number of callbacks that ran. `TRUNKLINE_BLOCKING` inside a callback of the same port.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_dispatch(
+    port: *mut trunkline_port,
+    timeout_ms: u64,
+    count: *mut usize,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        // A callback may free the port, and the server or client it belongs to.
+        let port = handle!(port).port.clone();
+        out_or_null!(count)(port.dispatch(deadline_after(timeout_ms))?);
+        Ok(())
+    })
+}
+
+/// Ends the waiting `trunkline_dispatch`, or the next one. May be called on any thread, and on Unix
+/// inside a signal handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_port_wake(port: *mut trunkline_port) -> trunkline_result {
+    guard_result(|| {
+        let port = &handle!(port).port;
+        port.dispatch_must_return.store(true, Ordering::SeqCst);
+        port.waiting.wake_in_signal_handler();
+        Ok(())
+    })
+}
+
+/// An object for event loops to wait on: on Unix a file descriptor that is readable, on Windows an
+/// event handle that is signalled, when `trunkline_dispatch` has something to do. Owned by the
+/// port: do not read, reset or close it. -1 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_port_descriptor(port: *const trunkline_port) -> isize {
+    value_or(-1, || {
+        let port = &handle!(port).port;
+        // Changes before this were not signalled; later ones are.
+        let is_due = || port.is_pending() || port.dispatch_must_return.load(Ordering::SeqCst);
+        Ok(port.waiting.watched_by_host(is_due))
+    })
+}
+
+/// Sends log records to `callback` instead of writing errors and warnings to stderr. A NULL
+/// callback restores the default.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_port_on_log(
+    port: *mut trunkline_port,
+    callback: trunkline_log_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let callback = Callback::new(callback, user_data, destructor);
+    guard_result(|| handle!(port).port.attach(LOG, Arc::new(LogReceiver(callback))).map(drop))
+}
+
+/// Writes an error to the library's log, such as one from a callback that does not complete a call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_log_error(message: trunkline_str) -> trunkline_result {
+    guard_result(|| {
+        trunkline_bridge::log_error(text!(message));
+        Ok(())
+    })
+}
+
+/// Releases a port created with `trunkline_port_new`. It stays alive while a server or client uses
+/// it. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_port_free(port: *mut trunkline_port) {
+    free!(port)
+}
+
+/// Reports the requests and sessions of all servers and clients of the port, for spans and metrics
+/// that follow the OpenTelemetry semantic conventions for MCP. Set it once, before clients connect:
+/// servers of the port report from then on, and clients that connect later. The option `telemetry`
+/// excludes a server or a client. `begin` and `end` are required, `scope` may be NULL. They run on
+/// the thread that sends the request, dispatches the port, or drops the last handle; spans of
+/// outgoing requests may begin on several threads at once. `TRUNKLINE_INVALID_ARGUMENT` if it was
+/// already set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_port_on_telemetry(
+    port: *mut trunkline_port,
+    begin: trunkline_span_begin_callback,
+    scope: trunkline_span_scope_callback,
+    end: trunkline_span_end_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let data = UserData::new(user_data, destructor);
+    guard_result(|| {
+        let (begin, end) = (required(begin, "begin")?, required(end, "end")?);
+        let (port, spans) = (&handle!(port).port, Mutex::default());
+        port.check_process()?;
+        let is_new = port.telemetry.set(PortTelemetry { begin, scope, end, data, spans });
+        is_new.map_err(|_| Failure::invalid("the telemetry of the port is already set"))?;
+        let note = NotifyPort { telemetry: true, ..NotifyPort::default() };
+        Ok(port.core.notify_message(0, Notification::Port(note))?)
+    })
+}
+
+/// The load of the port's reporting servers (`trunkline_port_on_telemetry`): sessions, running and
+/// queued calls, and failures of the store. For the callbacks of observable instruments, which run
+/// when the program collects metrics. `json` is an object whose member `measurements` is an array
+/// of `name`, `description`, `unit`, `monotonic` (`true` for a counter, `false` for an up-down
+/// counter) and `value`, an integer. The caller owns it; free it with `trunkline_text_free`.
+/// `TRUNKLINE_NOT_FOUND` if no server reports.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_port_measurements(
+    port: *mut trunkline_port,
+    json: *mut *mut trunkline_text,
+    error: *mut *mut trunkline_error,
+) -> trunkline_result {
+    guard(error, || {
+        let (measured, json) = (handle!(port).port.core.measurements()?, out!(json));
+        let measured = measured.ok_or_else(|| Failure::not_found("no server of the port reports measurements"))?;
+        json.finish(Text::new(measured).give())
+    })
 }

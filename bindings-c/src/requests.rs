@@ -1,21 +1,18 @@
 //! Requests of a client, or to the client of a call: their options, and how they are sent.
 
-use std::ffi::c_void;
-use std::sync::Arc;
+use std::ptr::null;
+use std::sync::OnceLock;
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use trunkline::bridge_support::Mutex;
 use trunkline::protocol::RawJson;
 use trunkline::protocol::surrogates::mended;
-use trunkline_bridge::message;
-use trunkline_bridge::{Event, EventKind};
+use trunkline_bridge::{self as bridge, Event, EventKind, message};
 
 use crate::calls::trunkline_call;
-use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
-use crate::edge::text::{Text, trunkline_str};
-use crate::edge::user_data::{Callback, UserData};
+use crate::edge::failure::trunkline_result::*;
+use crate::edge::prelude::*;
 use crate::port::{EventReceiver, Port, Report};
 use crate::scope::CallScope;
 use crate::telemetry::Span;
@@ -37,9 +34,7 @@ pub type trunkline_reply_callback = Option<
     ),
 >;
 
-pub(crate) type ProgressCallback = Callback<unsafe extern "C" fn(f64, f64, *const trunkline_str, *mut c_void)>;
-pub(crate) type ReplyCallback =
-    Callback<unsafe extern "C" fn(trunkline_result, *const trunkline_str, *const trunkline_error, *mut c_void)>;
+type ProgressCallback = Callback<trunkline_progress_callback>;
 
 /// Options of a request. Create them with `trunkline_request_options_new`, and free them with
 /// `trunkline_request_options_free`. An option that is not set defaults to the client's. For a
@@ -52,7 +47,7 @@ pub struct trunkline_request_options {
     pub(crate) progress: Option<Arc<ProgressCallback>>,
     /// The data for the calls that the request causes in this process.
     pub(crate) user_data: Option<Arc<UserData>>,
-    pub(crate) wrong: Option<Failure>,
+    pub(crate) wrong: OnceLock<Failure>,
 }
 
 impl trunkline_request_options {
@@ -65,65 +60,51 @@ impl trunkline_request_options {
 
 /// A request that is ready to be sent. It doesn't refer to the host's options, which a callback may
 /// free while the request waits.
-pub(crate) struct PreparedRequest<'a> {
-    pub(crate) method: &'a str,
-    pub(crate) params: Option<&'a RawValue>,
-    /// True to fetch all pages of a list.
-    pub(crate) all: bool,
-    pub(crate) options: Option<&'a trunkline_request_options>,
+pub(crate) struct PreparedRequest {
+    pub(crate) message: message::Request,
+    progress: Option<Arc<ProgressCallback>>,
+    /// The context of the calls that it causes.
+    scope: Option<Arc<CallScope>>,
 }
 
-impl PreparedRequest<'_> {
-    fn message(&self, wait: bool, causes: bool) -> message::Request {
-        let params = self.params.map(|params| RawJson::trusted(mended(params.get().as_bytes()).into_owned().into()));
-        let options = self.options.map(|options| options.message.clone()).unwrap_or_default();
-        let all = self.all || options.all;
-        options
-            .with_method(self.method.to_owned())
-            .with_params(params)
-            .with_all(all)
-            .with_progress(self.progress().is_some())
-            .with_wait(wait)
-            .with_causes(causes)
-    }
-
-    fn progress(&self) -> Option<Arc<ProgressCallback>> {
-        self.options.and_then(|options| options.progress.clone())
-    }
-
-    /// The context of the calls that it causes.
-    fn scope(&self) -> Option<Arc<CallScope>> {
-        self.options.and_then(|options| options.user_data.clone()).map(CallScope::with_data)
+impl PreparedRequest {
+    pub(crate) fn new(method: &str, params: Option<&RawValue>, options: Option<&trunkline_request_options>) -> Self {
+        let params = params.map(|params| RawJson::trusted(mended(params.get().as_bytes()).into_owned().into()));
+        let message = options.map(|options| options.message.clone()).unwrap_or_default();
+        let progress = options.and_then(|options| options.progress.clone());
+        let scope = options.and_then(|options| options.user_data.clone()).map(CallScope::with_data);
+        let message = message.with_method(method.to_owned()).with_params(params).with_progress(progress.is_some());
+        Self { message, progress, scope }
     }
 
     /// Sends the request to `target`, and blocks until its result arrives. Returns its ticket and
     /// the result.
     pub(crate) fn run(self, port: &Arc<Port>, target: u64) -> Result<(u64, Bytes), Failure> {
         port.check_may_wait()?;
-        let (progress, scope) = (self.progress(), self.scope());
-        let (message, span) = observed(port, target, self.message(true, scope.is_some()));
-        let sent = match &scope {
-            None => port.core.request_message(target, message).map_err(Failure::from),
-            Some(scope) => {
-                let waiting = Arc::new(WaitingRequest { owner: target, scope: scope.clone() });
-                port.make(waiting, |core| core.request_message(target, message), |_| ())
+        let Self { message, progress, scope } = self;
+        let (message, span) = observed(port, target, message.with_wait(true).with_causes(scope.is_some()));
+        let send = |core: &bridge::Port| core.request_message(target, message);
+        let sent = match scope.clone() {
+            None => send(&port.core).map_err(Failure::from),
+            // Only for the calls that it causes: this thread fetches the reply.
+            scope => {
+                let completion = Mutex::default();
+                let waiting = StartedRequest { owner: target, completion, progress: None, scope, span: None };
+                port.make(Arc::new(waiting), send, |_| ())
             }
         };
+        let ticket = sent.as_ref().ok().copied();
         let report = progress.map(|callback| move |body: &[u8]| report_progress(&callback, body));
-        let outcome = match &sent {
-            Ok(ticket) => port.wait_for(*ticket, report.as_ref().map(|report| report as &Report)),
-            Err(_) => Ok(Bytes::new()),
-        };
+        let report = report.as_ref().map(|report| report as &Report);
+        let outcome = sent.and_then(|ticket| Ok((ticket, port.wait_for(ticket, report)?)));
         if let Some(scope) = scope {
             scope.end_origin();
-            if let Ok(ticket) = &sent {
-                port.detach(*ticket);
-            }
+            ticket.inspect(|ticket| port.detach(*ticket));
         }
-        if let Some((telemetry, span)) = port.telemetry().zip(span) {
-            telemetry.sent(&port.core, sent.as_ref().ok().copied(), span);
+        if let Some((telemetry, span)) = port.telemetry.get().zip(span) {
+            telemetry.sent(&port.core, ticket, span);
         }
-        Ok((sent?, outcome?))
+        outcome
     }
 
     /// Sends the request to `target`; its outcome is passed to `completion`. `ticket` is set before
@@ -136,36 +117,47 @@ impl PreparedRequest<'_> {
         completion: OnComplete,
         ticket: impl FnOnce(u64),
     ) -> Result<(), Failure> {
-        let scope = self.scope();
-        let (message, span) = observed(port, target, self.message(false, scope.is_some()));
-        let ended = scope.clone();
+        let ended = self.scope.clone();
         let completion: OnComplete = Box::new(move |outcome| {
             ended.inspect(|scope| scope.end_origin());
             completion(outcome);
         });
-        let started = StartedRequest::new(owner, completion, self.progress(), scope, span);
+        let (started, message) = self.started(port, target, owner, completion);
         port.make(started, |core| core.request_message(target, message), ticket).map(drop)
     }
 
     /// Sends a request of a call. Its outcome is passed to `completion`, also if the revision or
     /// the client doesn't support it.
-    pub(crate) fn start_for_call(self, call: &trunkline_call, completion: OnComplete) -> Result<(), Failure> {
-        let scope = (self.method == message::NEXT).then(|| call.scope().clone());
-        let (message, span) = observed(&call.port, call.ticket, self.message(false, scope.is_some()));
-        let started = StartedRequest::new(call.server(), completion, self.progress(), scope, span);
+    pub(crate) fn start_for_call(mut self, call: &trunkline_call, completion: OnComplete) -> Result<(), Failure> {
+        self.scope = (self.message.method == message::NEXT).then(|| call.scope().clone());
+        let (started, message) = self.started(&call.port, call.ticket, call.registered.server, completion);
         match call.port.make(started.clone(), |core| core.request_message(call.ticket, message), |_| ()) {
             Ok(_) => Ok(()),
-            Err(failure) if failure.is_outcome_of_request() => {
-                call.port.add_job(call.server(), move || started.complete(Err(failure)))
+            // The outcome of the request, rather than a misuse of the function that sent it.
+            Err(failure) if matches!(failure.result, TRUNKLINE_PROTOCOL | TRUNKLINE_SUSPENDED) => {
+                call.port.add_job(call.registered.server, move || started.complete(Err(failure)))
             }
             Err(failure) => Err(failure),
         }
+    }
+
+    fn started(
+        self,
+        port: &Port,
+        target: u64,
+        owner: u64,
+        completion: OnComplete,
+    ) -> (Arc<StartedRequest>, message::Request) {
+        let Self { message, progress, scope } = self;
+        let (message, span) = observed(port, target, message.with_causes(scope.is_some()));
+        let completion = Mutex::new(Some(completion));
+        (Arc::new(StartedRequest { owner, completion, progress, scope, span }), message)
     }
 }
 
 /// A request with the trace context of its span, if the port has telemetry.
 fn observed(port: &Port, target: u64, message: message::Request) -> (message::Request, Option<Span>) {
-    match port.telemetry() {
+    match port.telemetry.get() {
         None => (message, None),
         Some(telemetry) => telemetry.sending(&port.core, target, message),
     }
@@ -175,55 +167,25 @@ fn observed(port: &Port, target: u64, message: message::Request) -> (message::Re
 pub(crate) type OnComplete = Box<dyn FnOnce(Result<Bytes, Failure>) + Send + Sync>;
 
 /// The completion of a request whose outcome is passed to the host's callback, if there is one.
-pub(crate) fn completion(callback: Option<ReplyCallback>) -> OnComplete {
+pub(crate) fn completion(callback: Option<Callback<trunkline_reply_callback>>) -> OnComplete {
     Box::new(move |outcome| {
         let Some(Callback { function, data }) = callback else { return };
-        let outcome = ReplyArguments::of(outcome);
         // SAFETY: the host's function with the host's data; all arguments live until it returns.
-        unsafe { function(outcome.result(), &outcome.body.lend(), outcome.error(), data.pointer()) }
+        lend_outcome(outcome, |result, json, error| unsafe { function(result, json, error, data.pointer()) });
     })
 }
 
-/// The outcome of a request, as callback arguments.
-pub(crate) struct ReplyArguments {
-    pub(crate) body: Text,
-    pub(crate) error: Option<trunkline_error>,
-}
-
-impl ReplyArguments {
-    pub(crate) fn of(outcome: Result<Bytes, Failure>) -> Self {
-        match outcome {
-            Ok(body) => Self { body: Text::copy(&body), error: None },
-            Err(failure) => Self { body: Text::copy(b""), error: Some(failure.into_error()) },
+/// Passes on the outcome of a request as callback arguments.
+pub(crate) fn lend_outcome(
+    outcome: Result<Bytes, Failure>,
+    callback: impl FnOnce(trunkline_result, *const trunkline_str, *const trunkline_error),
+) {
+    match outcome {
+        Ok(json) => callback(TRUNKLINE_OK, &Text::copy(json).lend(), null()),
+        Err(failure) => {
+            let error = failure.into_error();
+            callback(error.result, &trunkline_str::empty(), &error);
         }
-    }
-
-    pub(crate) fn result(&self) -> trunkline_result {
-        self.error.as_ref().map_or(trunkline_result::TRUNKLINE_OK, |error| error.result)
-    }
-
-    pub(crate) fn error(&self) -> *const trunkline_error {
-        self.error.as_ref().map_or(std::ptr::null(), std::ptr::from_ref)
-    }
-}
-
-/// A request that a thread waits for, with the context of the calls that it causes.
-struct WaitingRequest {
-    owner: u64,
-    scope: Arc<CallScope>,
-}
-
-impl EventReceiver for WaitingRequest {
-    fn owner(&self) -> u64 {
-        self.owner
-    }
-
-    fn scope(&self) -> Option<Arc<CallScope>> {
-        Some(self.scope.clone())
-    }
-
-    fn receive(self: Arc<Self>, _: &Arc<Port>, _: Event) -> bool {
-        false
     }
 }
 
@@ -232,22 +194,12 @@ struct StartedRequest {
     owner: u64,
     completion: Mutex<Option<OnComplete>>,
     progress: Option<Arc<ProgressCallback>>,
-    /// The context of the call that sends it, for the calls that it causes.
+    /// The context of the calls that it causes.
     scope: Option<Arc<CallScope>>,
     span: Option<Span>,
 }
 
 impl StartedRequest {
-    fn new(
-        owner: u64,
-        completion: OnComplete,
-        progress: Option<Arc<ProgressCallback>>,
-        scope: Option<Arc<CallScope>>,
-        span: Option<Span>,
-    ) -> Arc<Self> {
-        Arc::new(Self { owner, completion: Mutex::new(Some(completion)), progress, scope, span })
-    }
-
     fn complete(&self, outcome: Result<Bytes, Failure>) {
         let completion = self.completion.lock().take();
         if let Some(completion) = completion {
@@ -266,7 +218,7 @@ impl EventReceiver for StartedRequest {
     }
 
     fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool {
-        if let (EventKind::Reply, Some((telemetry, span))) = (event.kind, port.telemetry().zip(self.span)) {
+        if let (EventKind::Reply, Some((telemetry, span))) = (event.kind, port.telemetry.get().zip(self.span)) {
             telemetry.sent(&port.core, Some(event.ticket), span);
         }
         match (event.kind, &self.progress) {
@@ -292,4 +244,18 @@ fn report_progress(callback: &ProgressCallback, body: &[u8]) {
         // SAFETY: the host's function with the host's data; the text lives until it returns.
         unsafe { function(progress, total.unwrap_or(0.0), &message.lend(), data.pointer()) }
     }
+}
+
+/// Sets data that follows the request to the handlers of an in-memory server, which read it with
+/// `trunkline_call_exchange_data`: for example, the user for whom a program calls its own server.
+/// Servers in other processes do not receive it. `destructor` is called when neither the options
+/// nor a request nor a call uses the data; also if the function fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_request_options_set_user_data(
+    options: *mut trunkline_request_options,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = UserData::new(user_data, destructor);
+    set!(options, options.user_data = Some(Arc::new(user_data)))
 }

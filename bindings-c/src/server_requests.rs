@@ -1,19 +1,18 @@
 //! Requests of servers that a client answers.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use serde_json::{Map, Value};
 use trunkline_bridge::message::Handlers;
 
-use crate::calls::{CallCallback, Registered};
+use crate::calls::{Registered, trunkline_call_callback};
+use crate::edge::prelude::*;
 
 /// The handlers of a client, by operation.
 #[derive(Clone, Default)]
 pub(crate) struct ServerRequestHandlers(BTreeMap<&'static str, Arc<Registered>>);
 
 impl ServerRequestHandlers {
-    pub(crate) fn put(&mut self, operation: &'static str, callback: CallCallback) {
+    pub(crate) fn put(&mut self, operation: &'static str, callback: Callback<trunkline_call_callback>) {
         self.0.insert(operation, Arc::new(Registered { server: 0, callback: Some(callback) }));
     }
 
@@ -21,11 +20,7 @@ impl ServerRequestHandlers {
         self.0.get(operation).cloned()
     }
 
-    /// The operations, in the form that opens a connection.
-    pub(crate) fn as_given(&self) -> Map<String, Value> {
-        self.0.keys().map(|operation| ((*operation).to_owned(), "queue".into())).collect()
-    }
-
+    /// The operations, each for the loop of its port.
     pub(crate) fn lanes(&self) -> Handlers {
         self.0.keys().map(|operation| ((*operation).to_owned(), Default::default())).collect()
     }

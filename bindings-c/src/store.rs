@@ -1,12 +1,10 @@
 //! Custom stores: six functions that keep the state of a server.
 
-use std::sync::Arc;
-
 use trunkline_bridge::{Event, EventKind};
 
-use crate::calls::{CallCallback, trunkline_call_callback};
-use crate::edge::failure::Failure;
-use crate::edge::user_data::UserData;
+use crate::calls::trunkline_call_callback;
+use crate::edge::prelude::*;
+use crate::options::trunkline_server_options;
 use crate::port::{EventReceiver, Port};
 use crate::server_requests::ServerRequestHandlers;
 
@@ -46,22 +44,36 @@ pub struct trunkline_store {
     pub read: trunkline_call_callback,
 }
 
-/// The functions of a store, by the names of their calls.
-pub(crate) fn functions(store: &trunkline_store, user_data: UserData) -> Result<ServerRequestHandlers, Failure> {
-    let user_data = Arc::new(user_data);
-    let mut functions = ServerRequestHandlers::default();
-    for (name, member, function) in [
-        ("store_get", "store.get", store.get),
-        ("store_put", "store.put", store.put),
-        ("store_put_if", "store.put_if", store.put_if),
-        ("store_remove", "store.remove", store.remove),
-        ("store_append", "store.append", store.append),
-        ("store_read", "store.read", store.read),
-    ] {
-        let callback = CallCallback::new(function, user_data.share()).ok_or_else(|| Failure::null(member))?;
-        functions.put(name, callback);
-    }
-    Ok(functions)
+/// Keeps the server's state in a custom store instead of a URL
+/// (`trunkline_server_options_set_store`). All functions are required; they are copied, and run
+/// where callbacks run. A program that blocks elsewhere therefore delays calls that need its store,
+/// which are refused as busy after `TRUNKLINE_LIMIT_STORE_DEADLINE_MS`. `destructor` is called
+/// exactly once, when neither the options nor a server uses `user_data`; also if this function
+/// fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_server_options_set_own_store(
+    options: *mut trunkline_server_options,
+    store: *const trunkline_store,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let user_data = Arc::new(UserData::new(user_data, destructor));
+    set!(options, {
+        let store = handle!(store);
+        let mut functions = ServerRequestHandlers::default();
+        for (name, member, function) in [
+            ("store_get", "store.get", store.get),
+            ("store_put", "store.put", store.put),
+            ("store_put_if", "store.put_if", store.put_if),
+            ("store_remove", "store.remove", store.remove),
+            ("store_append", "store.append", store.append),
+            ("store_read", "store.read", store.read),
+        ] {
+            let function = required(function, member)?;
+            functions.put(name, Callback { function, data: user_data.share() });
+        }
+        options.store = Some(functions);
+    })
 }
 
 /// Receives the calls of a server's store.
@@ -69,7 +81,6 @@ pub(crate) struct StoreReceiver(pub(crate) ServerRequestHandlers);
 
 impl EventReceiver for StoreReceiver {
     fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool {
-        let function = if event.kind == EventKind::Call { self.0.get(&event.name) } else { None };
-        function.is_some_and(|function| function.receive(port, event))
+        event.kind == EventKind::Call && self.0.get(&event.name).is_some_and(|function| function.receive(port, event))
     }
 }

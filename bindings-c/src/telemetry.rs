@@ -1,14 +1,13 @@
 //! Telemetry of a port: the program turns its records into spans and metrics.
 
 use std::collections::HashMap;
-use std::ffi::c_void;
 
-use trunkline::bridge_support::Mutex;
+use serde_json::Value;
 use trunkline::protocol::TraceContext;
 use trunkline_bridge::message::{HostSpan, Request};
 
-use crate::edge::text::{Text, trunkline_str};
-use crate::edge::user_data::UserData;
+use crate::edge::prelude::*;
+use crate::edge::user_data::Nullable;
 
 /// Begins the span of a request, an opening or a notification, and returns it for the other
 /// callbacks; NULL if there is none. `record` is a `TelemetryRecord` as JSON: `kind` ("server" or
@@ -50,10 +49,9 @@ pub struct trunkline_trace_context {
 
 /// The callbacks of a port.
 pub(crate) struct PortTelemetry {
-    pub(crate) begin:
-        unsafe extern "C" fn(*const trunkline_str, *mut trunkline_trace_context, *mut c_void) -> *mut c_void,
+    pub(crate) begin: <trunkline_span_begin_callback as Nullable>::Function,
     pub(crate) scope: trunkline_span_scope_callback,
-    pub(crate) end: unsafe extern "C" fn(*mut c_void, *const trunkline_str, *mut c_void),
+    pub(crate) end: <trunkline_span_end_callback as Nullable>::Function,
     pub(crate) data: UserData,
     /// By number: the spans of openings, notifications, and requests that have reached a callback.
     pub(crate) spans: Mutex<HashMap<u64, Span>>,
@@ -70,14 +68,13 @@ unsafe impl Sync for Span {}
 
 impl PortTelemetry {
     /// Runs a callback that serves a call, within its request's span.
-    pub(crate) fn around<T>(&self, core: &trunkline_bridge::Port, ticket: u64, serve: impl FnOnce() -> T) -> T {
+    pub(crate) fn around(&self, core: &trunkline_bridge::Port, ticket: u64, serve: impl FnOnce()) {
         let Some((span, scope)) = self.served(core, ticket).zip(self.scope) else { return serve() };
         // SAFETY: the host's function with the host's data.
         unsafe { scope(span.0, true, self.data.pointer()) }
-        let served = serve();
+        serve();
         // SAFETY: as above.
         unsafe { scope(span.0, false, self.data.pointer()) }
-        served
     }
 
     /// The span of a call's request.
@@ -98,20 +95,23 @@ impl PortTelemetry {
         request: Request,
     ) -> (Request, Option<Span>) {
         let Ok(Some(record)) = core.telemetry_message(target, Some(&request)) else { return (request, None) };
-        let mut context = trunkline_trace_context::default();
-        let span = self.begin(&record, &raw mut context);
-        let trace = serde_json::to_value(&*context.context.lock()).unwrap_or_default();
-        (request.with_trace(Some(trace)), Some(span))
+        let (span, trace) = self.begin_sent(&record);
+        (request.with_trace(trace), Some(span))
     }
 
     /// Begins the span of an opening connection, or of a notification (`target` is its connection).
     pub(crate) fn numbered(&self, core: &trunkline_bridge::Port, target: u64, message: &Request) -> Option<HostSpan> {
         let record = core.telemetry_message(target, Some(message)).ok()??;
-        let mut context = trunkline_trace_context::default();
-        let (number, span) = (number_of(&record), self.begin(&record, &raw mut context));
+        let (number, (span, trace)) = (number_of(&record), self.begin_sent(&record));
         self.spans.lock().insert(number, span);
-        let trace = serde_json::to_value(&*context.context.lock()).ok();
         Some(HostSpan { number, trace })
+    }
+
+    /// Begins the span of a message that is about to be sent. Returns it with its trace context.
+    fn begin_sent(&self, record: &[u8]) -> (Span, Option<Value>) {
+        let mut context = trunkline_trace_context::default();
+        let span = self.begin(record, &raw mut context);
+        (span, serde_json::to_value(&*context.context.lock()).ok())
     }
 
     /// Ends the span of a message that was refused.
@@ -158,4 +158,18 @@ fn number_of(record: &[u8]) -> u64 {
         number: u64,
     }
     serde_json::from_slice::<Numbered>(record).map_or(0, |record| record.number)
+}
+
+/// Sets a member of the trace context of a request: `key` is "traceparent", "tracestate" or
+/// "baggage"; others are ignored. For `trunkline_span_begin_callback`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_trace_context_set(
+    context: *mut trunkline_trace_context,
+    key: trunkline_str,
+    value: trunkline_str,
+) -> trunkline_result {
+    guard_result(|| {
+        handle!(context).context.lock().set(text!(key), text!(value));
+        Ok(())
+    })
 }

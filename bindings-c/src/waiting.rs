@@ -5,6 +5,8 @@
 //! nothing could wake the threads. The host's event loop watches another descriptor, because a
 //! dispatch on a third thread must not take the byte that a sleeper needs.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use trunkline::bridge_support::{Condvar, Mutex};
@@ -19,6 +21,10 @@ pub(crate) struct WaitingThreads {
     /// Signalled by everything that may concern a sleeper. Reset by the leader, which checks again
     /// afterwards.
     leader: Alarm,
+    /// The alarm for the host's event loop. Nothing is written to it until the host asks for its
+    /// descriptor.
+    host: Alarm,
+    is_watched: AtomicBool,
 }
 
 #[derive(Default)]
@@ -31,7 +37,8 @@ struct Threads {
 
 impl WaitingThreads {
     pub(crate) fn new() -> Result<Self, Failure> {
-        Ok(Self { threads: Mutex::default(), changed: Condvar::default(), leader: Alarm::new()? })
+        let (leader, host, is_watched) = (Alarm::new()?, Alarm::new()?, AtomicBool::new(false));
+        Ok(Self { threads: Mutex::default(), changed: Condvar::default(), leader, host, is_watched })
     }
 
     /// The state to pass to `sleep`. Read it before checking for what the sleep would wait for.
@@ -48,9 +55,37 @@ impl WaitingThreads {
         }
     }
 
-    /// Wakes from a signal handler: the current or next leader passes it on.
+    /// Makes every waiting thread and the host's event loop check again.
+    pub(crate) fn wake_all(&self) {
+        self.set_host();
+        self.wake();
+    }
+
+    /// The same from a signal handler: the current or next leader passes it on.
     pub(crate) fn wake_in_signal_handler(&self) {
+        self.set_host();
         self.leader.set();
+    }
+
+    /// Makes the host's event loop dispatch.
+    pub(crate) fn set_host(&self) {
+        if self.is_watched.load(Ordering::SeqCst) {
+            self.host.set();
+        }
+    }
+
+    pub(crate) fn clear_host(&self) {
+        if self.is_watched.load(Ordering::SeqCst) {
+            self.host.clear();
+        }
+    }
+
+    /// The descriptor for the host's event loop, which is set if there is something to do.
+    pub(crate) fn watched_by_host(&self, is_due: impl FnOnce() -> bool) -> isize {
+        if !self.is_watched.swap(true, Ordering::SeqCst) && is_due() {
+            self.host.set();
+        }
+        self.host.descriptor.raw()
     }
 
     /// Sleeps until something changes, unless it changed after `seen` was read. May also return
@@ -69,7 +104,7 @@ impl WaitingThreads {
         }
         threads.has_leader = true;
         drop(threads);
-        self.leader.wait(timeout);
+        self.leader.descriptor.wait(timeout);
         self.leader.clear();
         let mut threads = self.threads.lock();
         threads.has_leader = false;
@@ -85,11 +120,14 @@ impl WaitingThreads {
     }
 }
 
-/// The bell for replies, progress and ends that threads wait for.
-pub(crate) struct WakesThreads(pub(crate) std::sync::Arc<WaitingThreads>);
+/// A bell that wakes the threads, and perhaps the host's event loop.
+pub(crate) struct WakesThreads {
+    pub(crate) waiting: Arc<WaitingThreads>,
+    pub(crate) wake: fn(&WaitingThreads),
+}
 
 impl Bell for WakesThreads {
     fn ring(&self) {
-        self.0.wake();
+        (self.wake)(&self.waiting);
     }
 }

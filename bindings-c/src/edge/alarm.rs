@@ -2,7 +2,6 @@
 //! and by the library's own threads.
 
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::Duration;
 
 use crate::edge::failure::Failure;
 
@@ -12,7 +11,7 @@ pub(crate) struct Alarm {
     state: AtomicU8,
     /// A forked child shares the descriptor and must leave it alone.
     pid: u32,
-    descriptor: Descriptor,
+    pub(crate) descriptor: Descriptor,
 }
 
 const CLEAR: u8 = 0;
@@ -52,15 +51,6 @@ impl Alarm {
     fn is_ours(&self) -> bool {
         self.pid == std::process::id()
     }
-
-    /// Waits until it is set, at most `timeout`. May return early if a signal handler ran.
-    pub(crate) fn wait(&self, timeout: Duration) {
-        self.descriptor.wait(timeout);
-    }
-
-    pub(crate) fn raw(&self) -> isize {
-        self.descriptor.raw()
-    }
 }
 
 #[cfg(unix)]
@@ -82,7 +72,7 @@ mod unix {
     use rustix::io::ioctl_fionbio;
 
     /// A pipe that holds a byte while raised. Neither end blocks.
-    pub(super) struct Descriptor {
+    pub(crate) struct Descriptor {
         reader: PipeReader,
         writer: PipeWriter,
     }
@@ -110,12 +100,13 @@ mod unix {
             let _ = (&self.reader).read(&mut [0; 8]);
         }
 
-        pub(super) fn wait(&self, timeout: Duration) {
+        /// Waits until it is raised, at most `timeout`. May return early if a signal handler ran.
+        pub(crate) fn wait(&self, timeout: Duration) {
             let timeout = Timespec::try_from(timeout).ok();
             let _ = poll(&mut [PollFd::new(&self.reader, PollFlags::IN)], timeout.as_ref());
         }
 
-        pub(super) fn raw(&self) -> isize {
+        pub(crate) fn raw(&self) -> isize {
             self.reader.as_raw_fd() as isize
         }
     }
@@ -131,7 +122,7 @@ mod windows {
     use windows_sys::Win32::System::Threading::{CreateEventW, INFINITE, ResetEvent, SetEvent, WaitForSingleObject};
 
     /// A manual-reset event.
-    pub(super) struct Descriptor(OwnedHandle);
+    pub(crate) struct Descriptor(OwnedHandle);
 
     impl Descriptor {
         pub(super) fn new() -> Result<Self> {
@@ -154,13 +145,13 @@ mod windows {
             unsafe { ResetEvent(self.0.as_raw_handle()) };
         }
 
-        pub(super) fn wait(&self, timeout: Duration) {
+        pub(crate) fn wait(&self, timeout: Duration) {
             let milliseconds = u32::try_from(timeout.as_millis()).unwrap_or(INFINITE - 1);
             // SAFETY: the handle is open as long as `self` lives.
             unsafe { WaitForSingleObject(self.0.as_raw_handle(), milliseconds) };
         }
 
-        pub(super) fn raw(&self) -> isize {
+        pub(crate) fn raw(&self) -> isize {
             self.0.as_raw_handle() as isize
         }
     }

@@ -5,6 +5,8 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
+use trunkline_bridge::ErrorKind;
+
 use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
 
 /// Runs the body of an exported function, and converts its outcome to a result code and, if the
@@ -13,13 +15,16 @@ pub(crate) fn guard(error: *mut *mut trunkline_error, body: impl FnOnce() -> Res
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => return trunkline_result::TRUNKLINE_OK,
         Ok(Err(failure)) => failure,
-        Err(panic) => Failure::panicked(panic_text(&*panic)),
+        Err(panic) => {
+            let message = format!("libtrunkline panicked: {}", panic_text(&*panic));
+            Failure::new(trunkline_result::TRUNKLINE_PANIC, ErrorKind::Internal, message)
+        }
     };
     let result = failure.result;
     match NonNull::new(error) {
         // SAFETY: the conventions of the header: a pointer for output is NULL or points to writable
         // memory of its type.
-        Some(error) => unsafe { error.write(failure.into_raw()) },
+        Some(error) => unsafe { error.write(give(failure.into_error())) },
         None => crate::edge::last_error::keep(failure),
     }
     result
@@ -36,23 +41,25 @@ pub(crate) fn value_or<T>(fallback: T, body: impl FnOnce() -> Result<T, Failure>
     catch_unwind(AssertUnwindSafe(body)).ok().and_then(Result::ok).unwrap_or(fallback)
 }
 
-/// Runs the body of an exported function that cannot fail; a panic returns `fallback`.
-pub(crate) fn contain<T>(fallback: T, body: impl FnOnce() -> T) -> T {
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or(fallback)
-}
-
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
 /// An output location passed by the caller.
+#[derive(Clone, Copy)]
 pub(crate) struct Out<T>(NonNull<T>);
 
 impl<T> Out<T> {
+    /// # Safety
+    /// `pointer` is NULL or valid for a write until the exported function returns.
+    pub(crate) unsafe fn new(pointer: *mut T) -> Option<Self> {
+        NonNull::new(pointer).map(Self)
+    }
+
     pub(crate) fn put(self, value: T) {
-        // SAFETY: `output` was given a pointer that is valid for a write until the exported
-        // function returns.
+        // SAFETY: `new` was given a pointer that is valid for a write until the exported function
+        // returns.
         unsafe { self.0.write(value) }
     }
 
@@ -63,33 +70,9 @@ impl<T> Out<T> {
     }
 }
 
-/// # Safety
-/// `pointer` is NULL or valid for a write until the exported function returns.
-pub(crate) unsafe fn output<T>(pointer: *mut T, name: &str) -> Result<Out<T>, Failure> {
-    NonNull::new(pointer).map(Out).ok_or_else(|| Failure::null(name))
-}
-
-/// # Safety
-/// `pointer` is NULL or came from this library, was not freed, and stays alive for `'a`.
-pub(crate) unsafe fn borrow<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Failure> {
-    // SAFETY: promised by the caller.
-    unsafe { pointer.as_ref() }.ok_or_else(|| Failure::null(name))
-}
-
-/// # Safety
-/// As [`borrow`], and nobody else uses the object meanwhile.
-pub(crate) unsafe fn borrow_mut<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut T, Failure> {
-    // SAFETY: promised by the caller.
-    unsafe { pointer.as_mut() }.ok_or_else(|| Failure::null(name))
-}
-
-/// # Safety
-/// `pointer` is NULL or came from [`give`] and is not used afterwards.
-pub(crate) unsafe fn take<T>(pointer: *mut T) {
-    if !pointer.is_null() {
-        // SAFETY: promised by the caller; `give` made the box.
-        drop(unsafe { Box::from_raw(pointer) });
-    }
+/// An argument that must not be NULL.
+pub(crate) fn required<T>(argument: Option<T>, name: &str) -> Result<T, Failure> {
+    argument.ok_or_else(|| Failure::null(name))
 }
 
 /// Passes an object to the caller, who frees it with its `_free` function.
@@ -97,12 +80,28 @@ pub(crate) fn give<T>(value: T) -> *mut T {
     Box::into_raw(Box::new(value))
 }
 
-/// A handle argument as a reference, or the failure that names it.
-macro_rules! handle {
+/// A handle argument that may be NULL.
+macro_rules! optional {
     ($pointer:ident) => {
         // SAFETY: the conventions of the header: NULL, or an object of this library that was not
         // freed.
-        unsafe { $crate::edge::ffi::borrow($pointer, stringify!($pointer)) }?
+        unsafe { $pointer.as_ref() }
+    };
+}
+
+/// A handle argument as a reference, or the failure that names it.
+macro_rules! handle {
+    ($pointer:ident) => {
+        $crate::edge::ffi::required($crate::edge::ffi::optional!($pointer), stringify!($pointer))?
+    };
+}
+
+/// An object without a lock, which the function changes.
+macro_rules! handle_mut {
+    ($pointer:ident) => {
+        // SAFETY: the conventions of the header: NULL, or an object that was not freed and that no
+        // other thread uses meanwhile.
+        $crate::edge::ffi::required(unsafe { $pointer.as_mut() }, stringify!($pointer))?
     };
 }
 
@@ -119,20 +118,18 @@ macro_rules! kept {
     }};
 }
 
-/// An object that may be NULL.
-macro_rules! optional {
+/// An output argument that may be NULL.
+macro_rules! optional_out {
     ($pointer:ident) => {
-        // SAFETY: the conventions of the header: NULL, or an object of this library that was not
-        // freed.
-        unsafe { $pointer.as_ref() }
+        // SAFETY: the conventions of the header: NULL, or writable memory of its type.
+        unsafe { $crate::edge::ffi::Out::new($pointer) }
     };
 }
 
 /// An output argument.
 macro_rules! out {
     ($pointer:ident) => {
-        // SAFETY: the conventions of the header: NULL, or writable memory of its type.
-        unsafe { $crate::edge::ffi::output($pointer, stringify!($pointer)) }?
+        $crate::edge::ffi::required($crate::edge::ffi::optional_out!($pointer), stringify!($pointer))?
     };
 }
 
@@ -166,29 +163,26 @@ macro_rules! slice {
     };
 }
 
-/// An output argument that may be NULL: returns a function that writes it, or does nothing if it is
-/// NULL.
+/// An output argument that may be NULL, as a function that writes it if it isn't.
 macro_rules! out_or_null {
     ($pointer:ident) => {{
-        // SAFETY: the conventions of the header: NULL, or writable memory of its type.
-        let output = unsafe { $crate::edge::ffi::output($pointer, stringify!($pointer)) }.ok();
-        |value| {
-            if let Some(output) = output {
-                output.put(value);
-            }
-        }
+        let output = $crate::edge::ffi::optional_out!($pointer);
+        move |value| _ = output.map(|output| output.put(value))
     }};
 }
 
-/// Frees an object that the library passed to the caller.
+/// Frees an object that [`give`] passed to the caller.
 macro_rules! free {
     ($pointer:ident) => {
-        $crate::edge::ffi::contain((), || {
-            // SAFETY: the conventions of the header: NULL, or an object of this library that is not
-            // used afterwards.
-            unsafe { $crate::edge::ffi::take($pointer) }
+        $crate::edge::ffi::value_or((), || {
+            if !$pointer.is_null() {
+                // SAFETY: the conventions of the header: an object of this library that is not used
+                // afterwards.
+                drop(unsafe { Box::from_raw($pointer) });
+            }
+            Ok(())
         })
     };
 }
 
-pub(crate) use {bytes, free, handle, kept, optional, out, out_or_null, slice, text};
+pub(crate) use {bytes, free, handle, handle_mut, kept, optional, optional_out, out, out_or_null, slice, text};

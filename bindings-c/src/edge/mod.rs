@@ -6,18 +6,23 @@ pub(crate) mod failure;
 pub(crate) mod ffi;
 pub(crate) mod last_error;
 pub(crate) mod options;
-pub(crate) mod sigpipe;
+pub(crate) mod signals;
 pub(crate) mod text;
 pub(crate) mod user_data;
 
-/// The names that almost every exported function needs.
+/// The names that almost every module needs.
 pub(crate) mod prelude {
+    pub(crate) use std::ffi::c_void;
+    pub(crate) use std::sync::Arc;
+
+    pub(crate) use trunkline::bridge_support::Mutex;
+
     pub(crate) use super::failure::{Failure, trunkline_error, trunkline_result};
     pub(crate) use super::ffi::{
-        bytes, contain, free, give, guard, guard_result, handle, kept, optional, out, out_or_null, slice, text,
+        Out, bytes, free, give, guard, guard_result, handle, handle_mut, kept, out, out_or_null, required, slice, text,
         value_or,
     };
     pub(crate) use super::options::{set, settled};
     pub(crate) use super::text::{Text, trunkline_str, trunkline_text};
-    pub(crate) use super::user_data::{UserData, trunkline_destructor};
+    pub(crate) use super::user_data::{Callback, UserData, trunkline_destructor};
 }

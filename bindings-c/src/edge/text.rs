@@ -66,15 +66,15 @@ impl Text {
         Self(bytes)
     }
 
-    pub(crate) fn copy(bytes: &[u8]) -> Self {
+    pub(crate) fn copy(bytes: impl AsRef<[u8]>) -> Self {
+        let bytes = bytes.as_ref();
         let mut copy = Vec::with_capacity(bytes.len() + 1);
         copy.extend_from_slice(bytes);
         Self::new(copy)
     }
 
     pub(crate) fn as_str(&self) -> Result<&str, Failure> {
-        let text = std::str::from_utf8(&self.0[..self.0.len() - 1]);
-        text.map_err(|reason| Failure::internal(reason.to_string()))
+        std::str::from_utf8(&self.0[..self.0.len() - 1]).map_err(Failure::internal)
     }
 
     /// Lends the string; valid while `self` is alive and not moved out.

@@ -4,8 +4,6 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use crate::edge::failure::Failure;
-
 /// Frees `user_data`. Runs exactly once, when nothing can use the data anymore, or if the function
 /// that received it failed. May run on any thread.
 pub type trunkline_destructor = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
@@ -66,20 +64,26 @@ impl Drop for UserData {
     }
 }
 
-/// A function of the host, and its data.
-pub(crate) struct Callback<F> {
-    pub(crate) function: F,
+/// The type of a callback in the header: a function, or NULL.
+pub(crate) trait Nullable {
+    type Function;
+}
+
+impl<F> Nullable for Option<F> {
+    type Function = F;
+}
+
+/// A function of the host of type `C` in the header, and its data.
+pub(crate) struct Callback<C: Nullable> {
+    pub(crate) function: C::Function,
     pub(crate) data: UserData,
 }
 
-impl<F> Callback<F> {
-    /// `None` if the host passed no function; the data is then freed.
-    pub(crate) fn new(function: Option<F>, data: UserData) -> Option<Self> {
+impl<F> Callback<Option<F>> {
+    /// `None` if the host passed no function; the data is then freed. Takes ownership at once, as
+    /// [`UserData::new`] does.
+    pub(crate) fn new(function: Option<F>, user_data: *mut c_void, destructor: trunkline_destructor) -> Option<Self> {
+        let data = UserData::new(user_data, destructor);
         function.map(|function| Self { function, data })
-    }
-
-    /// A required callback.
-    pub(crate) fn required(function: Option<F>, data: UserData) -> Result<Self, Failure> {
-        Self::new(function, data).ok_or_else(|| Failure::null("callback"))
     }
 }

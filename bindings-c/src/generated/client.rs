@@ -3,10 +3,7 @@
 //! The operations of clients, as blocking functions.
 
 use crate::client::trunkline_client;
-use crate::edge::failure::{trunkline_error, trunkline_result};
-use crate::edge::ffi::{guard, handle, out, text};
-use crate::edge::options::settled;
-use crate::edge::text::{Text, trunkline_str, trunkline_text};
+use crate::edge::prelude::*;
 use crate::json::ParamsBuilder;
 use crate::requests::trunkline_request_options;
 

@@ -5,10 +5,7 @@
 use serde_json::Value;
 
 use crate::client::{connect, trunkline_client};
-use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
-use crate::edge::ffi::{guard, handle, out, text};
-use crate::edge::options::settled;
-use crate::edge::text::{Text, trunkline_str, trunkline_text};
+use crate::edge::prelude::*;
 use crate::json::{ParamsBuilder, parsed};
 use crate::options::trunkline_client_options;
 use crate::requests::trunkline_request_options;

@@ -2,16 +2,11 @@
 //!
 //! The context of handlers: what they report about their call, and requests to its client.
 
-use std::ffi::c_void;
-
 use trunkline_bridge::message::NotifyCall;
 
 use crate::calls::trunkline_call;
-use crate::context::{AnswerCallback, trunkline_answer_callback};
-use crate::edge::failure::{trunkline_error, trunkline_result};
-use crate::edge::ffi::{guard, guard_result, handle, kept, text};
-use crate::edge::text::trunkline_str;
-use crate::edge::user_data::{UserData, trunkline_destructor};
+use crate::context::trunkline_answer_callback;
+use crate::edge::prelude::*;
 
 /// Closes the HTTP response early, if the client can reconnect for the result.
 #[unsafe(no_mangle)]
@@ -52,11 +47,8 @@ pub unsafe extern "C" fn trunkline_call_elicit(
     destructor: trunkline_destructor,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = AnswerCallback::required(callback, user_data)?;
-        kept!(call).request_input("elicitation/create", text!(params), text!(key), callback)
-    })
+    let callback = Callback::new(callback, user_data, destructor);
+    guard(error, || kept!(call).request_input("elicitation/create", text!(params), text!(key), callback))
 }
 
 /// Asks the client's model to continue a conversation. `params` is a JSON object: the
@@ -77,11 +69,8 @@ pub unsafe extern "C" fn trunkline_call_sample(
     destructor: trunkline_destructor,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = AnswerCallback::required(callback, user_data)?;
-        kept!(call).request_input("sampling/createMessage", text!(params), text!(key), callback)
-    })
+    let callback = Callback::new(callback, user_data, destructor);
+    guard(error, || kept!(call).request_input("sampling/createMessage", text!(params), text!(key), callback))
 }
 
 /// Lists the directories and files in which the client lets the server work. `key` identifies the
@@ -100,9 +89,6 @@ pub unsafe extern "C" fn trunkline_call_list_roots(
     destructor: trunkline_destructor,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = AnswerCallback::required(callback, user_data)?;
-        kept!(call).request_input("roots/list", "", text!(key), callback)
-    })
+    let callback = Callback::new(callback, user_data, destructor);
+    guard(error, || kept!(call).request_input("roots/list", "", text!(key), callback))
 }

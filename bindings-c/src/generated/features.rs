@@ -2,15 +2,10 @@
 //!
 //! The features and hooks of servers: adding and removing them, and notifications about them.
 
-use std::ffi::c_void;
-
 use trunkline_bridge::message::NotifyServer;
 
-use crate::calls::{CallCallback, trunkline_call_callback};
-use crate::edge::failure::{trunkline_error, trunkline_result};
-use crate::edge::ffi::{guard, handle, text};
-use crate::edge::text::trunkline_str;
-use crate::edge::user_data::{UserData, trunkline_destructor};
+use crate::calls::trunkline_call_callback;
+use crate::edge::prelude::*;
 use crate::json::{parsed, parsed_or_none};
 use crate::options::SetMembers;
 use crate::server::trunkline_server;
@@ -31,11 +26,8 @@ pub unsafe extern "C" fn trunkline_server_add_tool(
     destructor: trunkline_destructor,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = CallCallback::new(callback, user_data);
-        handle!(server).add_described("tool", text!(descriptor), callback)
-    })
+    let callback = Callback::new(callback, user_data, destructor);
+    guard(error, || handle!(server).add_described("tool", text!(descriptor), callback))
 }
 
 /// Removes the tool with that name, like `trunkline_server_remove`.
@@ -59,11 +51,8 @@ pub unsafe extern "C" fn trunkline_server_add_resource(
     destructor: trunkline_destructor,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = CallCallback::new(callback, user_data);
-        handle!(server).add_described("resource", text!(descriptor), callback)
-    })
+    let callback = Callback::new(callback, user_data, destructor);
+    guard(error, || handle!(server).add_described("resource", text!(descriptor), callback))
 }
 
 /// Removes the resource with that URI, like `trunkline_server_remove`.
@@ -87,11 +76,8 @@ pub unsafe extern "C" fn trunkline_server_add_resource_template(
     destructor: trunkline_destructor,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = CallCallback::new(callback, user_data);
-        handle!(server).add_described("resourceTemplate", text!(descriptor), callback)
-    })
+    let callback = Callback::new(callback, user_data, destructor);
+    guard(error, || handle!(server).add_described("resourceTemplate", text!(descriptor), callback))
 }
 
 /// Removes the resource template with that URI template, like `trunkline_server_remove`.
@@ -115,11 +101,8 @@ pub unsafe extern "C" fn trunkline_server_add_prompt(
     destructor: trunkline_destructor,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = CallCallback::new(callback, user_data);
-        handle!(server).add_described("prompt", text!(descriptor), callback)
-    })
+    let callback = Callback::new(callback, user_data, destructor);
+    guard(error, || handle!(server).add_described("prompt", text!(descriptor), callback))
 }
 
 /// Removes the prompt with that name, like `trunkline_server_remove`.
@@ -147,9 +130,8 @@ pub unsafe extern "C" fn trunkline_server_add_completion(
     destructor: trunkline_destructor,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
+    let callback = Callback::new(callback, user_data, destructor);
     guard(error, || {
-        let callback = CallCallback::new(callback, user_data);
         let mut entry = SetMembers::default();
         entry.put("ref", parsed("reference", text!(reference))?);
         entry.put("argument", text!(argument));
@@ -170,9 +152,8 @@ pub unsafe extern "C" fn trunkline_server_add_provider(
     destructor: trunkline_destructor,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
+    let callback = Callback::new(callback, user_data, destructor);
     guard(error, || {
-        let callback = CallCallback::new(callback, user_data);
         let mut entry = SetMembers::default();
         entry.put("of", text!(category));
         handle!(server).add("provider", entry, callback, |_| ())
@@ -192,9 +173,8 @@ pub unsafe extern "C" fn trunkline_server_add_middleware(
     destructor: trunkline_destructor,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
+    let callback = Callback::new(callback, user_data, destructor);
     guard(error, || {
-        let callback = CallCallback::new(callback, user_data);
         let mut entry = SetMembers::default();
         if let Some(methods) = parsed_or_none("methods", text!(methods))? {
             entry.put("methods", methods);
@@ -219,9 +199,8 @@ pub unsafe extern "C" fn trunkline_server_add_request_handler(
     destructor: trunkline_destructor,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
+    let callback = Callback::new(callback, user_data, destructor);
     guard(error, || {
-        let callback = CallCallback::new(callback, user_data);
         let mut entry = SetMembers::default();
         entry.put("method", text!(method));
         if let Some(params_schema) = parsed_or_none("params_schema", text!(params_schema))? {

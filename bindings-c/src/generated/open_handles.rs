@@ -3,8 +3,7 @@
 //! The ends of listeners and clients.
 
 use crate::client::trunkline_client;
-use crate::edge::failure::{trunkline_error, trunkline_result};
-use crate::edge::ffi::{guard, handle, value_or};
+use crate::edge::prelude::*;
 use crate::listener::trunkline_listener;
 use crate::open_handle;
 
@@ -34,11 +33,8 @@ pub unsafe extern "C" fn trunkline_listener_close(
     deadline_ms: u64,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || {
-        // A callback may free the listener.
-        let listener = handle!(listener).inner.clone();
-        open_handle::close(&listener.port, [(listener.handle, &listener.open)], deadline_ms)
-    })
+    // A callback may free the listener.
+    guard(error, || open_handle::close(&[handle!(listener).inner.clone()], deadline_ms))
 }
 
 /// Starts closing the listener, as `trunkline_listener_close` does, and returns at once: for
@@ -51,10 +47,7 @@ pub unsafe extern "C" fn trunkline_listener_start_close(
     deadline_ms: u64,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || {
-        let listener = &handle!(listener).inner;
-        open_handle::start_close(&listener.port, listener.handle, &listener.open, deadline_ms)
-    })
+    guard(error, || handle!(listener).inner.start_close(deadline_ms))
 }
 
 /// Returns `true` if the connection has ended or could not be established; also for NULL. Changes
@@ -84,11 +77,8 @@ pub unsafe extern "C" fn trunkline_client_close(
     deadline_ms: u64,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || {
-        // A callback may free the client.
-        let client = handle!(client).connection.clone();
-        open_handle::close(&client.port, [(client.handle, &client.open)], deadline_ms)
-    })
+    // A callback may free the client.
+    guard(error, || open_handle::close(&[handle!(client).connection.clone()], deadline_ms))
 }
 
 /// Starts closing the connection, as `trunkline_client_close` does, and returns at once: for
@@ -101,8 +91,5 @@ pub unsafe extern "C" fn trunkline_client_start_close(
     deadline_ms: u64,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    guard(error, || {
-        let client = &handle!(client).connection;
-        open_handle::start_close(&client.port, client.handle, &client.open, deadline_ms)
-    })
+    guard(error, || handle!(client).connection.start_close(deadline_ms))
 }

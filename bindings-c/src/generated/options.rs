@@ -2,23 +2,19 @@
 //!
 //! The option setters that are generated from the declaration of the options.
 
-use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::OnceLock;
 
 use trunkline_bridge::message::Time;
 
-use crate::edge::failure::{Failure, trunkline_error, trunkline_result};
-use crate::edge::ffi::{free, give, guard, handle, out, text};
-use crate::edge::options::{OptionsHandle, set};
-use crate::edge::text::trunkline_str;
-use crate::edge::user_data::{UserData, trunkline_destructor};
-use crate::json::{object, parsed};
-use crate::open_handle::{NotificationCallback, trunkline_notification_callback};
+use crate::edge::options::OptionsHandle;
+use crate::edge::prelude::*;
+use crate::json::{parsed, read};
+use crate::open_handle::trunkline_notification_callback;
 use crate::options::{
     trunkline_client_options, trunkline_http_options, trunkline_server_options, trunkline_tool_options,
 };
 use crate::port::trunkline_port;
-use crate::requests::{ProgressCallback, trunkline_progress_callback, trunkline_request_options};
+use crate::requests::{trunkline_progress_callback, trunkline_request_options};
 
 /// The limits of a server; see `trunkline_server_options_set_limit`.
 #[repr(C)]
@@ -132,12 +128,8 @@ pub unsafe extern "C" fn trunkline_server_options_new(
 }
 
 impl OptionsHandle for trunkline_server_options {
-    fn wrong(&self) -> &Option<Failure> {
+    fn wrong(&self) -> &OnceLock<Failure> {
         &self.wrong
-    }
-
-    fn wrong_mut(&mut self) -> &mut Option<Failure> {
-        &mut self.wrong
     }
 }
 
@@ -227,7 +219,7 @@ pub unsafe extern "C" fn trunkline_server_options_add_state_key(
     options: *mut trunkline_server_options,
     state_key: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.given.push("stateKeys", text!(state_key))?)
+    set!(options, options.given.push("stateKeys", text!(state_key)))
 }
 
 /// Sets whether to use tasks for elicitation and sampling if the client supports them
@@ -269,7 +261,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_extension(
     name: trunkline_str,
     settings: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.given.put_in("extensions", text!(name), parsed("settings", text!(settings))?)?)
+    set!(options, options.given.put_in("extensions", text!(name), parsed("settings", text!(settings))?))
 }
 
 /// Adds one of the declared experimental capabilities: their settings, by name. The settings are
@@ -280,7 +272,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_experimental(
     name: trunkline_str,
     settings: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.given.put_in("experimental", text!(name), parsed("settings", text!(settings))?)?)
+    set!(options, options.given.put_in("experimental", text!(name), parsed("settings", text!(settings))?))
 }
 
 /// Sets whether to report requests to OpenTelemetry, as spans and metrics. Enabled by default if
@@ -339,12 +331,8 @@ pub unsafe extern "C" fn trunkline_tool_options_new(
 }
 
 impl OptionsHandle for trunkline_tool_options {
-    fn wrong(&self) -> &Option<Failure> {
+    fn wrong(&self) -> &OnceLock<Failure> {
         &self.wrong
-    }
-
-    fn wrong_mut(&mut self) -> &mut Option<Failure> {
-        &mut self.wrong
     }
 }
 
@@ -460,12 +448,8 @@ pub unsafe extern "C" fn trunkline_http_options_new(
 }
 
 impl OptionsHandle for trunkline_http_options {
-    fn wrong(&self) -> &Option<Failure> {
+    fn wrong(&self) -> &OnceLock<Failure> {
         &self.wrong
-    }
-
-    fn wrong_mut(&mut self) -> &mut Option<Failure> {
-        &mut self.wrong
     }
 }
 
@@ -536,7 +520,7 @@ pub unsafe extern "C" fn trunkline_http_options_allow_host(
     options: *mut trunkline_http_options,
     allowed_host: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.given.push("allowedHosts", text!(allowed_host))?)
+    set!(options, options.given.push("allowedHosts", text!(allowed_host)))
 }
 
 /// Adds one of the values allowed in `Origin` in addition to those of this machine, such as
@@ -546,7 +530,7 @@ pub unsafe extern "C" fn trunkline_http_options_allow_origin(
     options: *mut trunkline_http_options,
     allowed_origin: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.given.push("allowedOrigins", text!(allowed_origin))?)
+    set!(options, options.given.push("allowedOrigins", text!(allowed_origin)))
 }
 
 /// Sets the total size of the events kept for all sessions. Beyond it, the longest-idle sessions
@@ -603,7 +587,7 @@ pub unsafe extern "C" fn trunkline_http_options_add_trusted_proxy(
     options: *mut trunkline_http_options,
     trusted_proxy: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.given.push("trustedProxies", text!(trusted_proxy))?)
+    set!(options, options.given.push("trustedProxies", text!(trusted_proxy)))
 }
 
 /// Sets the maximum time for a connection without a request, or to send the head of one; it can
@@ -728,12 +712,8 @@ pub unsafe extern "C" fn trunkline_client_options_new(
 }
 
 impl OptionsHandle for trunkline_client_options {
-    fn wrong(&self) -> &Option<Failure> {
+    fn wrong(&self) -> &OnceLock<Failure> {
         &self.wrong
-    }
-
-    fn wrong_mut(&mut self) -> &mut Option<Failure> {
-        &mut self.wrong
     }
 }
 
@@ -768,7 +748,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_variable(
     name: trunkline_str,
     value: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.given.put_in("variables", text!(name), text!(value))?)
+    set!(options, options.given.put_in("variables", text!(name), text!(value)))
 }
 
 /// Sets the protocol revision: negotiated (`auto`), the newest of one era without a fallback
@@ -1005,7 +985,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_header(
     name: trunkline_str,
     value: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.endpoint.put_in("headers", text!(name), text!(value))?)
+    set!(options, options.endpoint.put_in("headers", text!(name), text!(value)))
 }
 
 /// Sets the trusted certificates in PEM, in addition to those of the system and of the files
@@ -1058,7 +1038,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_env(
     name: trunkline_str,
     value: trunkline_str,
 ) -> trunkline_result {
-    set!(options, options.child.put_in("env", text!(name), text!(value))?)
+    set!(options, options.child.put_in("env", text!(name), text!(value)))
 }
 
 /// Sets whether to `true` to inherit the whole environment of this process, including secrets;
@@ -1125,8 +1105,8 @@ pub unsafe extern "C" fn trunkline_client_options_on_notification(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    set!(options, options.notification = Some(Arc::new(NotificationCallback::required(callback, user_data)?)))
+    let callback = Callback::new(callback, user_data, destructor);
+    set!(options, options.notification = Some(Arc::new(required(callback, "callback")?)))
 }
 
 /// Frees options. NULL is allowed.
@@ -1146,12 +1126,8 @@ pub unsafe extern "C" fn trunkline_request_options_new(
 }
 
 impl OptionsHandle for trunkline_request_options {
-    fn wrong(&self) -> &Option<Failure> {
+    fn wrong(&self) -> &OnceLock<Failure> {
         &self.wrong
-    }
-
-    fn wrong_mut(&mut self) -> &mut Option<Failure> {
-        &mut self.wrong
     }
 }
 
@@ -1225,7 +1201,7 @@ pub unsafe extern "C" fn trunkline_request_options_set_input_responses(
     set!(
         options,
         options.message.options.input_responses.input_responses =
-            Some(object("input_responses", text!(input_responses))?)
+            Some(read("input_responses", text!(input_responses))?)
     )
 }
 
@@ -1258,8 +1234,8 @@ pub unsafe extern "C" fn trunkline_request_options_on_progress(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    set!(options, options.progress = Some(Arc::new(ProgressCallback::required(callback, user_data)?)))
+    let callback = Callback::new(callback, user_data, destructor);
+    set!(options, options.progress = Some(Arc::new(required(callback, "callback")?)))
 }
 
 /// Frees options. NULL is allowed.

@@ -3,20 +3,12 @@
 //! Client requests that are not operations, each as a blocking function and as one that starts it,
 //! and the streams of clients.
 
-use std::ffi::c_void;
-
 use trunkline_bridge::message::{NEXT, RESPOND, RESULT, START_TASK, SUBSCRIBE};
 
 use crate::client::trunkline_client;
-use crate::edge::failure::{trunkline_error, trunkline_result};
-use crate::edge::ffi::{guard, handle, out, out_or_null, text};
-use crate::edge::options::settled;
-use crate::edge::text::{Text, trunkline_str, trunkline_text};
-use crate::edge::user_data::{UserData, trunkline_destructor};
+use crate::edge::prelude::*;
 use crate::json::{raw, required};
-use crate::requests::{
-    PreparedRequest, ReplyCallback, completion, trunkline_reply_callback, trunkline_request_options,
-};
+use crate::requests::{PreparedRequest, completion, trunkline_reply_callback, trunkline_request_options};
 
 /// Sends any request of the protocol. Blocks until the result arrives and runs callbacks
 /// meanwhile; `TRUNKLINE_BLOCKING` inside a callback of the same port.
@@ -34,12 +26,7 @@ pub unsafe extern "C" fn trunkline_client_request(
 ) -> trunkline_result {
     guard(error, || {
         let (client, result) = (handle!(client).connection.clone(), out!(result));
-        let request = PreparedRequest {
-            method: text!(method),
-            params: raw("params", text!(params))?,
-            all: false,
-            options: settled!(options),
-        };
+        let request = PreparedRequest::new(text!(method), raw("params", text!(params))?, settled!(options));
         let (_, json) = request.run(&client.port, client.handle)?;
         result.finish(Text::copy(&json).give())
     })
@@ -61,17 +48,11 @@ pub unsafe extern "C" fn trunkline_client_start(
     ticket: *mut u64,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
+    let callback = Callback::new(callback, user_data, destructor);
     guard(error, || {
-        let completion = completion(ReplyCallback::new(callback, user_data));
         let client = handle!(client).connection.clone();
-        let request = PreparedRequest {
-            method: text!(method),
-            params: raw("params", text!(params))?,
-            all: false,
-            options: settled!(options),
-        };
-        request.start(&client.port, client.handle, client.handle, completion, out_or_null!(ticket))
+        let request = PreparedRequest::new(text!(method), raw("params", text!(params))?, settled!(options));
+        request.start(&client.port, client.handle, client.handle, completion(callback), out_or_null!(ticket))
     })
 }
 
@@ -91,7 +72,7 @@ pub unsafe extern "C" fn trunkline_client_next_change(
 ) -> trunkline_result {
     guard(error, || {
         let (client, result) = (handle!(client).connection.clone(), out!(result));
-        let request = PreparedRequest { method: NEXT, params: None, all: false, options: settled!(options) };
+        let request = PreparedRequest::new(NEXT, None, settled!(options));
         let (_, json) = request.run(&client.port, subscription)?;
         result.finish(Text::copy(&json).give())
     })
@@ -113,12 +94,11 @@ pub unsafe extern "C" fn trunkline_client_start_next_change(
     ticket: *mut u64,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
+    let callback = Callback::new(callback, user_data, destructor);
     guard(error, || {
-        let completion = completion(ReplyCallback::new(callback, user_data));
         let client = handle!(client).connection.clone();
-        let request = PreparedRequest { method: NEXT, params: None, all: false, options: settled!(options) };
-        request.start(&client.port, subscription, client.handle, completion, out_or_null!(ticket))
+        let request = PreparedRequest::new(NEXT, None, settled!(options));
+        request.start(&client.port, subscription, client.handle, completion(callback), out_or_null!(ticket))
     })
 }
 
@@ -138,7 +118,7 @@ pub unsafe extern "C" fn trunkline_client_next_state(
 ) -> trunkline_result {
     guard(error, || {
         let (client, result) = (handle!(client).connection.clone(), out!(result));
-        let request = PreparedRequest { method: NEXT, params: None, all: false, options: settled!(options) };
+        let request = PreparedRequest::new(NEXT, None, settled!(options));
         let (_, json) = request.run(&client.port, task)?;
         result.finish(Text::copy(&json).give())
     })
@@ -159,12 +139,11 @@ pub unsafe extern "C" fn trunkline_client_start_next_state(
     ticket: *mut u64,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
+    let callback = Callback::new(callback, user_data, destructor);
     guard(error, || {
-        let completion = completion(ReplyCallback::new(callback, user_data));
         let client = handle!(client).connection.clone();
-        let request = PreparedRequest { method: NEXT, params: None, all: false, options: settled!(options) };
-        request.start(&client.port, task, client.handle, completion, out_or_null!(ticket))
+        let request = PreparedRequest::new(NEXT, None, settled!(options));
+        request.start(&client.port, task, client.handle, completion(callback), out_or_null!(ticket))
     })
 }
 
@@ -188,7 +167,7 @@ pub unsafe extern "C" fn trunkline_client_task_result(
 ) -> trunkline_result {
     guard(error, || {
         let (client, result) = (handle!(client).connection.clone(), out!(result));
-        let request = PreparedRequest { method: RESULT, params: None, all: false, options: settled!(options) };
+        let request = PreparedRequest::new(RESULT, None, settled!(options));
         let (_, json) = request.run(&client.port, task)?;
         result.finish(Text::copy(&json).give())
     })
@@ -209,12 +188,11 @@ pub unsafe extern "C" fn trunkline_client_start_task_result(
     ticket: *mut u64,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
+    let callback = Callback::new(callback, user_data, destructor);
     guard(error, || {
-        let completion = completion(ReplyCallback::new(callback, user_data));
         let client = handle!(client).connection.clone();
-        let request = PreparedRequest { method: RESULT, params: None, all: false, options: settled!(options) };
-        request.start(&client.port, task, client.handle, completion, out_or_null!(ticket))
+        let request = PreparedRequest::new(RESULT, None, settled!(options));
+        request.start(&client.port, task, client.handle, completion(callback), out_or_null!(ticket))
     })
 }
 
@@ -235,12 +213,7 @@ pub unsafe extern "C" fn trunkline_client_task_respond(
 ) -> trunkline_result {
     guard(error, || {
         let (client, result) = (handle!(client).connection.clone(), out!(result));
-        let request = PreparedRequest {
-            method: RESPOND,
-            params: Some(required("responses", text!(responses))?),
-            all: false,
-            options: settled!(options),
-        };
+        let request = PreparedRequest::new(RESPOND, Some(required("responses", text!(responses))?), settled!(options));
         let (_, json) = request.run(&client.port, task)?;
         result.finish(Text::copy(&json).give())
     })
@@ -262,17 +235,11 @@ pub unsafe extern "C" fn trunkline_client_start_task_respond(
     ticket: *mut u64,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
+    let callback = Callback::new(callback, user_data, destructor);
     guard(error, || {
-        let completion = completion(ReplyCallback::new(callback, user_data));
         let client = handle!(client).connection.clone();
-        let request = PreparedRequest {
-            method: RESPOND,
-            params: Some(required("responses", text!(responses))?),
-            all: false,
-            options: settled!(options),
-        };
-        request.start(&client.port, task, client.handle, completion, out_or_null!(ticket))
+        let request = PreparedRequest::new(RESPOND, Some(required("responses", text!(responses))?), settled!(options));
+        request.start(&client.port, task, client.handle, completion(callback), out_or_null!(ticket))
     })
 }
 
@@ -291,7 +258,7 @@ pub unsafe extern "C" fn trunkline_client_subscribe(
     guard(error, || {
         let (client, subscription) = (handle!(client).connection.clone(), out!(subscription));
         let params = Some(required("filter", text!(filter))?);
-        let request = PreparedRequest { method: SUBSCRIBE, params, all: false, options: settled!(options) };
+        let request = PreparedRequest::new(SUBSCRIBE, params, settled!(options));
         let (ticket, _) = request.run(&client.port, client.handle)?;
         subscription.put(ticket);
         Ok(())
@@ -329,7 +296,7 @@ pub unsafe extern "C" fn trunkline_client_start_task(
         let (client, task) = (handle!(client).connection.clone(), out!(task));
         let state = out!(state);
         let params = Some(required("params", text!(params))?);
-        let request = PreparedRequest { method: START_TASK, params, all: false, options: settled!(options) };
+        let request = PreparedRequest::new(START_TASK, params, settled!(options));
         let (ticket, json) = request.run(&client.port, client.handle)?;
         task.put(ticket);
         state.finish(Text::copy(&json).give())

@@ -6,9 +6,7 @@ use trunkline_bridge::Shape;
 use trunkline_bridge::message::{Fail, FailKind};
 
 use crate::calls::{failing, trunkline_call};
-use crate::edge::failure::{trunkline_error, trunkline_result};
-use crate::edge::ffi::{guard, guard_result, handle, text};
-use crate::edge::text::trunkline_str;
+use crate::edge::prelude::*;
 use crate::json::parsed_or_none;
 
 /// How the JSON of `trunkline_call_return_json` becomes the result of a tool, resource or prompt.

@@ -2,14 +2,9 @@
 //!
 //! Clients' handlers for requests of their servers.
 
-use std::ffi::c_void;
-
-use crate::calls::{CallCallback, trunkline_call_callback};
+use crate::calls::trunkline_call_callback;
 use crate::client::trunkline_client;
-use crate::edge::failure::{trunkline_error, trunkline_result};
-use crate::edge::ffi::{guard, handle};
-use crate::edge::options::set;
-use crate::edge::user_data::{UserData, trunkline_destructor};
+use crate::edge::prelude::*;
 use crate::options::trunkline_client_options;
 
 /// Handles a server's request that the user fill in a form. `callback` gets the `params` of the
@@ -24,8 +19,8 @@ pub unsafe extern "C" fn trunkline_client_options_on_elicit(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    set!(options, options.handlers.put("elicit", CallCallback::required(callback, user_data)?))
+    let callback = Callback::new(callback, user_data, destructor);
+    set!(options, options.handlers.put("elicit", required(callback, "callback")?))
 }
 
 /// Like `trunkline_client_options_on_elicit`, for a connected client. Replaces the existing
@@ -39,11 +34,8 @@ pub unsafe extern "C" fn trunkline_client_on_elicit(
     destructor: trunkline_destructor,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = CallCallback::required(callback, user_data)?;
-        handle!(client).connection.answer("elicit", callback)
-    })
+    let callback = Callback::new(callback, user_data, destructor);
+    guard(error, || handle!(client).connection.answer("elicit", required(callback, "callback")?))
 }
 
 /// Handles a server's request that the user open a page. Never open it without the user's
@@ -58,8 +50,8 @@ pub unsafe extern "C" fn trunkline_client_options_on_elicit_url(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    set!(options, options.handlers.put("elicit_url", CallCallback::required(callback, user_data)?))
+    let callback = Callback::new(callback, user_data, destructor);
+    set!(options, options.handlers.put("elicit_url", required(callback, "callback")?))
 }
 
 /// Like `trunkline_client_options_on_elicit_url`, for a connected client. Replaces the existing
@@ -73,11 +65,8 @@ pub unsafe extern "C" fn trunkline_client_on_elicit_url(
     destructor: trunkline_destructor,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = CallCallback::required(callback, user_data)?;
-        handle!(client).connection.answer("elicit_url", callback)
-    })
+    let callback = Callback::new(callback, user_data, destructor);
+    guard(error, || handle!(client).connection.answer("elicit_url", required(callback, "callback")?))
 }
 
 /// Handles a server's request that the model continue a conversation. `callback` gets the
@@ -94,8 +83,8 @@ pub unsafe extern "C" fn trunkline_client_options_on_sample(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    set!(options, options.handlers.put("sample", CallCallback::required(callback, user_data)?))
+    let callback = Callback::new(callback, user_data, destructor);
+    set!(options, options.handlers.put("sample", required(callback, "callback")?))
 }
 
 /// Like `trunkline_client_options_on_sample`, for a connected client. Replaces the existing
@@ -109,11 +98,8 @@ pub unsafe extern "C" fn trunkline_client_on_sample(
     destructor: trunkline_destructor,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = CallCallback::required(callback, user_data)?;
-        handle!(client).connection.answer("sample", callback)
-    })
+    let callback = Callback::new(callback, user_data, destructor);
+    guard(error, || handle!(client).connection.answer("sample", required(callback, "callback")?))
 }
 
 /// Handles a server's request that the model continue a conversation in which it may use tools.
@@ -130,8 +116,8 @@ pub unsafe extern "C" fn trunkline_client_options_on_sample_with_tools(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    set!(options, options.handlers.put("sample_with_tools", CallCallback::required(callback, user_data)?))
+    let callback = Callback::new(callback, user_data, destructor);
+    set!(options, options.handlers.put("sample_with_tools", required(callback, "callback")?))
 }
 
 /// Like `trunkline_client_options_on_sample_with_tools`, for a connected client. Replaces the
@@ -145,11 +131,8 @@ pub unsafe extern "C" fn trunkline_client_on_sample_with_tools(
     destructor: trunkline_destructor,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    guard(error, || {
-        let callback = CallCallback::required(callback, user_data)?;
-        handle!(client).connection.answer("sample_with_tools", callback)
-    })
+    let callback = Callback::new(callback, user_data, destructor);
+    guard(error, || handle!(client).connection.answer("sample_with_tools", required(callback, "callback")?))
 }
 
 /// Sends the user to a page that authorizes the client. The result is the redirect that follows.
@@ -164,8 +147,8 @@ pub unsafe extern "C" fn trunkline_client_options_on_authorize(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    set!(options, options.handlers.put("authorize", CallCallback::required(callback, user_data)?))
+    let callback = Callback::new(callback, user_data, destructor);
+    set!(options, options.handlers.put("authorize", required(callback, "callback")?))
 }
 
 /// Takes the user to a login page, for example by showing its URL, instead of opening the browser
@@ -180,8 +163,8 @@ pub unsafe extern "C" fn trunkline_client_options_on_open_url(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    set!(options, options.handlers.put("open_url", CallCallback::required(callback, user_data)?))
+    let callback = Callback::new(callback, user_data, destructor);
+    set!(options, options.handlers.put("open_url", required(callback, "callback")?))
 }
 
 /// Returns the access token for a request, instead of the option `token`. `callback` gets
@@ -195,8 +178,8 @@ pub unsafe extern "C" fn trunkline_client_options_on_access_token(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    set!(options, options.handlers.put("access_token", CallCallback::required(callback, user_data)?))
+    let callback = Callback::new(callback, user_data, destructor);
+    set!(options, options.handlers.put("access_token", required(callback, "callback")?))
 }
 
 /// Returns the user's ID token from the organization's identity provider (grant
@@ -210,8 +193,8 @@ pub unsafe extern "C" fn trunkline_client_options_on_identity_token(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    set!(options, options.handlers.put("identity_token", CallCallback::required(callback, user_data)?))
+    let callback = Callback::new(callback, user_data, destructor);
+    set!(options, options.handlers.put("identity_token", required(callback, "callback")?))
 }
 
 /// Returns the JWT with which the platform vouches for this workload (grant `workload_identity`),
@@ -225,8 +208,8 @@ pub unsafe extern "C" fn trunkline_client_options_on_assertion(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    set!(options, options.handlers.put("assertion", CallCallback::required(callback, user_data)?))
+    let callback = Callback::new(callback, user_data, destructor);
+    set!(options, options.handlers.put("assertion", required(callback, "callback")?))
 }
 
 /// Returns additional headers for a request. Headers of the protocol are refused. `callback` gets
@@ -240,8 +223,8 @@ pub unsafe extern "C" fn trunkline_client_options_on_request_headers(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    set!(options, options.handlers.put("request_headers", CallCallback::required(callback, user_data)?))
+    let callback = Callback::new(callback, user_data, destructor);
+    set!(options, options.handlers.put("request_headers", required(callback, "callback")?))
 }
 
 /// Loads credentials from a custom store, instead of the option `store`. Requires the functions
@@ -255,8 +238,8 @@ pub unsafe extern "C" fn trunkline_client_options_on_load_credentials(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    set!(options, options.handlers.put("load_credentials", CallCallback::required(callback, user_data)?))
+    let callback = Callback::new(callback, user_data, destructor);
+    set!(options, options.handlers.put("load_credentials", required(callback, "callback")?))
 }
 
 /// Saves credentials in a custom store. They are secrets. `callback` gets Credentials as JSON,
@@ -269,8 +252,8 @@ pub unsafe extern "C" fn trunkline_client_options_on_save_credentials(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    set!(options, options.handlers.put("save_credentials", CallCallback::required(callback, user_data)?))
+    let callback = Callback::new(callback, user_data, destructor);
+    set!(options, options.handlers.put("save_credentials", required(callback, "callback")?))
 }
 
 /// Removes credentials from a custom store, if they exist. `callback` gets CredentialsKey as
@@ -283,8 +266,8 @@ pub unsafe extern "C" fn trunkline_client_options_on_remove_credentials(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    set!(options, options.handlers.put("remove_credentials", CallCallback::required(callback, user_data)?))
+    let callback = Callback::new(callback, user_data, destructor);
+    set!(options, options.handlers.put("remove_credentials", required(callback, "callback")?))
 }
 
 /// Connects to the server. Called again after the connection was lost, or if a server closed it
@@ -299,8 +282,8 @@ pub unsafe extern "C" fn trunkline_client_options_on_transport_connect(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    set!(options, options.handlers.put("transport_connect", CallCallback::required(callback, user_data)?))
+    let callback = Callback::new(callback, user_data, destructor);
+    set!(options, options.handlers.put("transport_connect", required(callback, "callback")?))
 }
 
 /// Sends a message to the server. The next message waits until this one is sent. For
@@ -315,8 +298,8 @@ pub unsafe extern "C" fn trunkline_client_options_on_transport_send(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    set!(options, options.handlers.put("transport_send", CallCallback::required(callback, user_data)?))
+    let callback = Callback::new(callback, user_data, destructor);
+    set!(options, options.handlers.put("transport_send", required(callback, "callback")?))
 }
 
 /// Waits for the next message from the server. Return nothing if the server has closed the
@@ -331,8 +314,8 @@ pub unsafe extern "C" fn trunkline_client_options_on_transport_receive(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    set!(options, options.handlers.put("transport_receive", CallCallback::required(callback, user_data)?))
+    let callback = Callback::new(callback, user_data, destructor);
+    set!(options, options.handlers.put("transport_receive", required(callback, "callback")?))
 }
 
 /// Closes the connection. A pending receive call is cancelled first. For
@@ -347,6 +330,6 @@ pub unsafe extern "C" fn trunkline_client_options_on_transport_close(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let user_data = UserData::new(user_data, destructor);
-    set!(options, options.handlers.put("transport_close", CallCallback::required(callback, user_data)?))
+    let callback = Callback::new(callback, user_data, destructor);
+    set!(options, options.handlers.put("transport_close", required(callback, "callback")?))
 }

@@ -179,7 +179,7 @@ struct Source {
     /// The member of the Rust struct that stores them.
     place: &'static str,
     /// Members without a generated setter: they are passed as other arguments, or several are set
-    /// by one function in `api/options.rs`.
+    /// by one function in `options.rs`.
     except: &'static [&'static str],
     /// Numeric members are limits, set by one function.
     limits: bool,
@@ -323,7 +323,7 @@ const FILE_MODE: &str = "unixMode";
 /// The prefix of paths in a message with typed members; other members are JSON.
 const TYPED: &str = "message";
 
-/// Options of which several are set by one function in `api/options.rs`.
+/// Options of which several are set by one function in `options.rs`.
 const BY_HAND: [(&[&str], &str); 2] =
     [(&["sse", "messages"], "http_options_set_sse"), (&["info"], "client_options_set_info")];
 
@@ -468,7 +468,7 @@ fn typed_setter(field: &Field, member: &str) -> (String, String, String) {
             (format!("{} JSON.", sets(&field.doc)), "trunkline_str", value)
         }
         Type::Map(_) => {
-            let value = format!("Some(object(\"{member}\", text!({member}))?)");
+            let value = format!("Some(read(\"{member}\", text!({member}))?)");
             (format!("{} A JSON object.", sets(&field.doc)), "trunkline_str", value)
         }
         _ => (sets(&field.doc), "trunkline_str", format!("Some(text!({member}).into())")),
@@ -485,16 +485,16 @@ fn json_setter(field: &Field, member: &str) -> (String, String, String) {
         Type::Integer | Type::Duration => (with_default(field, &sets(doc)), put("u64", member)),
         Type::List(_) if is_one_by_one(field) => {
             let singular = singular_of(member);
-            let change = format!("push(\"{json}\", text!({singular}))?");
+            let change = format!("push(\"{json}\", text!({singular}))");
             (adds(doc), (format!("{singular}: trunkline_str,"), change))
         }
         // Settings by name.
         Type::Map(values) if **values == Type::String => {
-            let change = format!("put_in(\"{json}\", text!(name), text!(value))?");
+            let change = format!("put_in(\"{json}\", text!(name), text!(value))");
             (adds(doc), ("name: trunkline_str, value: trunkline_str,".to_owned(), change))
         }
         Type::Map(_) | Type::Object if is_by_name(field) => {
-            let change = format!("put_in(\"{json}\", text!(name), parsed(\"settings\", text!(settings))?)?");
+            let change = format!("put_in(\"{json}\", text!(name), parsed(\"settings\", text!(settings))?)");
             let doc = format!("{} The settings are a JSON object.", adds(doc));
             (doc, ("name: trunkline_str, settings: trunkline_str,".to_owned(), change))
         }

@@ -1,24 +1,21 @@
 //! Functions without `trunkline_str` by value: what a server and a client need from a language
 //! whose FFI cannot pass structs.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::c_char;
 
-use crate::api::context::{trunkline_call_log, trunkline_call_progress};
-use crate::api::features::trunkline_server_add;
-use crate::api::returns::{trunkline_call_return_json, trunkline_shape_number};
-use crate::api::server::trunkline_server_new_with;
-use crate::api::text::{trunkline_str_of, trunkline_text_str, trunkline_version};
-use crate::api::{calls::*, listener::trunkline_listener_url};
-use crate::calls::{trunkline_call, trunkline_call_callback};
+use crate::calls::*;
 use crate::client::trunkline_client;
+use crate::context::{trunkline_call_log, trunkline_call_progress};
 use crate::edge::prelude::*;
+use crate::features::trunkline_server_add;
 use crate::generated::client_group::trunkline_client_connect_config;
 use crate::generated::requests::{trunkline_client_request, trunkline_client_start};
 use crate::generated::returns::trunkline_call_fail_tool;
-use crate::listener::trunkline_listener;
+use crate::listener::{trunkline_listener, trunkline_listener_url};
 use crate::options::{trunkline_client_options, trunkline_server_options};
 use crate::requests::{trunkline_reply_callback, trunkline_request_options};
-use crate::server::trunkline_server;
+use crate::server::{trunkline_server, trunkline_server_new_with};
+use crate::texts::{trunkline_str_of, trunkline_text_str, trunkline_version};
 
 /// The bytes of a string passed to a callback or an output argument, and their number. `len` may be
 /// NULL. Borrowed: valid as long as the string. "" for NULL.

@@ -1,10 +1,45 @@
-//! Result codes and error objects.
+//! Texts and errors: their exported functions.
 
-use std::ffi::c_char;
+use std::ffi::{CStr, c_char};
 
 use crate::edge::last_error;
 use crate::edge::prelude::*;
 use crate::generated::errors::NAMES;
+
+/// Wraps a NUL-terminated string without copying it. NULL gives the empty string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_str_of(string: *const c_char) -> trunkline_str {
+    if string.is_null() {
+        return trunkline_str::empty();
+    }
+    // SAFETY: the conventions of the header: a `const char *` is NULL or ends with a NUL byte.
+    trunkline_str { data: string, len: unsafe { CStr::from_ptr(string) }.count_bytes() }
+}
+
+/// Borrows the string; valid until the text is freed. Empty for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_text_str(text: *const trunkline_text) -> trunkline_str {
+    value_or(trunkline_str::empty(), || Ok(handle!(text).0.lend()))
+}
+
+/// Copies a string. The caller owns the copy; free it with `trunkline_text_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_text_copy(from: trunkline_str, text: *mut *mut trunkline_text) -> trunkline_result {
+    guard_result(|| out!(text).finish(Text::copy(text!(from)).give()))
+}
+
+/// Frees a string. NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_text_free(text: *mut trunkline_text) {
+    free!(text)
+}
+
+/// The version of the library, such as "0.1.0". Static: never freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn trunkline_version() -> trunkline_str {
+    let version = concat!(env!("CARGO_PKG_VERSION"), "\0");
+    trunkline_str { data: version.as_ptr().cast(), len: version.len() - 1 }
+}
 
 /// The result code of the failure, as returned by the function. `TRUNKLINE_OK` for NULL.
 #[unsafe(no_mangle)]
@@ -33,10 +68,7 @@ pub unsafe extern "C" fn trunkline_error_json(
     error: *const trunkline_error,
     json: *mut trunkline_str,
 ) -> trunkline_result {
-    guard_result(|| {
-        let (error, json) = (handle!(error), out!(json));
-        json.finish(error.json.lend())
-    })
+    guard_result(|| out!(json).finish(handle!(error).json.lend()))
 }
 
 /// A `trunkline_result` as C may pass it: any number.
@@ -60,5 +92,5 @@ pub unsafe extern "C" fn trunkline_error_free(error: *mut trunkline_error) {
 /// this thread. NULL if no function has failed.
 #[unsafe(no_mangle)]
 pub extern "C" fn trunkline_last_error() -> *const trunkline_error {
-    contain(std::ptr::null(), last_error::lend)
+    last_error::lend()
 }
