@@ -1,11 +1,7 @@
 //! An in-memory store.
 
-use super::{LogEntry, Store, StoreError, StoreErrorKind, Waiting};
-use crate::{
-    engine::later,
-    runtime::{BoxedTask, Runtime},
-    sync::Mutex,
-};
+use super::{LogEntry, Store, StoreError, StoreErrorKind, StoreTask, Waiting};
+use crate::{engine::later, runtime::Runtime, sync::Mutex};
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
     future::ready,
@@ -89,23 +85,17 @@ impl ProcessStore {
 }
 
 impl Store for ProcessStore {
-    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+    fn get(&self, key: &str) -> StoreTask<Option<String>> {
         let mut kept = self.kept.lock();
         kept.forget_old(self.runtime.now());
         Box::pin(ready(kept.text(key).map(|text| text.map(str::to_owned))))
     }
 
-    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> StoreTask {
         Box::pin(ready(self.kept.lock().put(self.runtime.now(), key, text, keep_for)))
     }
 
-    fn put_if(
-        &self,
-        key: &str,
-        expected: Option<&str>,
-        text: &str,
-        keep_for: Duration,
-    ) -> BoxedTask<Result<bool, StoreError>> {
+    fn put_if(&self, key: &str, expected: Option<&str>, text: &str, keep_for: Duration) -> StoreTask<bool> {
         let mut kept = self.kept.lock();
         let now = self.runtime.now();
         kept.forget_old(now);
@@ -116,32 +106,20 @@ impl Store for ProcessStore {
         }))
     }
 
-    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+    fn remove(&self, key: &str) -> StoreTask {
         self.kept.lock().remove(key);
         Box::pin(ready(Ok(())))
     }
 
-    fn append(
-        &self,
-        log: &str,
-        entry: &str,
-        max_entries: usize,
-        keep_for: Duration,
-    ) -> BoxedTask<Result<u64, StoreError>> {
+    fn append(&self, log: &str, entry: &str, max_entries: usize, keep_for: Duration) -> StoreTask<u64> {
         let position = self.kept.lock().append(self.runtime.now(), log, entry, max_entries, keep_for);
         self.waiting.wake(log);
         Box::pin(ready(position))
     }
 
-    fn read(
-        &self,
-        log: &str,
-        after: u64,
-        limit: usize,
-        wait: Duration,
-    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+    fn read(&self, log: &str, after: u64, limit: usize, wait: Duration) -> StoreTask<Vec<LogEntry>> {
         let (kept, runtime, name) = (Arc::clone(&self.kept), Arc::clone(&self.runtime), log.to_owned());
-        let look = Box::new(move |_| -> BoxedTask<_> {
+        let look = Box::new(move |_| -> StoreTask<_> {
             let mut kept = kept.lock();
             kept.forget_old(runtime.now());
             Box::pin(ready(kept.read(&name, after, limit)))

@@ -16,7 +16,7 @@ mod waiting;
 pub use error::{StoreError, StoreErrorKind};
 pub use guard::StoreGuard;
 pub use memory::ProcessStore;
-pub use operations::{LogEntry, Store};
+pub use operations::{LogEntry, Store, StoreTask};
 pub(crate) use store_choice::ChosenStore;
 pub use store_choice::StoreChoice;
 #[cfg(not(all(feature = "store-sqlite", feature = "store-redis")))]

@@ -4,6 +4,9 @@ use super::StoreError;
 use crate::boxed_task::BoxedTask;
 use std::time::Duration;
 
+/// The future of a store call.
+pub type StoreTask<T = ()> = BoxedTask<Result<T, StoreError>>;
+
 /// Strings by key, and logs, each with an expiry.
 ///
 /// A key names either an entry or a log. Keys are printable ASCII of at most 512 bytes. Values are
@@ -14,44 +17,31 @@ use std::time::Duration;
 /// the library adds a deadline to each call.
 pub trait Store: Send + Sync + 'static {
     /// Returns the value of a key, or `None` if it does not exist or has expired.
-    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>>;
+    fn get(&self, key: &str) -> StoreTask<Option<String>>;
 
     /// Sets the value of a key, replacing any previous one. It expires after `keep_for`.
-    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>>;
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> StoreTask;
 
     /// Sets the value of a key if its current value is `expected` (`None`: the key does not exist).
     /// Returns whether it was set.
-    fn put_if(
-        &self,
-        key: &str,
-        expected: Option<&str>,
-        text: &str,
-        keep_for: Duration,
-    ) -> BoxedTask<Result<bool, StoreError>>;
+    fn put_if(&self, key: &str, expected: Option<&str>, text: &str, keep_for: Duration) -> StoreTask<bool>;
 
     /// Removes an entry or a whole log. Does nothing if the key does not exist.
-    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>>;
+    fn remove(&self, key: &str) -> StoreTask;
 
     /// Appends an entry to a log, creating it if needed. Returns the position of the entry.
     ///
     /// Positions increase, possibly with gaps, and are never reused, even after the log was
     /// removed. They are at least 1 and less than 2^53. Beyond `max_entries`, the oldest entries
     /// are dropped. A log expires as a whole when nothing has been appended for `keep_for`.
-    fn append(
-        &self,
-        log: &str,
-        entry: &str,
-        max_entries: usize,
-        keep_for: Duration,
-    ) -> BoxedTask<Result<u64, StoreError>>;
+    fn append(&self, log: &str, entry: &str, max_entries: usize, keep_for: Duration) -> StoreTask<u64>;
 
     /// Returns the oldest entries after a position, at most `limit` of them. If there are none,
     /// waits up to `wait` for one.
     ///
     /// To check that no entry has been dropped since the one at `position`, read after `position -
     /// 1`: the first entry returned must be the one at `position`.
-    fn read(&self, log: &str, after: u64, limit: usize, wait: Duration)
-    -> BoxedTask<Result<Vec<LogEntry>, StoreError>>;
+    fn read(&self, log: &str, after: u64, limit: usize, wait: Duration) -> StoreTask<Vec<LogEntry>>;
 }
 
 /// A log entry.

@@ -1,12 +1,7 @@
 //! Log reads that wait for entries.
 
-use super::{LogEntry, StoreError};
-use crate::{
-    engine::later,
-    race,
-    runtime::{BoxedTask, Runtime},
-    sync::Mutex,
-};
+use super::{LogEntry, StoreError, StoreTask};
+use crate::{engine::later, race, runtime::Runtime, sync::Mutex};
 use std::{
     collections::HashMap,
     future::poll_fn,
@@ -16,7 +11,7 @@ use std::{
 };
 
 /// Reads a log. May wait for entries up to the given time, or less, or not at all.
-type Look = Box<dyn Fn(Duration) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> + Send + Sync>;
+type Look = Box<dyn Fn(Duration) -> StoreTask<Vec<LogEntry>> + Send + Sync>;
 
 /// Reads of this process that are waiting for entries, by log.
 #[derive(Default)]

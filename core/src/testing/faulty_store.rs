@@ -1,8 +1,7 @@
 //! A store that fails on demand.
 
 use crate::{
-    runtime::BoxedTask,
-    store::{LogEntry, Store, StoreError, StoreErrorKind},
+    store::{LogEntry, Store, StoreError, StoreErrorKind, StoreTask},
     sync::Mutex,
 };
 use std::{
@@ -51,10 +50,7 @@ impl FaultyStore {
         self.calls.load(Ordering::Relaxed)
     }
 
-    fn unless_faulty<T: Send + 'static>(
-        &self,
-        call: impl FnOnce(&dyn Store) -> BoxedTask<Result<T, StoreError>>,
-    ) -> BoxedTask<Result<T, StoreError>> {
+    fn unless_faulty<T: Send + 'static>(&self, call: impl FnOnce(&dyn Store) -> StoreTask<T>) -> StoreTask<T> {
         self.calls.fetch_add(1, Ordering::Relaxed);
         let fault = *self.fault.lock();
         match fault {
@@ -66,45 +62,27 @@ impl FaultyStore {
 }
 
 impl Store for FaultyStore {
-    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+    fn get(&self, key: &str) -> StoreTask<Option<String>> {
         self.unless_faulty(|store| store.get(key))
     }
 
-    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> StoreTask {
         self.unless_faulty(|store| store.put(key, text, keep_for))
     }
 
-    fn put_if(
-        &self,
-        key: &str,
-        expected: Option<&str>,
-        text: &str,
-        keep_for: Duration,
-    ) -> BoxedTask<Result<bool, StoreError>> {
+    fn put_if(&self, key: &str, expected: Option<&str>, text: &str, keep_for: Duration) -> StoreTask<bool> {
         self.unless_faulty(|store| store.put_if(key, expected, text, keep_for))
     }
 
-    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+    fn remove(&self, key: &str) -> StoreTask {
         self.unless_faulty(|store| store.remove(key))
     }
 
-    fn append(
-        &self,
-        log: &str,
-        entry: &str,
-        max_entries: usize,
-        keep_for: Duration,
-    ) -> BoxedTask<Result<u64, StoreError>> {
+    fn append(&self, log: &str, entry: &str, max_entries: usize, keep_for: Duration) -> StoreTask<u64> {
         self.unless_faulty(|store| store.append(log, entry, max_entries, keep_for))
     }
 
-    fn read(
-        &self,
-        log: &str,
-        after: u64,
-        limit: usize,
-        wait: Duration,
-    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+    fn read(&self, log: &str, after: u64, limit: usize, wait: Duration) -> StoreTask<Vec<LogEntry>> {
         self.unless_faulty(|store| store.read(log, after, limit, wait))
     }
 }

@@ -48,7 +48,7 @@ pub fn findings_of(server: &Server, runtime: &Arc<dyn Runtime>) -> Result<BoxedT
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{LogEntry, ProcessStore};
+    use crate::store::{LogEntry, ProcessStore, StoreTask};
     use std::time::Duration;
     use tokio::task::JoinSet;
 
@@ -67,48 +67,30 @@ mod tests {
     struct Slipping(ProcessStore, Slip);
 
     impl Store for Slipping {
-        fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+        fn get(&self, key: &str) -> StoreTask<Option<String>> {
             let (got, trims) = (self.0.get(key), self.1 == Slip::Blank);
             Box::pin(async move { Ok(got.await?.map(|text| if trims { text.trim().to_owned() } else { text })) })
         }
-        fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+        fn put(&self, key: &str, text: &str, keep_for: Duration) -> StoreTask {
             self.0.put(key, text, if self.1 == Slip::Everlasting { Duration::MAX } else { keep_for })
         }
-        fn put_if(
-            &self,
-            key: &str,
-            expected: Option<&str>,
-            text: &str,
-            keep_for: Duration,
-        ) -> BoxedTask<Result<bool, StoreError>> {
+        fn put_if(&self, key: &str, expected: Option<&str>, text: &str, keep_for: Duration) -> StoreTask<bool> {
             if self.1 == Slip::Unconditional {
                 let put = self.0.put(key, text, keep_for);
                 return Box::pin(async move { put.await.map(|()| true) });
             }
             self.0.put_if(key, expected, text, keep_for)
         }
-        fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+        fn remove(&self, key: &str) -> StoreTask {
             self.0.remove(key)
         }
-        fn append(
-            &self,
-            log: &str,
-            entry: &str,
-            max_entries: usize,
-            keep_for: Duration,
-        ) -> BoxedTask<Result<u64, StoreError>> {
+        fn append(&self, log: &str, entry: &str, max_entries: usize, keep_for: Duration) -> StoreTask<u64> {
             let max_entries = if self.1 == Slip::Unbounded { usize::MAX } else { max_entries };
             let appended = self.0.append(log, entry, max_entries, keep_for);
             let (read, restarts_numbering) = (self.0.read(log, 0, 99, Duration::ZERO), self.1 == Slip::Restarted);
             Box::pin(async move { if restarts_numbering { Ok(read.await?.len() as u64) } else { appended.await } })
         }
-        fn read(
-            &self,
-            log: &str,
-            after: u64,
-            limit: usize,
-            _: Duration,
-        ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+        fn read(&self, log: &str, after: u64, limit: usize, _: Duration) -> StoreTask<Vec<LogEntry>> {
             // Doesn't wait; the library polls.
             self.0.read(log, after, limit, Duration::ZERO)
         }

@@ -4,7 +4,7 @@ use crate::{
     auth::{AuthError, StoreLock, TokenStore},
     random,
     runtime::BoxedTask,
-    store::{Store, StoreError, StoreGuard},
+    store::{Store, StoreError, StoreGuard, StoreTask},
     transport::{TokioRuntime, store::open_store},
 };
 use aws_lc_rs::digest;
@@ -44,7 +44,7 @@ impl StoredCredentials {
         &self,
         kind: &str,
         key: &str,
-        work: impl FnOnce(StoreGuard, String) -> BoxedTask<Result<T, StoreError>> + Send + 'static,
+        work: impl FnOnce(StoreGuard, String) -> StoreTask<T> + Send + 'static,
     ) -> BoxedTask<Result<T, AuthError>> {
         let key = format!("{kind}/{}", URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, key.as_bytes())));
         let this = self.clone();

@@ -2,8 +2,8 @@
 
 use super::redis_listener;
 use crate::{
-    runtime::{BoxedTask, Runtime},
-    store::{LogEntry, Store, StoreError, StoreErrorKind, Waiting, redacted},
+    runtime::Runtime,
+    store::{LogEntry, Store, StoreError, StoreErrorKind, StoreTask, Waiting, redacted},
 };
 use redis::{
     AsyncConnectionConfig, Client, Cmd, ErrorKind, FromRedisValue, RedisError, ServerErrorKind,
@@ -100,7 +100,7 @@ impl RedisStore {
         format!("{}{key}", self.database.prefix)
     }
 
-    fn run<T: FromRedisValue + Send + 'static>(&self, command: Cmd) -> BoxedTask<Result<T, StoreError>> {
+    fn run<T: FromRedisValue + Send + 'static>(&self, command: Cmd) -> StoreTask<T> {
         let database = Arc::clone(&self.database);
         Box::pin(async move { database.query(&command).await })
     }
@@ -179,21 +179,15 @@ fn millis(time: Duration) -> u64 {
 }
 
 impl Store for RedisStore {
-    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+    fn get(&self, key: &str) -> StoreTask<Option<String>> {
         self.run(cmd("EVAL").arg(GET).arg(1).arg(self.key(key)).arg(MAX_READ).take())
     }
 
-    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> StoreTask {
         self.run(cmd("SET").arg(self.key(key)).arg(text).arg("PX").arg(millis(keep_for)).take())
     }
 
-    fn put_if(
-        &self,
-        key: &str,
-        expected: Option<&str>,
-        text: &str,
-        keep_for: Duration,
-    ) -> BoxedTask<Result<bool, StoreError>> {
+    fn put_if(&self, key: &str, expected: Option<&str>, text: &str, keep_for: Duration) -> StoreTask<bool> {
         let (key, keep_for) = (self.key(key), millis(keep_for));
         let Some(expected) = expected else {
             let set =
@@ -203,37 +197,25 @@ impl Store for RedisStore {
         self.run(cmd("EVAL").arg(PUT_IF).arg(1).arg(key).arg(expected).arg(text).arg(keep_for).take())
     }
 
-    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+    fn remove(&self, key: &str) -> StoreTask {
         self.run(cmd("UNLINK").arg(self.key(key)).take())
     }
 
-    fn append(
-        &self,
-        log: &str,
-        entry: &str,
-        max_entries: usize,
-        keep_for: Duration,
-    ) -> BoxedTask<Result<u64, StoreError>> {
+    fn append(&self, log: &str, entry: &str, max_entries: usize, keep_for: Duration) -> StoreTask<u64> {
         let mut append = cmd("EVAL");
         append.arg(APPEND).arg(2).arg(self.key(log)).arg(self.key("position"));
         append.arg(max_entries.max(1)).arg(entry).arg(millis(keep_for));
         self.run(append.arg(redis_listener::channel(&self.database.prefix)).take())
     }
 
-    fn read(
-        &self,
-        log: &str,
-        after: u64,
-        limit: usize,
-        wait: Duration,
-    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+    fn read(&self, log: &str, after: u64, limit: usize, wait: Duration) -> StoreTask<Vec<LogEntry>> {
         let (this, key) = (self.clone(), self.key(log));
         let name = key.clone();
         let look = Box::new(move |_| {
             let mut range = cmd("EVAL");
             range.arg(READ).arg(1).arg(&key).arg(MAX_READ).arg(format!("(0-{after}")).arg(limit);
             let (read, database) = (this.run::<Vec<(String, Vec<String>)>>(range), Arc::clone(&this.database));
-            Box::pin(async move { entries(read.await?, &database) }) as BoxedTask<_>
+            Box::pin(async move { entries(read.await?, &database) }) as StoreTask<_>
         });
         let (this, runtime) = (self.clone(), Arc::clone(&self.runtime));
         Box::pin(async move {

@@ -1,8 +1,8 @@
 //! A store in a SQLite file, shared by the processes of one machine.
 
 use crate::{
-    runtime::{BoxedTask, Runtime},
-    store::{LogEntry, Store, StoreError, StoreErrorKind, Waiting},
+    runtime::Runtime,
+    store::{LogEntry, Store, StoreError, StoreErrorKind, StoreTask, Waiting},
     sync::Mutex,
 };
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Transaction, TransactionBehavior, params};
@@ -100,7 +100,7 @@ impl SqliteStore {
         &self,
         writes: bool,
         work: impl FnOnce(&Transaction<'_>, i64) -> Result<T, SqliteFailure> + Send + 'static,
-    ) -> BoxedTask<Result<T, StoreError>> {
+    ) -> StoreTask<T> {
         let (answer, answered) = oneshot::channel();
         let file = Arc::clone(&self.file);
         let wall = i64::try_from(self.runtime.unix_time().as_millis()).unwrap_or(i64::MAX);
@@ -357,23 +357,17 @@ fn create_private(path: &Path) -> std::io::Result<()> {
 }
 
 impl Store for SqliteStore {
-    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+    fn get(&self, key: &str) -> StoreTask<Option<String>> {
         let key = key.to_owned();
         self.run(false, move |transaction, now| text_of(transaction, &key, now))
     }
 
-    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> StoreTask {
         let (key, text) = (key.to_owned(), text.to_owned());
         self.run(true, move |transaction, now| put(transaction, &key, &text, end(now, keep_for)))
     }
 
-    fn put_if(
-        &self,
-        key: &str,
-        expected: Option<&str>,
-        text: &str,
-        keep_for: Duration,
-    ) -> BoxedTask<Result<bool, StoreError>> {
+    fn put_if(&self, key: &str, expected: Option<&str>, text: &str, keep_for: Duration) -> StoreTask<bool> {
         let (key, expected, text) = (key.to_owned(), expected.map(str::to_owned), text.to_owned());
         self.run(true, move |transaction, now| {
             if text_of(transaction, &key, now)? != expected {
@@ -383,7 +377,7 @@ impl Store for SqliteStore {
         })
     }
 
-    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+    fn remove(&self, key: &str) -> StoreTask {
         let key = key.to_owned();
         self.run(true, move |transaction, _| {
             transaction.prepare_cached("DELETE FROM entry WHERE key = ?1")?.execute([&key])?;
@@ -391,13 +385,7 @@ impl Store for SqliteStore {
         })
     }
 
-    fn append(
-        &self,
-        log: &str,
-        entry: &str,
-        max_entries: usize,
-        keep_for: Duration,
-    ) -> BoxedTask<Result<u64, StoreError>> {
+    fn append(&self, log: &str, entry: &str, max_entries: usize, keep_for: Duration) -> StoreTask<u64> {
         let (name, entry, waiting) = (log.to_owned(), entry.to_owned(), Arc::clone(&self.waiting));
         let log = name.clone();
         let appended = self.run(true, move |transaction, now| {
@@ -410,13 +398,7 @@ impl Store for SqliteStore {
         })
     }
 
-    fn read(
-        &self,
-        log: &str,
-        after: u64,
-        limit: usize,
-        wait: Duration,
-    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+    fn read(&self, log: &str, after: u64, limit: usize, wait: Duration) -> StoreTask<Vec<LogEntry>> {
         let (this, name) = (self.clone(), log.to_owned());
         let look = Box::new(move |_| {
             let name = name.clone();
@@ -430,7 +412,7 @@ impl Store for SqliteStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{store::contract, transport::TokioRuntime};
+    use crate::{runtime::BoxedTask, store::contract, transport::TokioRuntime};
     use std::sync::atomic::{AtomicU64, Ordering};
 
     const DEADLINE: Duration = Duration::from_secs(5);
