@@ -1,12 +1,10 @@
 //! Adds deadlines to a store and fails fast while it is unavailable.
 
-use super::{LogEntry, Store, StoreError, StoreErrorKind, Waiting};
-use crate::{
-    engine::later,
-    race,
-    runtime::{BoxedTask, Runtime},
-    sync::Mutex,
-};
+#[cfg(feature = "server")]
+use std::sync::Weak;
+
+use super::{LogEntry, Store, StoreError, StoreErrorKind, StoreTask, Waiting};
+use crate::{engine::later, race, runtime::Runtime, sync::Mutex};
 use std::{
     future::{Future, ready},
     sync::{
@@ -20,6 +18,11 @@ use std::{
 const MAX_KEY: usize = 512;
 /// Initial and maximum backoff after a failure; each failure doubles it.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+/// Maximum time that a read of a followed log waits for an entry, and its maximum number of entries.
+#[cfg(feature = "server")]
+const WAIT: Duration = Duration::from_secs(20);
+#[cfg(feature = "server")]
+const BATCH: usize = 256;
 /// Polling interval for entries if the store itself does not wait for them.
 const PACE: Duration = Duration::from_millis(100);
 
@@ -87,12 +90,40 @@ impl StoreGuard {
         self.health.lock().away.as_ref().map(|away| away.error.clone())
     }
 
+    /// Passes the entries of a log after a position to `take`, for as long as `owner` lives.
+    #[cfg(feature = "server")]
+    pub(crate) fn follow<T>(&self, log: String, mut after: u64, owner: Weak<T>, take: fn(&T, &LogEntry))
+    where
+        T: Send + Sync + 'static,
+    {
+        let store = self.clone();
+        self.runtime.spawn(Box::pin(async move {
+            loop {
+                let read = store.read(&log, after, BATCH, WAIT).await;
+                let Some(owner) = owner.upgrade() else { return };
+                match read {
+                    Ok(entries) => {
+                        for entry in entries {
+                            after = entry.position;
+                            take(&owner, &entry);
+                        }
+                    }
+                    // Continue from the same position, so that nothing is missed.
+                    Err(_) => {
+                        drop(owner);
+                        store.runtime.sleep_until(later(store.runtime.now(), PAUSES.0)).await;
+                    }
+                }
+            }
+        }));
+    }
+
     fn call<T: Send + 'static>(
         &self,
         key: &str,
         wait: Duration,
-        call: impl FnOnce(&dyn Store) -> BoxedTask<Result<T, StoreError>>,
-    ) -> BoxedTask<Result<T, StoreError>> {
+        call: impl FnOnce(&dyn Store) -> StoreTask<T>,
+    ) -> StoreTask<T> {
         let is_trial = match self.admit(key) {
             Ok(is_trial) => is_trial,
             Err(error) => {
@@ -166,35 +197,23 @@ impl StoreGuard {
 }
 
 impl Store for StoreGuard {
-    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+    fn get(&self, key: &str) -> StoreTask<Option<String>> {
         self.call(key, Duration::ZERO, |store| store.get(key))
     }
 
-    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> StoreTask {
         self.call(key, Duration::ZERO, |store| store.put(key, text, keep_for))
     }
 
-    fn put_if(
-        &self,
-        key: &str,
-        expected: Option<&str>,
-        text: &str,
-        keep_for: Duration,
-    ) -> BoxedTask<Result<bool, StoreError>> {
+    fn put_if(&self, key: &str, expected: Option<&str>, text: &str, keep_for: Duration) -> StoreTask<bool> {
         self.call(key, Duration::ZERO, |store| store.put_if(key, expected, text, keep_for))
     }
 
-    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+    fn remove(&self, key: &str) -> StoreTask {
         self.call(key, Duration::ZERO, |store| store.remove(key))
     }
 
-    fn append(
-        &self,
-        log: &str,
-        entry: &str,
-        max_entries: usize,
-        keep_for: Duration,
-    ) -> BoxedTask<Result<u64, StoreError>> {
+    fn append(&self, log: &str, entry: &str, max_entries: usize, keep_for: Duration) -> StoreTask<u64> {
         let (waiting, name) = (Arc::clone(&self.waiting), log.to_owned());
         let appended = self.call(log, Duration::ZERO, |store| store.append(log, entry, max_entries, keep_for));
         Box::pin(async move {
@@ -204,13 +223,7 @@ impl Store for StoreGuard {
         })
     }
 
-    fn read(
-        &self,
-        log: &str,
-        after: u64,
-        limit: usize,
-        wait: Duration,
-    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+    fn read(&self, log: &str, after: u64, limit: usize, wait: Duration) -> StoreTask<Vec<LogEntry>> {
         let (guard, name) = (self.clone(), log.to_owned());
         let look = Box::new(move |wait| guard.call(&name, wait, |store| store.read(&name, after, limit, wait)));
         let waiting = Arc::clone(&self.waiting);

@@ -2,46 +2,40 @@
 
 use crate::{
     protocol::{RawJson, RevisionFeature, RpcError, extension, method},
-    server::request::{ActiveRequest, Routed, Task, TaskElsewhere, view_at_end},
+    server::request::{ActiveRequest, NamedTask, Routed, Task},
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 
 /// `tasks/get`
 pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    match named(context, params)? {
-        NamedTask::Here(task) => Ok(view(context, &task)),
-        NamedTask::Elsewhere(task) => Ok(task.view()),
-    }
+    let task = named(context, params)?;
+    Ok(Routed::when_done(move |context| async move {
+        Ok(task.find().await?.view().to_result(context.results(), context.info.revision))
+    }))
 }
 
 /// `tasks/result` (2025-11-25): the response is sent when the task has ended.
 pub(super) fn result(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    match named(context, params)? {
-        NamedTask::Here(task) => {
-            Ok(Routed::Deferred(Box::new(move |context, responder| task.fetch(context, responder))))
-        }
-        NamedTask::Elsewhere(task) => Ok(task.fetched()),
-    }
+    Ok(match named(context, params)? {
+        NamedTask::Here(task) => Routed::Deferred(Box::new(move |context, responder| task.fetch(context, responder))),
+        NamedTask::Elsewhere(task) => Routed::when_done(move |_| task.outcome()),
+    })
 }
 
 /// `tasks/cancel`
 pub(super) fn cancel(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    let task = match named(context, params)? {
-        NamedTask::Here(task) => task,
-        NamedTask::Elsewhere(task) => return Ok(task.cancelled()),
-    };
-    let cancelled = task.cancel("the client cancelled the task");
-    if context.info.revision.supports(RevisionFeature::TasksExtension) {
-        // TKX-17, TKX-36: the acknowledgement is the same whatever the state of the task.
-        return Ok(acknowledged(context));
-    }
-    if !cancelled {
-        // TSK-29: a task that has ended cannot be cancelled.
-        return Err(RpcError::invalid_params(format!("The task {} has already ended", task.id())));
-    }
-    Ok(if task.is_announced() { view(context, &task) } else { view_at_end(task) })
+    let task = named(context, params)?;
+    Ok(Routed::when_done(move |context| async move {
+        let (mut task, is_core) = (task.find().await?, Task::is_core(context.info.revision));
+        match task.cancel(&context, is_core).await? {
+            // TKX-17, TKX-36: the acknowledgement is the same whatever the state of the task.
+            _ if !is_core => Ok(acknowledged(&context)),
+            true => Ok(task.view().to_result(context.results(), context.info.revision)),
+            // TSK-29: a task that has ended cannot be cancelled.
+            false => Err(RpcError::invalid_params(format!("The task {} has already ended", task.view().id()))),
+        }
+    }))
 }
 
 /// `tasks/update` (2026-07-28): responses to the input requests of a task.
@@ -57,11 +51,10 @@ pub(super) fn update(context: &ActiveRequest, params: Option<&RawJson>) -> Resul
         .parse()
         .map_err(|_| RpcError::invalid_params("tasks/update: inputResponses must be an object"))?;
     let responses = given.responses.unwrap_or_default();
-    match task {
-        NamedTask::Here(task) => task.update(responses),
-        NamedTask::Elsewhere(task) => return Ok(task.updated(responses)),
-    }
-    Ok(acknowledged(context))
+    Ok(Routed::when_done(move |context| async move {
+        task.find().await?.update(responses).await?;
+        Ok(acknowledged(&context))
+    }))
 }
 
 /// `tasks/list` (2025-11-25)
@@ -79,20 +72,16 @@ pub(super) fn list(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
         None => 0,
         Some(cursor) => parse_cursor(cursor).ok_or_else(RpcError::invalid_cursor)?,
     };
-    let (server, revision) = (context.server(), context.info.revision);
-    let owner = context.owner();
-    // Without a principal, tasks belong to a session, which other processes identify by its id.
-    let is_known_elsewhere = !owner.principal.is_empty() || owner.session_id.is_some();
-    if let (Some(stored), true) = (context.stored_tasks()?, is_known_elsewhere) {
-        return Ok(stored.listed(after, server.options().page_size, owner, cursor));
-    }
-    let (page, more) = context.services.tasks.page(after, server.options().page_size, &owner);
-    let tasks: Vec<_> = page.iter().map(|task| task.to_json(revision)).collect();
-    let mut result = json!({"tasks": tasks});
-    if let (true, Some(last)) = (more, page.last()) {
-        result["nextCursor"] = cursor(last.number()).into();
-    }
-    Ok(Routed::Answer(server.results().seal_object(result, revision)))
+    Ok(Routed::when_done(move |context| async move {
+        let (page, next) = context.task_page(after).await?;
+        let revision = context.info.revision;
+        let tasks: Vec<_> = page.iter().map(|task| task.to_json(revision)).collect();
+        let mut result = json!({"tasks": tasks});
+        if let Some(next) = next {
+            result["nextCursor"] = cursor(next).into();
+        }
+        Ok(context.results().seal_object(result, revision))
+    }))
 }
 
 fn cursor(after: u64) -> String {
@@ -104,18 +93,8 @@ fn parse_cursor(text: &str) -> Option<u64> {
     (cursor(number) == text).then_some(number)
 }
 
-fn acknowledged(context: &ActiveRequest) -> Routed {
-    Routed::Answer(context.results().seal_object(json!({}), context.info.revision))
-}
-
-/// A task, either of this process or of another one.
-enum NamedTask {
-    Here(Arc<Task>),
-    Elsewhere(TaskElsewhere),
-}
-
-fn view(context: &ActiveRequest, task: &Task) -> Routed {
-    Routed::Answer(task.to_result(context.results(), context.info.revision))
+fn acknowledged(context: &ActiveRequest) -> RawJson {
+    context.results().seal_object(json!({}), context.info.revision)
 }
 
 /// Finds the task named by the parameters, if this client may access it (TSK-31, TKX-20).
@@ -139,15 +118,7 @@ fn named(context: &ActiveRequest, params: Option<&RawJson>) -> Result<NamedTask,
         .as_ref()
         .and_then(Value::as_str)
         .ok_or_else(|| RpcError::invalid_params(format!("{} needs the string parameter taskId", context.method)))?;
-    let found = context.services.tasks.find(id, &context.owner());
-    if let (Err(_), Some(stored)) = (&found, context.stored_tasks()?) {
-        let elsewhere = TaskElsewhere::new(Arc::clone(stored), id.to_owned(), context.owner(), declared.err());
-        return Ok(NamedTask::Elsewhere(elsewhere));
-    }
-    match declared {
-        Err(undeclared) if !found.as_ref().is_ok_and(|task| task.is_of_session()) => Err(undeclared),
-        _ => found.map(NamedTask::Here),
-    }
+    context.named_task(id, declared.err())
 }
 
 /// Checks that this client may use task methods at all (TKX-21, TKX-26, TKX-49).

@@ -14,6 +14,7 @@ mod request_state;
 mod resumptions;
 mod rounds;
 mod serve;
+mod stored_record;
 mod tasks;
 mod time_limit;
 
@@ -22,4 +23,4 @@ pub use request_state::StateKey;
 pub(super) use active_request::{ActiveRequest, Responder, Route, Routed, Services};
 pub(super) use mapper::{NextStep, ResultMapper};
 pub(super) use mirrored::CallParams;
-pub(super) use tasks::{Mode, Task, TaskElsewhere, mode, view_at_end, visible_tasks};
+pub(super) use tasks::{Mode, NamedTask, Task, mode, visible_tasks};

@@ -6,7 +6,10 @@
 //! in the server's store, for all of its workers, or else in memory. When the memory budget is
 //! exhausted, the oldest record of the principal with the most is evicted.
 
-use super::tasks::{StoredTasks, digest};
+use super::{
+    stored_record::StoredRecord,
+    tasks::{StoredTasks, digest},
+};
 use crate::{
     engine::later,
     protocol::RpcError,
@@ -71,17 +74,11 @@ pub(super) struct Resumption(Arc<HeldRecord>);
 
 /// The record of a held state. One task at a time writes it to the store.
 struct HeldRecord {
-    held: HeldKey,
+    _held: HeldKey,
     backend: Backend,
     expires: Duration,
-    latest: Mutex<LatestRecord>,
-}
-
-struct LatestRecord {
-    record: ResumptionRecord,
-    /// The last value known to be in the store.
-    written: String,
-    is_writing: bool,
+    record: Mutex<ResumptionRecord>,
+    stored: StoredRecord,
 }
 
 /// Where records are stored.
@@ -176,9 +173,9 @@ impl Resumptions {
         if !backend.store.put_if(key, found.as_deref(), &written, backend.lifetime(&record, expires)).await? {
             return Ok(None);
         }
-        let latest = Mutex::new(LatestRecord { record, written, is_writing: false });
-        let record = HeldRecord { held, backend: backend.clone(), expires, latest };
-        Ok(Some((Resumption(Arc::new(record)), kept)))
+        let stored = StoredRecord::new(Arc::clone(&backend.store), key.to_owned(), Some(written));
+        let held = HeldRecord { _held: held, backend: backend.clone(), expires, record: Mutex::new(record), stored };
+        Ok(Some((Resumption(Arc::new(held)), kept)))
     }
 }
 
@@ -225,12 +222,9 @@ impl Drop for Resumption {
 
 impl HeldRecord {
     fn change(self: &Arc<Self>, change: impl FnOnce(&mut ResumptionRecord)) {
-        {
-            let mut latest = self.latest.lock();
-            change(&mut latest.record);
-            if std::mem::replace(&mut latest.is_writing, true) {
-                return;
-            }
+        change(&mut self.record.lock());
+        if !self.stored.begin_writing() {
+            return;
         }
         let this = Arc::clone(self);
         let writing = async move { this.bring_up_to_date().await };
@@ -243,41 +237,19 @@ impl HeldRecord {
 
     async fn bring_up_to_date(&self) {
         let runtime = &self.backend.runtime;
-        while let Some((expected, text, keep_for)) = self.next_write() {
-            match self.write(&expected, &text, keep_for).await {
-                Ok(true) => self.latest.lock().written = text,
+        loop {
+            let (text, keep_for) = {
+                let record = self.record.lock();
+                (record.text(), self.backend.lifetime(&record, self.expires))
+            };
+            match self.stored.write(&text, keep_for).await {
+                Ok(true) if self.stored.continues_writing() => {}
                 Err(error) if error.kind == StoreErrorKind::Unavailable && runtime.unix_time() < self.expires => {
                     runtime.sleep_until(later(runtime.now(), PAUSE)).await;
                 }
-                // Another worker presumed this one dead and took over the state.
-                Ok(false) | Err(_) => return,
+                // Up to date, or another worker presumed this one dead and took over the state.
+                Ok(_) | Err(_) => return,
             }
-        }
-    }
-
-    /// The value in the store, the new value, and its lifetime. Returns `None` if the store is up
-    /// to date; then the writer stops.
-    fn next_write(&self) -> Option<(String, String, Duration)> {
-        let mut latest = self.latest.lock();
-        let text = latest.record.text();
-        latest.is_writing = text != latest.written;
-        if !latest.is_writing {
-            return None;
-        }
-        let keep_for = self.backend.lifetime(&latest.record, self.expires);
-        Some((latest.written.clone(), text, keep_for))
-    }
-
-    async fn write(&self, expected: &str, text: &str, keep_for: Duration) -> Result<bool, StoreError> {
-        let (store, key) = (&self.backend.store, &self.held.key);
-        if store.put_if(key, Some(expected), text, keep_for).await? {
-            return Ok(true);
-        }
-        match store.get(key).await? {
-            // It was evicted from memory, or has had no values until now.
-            None => store.put_if(key, None, text, keep_for).await,
-            // A write whose response was lost may have taken effect.
-            Some(found) => Ok(found == text),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Tasks: tool calls that outlive their requests. One implementation serves both forms of the
 //! protocol: core tasks of 2025-11-25 and the extension of 2026-07-28.
 
-mod elsewhere;
+mod named_task;
 mod record;
 mod recording;
 mod restart;
@@ -13,7 +13,7 @@ mod task_creation;
 mod task_table;
 mod task_view;
 
-pub(in crate::server) use elsewhere::{TaskElsewhere, view_at_end};
+pub(in crate::server) use named_task::NamedTask;
 pub(in crate::server) use stored::StoredTasks;
 pub(in crate::server::request) use stored::digest;
 pub(in crate::server) use task::{Task, TaskOwner};

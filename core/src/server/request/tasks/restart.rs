@@ -20,7 +20,6 @@ use crate::{
         session::{Outbound, OutgoingMessage},
     },
     store::{Store as _, StoreError},
-    timestamp::iso_8601,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -73,7 +72,7 @@ impl StoredTasks {
         longest: Duration,
     ) -> Result<(), StoreError> {
         let text = serde_json::to_string(request).unwrap_or_default();
-        self.store().put(&request_key(task.id()), &text, task.ttl()).await?;
+        self.store().put(&request_key(task.id()), &text, task.facts.ttl).await?;
         self.store().append(RESTARTED, task.id(), MAX_IDS, longest).await.map(drop)
     }
 
@@ -84,7 +83,7 @@ impl StoredTasks {
             let ids = self.store().read(RESTARTED, position, BATCH, Duration::ZERO).await?;
             for id in &ids {
                 position = id.position;
-                all_over &= self.look_up(&id.text).await?.is_none_or(|record| record.status().is_final());
+                all_over &= self.look_up(&id.text).await?.is_none_or(|record| record.is_final());
                 if all_over {
                     over_to = position;
                 }
@@ -104,7 +103,7 @@ impl StoredTasks {
         let text = self.store().get(&request_key(record.id())).await.map_err(|_| RpcError::busy("no store"))?;
         let request = text.ok_or_else(|| unreadable(&"it is missing"))?;
         let TaskRequest { params, auth, terms } = serde_json::from_str(&request).map_err(|error| unreadable(&error))?;
-        let ttl = record.ttl();
+        let ttl = record.task.ttl();
         let task = RestartedTask {
             id: record.id().to_owned(),
             created: Duration::from_millis(record.ends).saturating_sub(ttl),
@@ -144,7 +143,7 @@ pub(super) async fn run_again(stored: Arc<StoredTasks>, record: TaskRecord, writ
     let Err(error) = stored.send_again(&record, written.clone()).await else { return };
     tracing::warn!(target: "trunkline::server::tasks", task = record.id(), %error, "could not restart a task");
     let now = stored.runtime().unix_time();
-    let text = if error.is_busy() { before } else { record.failed(&error, &iso_8601(now)).text() };
+    let text = if error.is_busy() { before } else { record.failed(error, now).text() };
     // The store's guard logs failures. In that case, the task simply expires.
     let _ = stored.store().put_if(&key(record.id()), Some(&written), &text, record.left(now)).await;
 }

@@ -6,6 +6,7 @@ use super::{
     restart::{self, TaskRequest},
     task::{Task, TaskOwner},
     task_table::Tasks,
+    task_view::TaskView,
 };
 use crate::{
     engine::later,
@@ -13,8 +14,7 @@ use crate::{
     race, random,
     runtime::{BoxedTask, Runtime},
     server::{options::ServerOptions, session::ConversationOpener},
-    store::{Store, StoreError, StoreGuard},
-    timestamp::iso_8601,
+    store::{LogEntry, Store, StoreError, StoreGuard},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
@@ -32,10 +32,6 @@ const RENEWAL: Duration = Duration::from_secs(5);
 const MAX_MESSAGES: usize = 10_000;
 /// How long a message to a worker is kept.
 const MESSAGE_TIME: Duration = Duration::from_secs(3600);
-/// How long one read waits for messages.
-const WAIT: Duration = Duration::from_secs(10);
-/// How many messages are read at a time.
-const BATCH: usize = 100;
 /// Polling interval for a task that another worker runs.
 const LOOK: Duration = Duration::from_millis(500);
 /// Maximum time for a worker to process a message, and for the store to take the final state of a
@@ -122,7 +118,7 @@ impl StoredTasks {
         let worker = random::unguessable()?;
         let stored = Arc::new(Self { store, runtime, worker, local: Arc::downgrade(local), opener });
         stored.runtime.spawn(Box::pin(renew(Arc::downgrade(&stored))));
-        stored.runtime.spawn(Box::pin(read_messages(Arc::downgrade(&stored))));
+        stored.store.follow(inbox(&stored.worker), 0, Arc::downgrade(&stored), Self::take);
         stored.runtime.spawn(Box::pin(restart::restart_lost(Arc::downgrade(&stored))));
         Some(stored)
     }
@@ -148,14 +144,14 @@ impl StoredTasks {
         options: &ServerOptions,
     ) -> Result<(), RpcError> {
         let recording = TaskRecording::new(Arc::clone(self), task);
-        let is_new = task.run().is_none_or(|run| run.written.is_none());
+        let is_new = task.facts.run.as_ref().is_none_or(|run| run.written.is_none());
         let written = async {
             self.renew().await?;
             if let Some(request) = request {
                 self.keep_request(task, &request, options.task_ttl).await?;
             }
-            recording.begin().await?;
-            if let (true, Some(list)) = (is_new, list_of(task.owner())) {
+            recording.write(task).await?;
+            if let (true, Some(list)) = (is_new, list_of(&task.facts.owner)) {
                 // Keep the list as long as any task in it.
                 let (most, keep_for) = (options.max_tasks_per_client, options.task_ttl);
                 self.store.append(&list, task.id(), most, keep_for).await?;
@@ -190,14 +186,14 @@ impl StoredTasks {
         loop {
             let Some(text) = self.store.get(&key(id)).await? else { return Ok(None) };
             let record = TaskRecord::read(&text, self.store.name())?;
-            if record.status().is_final() || record.worker == self.worker || self.lives(&record.worker).await? {
+            if record.is_final() || record.worker == self.worker || self.lives(&record.worker).await? {
                 return Ok(Some(record));
             }
             // Of the workers that notice, one writes the record; the others read it again.
             let now = self.runtime.unix_time();
-            let next = record.next_run(&self.worker, &iso_8601(now));
+            let next = record.next_run(&self.worker, now);
             let runs_again = next.is_some();
-            let next = next.unwrap_or_else(|| record.lost(&iso_8601(now)));
+            let next = next.unwrap_or_else(|| record.failed(RpcError::interrupted(), now));
             let written = next.text();
             if self.store.put_if(&key(id), Some(&text), &written, next.left(now)).await? {
                 if runs_again {
@@ -212,7 +208,7 @@ impl StoredTasks {
     pub(super) async fn ended(self: &Arc<Self>, id: &str, owner: &TaskOwner) -> Result<TaskRecord, RpcError> {
         loop {
             let record = self.find(id, owner).await?;
-            if record.status().is_final() {
+            if record.is_final() {
                 return Ok(record);
             }
             self.runtime.sleep_until(later(self.runtime.now(), LOOK)).await;
@@ -251,9 +247,9 @@ impl StoredTasks {
         after: u64,
         size: usize,
         owner: &TaskOwner,
-    ) -> Result<(Vec<TaskRecord>, Option<u64>), RpcError> {
-        let size = size.max(1);
+    ) -> Result<(Vec<TaskView>, Option<u64>), RpcError> {
         let Some(list) = list_of(owner) else { return Ok((Vec::new(), None)) };
+        let size = size.max(1);
         let listed = self.store.read(&list, after, size.saturating_add(1), Duration::ZERO).await;
         let listed = listed.map_err(unavailable)?;
         let next = (listed.len() > size).then(|| listed[size - 1].position);
@@ -263,8 +259,8 @@ impl StoredTasks {
         };
         let records = listed.into_iter().take(size).map(|entry| look_up(entry.text)).collect();
         let records = race::all(records).await.map_err(unavailable)?;
-        let visible = records.into_iter().flatten().filter(|record| record.is_visible_to(owner)).collect();
-        Ok((visible, next))
+        let visible = records.into_iter().flatten().filter(|record| record.is_visible_to(owner));
+        Ok((visible.map(|record| record.task).collect(), next))
     }
 
     /// Stops a task that another worker has taken over or ended. Requests about it then go to the
@@ -276,15 +272,19 @@ impl StoredTasks {
         }
     }
 
-    fn take(&self, message: TaskMessage) {
+    /// Handles a message to this worker.
+    fn take(&self, message: &LogEntry) {
         let Some(local) = self.local.upgrade() else { return };
-        match message {
-            TaskMessage::Cancel { task } => {
+        match serde_json::from_str(&message.text) {
+            Err(error) => {
+                tracing::warn!(target: "trunkline::server", "a message between workers is malformed: {error}");
+            }
+            Ok(TaskMessage::Cancel { task }) => {
                 if let Some(task) = local.get(&task) {
                     task.cancel("the client cancelled the task");
                 }
             }
-            TaskMessage::Update { task, responses } => {
+            Ok(TaskMessage::Update { task, responses }) => {
                 if let Some(task) = local.get(&task) {
                     task.update(responses);
                 }
@@ -307,28 +307,5 @@ async fn renew(stored: Weak<StoredTasks>) {
         let runtime = Arc::clone(&this.runtime);
         drop(this);
         runtime.sleep_until(later(runtime.now(), RENEWAL)).await;
-    }
-}
-
-/// Reads the messages to this worker for as long as it lives.
-async fn read_messages(stored: Weak<StoredTasks>) {
-    let mut after = 0;
-    while let Some(this) = stored.upgrade() {
-        let (store, runtime, log) = (this.store.clone(), Arc::clone(&this.runtime), inbox(&this.worker));
-        drop(this);
-        let Ok(messages) = store.read(&log, after, BATCH, WAIT).await else {
-            runtime.sleep_until(later(runtime.now(), LOOK)).await;
-            continue;
-        };
-        let Some(this) = stored.upgrade() else { return };
-        for message in messages {
-            after = message.position;
-            match serde_json::from_str(&message.text) {
-                Ok(message) => this.take(message),
-                Err(error) => {
-                    tracing::warn!(target: "trunkline::server", "a message between workers is malformed: {error}");
-                }
-            }
-        }
     }
 }

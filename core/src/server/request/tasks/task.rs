@@ -12,14 +12,12 @@ use crate::{
             active_request::{ActiveRequest, Responder},
             request_keys::unused_key,
         },
-        result::ResultWriter,
         session::{ServerState, TaskChange},
     },
     sync::Mutex,
-    timestamp::iso_8601,
 };
 use indexmap::IndexMap;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::{
     cell::OnceCell,
     collections::BTreeSet,
@@ -45,37 +43,29 @@ pub(in crate::server) struct TaskOwner {
     pub(in crate::server) session_id: Option<String>,
 }
 
+impl TaskOwner {
+    /// Returns whether other processes can list its tasks: without a principal, they need the id of
+    /// its session.
+    pub(super) fn is_known_elsewhere(&self) -> bool {
+        !self.principal.is_empty() || self.session_id.is_some()
+    }
+}
+
 /// A task. Its handler runs in this process.
 pub(in crate::server) struct Task {
-    id: String,
-    number: u64,
-    owner: TaskOwner,
-    holder: Holder,
-    ends_with: Option<u64>,
+    pub(super) facts: TaskFacts,
     /// Weak, because the server owns its tasks.
     server: Weak<ServerState>,
     runtime: Arc<dyn Runtime>,
-    cancellation: Cancellation,
-    created: Duration,
-    ttl: Duration,
-    poll_interval: Duration,
-    /// The current run, if the task restarts when its process ends.
-    run: Option<TaskRun>,
     /// The task continues in another process, so nothing that happens to it here is reported.
     handed_over: AtomicBool,
-    /// Whether the server has a store. The final state is stored before it is reported, because
-    /// another worker might otherwise contradict it.
-    stored: bool,
     /// Called after each change, if the server has a store.
     on_change: OnceLock<Box<dyn Fn() + Send + Sync>>,
     state: Mutex<TaskState>,
 }
 
 struct TaskState {
-    status: TaskStatus,
-    message: Option<String>,
-    updated: Duration,
-    outcome: Option<Result<TaskResult, RpcError>>,
+    view: TaskView,
     /// What clients see while the final state is not stored yet.
     before_end: Option<TaskView>,
     /// Whether the end has been reported to clients.
@@ -104,8 +94,8 @@ struct Fetcher {
     responder: Responder,
 }
 
-/// The parts of a new task.
-pub(in crate::server) struct NewTask {
+/// What does not change about a task.
+pub(in crate::server) struct TaskFacts {
     pub(in crate::server) id: String,
     pub(in crate::server) number: u64,
     pub(in crate::server) owner: TaskOwner,
@@ -119,19 +109,33 @@ pub(in crate::server) struct NewTask {
     pub(in crate::server) poll_interval: Duration,
     /// The current run, if the task restarts when its process ends.
     pub(in crate::server) run: Option<TaskRun>,
-    /// The server has a store.
+    /// Whether the server has a store. The final state is stored before it is reported, because
+    /// another worker might otherwise contradict it.
     pub(in crate::server) stored: bool,
 }
 
+impl TaskFacts {
+    /// When the task expires, since the Unix epoch.
+    pub(super) fn ends(&self) -> Duration {
+        self.created.saturating_add(self.ttl)
+    }
+}
+
+impl TaskState {
+    /// Shows the open client requests to the client.
+    fn requests_changed(&mut self, now: Duration) {
+        let requests = self.open_requests.iter().map(|(key, open)| (key.clone(), open.request.to_json()));
+        self.view.set_requests(requests.collect());
+        self.view.touch(now);
+    }
+}
+
 impl Task {
-    pub(in crate::server) fn new(new: NewTask, server: Weak<ServerState>, runtime: Arc<dyn Runtime>) -> Arc<Self> {
-        let NewTask { id, number, owner, holder, ends_with, cancellation, created, ttl, poll_interval, run, stored } =
-            new;
+    pub(in crate::server) fn new(facts: TaskFacts, server: Weak<ServerState>, runtime: Arc<dyn Runtime>) -> Arc<Self> {
+        let mut view = TaskView::new(&facts.id, facts.created, facts.ttl, facts.poll_interval);
+        view.touch(runtime.unix_time());
         let state = TaskState {
-            status: TaskStatus::Working,
-            message: None,
-            updated: runtime.unix_time(),
-            outcome: None,
+            view,
             before_end: None,
             is_announced: false,
             wakers: Vec::new(),
@@ -140,25 +144,8 @@ impl Task {
             used: BTreeSet::new(),
             fetchers: Vec::new(),
         };
-        let state = Mutex::new(state);
-        Arc::new(Self {
-            id,
-            number,
-            owner,
-            holder,
-            ends_with,
-            server,
-            runtime,
-            cancellation,
-            created,
-            ttl,
-            poll_interval,
-            run,
-            handed_over: AtomicBool::new(false),
-            stored,
-            on_change: OnceLock::new(),
-            state,
-        })
+        let (handed_over, on_change) = (AtomicBool::new(false), OnceLock::new());
+        Arc::new(Self { facts, server, runtime, handed_over, on_change, state: Mutex::new(state) })
     }
 
     /// Reports a change of a running task to the store and the clients.
@@ -180,7 +167,7 @@ impl Task {
     fn notify_clients(&self) {
         if let Some(server) = self.server.upgrade() {
             let render = |revision| self.view().to_text(revision);
-            let (id, session, latest) = (&*self.id, self.owner.session, OnceCell::new());
+            let (id, session, latest) = (self.id(), self.facts.owner.session, OnceCell::new());
             server.listeners().task_changed(&TaskChange { id, session, render: &render, latest });
         }
     }
@@ -190,57 +177,28 @@ impl Task {
         self.on_change.get_or_init(|| Box::new(changed))();
     }
 
-    pub(super) fn run(&self) -> Option<&TaskRun> {
-        self.run.as_ref()
-    }
-
     pub(super) fn is_handed_over(&self) -> bool {
         self.handed_over.load(Ordering::Acquire)
     }
 
-    pub(super) fn owner(&self) -> &TaskOwner {
-        &self.owner
-    }
-
-    pub(super) fn ttl(&self) -> Duration {
-        self.ttl
-    }
-
-    /// When the task expires, since the Unix epoch.
-    pub(super) fn ends(&self) -> Duration {
-        self.created.saturating_add(self.ttl)
-    }
-
     pub(in crate::server) fn id(&self) -> &str {
-        &self.id
-    }
-
-    pub(in crate::server) fn number(&self) -> u64 {
-        self.number
-    }
-
-    pub(in crate::server) fn holder(&self) -> &Holder {
-        &self.holder
-    }
-
-    pub(in crate::server) fn ends_with(&self) -> Option<u64> {
-        self.ends_with
+        &self.facts.id
     }
 
     /// A principal sees its own tasks. Without one, a session sees its own tasks, and outside of
     /// sessions, anyone who knows the id, which cannot be guessed (TSK-33).
     pub(in crate::server) fn is_visible_to(&self, owner: &TaskOwner) -> bool {
-        let same_session = owner.session.is_none() || owner.session == self.owner.session;
-        self.owner.principal == owner.principal && (same_session || !owner.principal.is_empty())
+        let same_session = owner.session.is_none() || owner.session == self.facts.owner.session;
+        self.facts.owner.principal == owner.principal && (same_session || !owner.principal.is_empty())
     }
 
     /// Returns whether only that session can see the task.
     pub(in crate::server) fn belongs_only_to(&self, session: u64) -> bool {
-        self.owner.session == Some(session) && self.owner.principal.is_empty()
+        self.facts.owner.session == Some(session) && self.facts.owner.principal.is_empty()
     }
 
     pub(in crate::server) fn is_final(&self) -> bool {
-        self.state.lock().status.is_final()
+        self.state.lock().view.status().is_final()
     }
 
     /// Returns whether the task is over and its end has been reported.
@@ -263,62 +221,26 @@ impl Task {
         .await;
     }
 
-    /// The task (TKX-10, TKX-27), projected to a revision.
-    pub(in crate::server) fn to_json(&self, revision: Revision) -> Value {
-        self.view().to_json(revision)
-    }
-
-    /// The task as a result.
-    pub(in crate::server) fn to_result(&self, results: &ResultWriter, revision: Revision) -> RawJson {
-        self.view().to_result(results, revision)
-    }
-
-    /// The task as clients see it.
-    fn view(&self) -> TaskView {
+    /// The task as clients see it (TKX-10, TKX-27).
+    pub(super) fn view(&self) -> TaskView {
         let state = self.state.lock();
-        state.before_end.clone().unwrap_or_else(|| self.view_of(&state))
+        state.before_end.as_ref().unwrap_or(&state.view).clone()
     }
 
     /// The current state, for the store.
     pub(super) fn latest(&self) -> TaskView {
-        self.view_of(&self.state.lock())
-    }
-
-    fn view_of(&self, state: &TaskState) -> TaskView {
-        let mut task = json!({
-            "taskId": self.id,
-            "status": state.status.as_str(),
-            "createdAt": iso_8601(self.created),
-            "lastUpdatedAt": iso_8601(state.updated),
-            "ttlMs": self.ttl.as_millis() as u64,
-            "pollIntervalMs": self.poll_interval.as_millis() as u64,
-        });
-        if let Some(message) = &state.message {
-            task["statusMessage"] = message.as_str().into();
-        }
-        let mut result = None;
-        match (&state.status, &state.outcome) {
-            (TaskStatus::InputRequired, _) => {
-                let open: Map<_, _> =
-                    state.open_requests.iter().map(|(key, open)| (key.clone(), open.request.to_json())).collect();
-                task["inputRequests"] = open.into();
-            }
-            (TaskStatus::Completed, Some(Ok(given))) => result = Some(given.clone()),
-            (TaskStatus::Failed, Some(Err(error))) => task["error"] = json!(error),
-            _ => {}
-        }
-        TaskView { members: task, result }
+        self.state.lock().view.clone()
     }
 
     /// Sets the status message.
     pub(in crate::server) fn set_message(&self, message: &str) {
         {
             let mut state = self.state.lock();
-            if state.status.is_final() {
+            if state.view.status().is_final() {
                 return;
             }
-            state.message = Some(message.to_owned());
-            state.updated = self.runtime.unix_time();
+            state.view.set_message(message);
+            state.view.touch(self.runtime.unix_time());
         }
         self.notify();
     }
@@ -328,7 +250,7 @@ impl Task {
     pub(in crate::server) fn advance(&self, progress: f64) -> bool {
         let mut state = self.state.lock();
         let rises = progress.is_finite() && state.progress.is_none_or(|last| progress > last);
-        if state.status.is_final() || !rises {
+        if state.view.status().is_final() || !rises {
             return false;
         }
         state.progress = Some(progress);
@@ -345,7 +267,7 @@ impl Task {
     pub(in crate::server) fn cancel(self: &Arc<Self>, reason: &str) -> bool {
         let ended = self.end(TaskStatus::Cancelled, Err(RpcError::invalid_request("The task was cancelled")));
         if ended {
-            self.cancellation.cancel(reason);
+            self.facts.cancellation.cancel(reason);
         }
         ended
     }
@@ -353,9 +275,11 @@ impl Task {
     /// Called when the process ends. A task that restarts elsewhere is left as it is; any other
     /// fails.
     pub(super) fn leave(self: &Arc<Self>, reason: &str) {
-        match self.run.is_some() && self.on_change.get().is_some() && !self.is_final() {
+        match self.facts.run.is_some() && self.on_change.get().is_some() && !self.is_final() {
             true => self.hand_over(reason),
-            false if self.end(TaskStatus::Failed, Err(RpcError::interrupted())) => self.cancellation.cancel(reason),
+            false if self.end(TaskStatus::Failed, Err(RpcError::interrupted())) => {
+                self.facts.cancellation.cancel(reason);
+            }
             false => {}
         }
     }
@@ -365,7 +289,7 @@ impl Task {
     pub(super) fn hand_over(self: &Arc<Self>, reason: &str) {
         self.handed_over.store(true, Ordering::Release);
         match self.end(TaskStatus::Cancelled, Err(RpcError::busy(ELSEWHERE))) {
-            true => self.cancellation.cancel(reason),
+            true => self.facts.cancellation.cancel(reason),
             // It may also have ended here, without a store.
             false => self.announce_end(),
         }
@@ -373,19 +297,14 @@ impl Task {
 
     fn end(self: &Arc<Self>, status: TaskStatus, outcome: Result<RawJson, RpcError>) -> bool {
         let outcome = outcome.map(TaskResult::new);
-        let announced_later = self.stored && !self.is_handed_over();
+        let announced_later = self.facts.stored && !self.is_handed_over();
         let open_requests = {
             let mut state = self.state.lock();
-            if !state.status.may_become(status) {
+            if !state.view.status().may_become(status) {
                 return false;
             }
-            state.before_end = announced_later.then(|| self.view_of(&state));
-            state.status = status;
-            state.updated = self.runtime.unix_time();
-            if let Err(error) = &outcome {
-                state.message = Some(error.message.clone());
-            }
-            state.outcome = Some(outcome);
+            state.before_end = announced_later.then(|| state.view.clone());
+            state.view.end(status, outcome, self.runtime.unix_time());
             std::mem::take(&mut state.open_requests)
         };
         for open in open_requests.into_values() {
@@ -403,7 +322,7 @@ impl Task {
     pub(super) fn announce_end(&self) {
         let (fetchers, wakers) = {
             let mut state = self.state.lock();
-            if !state.status.is_final() || std::mem::replace(&mut state.is_announced, true) {
+            if !state.view.status().is_final() || std::mem::replace(&mut state.is_announced, true) {
                 return;
             }
             state.before_end = None;
@@ -423,13 +342,12 @@ impl Task {
         if self.is_handed_over() {
             return Err(RpcError::busy(ELSEWHERE));
         }
-        let outcome = self.state.lock().outcome.clone().ok_or_else(RpcError::internal)?;
-        outcome?.related(&self.id)
+        self.latest().outcome().ok_or_else(RpcError::internal)?
     }
 
     /// Relates a message to the task (TSK-15).
     pub(in crate::server) fn relate(&self, message: &mut Value) {
-        relate(message, &self.id);
+        relate(message, self.id());
     }
 
     /// Responds to `tasks/result` once the task is over.
@@ -472,19 +390,18 @@ impl Task {
     ) -> Result<String, ClientRequestError> {
         let key = {
             let mut state = self.state.lock();
-            if state.status.is_final() {
+            if state.view.status().is_final() {
                 return Err(ClientRequestError::Cancelled);
             }
             // The client may remember the keys of earlier runs.
-            let again = self.run.as_ref().map(|run| run.number).filter(|number| *number > 1);
+            let again = self.facts.run.as_ref().map(|run| run.number).filter(|number| *number > 1);
             let key = again.map_or_else(|| key.to_owned(), |number| format!("{key}-run-{number}"));
             let key = unused_key(&mut state.used, &key);
             if self.is_of_session() {
                 self.relate(&mut request.params);
             }
             state.open_requests.insert(key.clone(), OpenInputRequest { request, timeout, on_response, sent: false });
-            state.status = TaskStatus::InputRequired;
-            state.updated = self.runtime.unix_time();
+            state.requests_changed(self.runtime.unix_time());
             key
         };
         self.notify();
@@ -552,10 +469,7 @@ impl Task {
         let open = {
             let mut state = self.state.lock();
             let Some(open) = state.open_requests.shift_remove(key) else { return };
-            if state.open_requests.is_empty() && state.status == TaskStatus::InputRequired {
-                state.status = TaskStatus::Working;
-            }
-            state.updated = self.runtime.unix_time();
+            state.requests_changed(self.runtime.unix_time());
             open
         };
         self.notify();
@@ -582,7 +496,7 @@ impl Task {
 
     /// Returns whether the task was created in a legacy session.
     pub(in crate::server) fn is_of_session(&self) -> bool {
-        self.owner.session.is_some()
+        self.facts.owner.session.is_some()
     }
 
     /// Returns whether this revision uses the core form of tasks.

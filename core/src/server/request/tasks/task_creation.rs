@@ -2,7 +2,7 @@
 
 use super::{
     restart::TaskRequest,
-    task::{NewTask, Task, TaskOwner},
+    task::{Task, TaskFacts, TaskOwner},
     task_table::Tasks,
 };
 use crate::{
@@ -131,7 +131,7 @@ impl ActiveRequest {
                 (id, runtime.unix_time(), ttl.unwrap_or(options.task_ttl).min(options.task_ttl), run)
             }
         };
-        let new = NewTask {
+        let facts = TaskFacts {
             id,
             number: server.next_number(),
             owner,
@@ -146,7 +146,7 @@ impl ActiveRequest {
         };
         let left = created.saturating_add(ttl).saturating_sub(runtime.unix_time());
         let until = later(runtime.now(), left);
-        let task = Task::new(new, Arc::downgrade(server), Arc::clone(runtime));
+        let task = Task::new(facts, Arc::downgrade(server), Arc::clone(runtime));
         // TKX-08: the task must exist before anyone knows its id.
         if let Err(error) = self.services.tasks.insert(&task, options) {
             return Err((responder, error));
@@ -155,7 +155,7 @@ impl ActiveRequest {
         self.set_task(Arc::clone(&task));
         self.reply.release_slot();
         self.expire(&task, until);
-        let created = project::created_task(task.to_json(self.info.revision), self.info.revision);
+        let created = project::created_task(task.view().to_json(self.info.revision), self.info.revision);
         let created = self.results().seal_object(created, self.info.revision);
         let server = Arc::clone(server);
         let tasks = Arc::clone(&self.services.tasks);
@@ -197,7 +197,7 @@ impl ActiveRequest {
         self.connection.runtime().spawn(Box::pin(async move {
             let added = match stored {
                 Ok((stored, task)) => {
-                    let begins = task.run().is_some_and(|run| run.number == 1);
+                    let begins = task.facts.run.as_ref().is_some_and(|run| run.number == 1);
                     let request = begins.then(|| TaskRequest::of(&this));
                     stored.add(&task, request, this.server().options()).await.map_err(|error| (error, task))
                 }

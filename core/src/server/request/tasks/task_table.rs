@@ -1,6 +1,9 @@
 //! The tasks of a server, by id.
 
-use super::task::{Task, TaskOwner};
+use super::{
+    task::{Task, TaskOwner},
+    task_view::TaskView,
+};
 use crate::{
     holder::Holder,
     protocol::{RawJson, RpcError},
@@ -52,7 +55,7 @@ impl Tasks {
         if table.bytes >= options.max_task_bytes {
             return Err(RpcError::busy("the results of tasks take up too much memory"));
         }
-        if let Some(held) = table.held.get(task.holder()) {
+        if let Some(held) = table.held.get(&task.facts.holder) {
             if held.tasks >= options.max_tasks_per_client {
                 return Err(RpcError::busy("too many tasks are kept for this client"));
             }
@@ -60,26 +63,26 @@ impl Tasks {
                 return Err(RpcError::busy("the results of this client's tasks take up too much memory"));
             }
         }
-        table.held.entry(task.holder().clone()).or_default().tasks += 1;
+        table.held.entry(task.facts.holder.clone()).or_default().tasks += 1;
         table.by_id.insert(task.id().to_owned(), Arc::clone(task));
-        table.by_number.insert(task.number(), Arc::clone(task));
+        table.by_number.insert(task.facts.number, Arc::clone(task));
         Ok(())
     }
 
     /// Removes an expired task.
     pub(in crate::server) fn remove(&self, task: &Task) {
         let mut table = self.table.lock();
-        if table.by_number.remove(&task.number()).is_none() {
+        if table.by_number.remove(&task.facts.number).is_none() {
             return;
         }
         table.by_id.remove(task.id());
-        let size = table.sizes.remove(&task.number()).unwrap_or_default();
+        let size = table.sizes.remove(&task.facts.number).unwrap_or_default();
         table.bytes -= size;
-        if let Some(held) = table.held.get_mut(task.holder()) {
+        if let Some(held) = table.held.get_mut(&task.facts.holder) {
             held.tasks -= 1;
             held.bytes -= size;
             if held.tasks == 0 {
-                table.held.remove(task.holder());
+                table.held.remove(&task.facts.holder);
             }
         }
     }
@@ -130,7 +133,7 @@ impl Tasks {
 
     fn of(&self, origin: u64) -> Vec<Arc<Task>> {
         let table = self.table.lock();
-        table.by_number.values().filter(|task| task.ends_with() == Some(origin)).cloned().collect()
+        table.by_number.values().filter(|task| task.facts.ends_with == Some(origin)).cloned().collect()
     }
 
     /// Finds a task of this owner. Other owners' tasks look the same as nonexistent ones (TSK-32,
@@ -145,27 +148,28 @@ impl Tasks {
         self.table.lock().by_id.get(id).cloned()
     }
 
-    /// One page of an owner's tasks after the one with this number, and whether there are more.
-    pub(in crate::server) fn page(&self, after: u64, size: usize, owner: &TaskOwner) -> (Vec<Arc<Task>>, bool) {
+    /// One page of an owner's tasks after the one with this number, and the number of its last one
+    /// if there are more.
+    pub(super) fn page(&self, after: u64, size: usize, owner: &TaskOwner) -> (Vec<TaskView>, Option<u64>) {
         let table = self.table.lock();
         let mut visible = table
             .by_number
             .range(after.saturating_add(1)..)
             .map(|(_, task)| task)
             .filter(|task| task.is_visible_to(owner));
-        let page: Vec<_> = visible.by_ref().take(size.max(1)).cloned().collect();
-        let more = visible.next().is_some();
-        (page, more)
+        let page: Vec<_> = visible.by_ref().take(size.max(1)).collect();
+        let next = page.last().filter(|_| visible.next().is_some()).map(|last| last.facts.number);
+        (page.into_iter().map(|task| task.view()).collect(), next)
     }
 }
 
 impl TaskTable {
     /// Accounts for the result of a task, if it fits. A task that has been removed uses no memory.
     fn hold(&mut self, task: &Task, size: usize, options: &ServerOptions) -> Result<(), RpcError> {
-        if !self.by_number.contains_key(&task.number()) {
+        if !self.by_number.contains_key(&task.facts.number) {
             return Ok(());
         }
-        let held = self.held.entry(task.holder().clone()).or_default();
+        let held = self.held.entry(task.facts.holder.clone()).or_default();
         let beyond = |bytes: usize, max: usize| bytes.saturating_add(size) > max;
         if beyond(held.bytes, options.max_task_bytes_per_client) || beyond(self.bytes, options.max_task_bytes) {
             let text =
@@ -174,14 +178,14 @@ impl TaskTable {
         }
         held.bytes += size;
         self.bytes += size;
-        self.sizes.insert(task.number(), size);
+        self.sizes.insert(task.facts.number, size);
         Ok(())
     }
 
     fn let_go(&mut self, task: &Task) {
-        let size = self.sizes.remove(&task.number()).unwrap_or_default();
+        let size = self.sizes.remove(&task.facts.number).unwrap_or_default();
         self.bytes -= size;
-        if let Some(held) = self.held.get_mut(task.holder()) {
+        if let Some(held) = self.held.get_mut(&task.facts.holder) {
             held.bytes -= size;
         }
     }

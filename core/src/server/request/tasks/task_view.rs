@@ -1,9 +1,11 @@
 //! Tasks in the form of the extension, with the results of their requests, which are passed to the
-//! client unparsed.
+//! client unparsed. The process that runs a task and the workers that find it in the store share
+//! this form and its transitions.
 
 use crate::{
-    protocol::{RawJson, Revision, RevisionFeature, RpcError, meta, project},
+    protocol::{RawJson, Revision, RevisionFeature, RpcError, meta, model::TaskStatus, project},
     server::result::ResultWriter,
+    timestamp::iso_8601,
 };
 use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser::SerializeMap};
@@ -11,6 +13,7 @@ use serde_json::{
     Map, Value, json,
     value::{RawValue, to_raw_value},
 };
+use std::time::Duration;
 
 /// The result of the request of a task.
 #[derive(Debug, Clone)]
@@ -32,7 +35,7 @@ impl TaskResult {
     }
 
     /// The result, related to the task (TSK-18, TSK-21). Its other members are unchanged.
-    pub(super) fn related(&self, task: &str) -> Result<RawJson, RpcError> {
+    fn related(&self, task: &str) -> Result<RawJson, RpcError> {
         let unread = |_| RpcError::internal();
         let mut members: IndexMap<String, Box<RawValue>> = self.text.parse().map_err(unread)?;
         let meta: Option<Value> = members.get("_meta").and_then(|meta| serde_json::from_str(meta.get()).ok());
@@ -53,16 +56,109 @@ pub(super) fn relate(message: &mut Value, task: &str) {
 
 /// A task in the form of the extension.
 #[derive(Debug, Clone)]
-pub(super) struct TaskView {
+pub(in crate::server) struct TaskView {
     /// All members except the result; an object.
-    pub(super) members: Value,
+    members: Value,
     /// The result of a completed task; written as the last member.
-    pub(super) result: Option<TaskResult>,
+    result: Option<TaskResult>,
 }
 
 impl TaskView {
+    /// A task that starts to run. Times are since the Unix epoch.
+    pub(super) fn new(id: &str, created: Duration, ttl: Duration, poll_interval: Duration) -> Self {
+        let members = json!({
+            "taskId": id,
+            "status": TaskStatus::Working.as_str(),
+            "createdAt": iso_8601(created),
+            "lastUpdatedAt": iso_8601(created),
+            "ttlMs": ttl.as_millis() as u64,
+            "pollIntervalMs": poll_interval.as_millis() as u64,
+        });
+        Self { members, result: None }
+    }
+
+    pub(in crate::server) fn id(&self) -> &str {
+        self.members["taskId"].as_str().unwrap_or_default()
+    }
+
+    pub(super) fn status(&self) -> TaskStatus {
+        let status = |known: &TaskStatus| self.members["status"] == known.as_str();
+        TaskStatus::ALL.into_iter().find(status).unwrap_or_default()
+    }
+
+    /// How long the task is kept, from its creation.
+    pub(super) fn ttl(&self) -> Duration {
+        Duration::from_millis(self.members["ttlMs"].as_u64().unwrap_or_default())
+    }
+
+    /// Sets the time of the last change.
+    pub(super) fn touch(&mut self, now: Duration) {
+        self.members["lastUpdatedAt"] = iso_8601(now).into();
+    }
+
+    /// Sets the status message.
+    pub(super) fn set_message(&mut self, message: &str) {
+        self.members["statusMessage"] = message.into();
+    }
+
+    /// Sets the client requests that a running task waits for.
+    pub(super) fn set_requests(&mut self, requests: Map<String, Value>) {
+        self.set_status(TaskStatus::Working);
+        if !requests.is_empty() {
+            self.set_status(TaskStatus::InputRequired);
+            self.members["inputRequests"] = requests.into();
+        }
+    }
+
+    /// Starts another run.
+    pub(super) fn restart(&mut self, now: Duration) {
+        self.set_status(TaskStatus::Working);
+        self.remove("statusMessage");
+        self.touch(now);
+    }
+
+    /// Ends the task.
+    pub(super) fn end(&mut self, status: TaskStatus, outcome: Result<TaskResult, RpcError>, now: Duration) {
+        self.set_status(status);
+        self.touch(now);
+        match outcome {
+            Ok(result) => self.result = Some(result),
+            Err(error) => {
+                self.set_message(&error.message);
+                if status == TaskStatus::Failed {
+                    self.members["error"] = json!(error);
+                }
+            }
+        }
+    }
+
+    /// Only a task in the status `input_required` has requests.
+    fn set_status(&mut self, status: TaskStatus) {
+        self.remove("inputRequests");
+        self.members["status"] = status.as_str().into();
+    }
+
+    fn remove(&mut self, member: &str) {
+        if let Some(members) = self.members.as_object_mut() {
+            members.shift_remove(member);
+        }
+    }
+
+    /// The result or error of the request, related to the task. `None` if there is none yet.
+    pub(super) fn outcome(&self) -> Option<Result<RawJson, RpcError>> {
+        match self.status() {
+            TaskStatus::Completed => self.result.as_ref().map(|result| result.related(self.id())),
+            TaskStatus::Failed => {
+                let error = RpcError::deserialize(&self.members["error"]);
+                Some(Err(error.unwrap_or_else(|_| RpcError::internal())))
+            }
+            TaskStatus::Cancelled => Some(Err(RpcError::invalid_request("The task was cancelled"))),
+            TaskStatus::Working | TaskStatus::InputRequired => None,
+        }
+    }
+
     /// The task, projected to a revision.
-    pub(super) fn to_json(&self, revision: Revision) -> Value {
+    pub(in crate::server) fn to_json(&self, revision: Revision) -> Value {
         let (mut task, result) = self.parts(revision);
         if let Some(result) = result {
             task["result"] = result.parse().unwrap_or_default();
@@ -71,7 +167,7 @@ impl TaskView {
     }
 
     /// The task as a result.
-    pub(super) fn to_result(&self, results: &ResultWriter, revision: Revision) -> RawJson {
+    pub(in crate::server) fn to_result(&self, results: &ResultWriter, revision: Revision) -> RawJson {
         results.seal(self.written_members(revision), revision)
     }
 

@@ -1,0 +1,167 @@
+//! Tasks that requests name: of this process, or of other workers.
+
+use super::{
+    record::TaskRecord,
+    stored::{StoredTasks, TAKEN_WITHIN},
+    task::{Task, TaskOwner},
+    task_view::TaskView,
+};
+use crate::{
+    engine,
+    protocol::{RawJson, RpcError},
+    race,
+    server::request::active_request::{ActiveRequest, Routed},
+};
+use serde_json::{Map, Value};
+use std::{
+    future::Future,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+/// A task that a request names.
+pub(in crate::server) enum NamedTask {
+    /// A task of this process.
+    Here(Arc<Task>),
+    /// A task that this process doesn't run. It may not exist.
+    Elsewhere(TaskElsewhere),
+}
+
+/// A task that another worker may run.
+pub(in crate::server) struct TaskElsewhere {
+    stored: Arc<StoredTasks>,
+    id: String,
+    owner: TaskOwner,
+    /// The error for a client that has not declared the tasks extension. It only knows the tasks of
+    /// sessions.
+    undeclared: Option<RpcError>,
+}
+
+/// A task that exists.
+pub(in crate::server) enum FoundTask {
+    Here(Arc<Task>),
+    Elsewhere(TaskElsewhere, Box<TaskRecord>),
+}
+
+impl ActiveRequest {
+    /// Finds the task with this id, if the client may access it (TSK-31, TKX-20). `undeclared` is
+    /// the error if it has not declared the tasks extension, and then only knows those of sessions.
+    pub(in crate::server) fn named_task(&self, id: &str, undeclared: Option<RpcError>) -> Result<NamedTask, RpcError> {
+        let found = self.services.tasks.find(id, &self.owner());
+        if let (Err(_), Some(stored)) = (&found, self.stored_tasks()?) {
+            let (stored, id, owner) = (Arc::clone(stored), id.to_owned(), self.owner());
+            return Ok(NamedTask::Elsewhere(TaskElsewhere { stored, id, owner, undeclared }));
+        }
+        match undeclared.filter(|_| !found.as_ref().is_ok_and(|task| task.is_of_session())) {
+            Some(undeclared) => Err(undeclared),
+            None => found.map(NamedTask::Here),
+        }
+    }
+
+    /// One page of the client's tasks after a position, and the position of the next page.
+    pub(in crate::server) async fn task_page(&self, after: u64) -> Result<(Vec<TaskView>, Option<u64>), RpcError> {
+        let (size, owner) = (self.server().options().page_size, self.owner());
+        match self.stored_tasks()? {
+            Some(stored) if owner.is_known_elsewhere() => stored.page(after, size, &owner).await,
+            _ => Ok(self.services.tasks.page(after, size, &owner)),
+        }
+    }
+}
+
+impl NamedTask {
+    pub(in crate::server) async fn find(self) -> Result<FoundTask, RpcError> {
+        match self {
+            Self::Here(task) => Ok(FoundTask::Here(task)),
+            Self::Elsewhere(task) => {
+                let found = task.stored.find(&task.id, &task.owner).await;
+                match task.undeclared.clone().filter(|_| !found.as_ref().is_ok_and(|record| record.session)) {
+                    Some(undeclared) => Err(undeclared),
+                    None => Ok(FoundTask::Elsewhere(task, Box::new(found?))),
+                }
+            }
+        }
+    }
+}
+
+impl TaskElsewhere {
+    /// The result or error of its request, once the task is over (TSK-20).
+    pub(in crate::server) async fn outcome(self) -> Result<RawJson, RpcError> {
+        let ended = self.stored.ended(&self.id, &self.owner).await?;
+        ended.task.outcome().ok_or_else(RpcError::internal)?
+    }
+}
+
+impl FoundTask {
+    pub(in crate::server) fn view(&self) -> TaskView {
+        match self {
+            Self::Here(task) => task.view(),
+            Self::Elsewhere(_, record) => record.task.clone(),
+        }
+    }
+
+    /// Cancels the task, and waits until every worker knows that if `is_confirmed` is set. Returns
+    /// `false` if the task is already over.
+    pub(in crate::server) async fn cancel(
+        &mut self,
+        context: &ActiveRequest,
+        is_confirmed: bool,
+    ) -> Result<bool, RpcError> {
+        match self {
+            Self::Here(task) => {
+                let cancelled = task.cancel("the client cancelled the task");
+                if cancelled && is_confirmed && !task.is_announced() {
+                    let runtime = context.connection.runtime();
+                    let until = engine::later(runtime.now(), TAKEN_WITHIN);
+                    let announced = race::until(&**runtime, until, task.announced()).await;
+                    announced.ok_or_else(|| RpcError::busy("the store of tasks is not available"))?;
+                }
+                Ok(cancelled)
+            }
+            Self::Elsewhere(_, record) if record.is_final() => Ok(false),
+            Self::Elsewhere(TaskElsewhere { stored, owner, .. }, record) => {
+                match stored.cancel(record, owner).await? {
+                    Some(ended) => **record = ended,
+                    None if is_confirmed => return Err(RpcError::busy("the worker of the task does not respond")),
+                    None => {}
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    /// Passes input responses of the client to the task, unless it is over.
+    pub(in crate::server) async fn update(&self, responses: Map<String, Value>) -> Result<(), RpcError> {
+        match self {
+            Self::Here(task) => task.update(responses),
+            Self::Elsewhere(_, record) if record.is_final() => {}
+            Self::Elsewhere(TaskElsewhere { stored, .. }, record) => stored.update(record, responses).await?,
+        }
+        Ok(())
+    }
+}
+
+impl Routed {
+    /// Responds when work that may wait for the store is done, unless the request is cancelled.
+    /// Without a store, nothing waits, and the response is sent at once.
+    pub(in crate::server) fn when_done<F>(work: impl FnOnce(Arc<ActiveRequest>) -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = Result<RawJson, RpcError>> + Send + 'static,
+    {
+        Self::Deferred(Box::new(move |context, responder| {
+            let mut work = Box::pin(work(Arc::clone(context)));
+            if context.server().options().store.is_none()
+                && let Poll::Ready(done) = work.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+            {
+                context.deliver(responder, done);
+                return;
+            }
+            let context = Arc::clone(context);
+            let runtime = Arc::clone(context.connection.runtime());
+            runtime.spawn(Box::pin(async move {
+                let done = race::unless(context.cancellation.cancelled(), work).await;
+                let cancelled = || Err(RpcError::invalid_request("The request was cancelled"));
+                context.deliver(responder, done.unwrap_or_else(cancelled));
+            }));
+        }))
+    }
+}
