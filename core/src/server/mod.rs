@@ -58,6 +58,6 @@ pub(crate) use lifespan::LifespanUse;
 pub(crate) use registry::{ListSet, MountSource, Offers, RemoteServer, ToolTasks};
 pub(crate) use server::WeakServer;
 pub(crate) use session::{
-    Announce, Announcement, Announcer, ArrivalReply, Connection, ConversationStart, Origin, PendingNotifications,
-    SessionChange, SharedState, TestSession,
+    Announce, Announcement, ArrivalReply, Connection, ConversationStart, Origin, PendingNotifications, SessionChange,
+    SharedState, TestSession,
 };

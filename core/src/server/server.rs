@@ -15,7 +15,7 @@ use super::{
     request::{self, ActiveRequest, Services},
     server_hooks::ServerHooks,
     session::{
-        Announce, Announcer, Connection, ConversationStart, Dispatch, LocalMount, Origin, Outbound,
+        Announce, Announcement, Connection, ConversationStart, Dispatch, LocalMount, Origin, Outbound,
         PendingNotifications, Reply, ServedRequest, ServerState,
     },
     typed::IntoDefinition,
@@ -370,10 +370,15 @@ impl Server {
         Connection::new(Arc::clone(self.state()), dispatch, runtime, transport, unrelated, opening, origin)
     }
 
-    /// Notifies other processes of changes in this server, through the worker with that number,
-    /// until the returned guard is dropped.
-    pub(crate) fn announce_to(&self, others: Weak<dyn Announce>, worker: u64) -> Arc<Announcer> {
-        Announcer::new(self.state(), others, worker)
+    /// Notifies other processes of changes in this server, through the worker with that number, for
+    /// as long as it exists.
+    pub(crate) fn announce_to(&self, others: Weak<dyn Announce>, worker: u64) {
+        self.state().listeners().insert_worker(worker, others);
+    }
+
+    /// Notifies the clients of this process of what another worker has announced.
+    pub(crate) fn deliver(&self, worker: u64, announcement: &Announcement) {
+        self.state().listeners().deliver(worker, announcement);
     }
 
     /// Uses the lifespan for a listener, a service or an in-memory connection.

@@ -1,13 +1,17 @@
-//! The conversations that are notified of changes of a server.
+//! Those that are notified of changes of a server: conversations of this process, and the other
+//! processes that run it.
 
-use super::pending::PendingNotifications;
+use super::{
+    announcements::{Announce, Announcement},
+    pending::PendingNotifications,
+};
 use crate::{
     protocol::{RawJson, Revision},
     sync::Mutex,
 };
 use std::{
     cell::OnceCell,
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Weak},
 };
 
@@ -21,11 +25,6 @@ pub(in crate::server) trait ChangeListener: Send + Sync {
     fn wants(&self, uri: &str) -> bool;
     /// Reports a changed task.
     fn task_changed(&self, change: &TaskChange<'_>);
-    /// The number of the worker through which it notifies other processes, or `None` if it notifies
-    /// a client of this process.
-    fn worker(&self) -> Option<u64> {
-        None
-    }
 }
 
 /// A changed task.
@@ -45,32 +44,59 @@ impl TaskChange<'_> {
     }
 }
 
-/// The listeners by the numbers of their conversations.
+/// The listeners of a server.
 #[derive(Default)]
-pub(in crate::server) struct Listeners(Mutex<HashMap<u64, Weak<dyn ChangeListener>>>);
+pub(in crate::server) struct Listeners {
+    /// By the numbers of their conversations.
+    here: Mutex<HashMap<u64, Weak<dyn ChangeListener>>>,
+    /// The workers that announce changes to other processes, one per endpoint, by their numbers.
+    workers: Mutex<BTreeMap<u64, Weak<dyn Announce>>>,
+}
 
 impl Listeners {
     pub(in crate::server) fn insert(&self, number: u64, listener: Weak<dyn ChangeListener>) {
-        self.0.lock().insert(number, listener);
+        self.here.lock().insert(number, listener);
     }
 
     pub(in crate::server) fn remove(&self, number: u64) {
-        self.0.lock().remove(&number);
+        self.here.lock().remove(&number);
     }
 
-    /// All listeners, for use without the lock.
+    pub(in crate::server) fn insert_worker(&self, number: u64, worker: Weak<dyn Announce>) {
+        let mut workers = self.workers.lock();
+        workers.retain(|_, worker| worker.strong_count() > 0);
+        workers.insert(number, worker);
+    }
+
+    /// The listeners of this process, for use without the lock.
     fn all(&self) -> Vec<Arc<dyn ChangeListener>> {
-        self.0.lock().values().filter_map(Weak::upgrade).collect()
+        self.here.lock().values().filter_map(Weak::upgrade).collect()
     }
 
-    /// Those that notify clients of this process.
-    pub(super) fn of_this_process(&self) -> Vec<Arc<dyn ChangeListener>> {
-        self.all().into_iter().filter(|listener| listener.worker().is_none()).collect()
+    /// Announces changes to the other processes, through one endpoint only.
+    fn announce(&self, announce: impl FnOnce(&dyn Announce)) {
+        let worker = self.workers.lock().values().find_map(Weak::upgrade);
+        if let Some(worker) = worker {
+            announce(&*worker);
+        }
     }
 
-    /// The workers through which this server notifies other processes, one per endpoint.
-    pub(super) fn workers(&self) -> BTreeSet<u64> {
-        self.all().iter().filter_map(|listener| listener.worker()).collect()
+    /// Notifies the clients of this process of another worker's announcement, unless that worker is
+    /// another endpoint of this server, whose changes they already know.
+    pub(in crate::server) fn deliver(&self, worker: u64, announcement: &Announcement) {
+        if self.workers.lock().contains_key(&worker) {
+            return;
+        }
+        for listener in self.all() {
+            match announcement {
+                Announcement::Changed(changes) => listener.notify(changes),
+                Announcement::ElicitationComplete(id) => drop(listener.elicitation_complete(id)),
+                Announcement::TaskChanged { id, task } => {
+                    let latest = OnceCell::from(task.clone());
+                    listener.task_changed(&TaskChange { id, session: None, render: &|_| task.clone(), latest });
+                }
+            }
+        }
     }
 
     pub(in crate::server) fn notify(&self, changes: &PendingNotifications) {
@@ -80,6 +106,8 @@ impl Listeners {
         for listener in self.all() {
             listener.notify(changes);
         }
+        // One change at a time, because each is an event with an id.
+        self.announce(|others| changes.each().for_each(|change| others.announce(Announcement::Changed(change))));
     }
 
     /// Returns whether any listener is subscribed to a resource.
@@ -88,6 +116,7 @@ impl Listeners {
     }
 
     pub(in crate::server) fn elicitation_complete(&self, id: &str) -> bool {
+        self.announce(|others| others.announce(Announcement::ElicitationComplete(id.to_owned())));
         // Notifies each client that was sent this id, and no other.
         self.all().iter().fold(false, |any, listener| listener.elicitation_complete(id) | any)
     }
@@ -96,5 +125,7 @@ impl Listeners {
         for listener in self.all() {
             listener.task_changed(change);
         }
+        let task = || change.latest().clone();
+        self.announce(|others| others.announce(Announcement::TaskChanged { id: change.id.to_owned(), task: task() }));
     }
 }

@@ -28,7 +28,7 @@ mod test_session;
 pub use outbound::{ErrorInfo, Outbound, OutgoingMessage};
 pub use test_session::HandlerFailure;
 
-pub(crate) use announcements::{Announce, Announcement, Announcer};
+pub(crate) use announcements::{Announce, Announcement};
 pub(crate) use arrival_reply::ArrivalReply;
 pub(crate) use connection::{Connection, ConversationStart, Origin};
 pub(crate) use pending::PendingNotifications;

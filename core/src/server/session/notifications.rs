@@ -6,13 +6,10 @@ use super::{
     conversation_observers::LogContext,
     listeners::{ChangeListener, TaskChange},
     outbound::OutgoingMessage,
-    pending::{PendingNotifications, changed_method},
+    pending::PendingNotifications,
     shared_state::SessionChange,
 };
-use crate::{
-    protocol::{RevisionFeature, RpcError, envelope, method},
-    server::registry::ListSet,
-};
+use crate::protocol::{RevisionFeature, RpcError, envelope, method};
 use serde_json::{Value, json};
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -135,14 +132,9 @@ impl Connection {
 
     fn send_to_session(&self) {
         let changes = std::mem::take(&mut *self.session().pending.lock());
-        for list in ListSet::ALL {
-            if changes.lists.has(list) {
-                self.notify_session(changed_method(list), None);
-            }
-        }
-        for uri in changes.resources {
-            let params = json!({"uri": uri}).to_string();
-            self.notify_session(method::RESOURCES_UPDATED, Some(params.as_bytes()));
+        for (method, params) in changes.messages() {
+            let params = params.map(|params| params.to_string());
+            self.notify_session(method, params.as_deref().map(str::as_bytes));
         }
     }
 

@@ -5,6 +5,7 @@ use crate::{
     server::registry::{Category, ListSet},
 };
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// Changes whose notifications have not been sent yet.
@@ -31,6 +32,20 @@ impl PendingNotifications {
         self.lists == ListSet::NONE && self.resources.is_empty()
     }
 
+    /// Its changes one by one.
+    pub(super) fn each(&self) -> impl Iterator<Item = Self> {
+        let lists = ListSet::ALL.into_iter().filter(|list| self.lists.has(*list)).map(Self::of_lists);
+        lists.chain(self.resources.iter().map(|uri| Self::of_resource(uri)))
+    }
+
+    /// The methods and parameters of its notifications.
+    pub(super) fn messages(self) -> impl Iterator<Item = (&'static str, Option<Value>)> {
+        let Self { lists, resources } = self;
+        let lists = ListSet::ALL.into_iter().filter(move |list| lists.has(*list));
+        let resources = resources.into_iter().map(|uri| (method::RESOURCES_UPDATED, Some(json!({"uri": uri}))));
+        lists.map(|list| (changed_method(list), None)).chain(resources)
+    }
+
     /// Adds the changes in `other` that a client is subscribed to. Returns whether there were any.
     pub(super) fn add_wanted(&mut self, other: &Self, lists: ListSet, resources: &BTreeSet<String>) -> bool {
         let wanted = Self {
@@ -45,7 +60,7 @@ impl PendingNotifications {
 }
 
 /// The notification for a changed list.
-pub(super) fn changed_method(list: ListSet) -> &'static str {
+fn changed_method(list: ListSet) -> &'static str {
     match list {
         ListSet::TOOLS => method::TOOLS_LIST_CHANGED,
         ListSet::RESOURCES => method::RESOURCES_LIST_CHANGED,

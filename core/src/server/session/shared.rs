@@ -2,15 +2,12 @@
 
 use super::{
     connection::Connection,
-    pending::{PendingNotifications, changed_method},
+    pending::PendingNotifications,
     shared_state::{OwnChanges, SessionChange, SharedState},
 };
-use crate::{
-    protocol::{envelope, method, model::LoggingLevel},
-    server::registry::ListSet,
-};
+use crate::protocol::{envelope, model::LoggingLevel};
 use bytes::Bytes;
-use serde_json::json;
+use serde_json::Value;
 use std::sync::{Arc, atomic::Ordering};
 
 impl Connection {
@@ -99,13 +96,11 @@ impl Connection {
     pub(crate) fn notifications_of(&self, changes: &PendingNotifications) -> Vec<Bytes> {
         let mut wanted = PendingNotifications::default();
         wanted.add_wanted(changes, self.declared(), self.session().resources.lock().set());
-        let lists = ListSet::ALL.into_iter().filter(|list| wanted.lists.has(*list));
-        let of_lists = lists.map(|list| envelope::encode_notification(changed_method(list), None));
-        let of_resources = wanted.resources.iter().map(|uri| {
-            let params = json!({"uri": uri}).to_string();
-            envelope::encode_notification(method::RESOURCES_UPDATED, Some(params.as_bytes()))
-        });
-        of_lists.chain(of_resources).collect()
+        let encoded = |(method, params): (&str, Option<Value>)| {
+            let params = params.map(|params| params.to_string());
+            envelope::encode_notification(method, params.as_deref().map(str::as_bytes))
+        };
+        wanted.messages().map(encoded).collect()
     }
 
     /// Returns whether the client is subscribed to any of the changes.

@@ -3,7 +3,7 @@
 use super::{
     client_names::Names,
     outbound::{Outbound, OutgoingMessage},
-    pending::{PendingNotifications, changed_method},
+    pending::PendingNotifications,
 };
 use crate::{
     protocol::{RawJson, RequestId, RpcError, envelope, meta, method},
@@ -102,14 +102,8 @@ impl OpenSubscription {
 
     /// Sends pending notifications.
     pub(super) fn send_pending(&mut self) {
-        let notifications = std::mem::take(&mut self.pending);
-        for list in ListSet::ALL {
-            if notifications.lists.has(list) {
-                self.send(changed_method(list), json!({}));
-            }
-        }
-        for uri in notifications.resources {
-            self.send(method::RESOURCES_UPDATED, json!({"uri": uri}));
+        for (method, params) in std::mem::take(&mut self.pending).messages() {
+            self.send(method, params.unwrap_or_else(|| json!({})));
         }
     }
 

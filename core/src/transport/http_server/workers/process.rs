@@ -7,23 +7,21 @@ use super::{
     worker_notification::{NotificationContent, WorkerNotification},
 };
 use crate::{
-    engine::{Limits, later},
+    engine::later,
     protocol::envelope::Frame,
     runtime::Runtime,
-    server::{Announce, Announcement, Announcer, Connection, Outbound, Server},
+    server::{Announce, Announcement, Connection, Outbound, Server},
     store::{LogEntry, Store, StoreError, StoreGuard},
 };
 use std::{
     sync::{
-        Arc, OnceLock, Weak,
+        Arc, Weak,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 use tokio::sync::OnceCell;
 
-/// Maximum time that a read of a log waits for an entry.
-const WAIT: Duration = Duration::from_secs(20);
 /// Pause after a failure of the store.
 pub(super) const PAUSE: Duration = Duration::from_millis(100);
 /// Maximum number of entries of one read.
@@ -57,9 +55,8 @@ pub(in crate::transport::http_server) struct Workers {
     sessions: Weak<dyn ServedSessions>,
     /// Maximum idle time of a session.
     pub(super) idle: Duration,
-    limits: Limits,
+    server: Server,
     nowhere: Arc<dyn Outbound>,
-    announcer: OnceLock<Arc<Announcer>>,
     joined: OnceCell<()>,
     /// Maximum number of events kept of a stream.
     pub(super) max_events: usize,
@@ -92,15 +89,14 @@ impl Workers {
             number: (u32::from_be_bytes(random) >> 1).max(1).into(),
             sessions,
             idle: options.session_idle,
-            limits: options.limits.clone(),
+            server: server.clone(),
             nowhere: Arc::clone(nowhere),
-            announcer: OnceLock::new(),
             joined: OnceCell::new(),
             max_events,
             recent: RecentNotifications::default(),
         });
         let others: Weak<dyn Announce> = Arc::<Self>::downgrade(&workers);
-        let _ = workers.announcer.set(server.announce_to(others, workers.number));
+        server.announce_to(others, workers.number);
         Some(workers)
     }
 
@@ -130,9 +126,10 @@ impl Workers {
             self.recent.begin(position);
             let begin = self.publish_and_wait(store_keys::MESSAGES, NotificationContent::Joined).await?;
             self.store.put(&store_keys::worker(self.number), "1", LEASE).await?;
-            self.follow(store_keys::NOTIFICATIONS.to_owned(), position, Self::notification);
-            self.follow(store_keys::MESSAGES.to_owned(), begin, Self::message);
-            self.follow(store_keys::messages(self.number), 0, Self::message);
+            let follow = |log: String, after, take| self.store.follow(log, after, Arc::downgrade(self), take);
+            follow(store_keys::NOTIFICATIONS.to_owned(), position, Self::notification);
+            follow(store_keys::MESSAGES.to_owned(), begin, Self::message);
+            follow(store_keys::messages(self.number), 0, Self::message);
             self.show_life();
             Ok(())
         };
@@ -157,30 +154,6 @@ impl Workers {
         number == self.number || !matches!(self.store.get(&store_keys::worker(number)).await, Ok(None))
     }
 
-    /// Passes the entries of a log to `take`, for as long as these workers live.
-    fn follow(self: &Arc<Self>, log: String, mut after: u64, take: fn(&Self, &LogEntry)) {
-        let (store, runtime, workers) = (self.store.clone(), Arc::clone(&self.runtime), Arc::downgrade(self));
-        self.runtime.spawn(Box::pin(async move {
-            loop {
-                let read = store.read(&log, after, BATCH, WAIT).await;
-                let Some(workers) = workers.upgrade() else { return };
-                match read {
-                    Ok(entries) => {
-                        for entry in entries {
-                            after = entry.position;
-                            take(&workers, &entry);
-                        }
-                    }
-                    // Continue from the same position, so that nothing is missed.
-                    Err(_) => {
-                        drop(workers);
-                        runtime.sleep_until(later(runtime.now(), PAUSE)).await;
-                    }
-                }
-            }
-        }));
-    }
-
     /// Handles an entry of the notifications log.
     fn notification(&self, entry: &LogEntry) {
         let Some(notification) = WorkerNotification::read(entry) else { return };
@@ -194,11 +167,7 @@ impl Workers {
     fn apply(&self, from: u64, content: &NotificationContent) {
         match content {
             NotificationContent::Joined | NotificationContent::EventKept { .. } => {}
-            NotificationContent::Announced(announcement) => {
-                if let Some(announcer) = self.announcer.get() {
-                    announcer.deliver(from, announcement);
-                }
-            }
+            NotificationContent::Announced(announcement) => self.server.deliver(from, announcement),
             NotificationContent::FromClient { session, message } => self.receive(session, message),
             NotificationContent::SessionChanged { session, changes } => {
                 if let Some(connection) = self.connection(session) {
@@ -241,7 +210,7 @@ impl Workers {
     /// Handles a client's message that another process received and authenticated.
     fn receive(&self, session: &str, message: &str) {
         let Some(connection) = self.connection(session) else { return };
-        let frame = Frame::parse(&message.as_bytes().to_vec().into(), self.limits.frame());
+        let frame = Frame::parse(&message.as_bytes().to_vec().into(), self.server.options().limits.frame());
         if connection.receive(frame, None, &self.nowhere).is_err() {
             tracing::error!(target: "trunkline::server::session", "received an invalid client message from another process");
         }
