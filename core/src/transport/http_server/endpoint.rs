@@ -5,13 +5,13 @@ use super::{
     body::{Events, HttpBody},
     endpoint_state::EndpointState,
     gate::Permit,
-    history::{EventLog, History},
+    history::History,
     post_body::{self, busy},
     rate,
     reply::{self, empty, method_not_allowed},
     response_stream::{self, Stream, StreamKind, StreamReader},
     session_table::{HttpSession, SessionTable},
-    workers::{SharedSession, StreamPosition, Workers},
+    workers::{SharedSession, StreamPosition},
 };
 use crate::{
     engine::Mirror,
@@ -158,7 +158,7 @@ impl EndpointState {
         let rate_limit_key = owner.clone();
         let connection = self.connect(workers.to_client(id), ConversationStart::Session);
         let shared = Some(workers.restore(id, found, &connection));
-        let (stream, history) = (Stream::new(StreamKind::Unrelated(None)), self.shared_history(workers, id));
+        let (stream, history) = self.session_streams(id);
         let session = HttpSession { owner, rate_limit_key, connection, stream, history, shared };
         let entered = self.sessions.enter(&self.runtime, id, session);
         let session = entered.ok_or_else(|| Rejection::busy(None, "too many sessions are open"))?;
@@ -173,13 +173,13 @@ impl EndpointState {
         Ok(session)
     }
 
-    fn shared_history(&self, workers: &Arc<Workers>, id: &str) -> Option<Arc<History>> {
-        let elsewhere: Box<dyn EventLog> = Box::new(workers.stream_log(id));
-        self.history(Some(elsewhere))
-    }
-
-    fn history(&self, elsewhere: Option<Box<dyn EventLog>>) -> Option<Arc<History>> {
-        self.replay.map(|bounds| History::new(bounds, self.retry, &self.replay_budget, elsewhere))
+    /// The stream of a session's messages without a request, and the history of all its streams. With
+    /// a store, that stream is fed from the logs, and the history is kept there, too.
+    fn session_streams(&self, id: &str) -> (Arc<Stream>, Option<Arc<History>>) {
+        let elsewhere = self.workers.as_ref().map(|workers| workers.stream_log(id));
+        let history = self.replay.map(|bounds| History::new(bounds, self.retry, &self.replay_budget, elsewhere));
+        let of_stream = history.clone().filter(|history| !history.is_shared());
+        (Stream::new(StreamKind::Unrelated(of_stream)), history)
     }
 
     async fn modern(
@@ -268,58 +268,38 @@ impl EndpointState {
         self.server.connect(Arc::clone(&self.runtime), Transport::Http, unrelated, opening, origin)
     }
 
-    /// Serves `initialize`; if that opened a session, the response carries its id (HTTP-41).
+    /// Serves `initialize`; if that opened a session, the response carries its id (HTTP-41). With a
+    /// store, the session is stored first.
     async fn open_session(self: &Arc<Self>, post: PostedMessage<'_>) -> Result<Response<HttpBody>, Rejection> {
         let request = classify::id_of(&post.frame).cloned();
-        let (owner, rate_limit_key) = (post.caller.principal().map(Into::into), post.rate_limit_key.clone());
+        let busy = |what: &str| Rejection::busy(request.as_ref(), what);
+        let away = |error: StoreError| unavailable_for(request.as_ref(), &error);
         if let Some(workers) = &self.workers {
-            return self.open_shared_session(workers, post).await;
+            workers.join().await.map_err(away)?;
         }
-        let history = self.history(None);
-        let stream = Stream::new(StreamKind::Unrelated(history.clone()));
-        let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, ConversationStart::Session);
+        let id = SessionTable::new_id().ok_or_else(|| busy("no random bytes from the system"))?;
+        let value = HeaderValue::try_from(&id).map_err(|_| busy("no session id"))?;
+        let owner: Option<Arc<str>> = post.caller.principal().map(Into::into);
+        let rate_limit_key = post.rate_limit_key.clone();
+        let (stream, history) = self.session_streams(&id);
+        let unrelated = match &self.workers {
+            Some(workers) => workers.to_client(&id),
+            None => Arc::clone(&stream) as Arc<dyn Outbound>,
+        };
+        let connection = self.connect(unrelated, ConversationStart::Session);
+        self.workers.iter().for_each(|workers| workers.share(&connection));
         let kind = StreamKind::Answer { streams: post.accepts.events, in_session: true };
         let mut response = self.exchange(Arc::clone(&connection), kind, None, post).await?;
         if connection.revision().is_none() {
             return Ok(response);
         }
-        let session = HttpSession { owner, rate_limit_key, connection, stream, history, shared: None };
-        let id = self.sessions.open(&self.runtime, session.clone());
-        let Some(value) = id.and_then(|id| HeaderValue::try_from(id).ok()) else {
-            session.end();
-            return Err(Rejection::busy(request.as_ref(), "too many sessions are open"));
+        let shared = match &self.workers {
+            Some(workers) => workers.enter(&id, owner.as_deref(), &connection).await.map_err(|error| {
+                connection.close();
+                away(error)
+            })?,
+            None => None,
         };
-        response.headers_mut().insert(headers::SESSION_ID, value);
-        Ok(response)
-    }
-
-    /// Like [`Self::open_session`], for a session shared with other processes: it is stored before
-    /// its id is returned.
-    async fn open_shared_session(
-        self: &Arc<Self>,
-        workers: &Arc<Workers>,
-        post: PostedMessage<'_>,
-    ) -> Result<Response<HttpBody>, Rejection> {
-        let request = classify::id_of(&post.frame).cloned();
-        let busy = |what: &str| Rejection::busy(request.as_ref(), what);
-        workers.join().await.map_err(|error| unavailable_for(request.as_ref(), &error))?;
-        let id = SessionTable::new_id().ok_or_else(|| busy("no random bytes from the system"))?;
-        let value = HeaderValue::try_from(&id).map_err(|_| busy("no session id"))?;
-        let owner: Option<Arc<str>> = post.caller.principal().map(Into::into);
-        let rate_limit_key = post.rate_limit_key.clone();
-        let connection = self.connect(workers.to_client(&id), ConversationStart::Session);
-        workers.share(&connection);
-        let kind = StreamKind::Answer { streams: post.accepts.events, in_session: true };
-        let mut response = self.exchange(Arc::clone(&connection), kind, None, post).await?;
-        let entered = workers.enter(&id, owner.as_deref(), &connection).await;
-        let shared = entered.map_err(|error| {
-            connection.close();
-            unavailable_for(request.as_ref(), &error)
-        })?;
-        if shared.is_none() {
-            return Ok(response);
-        }
-        let (stream, history) = (Stream::new(StreamKind::Unrelated(None)), self.shared_history(workers, &id));
         let session = HttpSession { owner, rate_limit_key, connection, stream, history, shared };
         if self.sessions.enter(&self.runtime, &id, session.clone()).is_none() {
             session.end();

@@ -3,6 +3,7 @@
 use super::{
     replay_budget::{KeepsEvents, ReplayBudget},
     response_stream::{Stream, StreamReader},
+    workers::StreamLog,
 };
 use crate::{
     http::replay::{EventId, Replay},
@@ -30,23 +31,8 @@ pub(super) struct History {
     budget: (Arc<ReplayBudget>, u64),
     /// The position of its newest event among those of all sessions.
     last_kept: AtomicU64,
-    elsewhere: Option<Box<dyn EventLog>>,
-}
-
-/// Stores the events of streams for other processes. Never blocks.
-///
-/// Streams without a record cannot be resumed after a crash, so clients learn of a stream only when
-/// its record is stored.
-pub(super) trait EventLog: Send + Sync {
-    /// A stream number that is unique within the session, across all processes.
-    fn next_stream(&self) -> u64;
-    /// Registers a stream of requests. Completes when other processes can find it, or the outcome
-    /// is unknown.
-    fn opened(&self, stream: u64, requests: &[RequestId]) -> BoxedTask<()>;
-    /// Stores an event.
-    fn kept(&self, id: EventId, outgoing: &OutgoingMessage);
-    /// Marks a stream as finished.
-    fn finished(&self, stream: u64);
+    /// Stores the same events for other processes.
+    elsewhere: Option<StreamLog>,
 }
 
 struct Log {
@@ -60,7 +46,7 @@ impl History {
         (max_events, max_bytes): (usize, usize),
         retry: Duration,
         budget: &Arc<ReplayBudget>,
-        elsewhere: Option<Box<dyn EventLog>>,
+        elsewhere: Option<StreamLog>,
     ) -> Arc<Self> {
         let log = Log { replay: Replay::new(max_events, max_bytes), live: HashMap::new() };
         Arc::new_cyclic(|itself| Self {

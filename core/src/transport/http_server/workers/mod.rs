@@ -13,6 +13,7 @@ mod recent_notifications;
 mod routing;
 mod sessions;
 mod store_keys;
+mod stream_log;
 mod stream_position;
 mod streams;
 mod unrelated;
@@ -20,4 +21,5 @@ mod worker_notification;
 
 pub(super) use process::{ServedSessions, Workers};
 pub(super) use sessions::SharedSession;
+pub(super) use stream_log::StreamLog;
 pub(super) use stream_position::StreamPosition;

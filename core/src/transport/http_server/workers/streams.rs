@@ -1,100 +1,24 @@
-//! Stores the streams of calls in logs, so that a client can resume them with any process.
+//! Resumes the streams of calls that other processes serve or have served.
 
 use super::{
-    outbox::{OutboxEntry, Watcher},
     process::{BATCH, PAUSE, Workers},
     sessions::SharedSession,
     store_keys,
+    stream_log::{SOON, StreamEntry, server_of},
     worker_notification::NotificationContent,
 };
 use crate::{
     engine::later,
     http::replay::EventId,
     protocol::{RequestId, RpcError, envelope},
-    runtime::BoxedTask,
-    server::OutgoingMessage,
     store::{LogEntry, Store, StoreError},
-    sync::Mutex,
-    transport::http_server::{history::EventLog, response_stream::Stream},
+    transport::http_server::response_stream::Stream,
 };
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
-use std::{
-    sync::{Arc, Weak},
-    time::Duration,
-};
-use tokio::sync::oneshot;
+use std::{sync::Arc, time::Duration};
 
-/// Maximum time for the log of a stream to appear after its client has learnt of it.
-const SOON: Duration = Duration::from_secs(2);
 /// Time of silence after which the process of a call is checked.
 const LOOK: Duration = Duration::from_secs(2);
-/// How long the events of a call are kept after the last one.
-const KEEP: Duration = Duration::from_secs(3600);
-
-/// An entry of the log of a stream.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum StreamEntry {
-    /// Start of the stream of these requests.
-    Opened(Vec<RequestId>),
-    /// An event with its number, counted from 1.
-    Event {
-        number: u64,
-        message: String,
-        /// Whether it answers the requests.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        answers: bool,
-    },
-    /// End of the stream.
-    Finished,
-}
-
-/// The logs of the streams that this process serves for one session.
-pub(in crate::transport::http_server) struct StreamLog {
-    workers: Weak<Workers>,
-    session: Arc<str>,
-}
-
-impl StreamLog {
-    fn append(&self, stream: u64, entry: &StreamEntry, watcher: Watcher) {
-        let Some(workers) = self.workers.upgrade() else { return };
-        let text = serde_json::to_string(entry).unwrap_or_default();
-        workers.append_soon(OutboxEntry {
-            of: Some(Arc::clone(&self.session)),
-            log: store_keys::stream(&self.session, stream),
-            text,
-            // The start and the end are entries, too.
-            max_entries: workers.max_events.saturating_add(2),
-            keep_for: KEEP,
-            wake: None,
-            watcher,
-        });
-    }
-}
-
-impl EventLog for StreamLog {
-    fn next_stream(&self) -> u64 {
-        self.workers.upgrade().map_or(0, |workers| workers.next_stream())
-    }
-
-    fn opened(&self, stream: u64, requests: &[RequestId]) -> BoxedTask<()> {
-        let (watcher, kept) = oneshot::channel();
-        self.append(stream, &StreamEntry::Opened(requests.to_vec()), Mutex::new(Some(watcher)));
-        Box::pin(async move { drop(tokio::time::timeout(SOON, kept).await) })
-    }
-
-    fn kept(&self, id: EventId, outgoing: &OutgoingMessage) {
-        let Some(message) = outgoing.message() else { return };
-        let message = String::from_utf8_lossy(message).into_owned();
-        let answers = matches!(outgoing, OutgoingMessage::Response { .. });
-        self.append(id.stream(), &StreamEntry::Event { number: id.event(), message, answers }, Watcher::default());
-    }
-
-    fn finished(&self, stream: u64) {
-        self.append(stream, &StreamEntry::Finished, Watcher::default());
-    }
-}
 
 /// A stream served by another process, now or earlier, with its entries so far.
 pub(in crate::transport::http_server) struct RememberedStream {
@@ -107,18 +31,6 @@ pub(in crate::transport::http_server) struct RememberedStream {
     entries: Vec<LogEntry>,
 }
 
-impl Workers {
-    /// The logs of the streams that this process serves for a session.
-    pub(in crate::transport::http_server) fn stream_log(self: &Arc<Self>, session: &str) -> StreamLog {
-        StreamLog { workers: Arc::downgrade(self), session: session.into() }
-    }
-
-    /// The process that serves a stream.
-    fn server_of(stream: u64) -> u64 {
-        stream >> 32
-    }
-}
-
 impl SharedSession {
     /// The stream of an event, to be resumed after it (HTTP-38). Returns `None` if this session has
     /// no such event, or if later events are no longer stored.
@@ -129,13 +41,13 @@ impl SharedSession {
         self: &Arc<Self>,
         last: EventId,
     ) -> Result<Option<RememberedStream>, StoreError> {
-        let server = Workers::server_of(last.stream());
+        let server = server_of(last.stream());
         if server == 0 {
             return Ok(None);
         }
         let log = store_keys::stream(&self.id, last.stream());
         let entries = self.workers.store.read(&log, 0, BATCH, SOON).await?;
-        let first = entries.first().and_then(read_entry);
+        let first = entries.first().and_then(StreamEntry::read);
         let requests = match first {
             Some(StreamEntry::Opened(requests)) => requests,
             // The oldest were evicted.
@@ -187,7 +99,7 @@ impl RememberedStream {
     /// because the process of the call is dead.
     async fn next_entries(&self, workers: &Workers, log: &str, after: u64) -> Option<Vec<LogEntry>> {
         match workers.store.read(log, after, BATCH, LOOK).await {
-            Ok(entries) if entries.is_empty() && !workers.lives(Workers::server_of(self.number)).await => {
+            Ok(entries) if entries.is_empty() && !workers.lives(server_of(self.number)).await => {
                 // Its last entries may have just arrived.
                 match workers.store.read(log, after, BATCH, Duration::ZERO).await {
                     Ok(last) if last.is_empty() => None,
@@ -205,7 +117,7 @@ impl RememberedStream {
     /// Feeds the events of entries. Returns `true` at the end of the stream.
     fn feed(&mut self, entries: &[LogEntry], stream: &Stream, reader: u64) -> bool {
         let (mut events, mut is_finished) = (Vec::new(), false);
-        for entry in entries.iter().filter_map(read_entry) {
+        for entry in entries.iter().filter_map(StreamEntry::read) {
             match entry {
                 StreamEntry::Opened(_) => {}
                 StreamEntry::Event { number, message, answers } => {
@@ -235,37 +147,5 @@ impl RememberedStream {
             events.push((Some(EventId::new(self.number, self.last)), message));
         }
         stream.feed(reader, events);
-    }
-}
-
-fn read_entry(entry: &LogEntry) -> Option<StreamEntry> {
-    let read = serde_json::from_str(&entry.text);
-    read.inspect_err(
-        |problem| tracing::error!(target: "trunkline::server::session", error = %problem, "could not read an event"),
-    )
-    .ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn entries_come_back_from_their_text() {
-        for (entry, text) in [
-            (StreamEntry::Opened(vec![RequestId::Integer(1), RequestId::from("a")]), r#"{"opened":[1,"a"]}"#),
-            (
-                StreamEntry::Event { number: 1, message: "{}".into(), answers: false },
-                r#"{"event":{"number":1,"message":"{}"}}"#,
-            ),
-            (
-                StreamEntry::Event { number: 2, message: "{}".into(), answers: true },
-                r#"{"event":{"number":2,"message":"{}","answers":true}}"#,
-            ),
-            (StreamEntry::Finished, r#""finished""#),
-        ] {
-            assert_eq!(serde_json::to_string(&entry).unwrap(), text);
-            assert_eq!(serde_json::from_str::<StreamEntry>(text).unwrap(), entry);
-        }
     }
 }

@@ -1,0 +1,139 @@
+//! Stores the streams of calls in logs, so that a client can resume them with any process.
+
+use super::{
+    outbox::{OutboxEntry, Watcher},
+    process::Workers,
+    store_keys,
+};
+use crate::{
+    http::replay::EventId, protocol::RequestId, runtime::BoxedTask, server::OutgoingMessage, store::LogEntry,
+    sync::Mutex,
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+use tokio::sync::oneshot;
+
+/// Maximum time for the log of a stream to appear after its client has learnt of it.
+pub(super) const SOON: Duration = Duration::from_secs(2);
+/// How long the events of a call are kept after the last one.
+const KEEP: Duration = Duration::from_secs(3600);
+
+/// An entry of the log of a stream.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum StreamEntry {
+    /// Start of the stream of these requests.
+    Opened(Vec<RequestId>),
+    /// An event with its number, counted from 1.
+    Event {
+        number: u64,
+        message: String,
+        /// Whether it answers the requests.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        answers: bool,
+    },
+    /// End of the stream.
+    Finished,
+}
+
+impl StreamEntry {
+    /// Parses an entry. Returns `None` and logs the reason if that fails.
+    pub(super) fn read(entry: &LogEntry) -> Option<Self> {
+        let read = serde_json::from_str(&entry.text);
+        read.inspect_err(
+            |problem| tracing::error!(target: "trunkline::server::session", error = %problem, "could not read an event"),
+        )
+        .ok()
+    }
+}
+
+/// The process that serves a stream.
+pub(super) fn server_of(stream: u64) -> u64 {
+    stream >> 32
+}
+
+/// The logs of the streams that this process serves for one session. Never blocks.
+///
+/// Streams without a record cannot be resumed after a crash, so clients learn of a stream only when
+/// its record is stored.
+pub(in crate::transport::http_server) struct StreamLog {
+    workers: Weak<Workers>,
+    session: Arc<str>,
+}
+
+impl StreamLog {
+    fn append(&self, stream: u64, entry: &StreamEntry, watcher: Watcher) {
+        let Some(workers) = self.workers.upgrade() else { return };
+        let text = serde_json::to_string(entry).unwrap_or_default();
+        workers.append_soon(OutboxEntry {
+            of: Some(Arc::clone(&self.session)),
+            log: store_keys::stream(&self.session, stream),
+            text,
+            // The start and the end are entries, too.
+            max_entries: workers.max_events.saturating_add(2),
+            keep_for: KEEP,
+            wake: None,
+            watcher,
+        });
+    }
+
+    /// A stream number that is unique within the session, across all processes.
+    pub(in crate::transport::http_server) fn next_stream(&self) -> u64 {
+        self.workers.upgrade().map_or(0, |workers| workers.next_stream())
+    }
+
+    /// Registers a stream of requests. Completes when other processes can find it, or the outcome is
+    /// unknown.
+    pub(in crate::transport::http_server) fn opened(&self, stream: u64, requests: &[RequestId]) -> BoxedTask<()> {
+        let (watcher, kept) = oneshot::channel();
+        self.append(stream, &StreamEntry::Opened(requests.to_vec()), Mutex::new(Some(watcher)));
+        Box::pin(async move { drop(tokio::time::timeout(SOON, kept).await) })
+    }
+
+    /// Stores an event.
+    pub(in crate::transport::http_server) fn kept(&self, id: EventId, outgoing: &OutgoingMessage) {
+        let Some(message) = outgoing.message() else { return };
+        let message = String::from_utf8_lossy(message).into_owned();
+        let answers = matches!(outgoing, OutgoingMessage::Response { .. });
+        self.append(id.stream(), &StreamEntry::Event { number: id.event(), message, answers }, Watcher::default());
+    }
+
+    /// Marks a stream as finished.
+    pub(in crate::transport::http_server) fn finished(&self, stream: u64) {
+        self.append(stream, &StreamEntry::Finished, Watcher::default());
+    }
+}
+
+impl Workers {
+    /// The logs of the streams that this process serves for a session.
+    pub(in crate::transport::http_server) fn stream_log(self: &Arc<Self>, session: &str) -> StreamLog {
+        StreamLog { workers: Arc::downgrade(self), session: session.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_come_back_from_their_text() {
+        for (entry, text) in [
+            (StreamEntry::Opened(vec![RequestId::Integer(1), RequestId::from("a")]), r#"{"opened":[1,"a"]}"#),
+            (
+                StreamEntry::Event { number: 1, message: "{}".into(), answers: false },
+                r#"{"event":{"number":1,"message":"{}"}}"#,
+            ),
+            (
+                StreamEntry::Event { number: 2, message: "{}".into(), answers: true },
+                r#"{"event":{"number":2,"message":"{}","answers":true}}"#,
+            ),
+            (StreamEntry::Finished, r#""finished""#),
+        ] {
+            assert_eq!(serde_json::to_string(&entry).unwrap(), text);
+            assert_eq!(serde_json::from_str::<StreamEntry>(text).unwrap(), entry);
+        }
+    }
+}
