@@ -73,16 +73,16 @@ macro_rules! changeable {
             /// # Errors
             /// If the feature was removed or replaced, or as for its registration.
             pub fn update(&self, change: impl Fn($definition) -> $definition) -> Result<(), RegisterError> {
-                let state = self.state.upgrade().ok_or_else(removed)?;
+                let state = self.state.upgrade().ok_or_else(RegisterError::removed)?;
                 loop {
                     // Called without locks: the function belongs to the user.
-                    let now = state.snapshot().$list.registered(self.id).cloned().ok_or_else(removed)?;
+                    let now = state.snapshot().$list.registered(self.id).cloned().ok_or_else(RegisterError::removed)?;
                     let next = Arc::new(change(now.definition()).compile()?);
                     let is_unchanged = |registry: &Snapshot| {
                         registry.$list.registered(self.id).is_some_and(|item| Arc::ptr_eq(item, &now))
                     };
                     let edited = state.edit(|registry| match is_unchanged(registry) {
-                        true => put(registry, self.id, Addition::$addition(next)).map_err(Some),
+                        true => registry.changed(self.id, Addition::$addition(next)).map_err(Some),
                         false => Err(None),
                     });
                     match edited {
@@ -99,9 +99,9 @@ macro_rules! changeable {
             /// # Errors
             /// If the feature was removed or replaced, or as for its registration.
             pub fn replace(&self, by: impl IntoDefinition<(), $definition>) -> Result<(), RegisterError> {
-                let state = self.state.upgrade().ok_or_else(removed)?;
+                let state = self.state.upgrade().ok_or_else(RegisterError::removed)?;
                 let next = Arc::new(by.into_entry(()).compile()?);
-                state.edit(|registry| put(registry, self.id, Addition::$addition(next)))
+                state.edit(|registry| registry.changed(self.id, Addition::$addition(next)))
             }
 
             /// Shows the feature again. Returns `false` if it was removed or replaced.
@@ -123,14 +123,6 @@ changeable! {
     ResourceDefinition, resources, Resource;
     ResourceTemplateDefinition, templates, Template;
     PromptDefinition, prompts, Prompt;
-}
-
-fn put(registry: &Snapshot, id: u64, by: Addition) -> Result<Edited, RegisterError> {
-    registry.changed(id, by).ok_or_else(removed)?
-}
-
-fn removed() -> RegisterError {
-    RegisterError("The feature is no longer registered: it was removed or replaced".into())
 }
 
 impl<D> Clone for FeatureHandle<D> {

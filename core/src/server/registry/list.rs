@@ -133,17 +133,16 @@ impl<T: Listed> List<T> {
     }
 
     /// Returns the list with the item of a registration replaced, possibly under another key.
-    /// Returns `None` if the registration does not exist.
-    pub(in crate::server) fn changed(&self, id: u64, item: Arc<T>) -> Option<Result<Self, RegisterError>> {
-        let position = self.position(id)?;
+    pub(in crate::server) fn changed(&self, id: u64, item: Arc<T>) -> Result<Self, RegisterError> {
+        let position = self.position(id).ok_or_else(RegisterError::removed)?;
         let mut next = self.edited();
         next.by_key.remove(self.items[position].item.key());
         if next.by_key.contains_key(item.key()) {
-            return Some(Err(taken(&*item)));
+            return Err(taken(&*item));
         }
         next.by_key.insert(item.key().into(), position);
         next.items[position].item = item;
-        Some(Ok(next))
+        Ok(next)
     }
 
     /// Returns the list with the item of a registration enabled or disabled. Returns `None` if it

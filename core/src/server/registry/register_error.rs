@@ -4,3 +4,9 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct RegisterError(pub(crate) String);
+
+impl RegisterError {
+    pub(crate) fn removed() -> Self {
+        Self("The feature is no longer registered: it was removed or replaced".into())
+    }
+}

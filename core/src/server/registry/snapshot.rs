@@ -85,80 +85,69 @@ impl Snapshot {
         on_duplicate: OnDuplicate,
     ) -> Result<Edited, RegisterError> {
         let mut next = self.clone();
-        let changed = match addition {
-            Addition::Tool(tool) => {
-                next.has_tasks |= tool.task_support != TaskSupport::Forbidden;
-                next.tools = Arc::new(self.tools.with(id, tool, on_duplicate)?);
-                ListSet::TOOLS
-            }
-            Addition::Resource(resource) => {
-                next.resources = Arc::new(self.resources.with(id, resource, on_duplicate)?);
-                ListSet::RESOURCES
-            }
-            Addition::Template(template) => {
-                next.completes |= !template.completers.is_empty();
-                next.templates = Arc::new(self.templates.with(id, template, on_duplicate)?);
-                ListSet::RESOURCES
-            }
-            Addition::Prompt(prompt) => {
-                next.completes |= !prompt.completers.is_empty();
-                next.prompts = Arc::new(self.prompts.with(id, prompt, on_duplicate)?);
-                ListSet::PROMPTS
-            }
+        let changed = next.declare(&addition);
+        match addition {
+            Addition::Tool(tool) => set(&mut next.tools, |list| list.with(id, tool, on_duplicate))?,
+            Addition::Resource(resource) => set(&mut next.resources, |list| list.with(id, resource, on_duplicate))?,
+            Addition::Template(template) => set(&mut next.templates, |list| list.with(id, template, on_duplicate))?,
+            Addition::Prompt(prompt) => set(&mut next.prompts, |list| list.with(id, prompt, on_duplicate))?,
             Addition::Skill(skill) => {
                 let others = || self.skills.iter().filter(|other| other.key() != skill.key());
                 others().try_for_each(|other| skill.check_nesting(other))?;
                 others().for_each(|other| skill.warn_of_same_name(other));
-                next.resources = Arc::new(self.resources.with(id, Arc::clone(&skill.resource), on_duplicate)?);
-                next.skills = Arc::new(self.skills.with(id, skill, on_duplicate)?);
-                next.has_skills = true;
-                ListSet::RESOURCES
+                let file = Arc::clone(&skill.resource);
+                set(&mut next.resources, |list| list.with(id, file, on_duplicate))?;
+                set(&mut next.skills, |list| list.with(id, skill, on_duplicate))?;
             }
             Addition::Completion(entry) => {
                 self.check_completion(&entry)?;
-                let key = entry.key();
                 let is_taken = self.completion(&entry.reference, &entry.argument).is_some();
                 if is_taken && on_duplicate == OnDuplicate::Error {
                     return Err(entry.taken());
                 }
-                let mut completions = (*self.completions).clone();
-                completions.insert(key, RegisteredCompletion { id, handler: entry.handler });
-                next.completions = Arc::new(completions);
-                next.completes = true;
-                ListSet::NONE
+                let completion = RegisteredCompletion { id, handler: Arc::clone(&entry.handler) };
+                Arc::make_mut(&mut next.completions).insert(entry.key(), completion);
             }
             Addition::Provider(entry) => {
                 self.check_provider()?;
-                let mut providers = (*self.providers).clone();
-                providers.push((entry.category, Arc::new(RegisteredProvider::new(id, entry.handler))));
-                next.providers = Arc::new(providers);
-                entry.category.change()
+                let provider = Arc::new(RegisteredProvider::new(id, entry.handler));
+                Arc::make_mut(&mut next.providers).push((entry.category, provider));
             }
-            Addition::Middleware(middleware) => {
-                let mut middlewares = (*self.middlewares).clone();
-                middlewares.push(Arc::new(middleware));
-                next.middlewares = Arc::new(middlewares);
-                ListSet::NONE
-            }
+            Addition::Middleware(middleware) => Arc::make_mut(&mut next.middlewares).push(Arc::new(middleware)),
             Addition::RequestHandler(entry) => {
                 let method = entry.method.name;
                 if self.request_handlers.contains_key(method) && on_duplicate == OnDuplicate::Error {
                     return Err(RegisterError(format!("A handler of {method} is already registered")));
                 }
-                let mut handlers = (*self.request_handlers).clone();
-                handlers.insert(method, (id, Arc::new(entry)));
-                next.request_handlers = Arc::new(handlers);
-                ListSet::NONE
+                Arc::make_mut(&mut next.request_handlers).insert(method, (id, Arc::new(entry)));
             }
             Addition::Mount(mount) => {
                 self.check_mount(&mount.prefix)?;
-                let changed = mount.offers().lists;
-                next.mounts = Arc::new(self.mounts.iter().cloned().chain([Arc::new(mount)]).collect());
-                changed
+                Arc::make_mut(&mut next.mounts).push(Arc::new(mount));
             }
-        };
+        }
         next.offered = self.offered.with(changed);
         Ok((next, changed))
+    }
+
+    /// Declares the capabilities that a feature needs. Returns the lists that it changes.
+    fn declare(&mut self, addition: &Addition) -> ListSet {
+        match addition {
+            Addition::Tool(tool) => self.has_tasks |= tool.task_support != TaskSupport::Forbidden,
+            Addition::Template(template) => self.completes |= !template.completers.is_empty(),
+            Addition::Prompt(prompt) => self.completes |= !prompt.completers.is_empty(),
+            Addition::Completion(_) => self.completes = true,
+            Addition::Skill(_) => self.has_skills = true,
+            _ => {}
+        }
+        match addition {
+            Addition::Tool(_) => ListSet::TOOLS,
+            Addition::Resource(_) | Addition::Template(_) | Addition::Skill(_) => ListSet::RESOURCES,
+            Addition::Prompt(_) => ListSet::PROMPTS,
+            Addition::Provider(entry) => entry.category.change(),
+            Addition::Mount(mount) => mount.offers().lists,
+            Addition::Completion(_) | Addition::Middleware(_) | Addition::RequestHandler(_) => ListSet::NONE,
+        }
     }
 
     /// CMP-03: refuses a completion for an argument that cannot exist.
@@ -190,38 +179,23 @@ impl Snapshot {
         Err(RegisterError(format!("Completion of the {noun} {key}: {problem}")))
     }
 
-    /// Returns the registry with a registered feature replaced by another of the same kind. Returns
-    /// `None` if it does not exist.
-    pub(in crate::server) fn changed(&self, id: u64, by: Addition) -> Option<Result<Edited, RegisterError>> {
-        fn set<T>(list: &mut Arc<List<T>>, edited: Result<List<T>, RegisterError>) -> Result<(), RegisterError> {
-            *list = Arc::new(edited?);
-            Ok(())
-        }
+    /// Returns the registry with a registered feature replaced by another of the same kind.
+    pub(in crate::server) fn changed(&self, id: u64, by: Addition) -> Result<Edited, RegisterError> {
         let mut next = self.clone();
-        let (set, changed) = match by {
-            Addition::Tool(tool) => {
-                next.has_tasks |= tool.task_support != TaskSupport::Forbidden;
-                (set(&mut next.tools, self.tools.changed(id, tool)?), ListSet::TOOLS)
-            }
-            Addition::Resource(resource) => {
-                (set(&mut next.resources, self.resources.changed(id, resource)?), ListSet::RESOURCES)
-            }
-            Addition::Template(template) => {
-                next.completes |= !template.completers.is_empty();
-                (set(&mut next.templates, self.templates.changed(id, template)?), ListSet::RESOURCES)
-            }
-            Addition::Prompt(prompt) => {
-                next.completes |= !prompt.completers.is_empty();
-                (set(&mut next.prompts, self.prompts.changed(id, prompt)?), ListSet::PROMPTS)
-            }
+        let changed = next.declare(&by);
+        match by {
+            Addition::Tool(tool) => set(&mut next.tools, |list| list.changed(id, tool))?,
+            Addition::Resource(resource) => set(&mut next.resources, |list| list.changed(id, resource))?,
+            Addition::Template(template) => set(&mut next.templates, |list| list.changed(id, template))?,
+            Addition::Prompt(prompt) => set(&mut next.prompts, |list| list.changed(id, prompt))?,
             Addition::Skill(_)
             | Addition::Completion(_)
             | Addition::Provider(_)
             | Addition::Middleware(_)
             | Addition::RequestHandler(_)
-            | Addition::Mount(_) => return None,
-        };
-        Some(set.map(|()| (next, changed)))
+            | Addition::Mount(_) => return Err(RegisterError::removed()),
+        }
+        Ok((next, changed))
     }
 
     /// Returns the registry with a feature enabled or disabled. Returns `None` if it does not
@@ -244,47 +218,25 @@ impl Snapshot {
             .or_else(|| put(&mut next.tools, self.tools.without(id), ListSet::TOOLS))
             .or_else(|| put(&mut next.templates, self.templates.without(id), ListSet::RESOURCES))
             .or_else(|| put(&mut next.prompts, self.prompts.without(id), ListSet::PROMPTS))
-            .or_else(|| next.forget_completion(id))
-            .or_else(|| next.forget_request_handler(id))
-            .or_else(|| next.forget_hook(id))?;
+            .or_else(|| next.forget(id))?;
         Some((next, changed))
     }
 
-    fn forget_completion(&mut self, id: u64) -> Option<ListSet> {
-        let (key, _) = self.completions.iter().find(|(_, completion)| completion.id == id)?;
-        let (key, mut completions) = (key.clone(), (*self.completions).clone());
-        completions.remove(&key);
-        self.completions = Arc::new(completions);
-        Some(ListSet::NONE)
-    }
-
-    fn forget_request_handler(&mut self, id: u64) -> Option<ListSet> {
-        let (method, _) = self.request_handlers.iter().find(|(_, (number, _))| *number == id)?;
-        let (method, mut handlers) = (*method, (*self.request_handlers).clone());
-        handlers.remove(method);
-        self.request_handlers = Arc::new(handlers);
-        Some(ListSet::NONE)
-    }
-
-    /// Removes a provider, a middleware or a mount.
-    fn forget_hook(&mut self, id: u64) -> Option<ListSet> {
-        if let Some(position) = self.providers.iter().position(|(_, provider)| provider.number == id) {
-            let mut providers = (*self.providers).clone();
-            let (category, _) = providers.remove(position);
-            self.providers = Arc::new(providers);
+    /// Removes what is in no list: a completion, a request handler, a provider, a middleware or a
+    /// mount.
+    fn forget(&mut self, id: u64) -> Option<ListSet> {
+        if let Some((key, _)) = self.completions.iter().find(|(_, completion)| completion.id == id) {
+            let key = key.clone();
+            Arc::make_mut(&mut self.completions).remove(&key);
+        } else if let Some((method, _)) = self.request_handlers.iter().find(|(_, (number, _))| *number == id) {
+            let method = *method;
+            Arc::make_mut(&mut self.request_handlers).remove(method);
+        } else if let Some((category, _)) = take(&mut self.providers, |(_, provider)| provider.number == id) {
             return Some(category.change());
+        } else if take(&mut self.middlewares, |middleware| middleware.number == id).is_none() {
+            return take(&mut self.mounts, |mount| mount.number == id).map(|mount| mount.offers().lists);
         }
-        if let Some(position) = self.middlewares.iter().position(|middleware| middleware.number == id) {
-            let mut middlewares = (*self.middlewares).clone();
-            middlewares.remove(position);
-            self.middlewares = Arc::new(middlewares);
-            return Some(ListSet::NONE);
-        }
-        let position = self.mounts.iter().position(|mount| mount.number == id)?;
-        let mut mounts = (*self.mounts).clone();
-        let removed = mounts.remove(position);
-        self.mounts = Arc::new(mounts);
-        Some(removed.offers().lists)
+        Some(ListSet::NONE)
     }
 
     /// Returns the names or URIs of a category in list order.
@@ -380,6 +332,20 @@ impl Snapshot {
             }
         })
     }
+}
+
+/// Removes the item that fits.
+fn take<T: Clone>(items: &mut Arc<Vec<T>>, fits: impl Fn(&T) -> bool) -> Option<T> {
+    let position = items.iter().position(fits)?;
+    Some(Arc::make_mut(items).remove(position))
+}
+
+fn set<T>(
+    list: &mut Arc<List<T>>,
+    edit: impl FnOnce(&List<T>) -> Result<List<T>, RegisterError>,
+) -> Result<(), RegisterError> {
+    *list = Arc::new(edit(list)?);
+    Ok(())
 }
 
 /// Replaces a list with its edited version.
