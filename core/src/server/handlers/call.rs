@@ -2,7 +2,7 @@
 
 use super::{
     arrival::Arrival,
-    cancellation::Cancelled,
+    cancellation::{Cancellation, Cancelled},
     client_request::{ClientRequestError, PendingClientRequest, ResponseCallback},
     input::InputKind,
     outcome::Outcome,
@@ -91,18 +91,8 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
         params: Option<RawJson>,
         done: ResultCallback,
     ) -> Result<(), RpcError>;
-    /// See [`CallInfo::input_responses`].
-    fn input_responses(&self) -> BTreeMap<String, Value>;
-    /// See [`CallInfo::input_problems`].
-    fn input_problems(&self) -> BTreeMap<String, String>;
-    /// See [`CallInfo::state`].
-    fn user_state(&self) -> Option<Value>;
-    /// See [`CallInfo::kept`].
-    fn kept(&self, name: &str) -> Option<Value>;
-    /// See [`CallInfo::all_kept`].
-    fn all_kept(&self) -> BTreeMap<String, Value>;
-    /// See [`CallInfo::keep`].
-    fn keep(&self, name: &str, value: Value);
+    /// The rounds of the request.
+    fn rounds(&self) -> &dyn HandlerRounds;
     /// See [`CallInfo::close_stream`].
     fn close_stream(&self);
     /// See [`CallInfo::start_task`].
@@ -111,12 +101,24 @@ pub(in crate::server) trait CallBackend: Send + Sync + 'static {
     fn is_task(&self) -> bool;
     /// See [`CallInfo::set_task_message`].
     fn set_task_message(&self, message: &str);
-    /// See [`CallInfo::is_cancelled`].
-    fn is_cancelled(&self) -> bool;
-    /// See [`CallInfo::on_cancel`].
-    fn on_cancel(&self, hook: Box<dyn FnOnce(&str) + Send>);
-    /// Completes when the call is cancelled.
-    fn cancelled(&self) -> Cancelled;
+    /// Set when the call is cancelled.
+    fn cancellation(&self) -> &Cancellation;
+}
+
+/// The rounds of a request, as its handlers see them.
+pub(in crate::server) trait HandlerRounds {
+    /// See [`CallInfo::input_responses`].
+    fn responses(&self) -> BTreeMap<String, Value>;
+    /// See [`CallInfo::input_problems`].
+    fn problems(&self) -> BTreeMap<String, String>;
+    /// See [`CallInfo::state`].
+    fn user_state(&self) -> Option<Value>;
+    /// See [`CallInfo::kept`].
+    fn kept(&self, name: &str) -> Option<Value>;
+    /// See [`CallInfo::all_kept`].
+    fn all_kept(&self) -> BTreeMap<String, Value>;
+    /// See [`CallInfo::keep`].
+    fn keep(&self, name: &str, value: Value);
 }
 
 impl Call {
@@ -301,33 +303,33 @@ impl CallInfo {
     /// The answers of this round that match their requests, for handlers that return
     /// [`Outcome::InputRequired`].
     pub fn input_responses(&self) -> BTreeMap<String, Value> {
-        self.backend.input_responses()
+        self.backend.rounds().responses()
     }
 
     /// Why the other answers of this round don't match their requests. The handler may ask again.
     pub fn input_problems(&self) -> BTreeMap<String, String> {
-        self.backend.input_problems()
+        self.backend.rounds().problems()
     }
 
     /// The verified state that the handler returned with [`Outcome::InputRequired`] in the previous
     /// round.
     pub fn state(&self) -> Option<Value> {
-        self.backend.user_state()
+        self.backend.rounds().user_state()
     }
 
     /// The value that an earlier run of this handler kept under a name.
     pub fn kept(&self, name: &str) -> Option<Value> {
-        self.backend.kept(name)
+        self.backend.rounds().kept(name)
     }
 
     /// Everything that earlier runs kept.
     pub fn all_kept(&self) -> BTreeMap<String, Value> {
-        self.backend.all_kept()
+        self.backend.rounds().all_kept()
     }
 
     /// Keeps a value for later runs of this handler, so that a side effect happens only once.
     pub fn keep(&self, name: &str, value: Value) {
-        self.backend.keep(name, value);
+        self.backend.rounds().keep(name, value);
     }
 
     /// Closes the HTTP connection that waits for this call, and sends the client the time after
@@ -356,12 +358,12 @@ impl CallInfo {
 
     /// Returns whether the call is cancelled.
     pub fn is_cancelled(&self) -> bool {
-        self.backend.is_cancelled()
+        self.backend.cancellation().is_cancelled()
     }
 
     /// Calls `hook` with the reason when the call is cancelled, or immediately if it already is.
     pub fn on_cancel(&self, hook: impl FnOnce(&str) + Send + 'static) {
-        self.backend.on_cancel(Box::new(hook));
+        self.backend.cancellation().on_cancel(Box::new(hook));
     }
 
     /// The number of the session or pipe of the call; `None` if each request stands alone.
@@ -380,7 +382,7 @@ impl CallInfo {
     }
 
     pub(crate) fn cancelled(&self) -> Cancelled {
-        self.backend.cancelled()
+        self.backend.cancellation().cancelled()
     }
 
     /// The runtime that async handlers run on.

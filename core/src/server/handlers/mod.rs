@@ -25,7 +25,7 @@ pub use outcome::Outcome;
 pub use tool_error::{CallError, ToolError};
 pub use vars::Vars;
 
-pub(super) use call::{CallBackend, ResultCallback};
-pub(super) use cancellation::{Cancellation, Cancelled, HookId};
+pub(super) use call::{CallBackend, HandlerRounds, ResultCallback};
+pub(super) use cancellation::{Cancellation, HookId};
 pub(super) use client_request::{RequestState, ResponseCallback};
 pub(super) use input::{Answer, InputKind, Refused, SealedInputRequest, both, check, lacking, read_answer};

@@ -14,7 +14,7 @@ use crate::{
     runtime::Runtime,
     server::{
         handlers::{
-            Arrival, CallBackend, CallInfo, Cancellation, Cancelled, ClientRequestError, InputKind, InputRequest,
+            Arrival, CallBackend, CallInfo, Cancellation, ClientRequestError, HandlerRounds, InputKind, InputRequest,
             InputRequired, Outcome, PendingClientRequest, RequestState, ResponseCallback, ResultCallback, ToolError,
             Vars, check,
         },
@@ -30,7 +30,6 @@ use crate::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
-    collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, atomic::Ordering},
 };
@@ -99,10 +98,6 @@ impl PendingCall {
             }
         }
         Outcome::Internal(error.detail())
-    }
-
-    fn cancellation(&self) -> &Cancellation {
-        self.limit.as_ref().map_or(&self.context.cancellation, |limit| &limit.cancellation)
     }
 
     /// The position of the middleware among all that the request passes through, including mounted
@@ -356,28 +351,8 @@ impl CallBackend for PendingCall {
         Ok(())
     }
 
-    fn input_responses(&self) -> BTreeMap<String, Value> {
-        self.context.rounds().responses()
-    }
-
-    fn input_problems(&self) -> BTreeMap<String, String> {
-        self.context.rounds().problems()
-    }
-
-    fn user_state(&self) -> Option<Value> {
-        self.context.rounds().user_state()
-    }
-
-    fn kept(&self, name: &str) -> Option<Value> {
-        self.context.rounds().kept(name)
-    }
-
-    fn all_kept(&self) -> BTreeMap<String, Value> {
-        self.context.rounds().all_kept()
-    }
-
-    fn keep(&self, name: &str, value: Value) {
-        self.context.rounds().keep(name, value);
+    fn rounds(&self) -> &dyn HandlerRounds {
+        self.context.rounds()
     }
 
     fn close_stream(&self) {
@@ -418,15 +393,7 @@ impl CallBackend for PendingCall {
         }
     }
 
-    fn is_cancelled(&self) -> bool {
-        self.cancellation().is_cancelled()
-    }
-
-    fn on_cancel(&self, hook: Box<dyn FnOnce(&str) + Send>) {
-        self.cancellation().on_cancel(hook);
-    }
-
-    fn cancelled(&self) -> Cancelled {
-        self.cancellation().cancelled()
+    fn cancellation(&self) -> &Cancellation {
+        self.limit.as_ref().map_or(&self.context.cancellation, |limit| &limit.cancellation)
     }
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     protocol::{RawJson, RpcError, error::code},
-    server::handlers::{Answer, InputRequest},
+    server::handlers::{Answer, HandlerRounds, InputRequest},
     sync::Mutex,
 };
 use indexmap::IndexMap;
@@ -142,44 +142,8 @@ impl RequestRounds {
         (!state.noted.is_empty()).then(|| std::mem::take(&mut state.noted))
     }
 
-    /// The usable answers of this round.
-    pub(super) fn responses(&self) -> BTreeMap<String, Value> {
-        self.of_fresh(|answer| match answer {
-            Answer::Given(value) => Some(value.clone()),
-            Answer::Unfit(_) | Answer::Refused(_) => None,
-        })
-    }
-
-    /// Why the other answers of this round are unusable.
-    pub(super) fn problems(&self) -> BTreeMap<String, String> {
-        self.of_fresh(|answer| match answer {
-            Answer::Unfit(problem) => Some(problem.clone()),
-            Answer::Given(_) | Answer::Refused(_) => None,
-        })
-    }
-
     fn of_fresh<T>(&self, pick: impl Fn(&Answer) -> Option<T>) -> BTreeMap<String, T> {
         self.state.lock().fresh.iter().filter_map(|(key, answer)| Some((key.clone(), pick(answer)?))).collect()
-    }
-
-    pub(super) fn user_state(&self) -> Option<Value> {
-        self.state.lock().user.clone()
-    }
-
-    pub(super) fn kept(&self, name: &str) -> Option<Value> {
-        self.state.lock().kept.get(name).cloned()
-    }
-
-    pub(super) fn all_kept(&self) -> BTreeMap<String, Value> {
-        self.state.lock().kept.clone()
-    }
-
-    pub(super) fn keep(&self, name: &str, value: Value) {
-        let mut state = self.state.lock();
-        if let Some(resumption) = &state.resumption {
-            resumption.keep(name, &value);
-        }
-        state.kept.insert(name.to_owned(), value);
     }
 
     /// Starts another round, unless there have been too many.
@@ -207,6 +171,42 @@ impl RequestRounds {
         let mut state = self.state.lock();
         state.fresh = answers;
         state.user = user;
+    }
+}
+
+impl HandlerRounds for RequestRounds {
+    fn responses(&self) -> BTreeMap<String, Value> {
+        self.of_fresh(|answer| match answer {
+            Answer::Given(value) => Some(value.clone()),
+            Answer::Unfit(_) | Answer::Refused(_) => None,
+        })
+    }
+
+    fn problems(&self) -> BTreeMap<String, String> {
+        self.of_fresh(|answer| match answer {
+            Answer::Unfit(problem) => Some(problem.clone()),
+            Answer::Given(_) | Answer::Refused(_) => None,
+        })
+    }
+
+    fn user_state(&self) -> Option<Value> {
+        self.state.lock().user.clone()
+    }
+
+    fn kept(&self, name: &str) -> Option<Value> {
+        self.state.lock().kept.get(name).cloned()
+    }
+
+    fn all_kept(&self) -> BTreeMap<String, Value> {
+        self.state.lock().kept.clone()
+    }
+
+    fn keep(&self, name: &str, value: Value) {
+        let mut state = self.state.lock();
+        if let Some(resumption) = &state.resumption {
+            resumption.keep(name, &value);
+        }
+        state.kept.insert(name.to_owned(), value);
     }
 }
 
