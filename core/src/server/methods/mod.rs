@@ -10,6 +10,7 @@ mod merging;
 mod mount_routes;
 mod pages;
 mod prompts;
+mod provided;
 mod resources;
 mod skills;
 mod tasks;

@@ -1,13 +1,13 @@
 //! Routes `prompts/get` to a handler.
 
-use super::{access, lists, mount_routes};
+use super::{access, mount_routes, provided::ProvidedFeature};
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, RpcError},
     server::{
         handlers::{Handler, Outcome},
-        registry::{Category, ListSet, RegisteredPrompt, RegisteredProvider, Snapshot},
-        request::{ActiveRequest, NextStep, ResultMapper, Routed},
+        registry::{Category, ListSet, RegisteredPrompt},
+        request::{ActiveRequest, ResultMapper, Routed},
         result::{ResultWriter, render_prompt},
     },
 };
@@ -33,9 +33,7 @@ pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<R
         if let Some(routed) = mount_routes::by_name(&context.snapshot, Category::Prompts, &params.name, raw) {
             return routed;
         }
-        let mapper = ProvidedPrompt::at(0, &params.name, &context.snapshot)
-            .ok_or_else(|| RpcError::unknown_prompt(&params.name))?;
-        return Ok(Routed::Run(Arc::new(mapper), lists::get_body(raw)?));
+        return ProvidedFeature::route(context, Category::Prompts, &params.name, raw);
     };
     let arguments = params.arguments.map_or_else(RawJson::empty_object, |text| RawJson::slice_of(raw.buffer(), text));
     let filled = Arc::clone(prompt);
@@ -70,42 +68,5 @@ impl ResultMapper for Filling {
 
     fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
         render_prompt(results, self.name(), self.prompt.description(), info.revision, outcome)
-    }
-}
-
-/// Renders a prompt that a provider may have.
-struct ProvidedPrompt {
-    name: String,
-    /// The index of the provider.
-    index: usize,
-    provider: Arc<RegisteredProvider>,
-}
-
-impl ProvidedPrompt {
-    fn at(index: usize, name: &str, snapshot: &Snapshot) -> Option<Self> {
-        let provider = Arc::clone(snapshot.providers(Category::Prompts).nth(index)?);
-        Some(Self { name: name.to_owned(), index, provider })
-    }
-}
-
-impl ResultMapper for ProvidedPrompt {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn handler(&self) -> &Arc<dyn Handler> {
-        &self.provider.handler
-    }
-
-    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
-        if outcome.is_null() {
-            return Err(RpcError::unknown_prompt(&self.name));
-        }
-        render_prompt(results, &self.name, None, info.revision, outcome)
-    }
-
-    fn next(&self, context: &ActiveRequest, input: &RawJson, outcome: &Outcome) -> Option<NextStep> {
-        let next = outcome.is_null().then(|| Self::at(self.index + 1, &self.name, &context.snapshot))??;
-        Some(Ok(Routed::Run(Arc::new(next), input.clone())))
     }
 }

@@ -1,13 +1,13 @@
 //! Routes `resources/read` to a handler, and serves subscriptions to single resources.
 
-use super::{access, lists, mount_routes};
+use super::{access, mount_routes, provided::ProvidedFeature};
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, RpcError, uri},
     server::{
         handlers::{Handler, Outcome},
-        registry::{Category, ListSet, Listed, ReadInfo, RegisteredTemplate, ResourceOptions, Snapshot},
-        request::{ActiveRequest, NextStep, ResultMapper, Routed},
+        registry::{Category, ListSet, Listed, ReadInfo, RegisteredTemplate},
+        request::{ActiveRequest, ResultMapper, Routed},
         result::{ReadOf, ResultWriter, render_read},
     },
 };
@@ -51,9 +51,7 @@ fn read_by_template(context: &ActiveRequest, raw: &RawJson, uri: &str, from: usi
         if let Some(routed) = mount_routes::by_uri(&context.snapshot, uri, raw) {
             return routed;
         }
-        let mapper = ResourceRead::provided(0, uri, &context.snapshot)
-            .ok_or_else(|| RpcError::resource_not_found(uri, context.info.revision))?;
-        return Ok(Routed::Run(Arc::new(mapper), lists::get_body(raw)?));
+        return ProvidedFeature::route(context, Category::Resources, uri, raw);
     };
     let (matched, raw, uri) = (Arc::clone(&template), raw.clone(), uri.to_owned());
     access::decide(
@@ -72,7 +70,7 @@ fn read_by_template(context: &ActiveRequest, raw: &RawJson, uri: &str, from: usi
 
 fn run(context: &ActiveRequest, read: &Arc<ReadInfo>, uri: &str, input: &Value) -> Result<Routed, RpcError> {
     access::check_scopes(context, "resource", uri, &read.options.access.scopes)?;
-    let mapper = ResourceRead { uri: uri.to_owned(), read: Arc::clone(read), provider: None };
+    let mapper = ResourceRead { uri: uri.to_owned(), read: Arc::clone(read) };
     RawJson::from_value(input).map(|input| Routed::Run(Arc::new(mapper), input)).map_err(|_| RpcError::internal())
 }
 
@@ -144,17 +142,6 @@ fn uri_of<'a>(context: &ActiveRequest, params: Option<&'a RawJson>) -> Result<(&
 struct ResourceRead {
     uri: String,
     read: Arc<ReadInfo>,
-    /// The index of the provider, if a provider reads it; it may not have the resource.
-    provider: Option<usize>,
-}
-
-impl ResourceRead {
-    fn provided(index: usize, uri: &str, snapshot: &Snapshot) -> Option<Self> {
-        let provider = snapshot.providers(Category::Resources).nth(index)?;
-        let (options, handler) = (ResourceOptions::default(), Arc::clone(&provider.handler));
-        let read = ReadInfo { mime_type: None, options, handler };
-        Some(Self { uri: uri.to_owned(), read: Arc::new(read), provider: Some(index) })
-    }
 }
 
 impl ResultMapper for ResourceRead {
@@ -171,17 +158,8 @@ impl ResultMapper for ResourceRead {
     }
 
     fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
-        if self.provider.is_some() && outcome.is_null() {
-            return Err(RpcError::resource_not_found(&self.uri, info.revision));
-        }
         let cache = self.read.hints();
         let read = ReadOf { uri: &self.uri, mime_type: self.read.mime_type.as_deref(), cache: &cache };
         render_read(results, &read, info.revision, outcome)
-    }
-
-    fn next(&self, context: &ActiveRequest, input: &RawJson, outcome: &Outcome) -> Option<NextStep> {
-        let index = self.provider.filter(|_| outcome.is_null())? + 1;
-        let next = Self::provided(index, &self.uri, &context.snapshot)?;
-        Some(Ok(Routed::Run(Arc::new(next), input.clone())))
     }
 }

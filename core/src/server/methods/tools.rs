@@ -1,12 +1,15 @@
 //! Routes `tools/call` to a handler.
 
-use super::{access, lists, mount_routes};
+use super::{
+    access, mount_routes,
+    provided::{self, ProvidedFeature},
+};
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, RevisionFeature, RpcError},
     server::{
         handlers::{Handler, Outcome, lacking},
-        registry::{Category, ListSet, RegisteredProvider, RegisteredTool, Snapshot, ToolTasks},
+        registry::{Category, ListSet, RegisteredTool, ToolTasks},
         request::{ActiveRequest, CallParams, Mode, NextStep, ResultMapper, Routed, mode},
         result::{ResultWriter, ToolOf, invalid_arguments, render_tool, tool_error},
     },
@@ -28,76 +31,68 @@ pub(super) fn call(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
         if let Some(routed) = mount_routes::by_name(snapshot, Category::Tools, &params.name, raw) {
             return routed;
         }
-        let mapper = ProvidedTool::at(0, &params.name, snapshot).ok_or_else(|| unknown(&params.name))?;
+        let provided = ProvidedFeature::route(context, Category::Tools, &params.name, raw)?;
         let principal = context.info.principal();
         let listed = snapshot.providers(Category::Tools).find_map(|one| one.listed.schema(&principal, &params.name));
-        let (mapper, body) = (Arc::new(mapper), lists::get_body(raw)?);
-        let Some(listed) = listed else { return Ok(Routed::Run(mapper, body)) };
+        let Some(listed) = listed else { return Ok(provided) };
         let name = params.name.into_owned();
         return context.when_checked(listed.is_costly(&name, arguments.as_bytes().len()), move |context| {
             let arguments = read_arguments(&name, &arguments)?;
             match listed.problem(&name, &arguments) {
                 Some(problem) => refuse(context, &invalid_arguments(&name, &problem)),
-                None => Ok(Routed::Run(mapper, body)),
+                None => Ok(provided),
             }
         });
     };
-    if tool.options.access.visible.is_none() {
-        return call_registered(context, tool, raw, arguments);
-    }
-    let (called, raw) = (Arc::clone(tool), raw.clone());
+    let call = ToolCall { tool: Arc::clone(tool), params: raw.clone(), arguments };
     access::decide(context, &tool.options.access, &tool.name, move |context, is_visible| match is_visible {
-        true => call_registered(context, &called, &raw, arguments),
-        false => Err(unknown(&called.name)),
+        true => call.admit(context),
+        false => Err(provided::unknown(Category::Tools, &call.tool.name, context.info.revision)),
     })
 }
 
-fn call_registered(
-    context: &ActiveRequest,
-    tool: &Arc<RegisteredTool>,
-    raw: &RawJson,
+/// A call of a registered tool that the caller can see.
+struct ToolCall {
+    tool: Arc<RegisteredTool>,
+    /// The params of the request.
+    params: RawJson,
     arguments: RawJson,
-) -> Result<Routed, RpcError> {
-    access::check_scopes(context, "tool", &tool.name, &tool.options.access.scopes)?;
-    check_capabilities(tool, &context.info)?;
-    let (tool, raw) = (Arc::clone(tool), raw.clone());
-    let is_costly = tool.input.is_costly(arguments.as_bytes().len());
-    context.when_checked(is_costly, move |context| call_checked(context, &tool, &raw, arguments))
 }
 
-/// Validates the arguments and calls the tool.
-fn call_checked(
-    context: &ActiveRequest,
-    tool: &Arc<RegisteredTool>,
-    raw: &RawJson,
-    arguments: RawJson,
-) -> Result<Routed, RpcError> {
-    let value = read_arguments(&tool.name, &arguments)?;
-    let problem = match tool.input.validate(&value) {
-        Ok(()) => return begin(context, tool, raw, arguments),
-        Err(problem) => problem,
-    };
-    if let Some(explainer) = tool.explainer.clone() {
-        let (tool, params) = (Arc::clone(tool), raw.clone());
-        let explaining = ExplainedTool { tool, params, explainer, problem: problem.to_string() };
-        return Ok(Routed::Run(Arc::new(explaining), arguments));
+impl ToolCall {
+    /// Checks the caller, then the arguments.
+    fn admit(self, context: &ActiveRequest) -> Result<Routed, RpcError> {
+        access::check_scopes(context, "tool", &self.tool.name, &self.tool.options.access.scopes)?;
+        check_capabilities(&self.tool, &context.info)?;
+        let is_costly = self.tool.input.is_costly(self.arguments.as_bytes().len());
+        context.when_checked(is_costly, move |context| self.check(context))
     }
-    refuse(context, &invalid_arguments(&tool.name, &problem))
-}
 
-/// Starts a call with accepted arguments.
-fn begin(
-    context: &ActiveRequest,
-    tool: &Arc<RegisteredTool>,
-    raw: &RawJson,
-    arguments: RawJson,
-) -> Result<Routed, RpcError> {
-    let mapper = Arc::new(Calling(Arc::clone(tool)));
-    let tasks = ToolTasks { support: tool.task_support, defers: tool.options.defer_task };
-    Ok(match mode(context, &tool.name, tasks, raw)? {
-        Mode::Call => Routed::Run(mapper, arguments),
-        Mode::Task(ttl) => Routed::RunAsTask(mapper, arguments, ttl),
-    })
+    /// Validates the arguments and calls the tool.
+    fn check(self, context: &ActiveRequest) -> Result<Routed, RpcError> {
+        let value = read_arguments(&self.tool.name, &self.arguments)?;
+        let problem = match self.tool.input.validate(&value) {
+            Ok(()) => return self.begin(context),
+            Err(problem) => problem.to_string(),
+        };
+        let Self { tool, params, arguments } = self;
+        match tool.explainer.clone() {
+            Some(explainer) => Ok(Routed::Run(Arc::new(ExplainedTool { tool, params, explainer, problem }), arguments)),
+            None => refuse(context, &invalid_arguments(&tool.name, &problem)),
+        }
+    }
+
+    /// Starts a call with accepted arguments.
+    fn begin(self, context: &ActiveRequest) -> Result<Routed, RpcError> {
+        let Self { tool, params, arguments } = self;
+        let tasks = ToolTasks { support: tool.task_support, defers: tool.options.defer_task };
+        let mode = mode(context, &tool.name, tasks, &params)?;
+        let mapper = Arc::new(Calling(tool));
+        Ok(match mode {
+            Mode::Call => Routed::Run(mapper, arguments),
+            Mode::Task(ttl) => Routed::RunAsTask(mapper, arguments, ttl),
+        })
+    }
 }
 
 /// Refuses a call with invalid arguments.
@@ -124,10 +119,6 @@ fn check_capabilities(tool: &RegisteredTool, info: &RequestInfo) -> Result<(), R
     let mut error = lacking(info, required.clone());
     error.message = format!("The tool {}: {}", tool.name, error.message);
     Err(error)
-}
-
-fn unknown(name: &str) -> RpcError {
-    RpcError::invalid_params(format!("Unknown tool: {name}"))
 }
 
 /// Returns whether `declared` contains every member of `required`, at every depth.
@@ -205,44 +196,8 @@ impl ResultMapper for ExplainedTool {
 
     fn next(&self, context: &ActiveRequest, input: &RawJson, outcome: &Outcome) -> Option<NextStep> {
         let accepted = matches!(outcome, Outcome::Value(verdict) if verdict.as_bytes() == b"true");
-        accepted.then(|| begin(context, &self.tool, &self.params, input.clone()))
-    }
-}
-
-/// Calls a tool that a provider may have.
-struct ProvidedTool {
-    name: String,
-    /// The index of the provider.
-    index: usize,
-    provider: Arc<RegisteredProvider>,
-}
-
-impl ProvidedTool {
-    fn at(index: usize, name: &str, snapshot: &Snapshot) -> Option<Self> {
-        let provider = Arc::clone(snapshot.providers(Category::Tools).nth(index)?);
-        Some(Self { name: name.to_owned(), index, provider })
-    }
-}
-
-impl ResultMapper for ProvidedTool {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn handler(&self) -> &Arc<dyn Handler> {
-        &self.provider.handler
-    }
-
-    fn render(&self, results: &ResultWriter, info: &RequestInfo, outcome: Outcome) -> Result<RawJson, RpcError> {
-        if outcome.is_null() {
-            return Err(unknown(&self.name));
-        }
-        render_tool(results, &ToolOf { name: &self.name, output: None }, info.revision, outcome)
-    }
-
-    fn next(&self, context: &ActiveRequest, input: &RawJson, outcome: &Outcome) -> Option<NextStep> {
-        let next = outcome.is_null().then(|| Self::at(self.index + 1, &self.name, &context.snapshot))??;
-        Some(Ok(Routed::Run(Arc::new(next), input.clone())))
+        let (tool, params, arguments) = (Arc::clone(&self.tool), self.params.clone(), input.clone());
+        accepted.then(|| ToolCall { tool, params, arguments }.begin(context))
     }
 }
 
