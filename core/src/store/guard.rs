@@ -18,7 +18,7 @@ use std::{
 const MAX_KEY: usize = 512;
 /// Initial and maximum backoff after a failure; each failure doubles it.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
-/// Maximum time that a read of a followed log waits for an entry, and its maximum number of entries.
+/// Maximum time that a read of a followed log waits for an entry, and maximum number of entries.
 #[cfg(feature = "server")]
 const WAIT: Duration = Duration::from_secs(20);
 #[cfg(feature = "server")]

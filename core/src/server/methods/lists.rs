@@ -3,14 +3,14 @@
 use super::{
     access,
     merging::MergedPage,
-    pages::{self, Position, cursor, page_result, read_position, write_page},
+    pages::{self, Position, cursor, page_result, read_position},
 };
 use crate::{
     engine::RequestInfo,
     protocol::{RawJson, Revision, RpcError, project},
     server::{
         handlers::{Handler, Outcome},
-        registry::{Category, ListedPage, RegisteredMount, RegisteredProvider, Snapshot},
+        registry::{Category, ListedPage, RegisteredMount, RegisteredProvider, Snapshot, list_members},
         request::{ActiveRequest, ResultMapper, Routed},
         result::{CacheHints, ResultWriter, error_of},
     },
@@ -178,9 +178,9 @@ impl ResultMapper for ProvidedPage {
             None => self.following.map(|number| Position::Source(number, None)),
         };
         let next = next.map(|position| cursor(self.category.member(), &position));
-        let items = items.join(",");
-        let member = self.category.member();
-        Ok(write_page(results, member, items.as_bytes(), next.as_deref(), &self.hints, info.revision))
+        let (items, member, hints) = (items.join(","), self.category.member(), self.hints.members());
+        let members = list_members(member, items.as_bytes(), next.as_deref(), &hints, info.revision);
+        Ok(results.seal(members, info.revision))
     }
 }
 

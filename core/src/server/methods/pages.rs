@@ -1,11 +1,11 @@
 //! List pages and their cursors.
 
 use crate::{
-    protocol::{RawJson, Revision, RpcError},
+    protocol::{RawJson, RpcError},
     server::{
         registry::{Category, list_members},
         request::ActiveRequest,
-        result::{CacheHints, CacheScope, ResultWriter},
+        result::{CacheHints, CacheScope},
     },
 };
 use serde::Deserialize;
@@ -66,7 +66,8 @@ fn parse_cursor(member: &str, text: &str) -> Option<Position> {
 /// Builds the result for one page of a list.
 pub(super) fn page_result(context: &ActiveRequest, member: &str, items: &[u8], next: Option<&str>) -> RawJson {
     let hints = Category::parse(member).map_or(*context.results().cache(), |category| hints(context, category));
-    write_page(context.results(), member, items, next, &hints, context.info.revision)
+    let revision = context.info.revision;
+    context.results().seal(list_members(member, items, next, &hints.members(), revision), revision)
 }
 
 /// CCH-13: if callers see different parts of a list, caches must not share any of its pages
@@ -74,17 +75,6 @@ pub(super) fn page_result(context: &ActiveRequest, member: &str, items: &[u8], n
 pub(super) fn hints(context: &ActiveRequest, category: Category) -> CacheHints {
     let hints = *context.results().cache();
     if context.snapshot.is_personal(category) { hints.with_scope(CacheScope::Private) } else { hints }
-}
-
-pub(super) fn write_page(
-    results: &ResultWriter,
-    member: &str,
-    items: &[u8],
-    next: Option<&str>,
-    hints: &CacheHints,
-    revision: Revision,
-) -> RawJson {
-    results.seal(list_members(member, items, next, &hints.members(), revision), revision)
 }
 
 #[cfg(test)]

@@ -173,8 +173,8 @@ impl EndpointState {
         Ok(session)
     }
 
-    /// The stream of a session's messages without a request, and the history of all its streams. With
-    /// a store, that stream is fed from the logs, and the history is kept there, too.
+    /// The stream of a session's messages without a request, and the history of all its streams.
+    /// With a store, that stream is fed from the logs, and the history is kept there, too.
     fn session_streams(&self, id: &str) -> (Arc<Stream>, Option<Arc<History>>) {
         let elsewhere = self.workers.as_ref().map(|workers| workers.stream_log(id));
         let history = self.replay.map(|bounds| History::new(bounds, self.retry, &self.replay_budget, elsewhere));

@@ -220,15 +220,7 @@ async fn serve(
             Ok::<_, Infallible>(response.map(|body| ActiveBody { body, _active: active }))
         }
     });
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(times.idle).max_buf_size(HEAD_BYTES);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_header_list_size(HEAD_BYTES as u32)
-        .max_concurrent_streams(MAX_STREAMS)
-        .keep_alive_interval(PING_INTERVAL)
-        .keep_alive_timeout(PING_DEADLINE);
+    let builder = builder(times);
     let stream = TokioIo::new(WriteDeadline::new(stream, times.write));
     let mut connection = pin!(builder.serve_connection(stream, answer));
     let (mut stopping, mut idle) = (false, pin!(idle(activity, times.idle)));
@@ -254,6 +246,20 @@ async fn serve(
     if let Err(error) = served {
         tracing::debug!(target: "trunkline::server::http", %error, "a connection ended early");
     }
+}
+
+/// The limits of both HTTP versions.
+fn builder(times: Times) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(times.idle).max_buf_size(HEAD_BYTES);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_header_list_size(HEAD_BYTES as u32)
+        .max_concurrent_streams(MAX_STREAMS)
+        .keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(PING_DEADLINE);
+    builder
 }
 
 /// Completes when a connection has been idle for once or twice the timeout, because nothing is

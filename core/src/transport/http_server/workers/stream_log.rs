@@ -85,8 +85,8 @@ impl StreamLog {
         self.workers.upgrade().map_or(0, |workers| workers.next_stream())
     }
 
-    /// Registers a stream of requests. Completes when other processes can find it, or the outcome is
-    /// unknown.
+    /// Registers a stream of requests. Completes when other processes can find it, or the outcome
+    /// is unknown.
     pub(in crate::transport::http_server) fn opened(&self, stream: u64, requests: &[RequestId]) -> BoxedTask<()> {
         let (watcher, kept) = oneshot::channel();
         self.append(stream, &StreamEntry::Opened(requests.to_vec()), Mutex::new(Some(watcher)));
