@@ -29,7 +29,6 @@
 //! # }
 //! ```
 
-mod answered;
 mod answers;
 mod faulty_store;
 mod script;
@@ -37,7 +36,7 @@ mod store_check;
 mod test_client;
 
 pub use crate::server::HandlerFailure;
-pub use answered::AnsweredRequest;
+pub use answers::AnsweredRequest;
 #[doc(hidden)]
 pub use faulty_store::{FaultyStore, StoreFault};
 pub use script::Script;

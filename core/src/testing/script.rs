@@ -54,19 +54,19 @@ impl Script {
 
     /// Adds the answer to the next form.
     pub fn on_elicit(mut self, answer: ElicitResult) -> Self {
-        self.lines.forms.push(answer);
+        self.lines.forms.push_back(answer);
         self
     }
 
     /// Adds the answer to the next page.
     pub fn on_elicit_url(mut self, answer: ElicitResult) -> Self {
-        self.lines.pages.push(answer);
+        self.lines.pages.push_back(answer);
         self
     }
 
     /// Adds the answer of the model to the next conversation, with tools or without.
     pub fn on_sample(mut self, answer: CreateMessageResult) -> Self {
-        self.lines.samples.push(answer);
+        self.lines.samples.push_back(answer);
         self
     }
 
@@ -100,6 +100,6 @@ impl Script {
         let connector: Arc<dyn Connector> = Arc::new(connector);
         let options = options.with_handlers(Lines::handlers(&lines));
         let client = Client::connect_with(Target::from(connector), options, ()).await?;
-        Ok(TestClient::new(client, lines, test_session))
+        Ok(TestClient { client, lines, test_session })
     }
 }

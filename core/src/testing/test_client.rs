@@ -1,29 +1,26 @@
 //! The client in a test.
 
-use super::{answered::AnsweredRequest, answers::Lines};
+use super::answers::{AnsweredRequest, Lines};
 use crate::{
     client::Client,
     server::{HandlerFailure, TestSession},
     sync::Mutex,
 };
-use std::{error::Error, fmt, ops::Deref, sync::Arc};
+use std::{ops::Deref, sync::Arc};
 
 /// An in-memory client that answers from a [`Script`](super::Script). It derefs to [`Client`].
 pub struct TestClient {
-    client: Client,
-    lines: Arc<Mutex<Lines>>,
-    test_session: Arc<TestSession>,
+    pub(super) client: Client,
+    pub(super) lines: Arc<Mutex<Lines>>,
+    pub(super) test_session: Arc<TestSession>,
 }
 
 /// A test that did not match its script; see [`TestClient::finish`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.join("; "))]
 pub struct UnfinishedTest(Vec<String>);
 
 impl TestClient {
-    pub(super) fn new(client: Client, lines: Arc<Mutex<Lines>>, test_session: Arc<TestSession>) -> Self {
-        Self { client, lines, test_session }
-    }
-
     /// The server requests answered so far, in order.
     pub fn asked(&self) -> Vec<AnsweredRequest> {
         self.lines.lock().asked().to_vec()
@@ -55,11 +52,3 @@ impl Deref for TestClient {
         &self.client
     }
 }
-
-impl fmt::Display for UnfinishedTest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join("; "))
-    }
-}
-
-impl Error for UnfinishedTest {}
