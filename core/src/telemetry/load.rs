@@ -1,12 +1,9 @@
 //! The current load of servers: open sessions, running and queued calls.
 
 use crate::sync::Mutex;
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 /// The current load of a server.
@@ -87,10 +84,10 @@ impl Drop for LoadShare {
 }
 
 /// The total load of the servers that report to one receiver.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct ServerLoads(Mutex<Loads>);
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Loads {
     servers: Vec<Arc<ServerLoad>>,
     /// Errors of servers that no longer exist, because a counter must never decrease.
@@ -116,28 +113,22 @@ impl ServerLoads {
         let mut loads = self.0.lock();
         loads.remove_unused();
         let sum = |of: fn(&ServerLoad) -> u64| loads.servers.iter().map(|load| of(load)).sum::<u64>();
+        let gauge =
+            |name, description, unit, value| LoadMeasurement { name, description, unit, is_monotonic: false, value };
         [
-            LoadMeasurement {
-                name: "trunkline.server.sessions",
-                description: "The sessions that are open, up to the revision 2025-11-25.",
-                unit: "{session}",
-                is_monotonic: false,
-                value: sum(ServerLoad::sessions),
-            },
-            LoadMeasurement {
-                name: "trunkline.server.running_calls",
-                description: "The calls that run.",
-                unit: "{call}",
-                is_monotonic: false,
-                value: sum(ServerLoad::running_calls),
-            },
-            LoadMeasurement {
-                name: "trunkline.server.waiting_calls",
-                description: "The calls that wait until fewer run.",
-                unit: "{call}",
-                is_monotonic: false,
-                value: sum(ServerLoad::waiting_calls),
-            },
+            gauge(
+                "trunkline.server.sessions",
+                "The sessions that are open, up to the revision 2025-11-25.",
+                "{session}",
+                sum(ServerLoad::sessions),
+            ),
+            gauge("trunkline.server.running_calls", "The calls that run.", "{call}", sum(ServerLoad::running_calls)),
+            gauge(
+                "trunkline.server.waiting_calls",
+                "The calls that wait until fewer run.",
+                "{call}",
+                sum(ServerLoad::waiting_calls),
+            ),
             LoadMeasurement {
                 name: "trunkline.server.store_errors",
                 description: "The calls of the store that have failed.",
@@ -159,12 +150,6 @@ impl Loads {
             }
             !is_unused
         });
-    }
-}
-
-impl fmt::Debug for ServerLoads {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ServerLoads")
     }
 }
 

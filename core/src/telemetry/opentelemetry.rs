@@ -10,7 +10,7 @@ use opentelemetry::{
     global::BoxedTracer,
     metrics::{Histogram, Meter},
     propagation::{Extractor, Injector},
-    trace::{Link, Span, SpanKind, Status, TraceContextExt, Tracer},
+    trace::{Link, Span, SpanBuilder, SpanKind, Status, TraceContextExt, Tracer},
 };
 use std::{
     sync::{Arc, LazyLock, Once},
@@ -93,12 +93,7 @@ impl Telemetry for OpenTelemetry {
     fn begin(&self, operation: OperationStart) -> Option<Arc<dyn OpenOperation>> {
         let OperationStart { kind, name, attributes, parent, began } = operation;
         let here = Context::current();
-        let mut span = self
-            .tracer
-            .span_builder(name.clone())
-            .with_kind(span_kind(kind))
-            .with_start_time(SystemTime::UNIX_EPOCH + began)
-            .with_attributes(attributes.iter().map(key_value));
+        let mut span = span(kind, name.clone(), SystemTime::UNIX_EPOCH + began, &attributes);
         let within = match kind {
             OperationKind::Client => here,
             OperationKind::Server => {
@@ -136,11 +131,18 @@ impl Telemetry for OpenTelemetry {
     }
 }
 
-const fn span_kind(kind: OperationKind) -> SpanKind {
-    match kind {
+fn span<'a>(
+    kind: OperationKind,
+    name: String,
+    began: SystemTime,
+    attributes: impl IntoIterator<Item = &'a Attribute>,
+) -> SpanBuilder {
+    let kind = match kind {
         OperationKind::Server => SpanKind::Server,
         OperationKind::Client => SpanKind::Client,
-    }
+    };
+    let attributes = attributes.into_iter().map(key_value);
+    SpanBuilder::from_name(name).with_kind(kind).with_start_time(began).with_attributes(attributes)
 }
 
 /// A span in progress.
@@ -158,12 +160,8 @@ impl OpenSpan {
     /// Creates the span of a finished request of the operation.
     fn child(&self, request: &ObservedRequest, name: &str) {
         let (end, began) = (&request.end, SystemTime::UNIX_EPOCH + self.began + request.after);
-        let span = self
-            .tracer
-            .span_builder(end.name.clone().unwrap_or_else(|| name.to_owned()))
-            .with_kind(span_kind(self.kind))
-            .with_start_time(began)
-            .with_attributes(end.attributes_with(&self.attributes).map(key_value));
+        let name = end.name.clone().unwrap_or_else(|| name.to_owned());
+        let span = span(self.kind, name, began, end.attributes_with(&self.attributes));
         let mut span = self.tracer.build_with_context(span, &self.context);
         if end.is_failure() {
             span.set_status(Status::error(end.error.clone().unwrap_or_default()));

@@ -135,28 +135,44 @@ impl NetworkFacts {
 }
 
 impl OperationStart {
-    pub(crate) fn new(
-        kind: OperationKind,
+    /// The start of a request or notification of this side.
+    pub(crate) fn sent(
         method: impl Into<Cow<'static, str>>,
         params: Option<&RawJson>,
-        id: Option<&RequestId>,
         network: NetworkFacts,
         began: Duration,
     ) -> Self {
-        let method = method.into();
+        let mut start = Self::about(OperationKind::Client, method.into(), params, began);
+        start.attributes.extend(network.attributes());
+        start
+    }
+
+    /// The start of a request of the peer.
+    pub(crate) fn received(
+        method: impl Into<Cow<'static, str>>,
+        params: Option<&RawJson>,
+        id: &RequestId,
+        network: NetworkFacts,
+        began: Duration,
+    ) -> Self {
+        let mut start = Self::about(OperationKind::Server, method.into(), params, began);
+        start.attributes.push(request_id(id));
+        start.attributes.extend(network.attributes());
+        start
+    }
+
+    fn about(kind: OperationKind, method: Cow<'static, str>, params: Option<&RawJson>, began: Duration) -> Self {
         let mut name = method.to_string();
         let kind_of_target = Method::target(&method);
         let target = kind_of_target.zip(params).and_then(|(kind, params)| target(kind, params));
         if let Some(Attribute { key: key::TOOL | key::PROMPT, value: super::AttributeValue::Text(target) }) = &target {
             name = format!("{method} {target}");
         }
-        let mut attributes = vec![Attribute::new(key::METHOD, method.clone())];
+        let mut attributes = vec![Attribute::new(key::METHOD, method)];
         attributes.extend(target);
         if kind_of_target == Some(Target::Tool) {
             attributes.push(Attribute::new(key::OPERATION, "execute_tool"));
         }
-        attributes.extend(id.map(request_id));
-        attributes.extend(network.attributes());
         Self { kind, name, attributes, parent: TraceContext::default(), began }
     }
 
@@ -229,8 +245,7 @@ mod tests {
             let params = RawJson::from_value(&params).unwrap();
             let network = NetworkFacts { transport: Some(Transport::Stdio), ..NetworkFacts::default() };
             let id = RequestId::from("seven");
-            let made =
-                OperationStart::new(OperationKind::Server, method, Some(&params), Some(&id), network, Duration::ZERO);
+            let made = OperationStart::received(method, Some(&params), &id, network, Duration::ZERO);
             assert_eq!(made.name, name);
             let has = |key: &'static str, value: &'static str| made.attributes.contains(&Attribute::new(key, value));
             assert!(has(key::METHOD, method) && has(key::TRANSPORT, "pipe"), "{made:?}");

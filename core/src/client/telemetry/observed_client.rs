@@ -29,8 +29,8 @@ impl ClientInner {
         });
         let (network, now) = (self.network_facts(), self.runtime.unix_time());
         match known {
-            Some(name) => OperationStart::new(OperationKind::Client, name, params, None, network, now),
-            None => OperationStart::new(OperationKind::Client, method.to_owned(), params, None, network, now),
+            Some(name) => OperationStart::sent(name, params, network, now),
+            None => OperationStart::sent(method.to_owned(), params, network, now),
         }
     }
 
@@ -71,9 +71,9 @@ impl ClientInner {
     /// Starts the operation of a request from the server.
     pub(in crate::client) fn observed_request(&self, request: &IncomingRequest) -> Option<RunningOperation> {
         let telemetry = self.telemetry.as_deref()?;
-        let (method, params, id) = (request.method, Some(&request.params), Some(&request.id));
+        let (method, params, id) = (request.method, Some(&request.params), &request.id);
         let now = self.runtime.unix_time();
-        let operation = OperationStart::new(OperationKind::Server, method, params, id, self.network(), now);
+        let operation = OperationStart::received(method, params, id, self.network(), now);
         let operation = operation.with_parent(TraceContext::of_params(params));
         RunningOperation::begin(telemetry, &self.runtime, operation)
     }

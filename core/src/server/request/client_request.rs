@@ -8,7 +8,7 @@ use crate::{
         handlers::{ClientRequestError, HookId, InputKind, InputRequest, RequestState, ResponseCallback, read_answer},
         session::OutgoingMessage,
     },
-    telemetry::{NetworkFacts, OperationEnd, OperationKind, OperationStart, RunningOperation},
+    telemetry::{NetworkFacts, OperationEnd, OperationStart, RunningOperation},
 };
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
@@ -86,7 +86,7 @@ impl ActiveRequest {
             ..NetworkFacts::default()
         };
         let now = self.connection.runtime().unix_time();
-        OperationStart::new(OperationKind::Client, method.to_owned(), params, None, facts, now)
+        OperationStart::sent(method.to_owned(), params, facts, now)
     }
 
     /// Sends a client request and records its id before another thread can see its response.

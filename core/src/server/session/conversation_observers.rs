@@ -168,8 +168,7 @@ impl<'a> ConversationObservers<'a> {
         }
         let (facts, meta) = (self.facts(revision, reply), TraceContext::of_params(params.as_ref()));
         let parent = if meta.is_empty() { parent(None, reply) } else { meta };
-        let start =
-            OperationStart::new(OperationKind::Server, name, params.as_ref(), Some(id), facts, observed.began_at);
+        let start = OperationStart::received(name, params.as_ref(), id, facts, observed.began_at);
         if let Some(running) = RunningOperation::begin(telemetry, self.0.runtime(), start.with_parent(parent)) {
             running.end(OperationEnd::answered(name, answer));
         }
@@ -180,8 +179,7 @@ impl<'a> ConversationObservers<'a> {
         let (telemetry, runtime) = (self.0.server().telemetry()?, self.0.runtime());
         let facts = self.facts(Some(call.info.revision), reply);
         let (method, params) = (call.method.name, call.params.as_ref());
-        let start =
-            OperationStart::new(OperationKind::Server, method, params, Some(&call.id), facts, runtime.unix_time());
+        let start = OperationStart::received(method, params, &call.id, facts, runtime.unix_time());
         let start = start.with_parent(parent(call.info.meta.as_ref(), reply));
         RunningOperation::begin(telemetry, runtime, start).map(Arc::new)
     }
