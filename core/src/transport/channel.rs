@@ -1,6 +1,6 @@
 //! A client's link over a custom transport.
 
-use super::closing::Closing;
+use super::{MAX_QUEUED, closing::Closing};
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure, LinkMessage, ProcessEnd},
     protocol::{RequestId, Revision},
@@ -22,8 +22,6 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// Maximum bytes queued for a channel that accepts none.
-const MAX_WAITING: usize = 16 << 20;
 /// Maximum time for sending queued messages when the link closes.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 /// Minimum time for a channel to close.
@@ -122,16 +120,15 @@ where
     fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
         let opening = (self.open)();
         Box::pin(async move {
-            let channel = Arc::new(opening.await?);
+            let channel = opening.await?;
+            let (waiting, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+            let shared = Arc::new(OpenChannel { channel, inbox, waiting, is_over });
             let (outbox, queued) = unbounded_channel();
-            let (waiting, is_over) = (Arc::<AtomicUsize>::default(), Arc::<AtomicBool>::default());
-            let report = || ChannelEnd { inbox: Arc::clone(&inbox), is_over: Arc::clone(&is_over), failure: None };
-            let sending = send_all(Arc::clone(&channel), queued, Arc::clone(&waiting), report());
-            let receiving = receive_all(Arc::clone(&channel), report());
-            let tasks = Mutex::new(Some((tokio::spawn(sending), tokio::spawn(receiving))));
-            let (outbox, closing, runtime) = (Mutex::new(Some(outbox)), Closing::default(), Handle::current());
-            let link = ChannelLink { channel, inbox, outbox, waiting, is_over, tasks, closing, runtime };
-            Ok(Arc::new(link) as Arc<dyn Link>)
+            let sending = tokio::spawn(Arc::clone(&shared).send_all(queued));
+            let receiving = tokio::spawn(Arc::clone(&shared).receive_all());
+            let (outbox, tasks) = (Mutex::new(Some(outbox)), Mutex::new(Some((sending, receiving))));
+            let (closing, runtime) = (Closing::default(), Handle::current());
+            Ok(Arc::new(ChannelLink { shared, outbox, tasks, closing, runtime }) as Arc<dyn Link>)
         })
     }
 
@@ -145,28 +142,33 @@ where
 }
 
 struct ChannelLink<C: Channel> {
-    channel: Arc<C>,
-    inbox: Arc<dyn Inbox>,
+    shared: Arc<OpenChannel<C>>,
     /// `None` if closed.
     outbox: Mutex<Option<UnboundedSender<Bytes>>>,
-    /// Bytes in the outbox.
-    waiting: Arc<AtomicUsize>,
-    /// Whether the end has been reported.
-    is_over: Arc<AtomicBool>,
     /// The sending and receiving tasks.
     tasks: Mutex<Option<(JoinHandle<()>, JoinHandle<()>)>>,
     closing: Closing,
     runtime: Handle,
 }
 
+/// State shared by the link and its tasks.
+struct OpenChannel<C> {
+    channel: C,
+    inbox: Arc<dyn Inbox>,
+    /// Bytes in the outbox.
+    waiting: AtomicUsize,
+    /// Whether the end has been reported.
+    is_over: AtomicBool,
+}
+
 impl<C: Channel> Link for ChannelLink<C> {
     fn send(&self, message: LinkMessage) {
         let outbox = self.outbox.lock();
         let Some(outbox) = &*outbox else { return };
-        if self.waiting.load(Ordering::Acquire) > MAX_WAITING {
-            return self.congested(&message);
+        if self.shared.waiting.load(Ordering::Acquire) > MAX_QUEUED {
+            return self.shared.congested(&message);
         }
-        self.waiting.fetch_add(message.bytes.len(), Ordering::AcqRel);
+        self.shared.waiting.fetch_add(message.bytes.len(), Ordering::AcqRel);
         // An error means that the end has been reported, which fails the requests.
         let _ = outbox.send(message.bytes);
     }
@@ -178,9 +180,9 @@ impl<C: Channel> Link for ChannelLink<C> {
     fn settled(&self, _: Revision) {}
 
     fn close(&self, timeout: Duration) -> BoxedTask {
-        self.is_over.store(true, Ordering::Release);
+        self.shared.is_over.store(true, Ordering::Release);
         drop(self.outbox.lock().take());
-        let (channel, tasks) = (Arc::clone(&self.channel), self.tasks.lock().take());
+        let (shared, tasks) = (Arc::clone(&self.shared), self.tasks.lock().take());
         self.closing.begin(&self.runtime, timeout.max(MIN_GRACE), |mut deadline| async move {
             if let Some((mut sending, receiving)) = tasks {
                 receiving.abort();
@@ -192,22 +194,9 @@ impl<C: Channel> Link for ChannelLink<C> {
                 }
                 let _ = receiving.await;
             }
-            deadline.allows(channel.close()).await;
+            deadline.allows(shared.channel.close()).await;
         });
         Box::pin(self.closing.ended())
-    }
-}
-
-impl<C: Channel> ChannelLink<C> {
-    /// Reports that the channel takes no messages.
-    fn congested(&self, message: &LinkMessage) {
-        let problem = format!("{} MiB are waiting for the transport, which does not accept them", MAX_WAITING >> 20);
-        match &message.request {
-            Some(request) => self.inbox.failed(&request.id, LinkFailure::Congested(problem)),
-            None => {
-                tracing::warn!(target: "trunkline::client::channel", error = %problem, "could not deliver a notification or response")
-            }
-        }
     }
 }
 
@@ -218,33 +207,48 @@ impl<C: Channel> Drop for ChannelLink<C> {
     }
 }
 
-async fn send_all<C: Channel>(
-    channel: Arc<C>,
-    mut queued: UnboundedReceiver<Bytes>,
-    waiting: Arc<AtomicUsize>,
-    mut end: ChannelEnd,
-) {
-    while let Some(message) = queued.recv().await {
-        let length = message.len();
-        let sent = channel.send(message).await;
-        waiting.fetch_sub(length, Ordering::AcqRel);
-        if let Err(failure) = sent {
-            end.failure = Some(failure);
-            return;
+impl<C: Channel> OpenChannel<C> {
+    /// Reports that the channel takes no messages.
+    fn congested(&self, message: &LinkMessage) {
+        let problem = format!("{} MiB are waiting for the transport, which does not accept them", MAX_QUEUED >> 20);
+        match &message.request {
+            Some(request) => self.inbox.failed(&request.id, LinkFailure::Congested(problem)),
+            None => {
+                tracing::warn!(target: "trunkline::client::channel", error = %problem, "could not deliver a notification or response")
+            }
         }
     }
-    // Closed by this side, which already knows.
-    end.failure = Some(LinkFailure::Closed);
-}
 
-async fn receive_all<C: Channel>(channel: Arc<C>, mut end: ChannelEnd) {
-    end.failure = Some(loop {
-        match channel.receive().await {
-            Ok(Some(message)) => end.inbox.message(message),
-            Ok(None) => break LinkFailure::Exited(connection_end()),
-            Err(failure) => break failure,
+    /// Reports the end when a task ends.
+    fn end_of_task(&self) -> TaskEnd<'_> {
+        TaskEnd { inbox: &*self.inbox, is_over: &self.is_over, failure: None }
+    }
+
+    async fn send_all(self: Arc<Self>, mut queued: UnboundedReceiver<Bytes>) {
+        let mut end = self.end_of_task();
+        while let Some(message) = queued.recv().await {
+            let length = message.len();
+            let sent = self.channel.send(message).await;
+            self.waiting.fetch_sub(length, Ordering::AcqRel);
+            if let Err(failure) = sent {
+                end.failure = Some(failure);
+                return;
+            }
         }
-    });
+        // Closed by this side, which already knows.
+        end.failure = Some(LinkFailure::Closed);
+    }
+
+    async fn receive_all(self: Arc<Self>) {
+        let mut end = self.end_of_task();
+        end.failure = Some(loop {
+            match self.channel.receive().await {
+                Ok(Some(message)) => self.inbox.message(message),
+                Ok(None) => break LinkFailure::Exited(connection_end()),
+                Err(failure) => break failure,
+            }
+        });
+    }
 }
 
 /// The failure if the server has closed the connection.
@@ -253,14 +257,14 @@ fn connection_end() -> ProcessEnd {
 }
 
 /// Reports the end of a channel when its task ends, unless already reported.
-struct ChannelEnd {
-    inbox: Arc<dyn Inbox>,
-    is_over: Arc<AtomicBool>,
+struct TaskEnd<'a> {
+    inbox: &'a dyn Inbox,
+    is_over: &'a AtomicBool,
     /// `None` if the code of the channel panicked.
     failure: Option<LinkFailure>,
 }
 
-impl Drop for ChannelEnd {
+impl Drop for TaskEnd<'_> {
     fn drop(&mut self) {
         if !self.is_over.swap(true, Ordering::AcqRel) {
             let panicked = || LinkFailure::Broken("The transport panicked".to_owned());

@@ -1,8 +1,9 @@
 //! A client's link to a child process.
 
 use super::{
+    MAX_QUEUED,
     child::{ChildCommand, ChildProcess, ChildStdin, ChildStdout, CloseDeadlines},
-    stdio::{Line, LineCutter, MAX_QUEUED, ReadHandoff, RoundTripTracker},
+    stdio::{Line, LineCutter, ReadHandoff, RoundTripTracker},
 };
 use crate::sync::Mutex;
 use crate::{
@@ -49,22 +50,22 @@ impl Connector for ChildConnector {
         Box::pin(async move {
             let (process, stdin, stdout) =
                 ChildProcess::spawn(&command).map_err(|error| LinkFailure::NotStarted(error.to_string()))?;
-            let link = Arc::new(ChildLink {
-                process: Arc::new(process),
-                inbox: Arc::clone(&inbox),
-                stdin: stdin.clone(),
-                queue: Arc::default(),
+            let pipes = Arc::new(ChildPipes {
+                process,
+                inbox,
+                stdin,
+                waiting: Mutex::default(),
+                changed: Notify::new(),
                 round_trips: Arc::default(),
-                closed: Arc::default(),
-                runtime: Handle::current(),
+                closed: AtomicBool::new(false),
+                limit,
             });
-            let ending = EndReport { inbox, process: Arc::clone(&link.process), closed: Arc::clone(&link.closed) };
-            tokio::spawn(write(stdin, Arc::clone(&link.queue), ending.clone()));
-            let reading = MessageReader { ending, limit };
+            let link = Arc::new(ChildLink { pipes: Arc::clone(&pipes), runtime: Handle::current() });
+            tokio::spawn(Arc::clone(&pipes).write());
             match handoff {
-                None => drop(tokio::spawn(reading.in_task(stdout))),
-                Some(handoff) => reading
-                    .on_thread(stdout, Arc::clone(&link.round_trips), handoff)
+                None => drop(tokio::spawn(pipes.read(stdout))),
+                Some(handoff) => pipes
+                    .read_on_thread(stdout, handoff)
                     .map_err(|error| LinkFailure::NotStarted(format!("cannot start the reader thread: {error}")))?,
             }
             Ok(link as Arc<dyn Link>)
@@ -83,23 +84,28 @@ impl Connector for ChildConnector {
     }
 }
 
+/// The link. Dropping it ends the process.
 struct ChildLink {
-    process: Arc<ChildProcess>,
-    inbox: Arc<dyn Inbox>,
-    stdin: ChildStdin,
-    queue: Arc<WriteQueue>,
-    round_trips: Arc<RoundTripTracker>,
-    closed: Arc<AtomicBool>,
+    pipes: Arc<ChildPipes>,
     runtime: Handle,
 }
 
-/// A bounded queue of messages to write.
-#[derive(Default)]
-struct WriteQueue {
+/// State shared by the link and the tasks that read and write.
+struct ChildPipes {
+    process: ChildProcess,
+    inbox: Arc<dyn Inbox>,
+    stdin: ChildStdin,
+    /// The messages to write, and the notification of a change.
     waiting: Mutex<QueuedText>,
     changed: Notify,
+    round_trips: Arc<RoundTripTracker>,
+    /// Whether this side has closed the connection.
+    closed: AtomicBool,
+    /// Maximum length of a message.
+    limit: usize,
 }
 
+/// A bounded queue of messages.
 #[derive(Default)]
 struct QueuedText {
     text: Vec<u8>,
@@ -117,27 +123,25 @@ impl QueuedText {
 
 impl Link for ChildLink {
     fn send(&self, message: LinkMessage) {
-        if self.closed.load(Ordering::Acquire) {
-            return;
-        }
-        let mut waiting = self.queue.waiting.lock();
-        if waiting.broken {
+        let pipes = &self.pipes;
+        let mut waiting = pipes.waiting.lock();
+        if waiting.broken || pipes.is_closed() {
             return;
         }
         if waiting.text.len() > MAX_QUEUED {
             drop(waiting);
-            return self.congested(&message);
+            return pipes.congested(&message);
         }
         let first = waiting.text.is_empty();
         waiting.text.extend_from_slice(&message.bytes);
         waiting.text.push(b'\n');
         if message.alone && first && !waiting.writing {
-            self.round_trips.sent();
-            let written = self.write_at_once(&waiting.text);
+            pipes.round_trips.sent();
+            let written = pipes.write_at_once(&waiting.text);
             waiting.text.drain(..written);
         }
         if first && !waiting.text.is_empty() {
-            self.queue.changed.notify_one();
+            pipes.changed.notify_one();
         }
     }
 
@@ -148,31 +152,31 @@ impl Link for ChildLink {
     fn settled(&self, _: Revision) {}
 
     fn peer(&self) -> String {
-        format!("The server process \"{}\"", self.process.command())
+        format!("The server process \"{}\"", self.pipes.process.command())
     }
 
     fn process_id(&self) -> Option<u32> {
-        self.process.id()
+        self.pipes.process.id()
     }
 
     fn diagnostics(&self) -> String {
-        self.process.diagnostics()
+        self.pipes.process.diagnostics()
     }
 
     fn close(&self, timeout: Duration) -> BoxedTask {
-        self.closed.store(true, Ordering::Release);
-        let (process, queue) = (Arc::clone(&self.process), Arc::clone(&self.queue));
+        self.pipes.closed.store(true, Ordering::Release);
+        let pipes = Arc::clone(&self.pipes);
         // In a separate task, so that it continues if the caller stops waiting. The shortest
         // timeout of several callers wins.
         let closing = self.runtime.spawn(async move {
             // The last message, for example a cancellation, should still arrive.
-            let _ = tokio::time::timeout(timeout.min(FLUSH_TIMEOUT), flushed(&queue)).await;
-            queue.changed.notify_one();
+            let _ = tokio::time::timeout(timeout.min(FLUSH_TIMEOUT), pipes.flushed()).await;
+            pipes.changed.notify_one();
             let mut deadlines = CloseDeadlines { after_stdin: timeout, ..CloseDeadlines::default() };
             if timeout.is_zero() {
                 deadlines.after_terminate = MIN_GRACE;
             }
-            process.close(deadlines).await;
+            pipes.process.close(deadlines).await;
         });
         Box::pin(async move {
             // Fails only if the runtime is shut down, which also ends the process.
@@ -181,7 +185,26 @@ impl Link for ChildLink {
     }
 }
 
-impl ChildLink {
+impl Drop for ChildLink {
+    /// Ends the process if its client was dropped, or the server closed its output.
+    fn drop(&mut self) {
+        if !self.pipes.is_closed() {
+            drop(self.close(CloseDeadlines::default().after_stdin));
+        }
+    }
+}
+
+const OUTPUT: &str = "standard output";
+/// Minimum time between terminating and killing the process.
+const MIN_GRACE: Duration = Duration::from_millis(250);
+/// Maximum time for writing queued messages when the link closes.
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
+
+impl ChildPipes {
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
     /// Reports that the server does not read.
     fn congested(&self, message: &LinkMessage) {
         let problem = format!("{} MiB are waiting for the server process, which does not read them", MAX_QUEUED >> 20);
@@ -204,83 +227,54 @@ impl ChildLink {
             _ => 0,
         }
     }
-}
 
-impl Drop for ChildLink {
-    /// Ends the process if its client was dropped, or the server closed its output.
-    fn drop(&mut self) {
-        if !self.closed.load(Ordering::Acquire) {
-            drop(self.close(CloseDeadlines::default().after_stdin));
+    /// Completes when everything is written.
+    async fn flushed(&self) {
+        while self.waiting.lock().is_busy() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
-}
 
-const OUTPUT: &str = "standard output";
-/// Minimum time between terminating and killing the process.
-const MIN_GRACE: Duration = Duration::from_millis(250);
-/// Maximum time for writing queued messages when the link closes.
-const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
-
-async fn flushed(queue: &WriteQueue) {
-    while queue.waiting.lock().is_busy() {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-}
-
-async fn write(mut stdin: ChildStdin, queue: Arc<WriteQueue>, ending: EndReport) {
-    let mut text = Vec::new();
-    loop {
-        text.clear();
-        {
-            let mut waiting = queue.waiting.lock();
-            std::mem::swap(&mut text, &mut waiting.text);
-            waiting.writing = !text.is_empty();
-        }
-        if text.is_empty() {
-            if ending.closed.load(Ordering::Acquire) {
-                return;
+    /// Writes the queued messages until the link is closed.
+    async fn write(self: Arc<Self>) {
+        let (mut stdin, mut text) = (self.stdin.clone(), Vec::new());
+        loop {
+            text.clear();
+            {
+                let mut waiting = self.waiting.lock();
+                std::mem::swap(&mut text, &mut waiting.text);
+                waiting.writing = !text.is_empty();
             }
-            queue.changed.notified().await;
-            continue;
+            if text.is_empty() {
+                if self.is_closed() {
+                    return;
+                }
+                self.changed.notified().await;
+                continue;
+            }
+            if stdin.write_all(&text).await.is_err() {
+                *self.waiting.lock() = QueuedText { broken: true, ..QueuedText::default() };
+                // The process is usually exiting, but it may continue with its input closed.
+                return self.report("standard input").await;
+            }
+            text.shrink_to(1 << 20);
         }
-        if stdin.write_all(&text).await.is_err() {
-            *queue.waiting.lock() = QueuedText { broken: true, ..QueuedText::default() };
-            // The process is usually exiting, but it may continue with its input closed.
-            return ending.report("standard input").await;
-        }
-        text.shrink_to(1 << 20);
     }
-}
 
-/// Reports why the connection has ended, unless this side closed it.
-#[derive(Clone)]
-struct EndReport {
-    inbox: Arc<dyn Inbox>,
-    process: Arc<ChildProcess>,
-    closed: Arc<AtomicBool>,
-}
-
-impl EndReport {
-    /// Reports the end. `pipe` is the name of the pipe that was closed.
+    /// Reports why the connection has ended, unless this side closed it. `pipe` is the name of the
+    /// pipe that was closed.
     async fn report(&self, pipe: &str) {
-        if self.closed.load(Ordering::Acquire) {
+        if self.is_closed() {
             return;
         }
         let obituary = self.process.obituary(pipe).await;
-        if !self.closed.load(Ordering::Acquire) {
+        if !self.is_closed() {
             self.inbox.closed(LinkFailure::Exited(obituary));
         }
     }
-}
 
-/// The reader of the server's messages.
-struct MessageReader {
-    ending: EndReport,
-    limit: usize,
-}
-
-impl MessageReader {
-    async fn in_task(self, mut stdout: ChildStdout) {
+    /// Reads the server's messages.
+    async fn read(self: Arc<Self>, mut stdout: ChildStdout) {
         let mut cutter = LineCutter::new(self.limit);
         loop {
             match stdout.read_buf(cutter.space()).await {
@@ -294,50 +288,44 @@ impl MessageReader {
         if let Some(rest) = cutter.rest() {
             self.line(Line::Text(rest));
         }
-        self.ending.report(OUTPUT).await;
+        self.report(OUTPUT).await;
     }
 
     /// Reads on a thread, which can hand over to the host.
     #[cfg(unix)]
-    fn on_thread(
-        self,
-        stdout: ChildStdout,
-        round_trips: Arc<RoundTripTracker>,
-        handoff: Arc<ReadHandoff>,
-    ) -> io::Result<()> {
+    fn read_on_thread(self: Arc<Self>, stdout: ChildStdout, handoff: Arc<ReadHandoff>) -> io::Result<()> {
         use super::stdio::{LineReader, read_to_end};
         use std::{fs::File, ops::ControlFlow, thread};
         let stdout = File::from(stdout.into_owned_fd()?);
-        let (reading, runtime) = (Arc::new(self), Handle::current());
-        let lines = Arc::clone(&reading);
+        let (lines, runtime) = (Arc::clone(&self), Handle::current());
         let handle_line = move |line, _more| {
             lines.line(line);
             ControlFlow::Continue(())
         };
-        let reader = LineReader::new(stdout, reading.limit, round_trips, handle_line);
+        let reader = LineReader::new(stdout, self.limit, Arc::clone(&self.round_trips), handle_line);
         let thread = thread::Builder::new().name("trunkline-read".into());
         thread.spawn(move || {
             read_to_end(reader, Some(&handoff));
-            runtime.spawn(async move { reading.ending.report(OUTPUT).await });
+            runtime.spawn(async move { self.report(OUTPUT).await });
         })?;
         Ok(())
     }
 
     #[cfg(not(unix))]
-    fn on_thread(self, stdout: ChildStdout, _: Arc<RoundTripTracker>, _: Arc<ReadHandoff>) -> io::Result<()> {
-        drop(tokio::spawn(self.in_task(stdout)));
+    fn read_on_thread(self: Arc<Self>, stdout: ChildStdout, _: Arc<ReadHandoff>) -> io::Result<()> {
+        drop(tokio::spawn(self.read(stdout)));
         Ok(())
     }
 
     fn line(&self, line: Line) {
         match line {
-            Line::Text(text) => self.ending.inbox.message(text),
+            Line::Text(text) => self.inbox.message(text),
             Line::TooLong(begins) => {
                 let limit = self.limit;
                 let problem = format!("The server sent a message of more than {limit} bytes, which was skipped");
                 match Beginning::of(&begins) {
                     Beginning { id: Some(id), response: true } => {
-                        self.ending.inbox.failed(&id, LinkFailure::Broken(problem));
+                        self.inbox.failed(&id, LinkFailure::Broken(problem));
                     }
                     _ => {
                         tracing::warn!(target: "trunkline::client::child", limit, "skipped a message from the server that exceeds the size limit")

@@ -3,7 +3,7 @@
 #[cfg(feature = "http-server")]
 use super::http_server::{HttpListener, HttpOptions, MountedListener};
 #[cfg(feature = "stdio")]
-use super::stdio::{Direct, PipeServer, ReadHandoff, take_stdio};
+use super::stdio::{PipeServer, ReadHandoff, take_stdio};
 use super::{
     bound_address::BoundAddress,
     closing::{Closing, Deadline},
@@ -62,11 +62,10 @@ impl Listener {
     #[doc(hidden)]
     pub fn stdio(server: &Server, runtime: Arc<dyn Runtime>, handoff: Option<Arc<ReadHandoff>>) -> io::Result<Self> {
         let (reader, writer) = take_stdio()?;
-        let direct = Direct::of(&writer);
         // An event loop makes the file that it watches non-blocking, which must not affect the
         // writer.
         let handoff = handoff.filter(|_| !is_same(&reader, &writer));
-        let pipe = PipeServer::start(server, runtime, reader, writer, direct, handoff)?;
+        let pipe = PipeServer::start(server, runtime, reader, writer, handoff)?;
         Ok(Self::of(server, ListenerKind::Pipe(pipe)))
     }
 
@@ -82,8 +81,7 @@ impl Listener {
             io::Result::Ok(File::from(file))
         };
         let (reader, writer) = (blocking(reader)?, blocking(writer)?);
-        let direct = Direct::of(&writer);
-        Ok(Self::of(server, ListenerKind::Pipe(PipeServer::start(server, runtime, reader, writer, direct, None)?)))
+        Ok(Self::of(server, ListenerKind::Pipe(PipeServer::start(server, runtime, reader, writer, None)?)))
     }
 
     #[cfg(feature = "http-server")]
@@ -135,27 +133,17 @@ impl Listener {
 
     /// The URL of the endpoint, if it listens on HTTP.
     pub fn url(&self) -> Option<String> {
-        match &*self.kind {
-            #[cfg(feature = "stdio")]
-            ListenerKind::Pipe(_) => None,
-            #[cfg(feature = "http-server")]
-            ListenerKind::Mounted(_) => None,
-            #[cfg(feature = "http-server")]
-            ListenerKind::Http(listener) => Some(listener.url()),
-        }
+        self.address().url
     }
 
     /// The address, for bindings.
     #[doc(hidden)]
     pub fn address(&self) -> BoundAddress {
-        match &*self.kind {
-            #[cfg(feature = "stdio")]
-            ListenerKind::Pipe(_) => BoundAddress::default(),
-            #[cfg(feature = "http-server")]
-            ListenerKind::Mounted(_) => BoundAddress::default(),
-            #[cfg(feature = "http-server")]
-            ListenerKind::Http(listener) => listener.address(),
+        #[cfg(feature = "http-server")]
+        if let ListenerKind::Http(listener) = &*self.kind {
+            return listener.address();
         }
+        BoundAddress::default()
     }
 
     /// Completes when the listener has ended: it was closed, or its standard input ended.

@@ -54,6 +54,12 @@ mod tokio_runtime;
 mod user_agent;
 mod wire_file;
 
+/// Bytes that may be queued for a peer that does not read. Beyond that, progress and other
+/// notifications are dropped and new calls are refused as busy. Answers are still queued, because
+/// admission bounds their number.
+#[cfg(any(feature = "client", feature = "stdio", feature = "http-server"))]
+const MAX_QUEUED: usize = 16 << 20;
+
 #[cfg(feature = "client")]
 pub use channel::{Channel, ChannelConnector};
 #[cfg(feature = "child-process")]

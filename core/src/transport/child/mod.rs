@@ -13,6 +13,7 @@ pub use tokio::process::ChildStdout;
 use crate::client::ProcessEnd;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 use stderr::{Destination, Tail};
 use tokio::sync::{mpsc, watch};
@@ -36,19 +37,6 @@ pub struct CloseDeadlines {
     pub after_stdin: Duration,
     /// After that, before killing the group.
     pub after_terminate: Duration,
-}
-
-/// How a child process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProcessEnding {
-    /// By itself.
-    Exited(ExitStatus),
-    /// After it was asked to terminate.
-    Terminated(ExitStatus),
-    /// It had to be killed.
-    Killed(ExitStatus),
-    /// The system did not say, or it could not even be killed.
-    Unknown,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -92,7 +80,7 @@ impl ChildProcess {
         }
         let mut wrapped = CommandWrap::from(command.to_tokio()?);
         let destination = match (command.open_stderr_file()?, command.stderr) {
-            (Some(file), _) => Destination::file(file),
+            (Some(file), _) => Destination::File(Arc::new(file)),
             (None, ChildStderr::PassThrough) => Destination::Ours,
             (None, _) => Destination::Nowhere,
         };
@@ -186,28 +174,20 @@ impl ChildProcess {
     }
 
     /// Ends the process and its group: closes its standard input, waits, terminates it, waits,
-    /// kills it.
+    /// kills it. `None` if the system does not say how it ended, or it could not even be killed.
     ///
     /// On Windows, a job cannot be asked to terminate, so the middle step kills it. Idempotent.
-    pub async fn close(&self, deadlines: CloseDeadlines) -> ProcessEnding {
+    pub async fn close(&self, deadlines: CloseDeadlines) -> Option<ExitStatus> {
         self.stdin.close();
-        let ending = if let Some(status) = self.ended_within(deadlines.after_stdin).await {
-            status.map(ProcessEnding::Exited)
-        } else {
-            let _ = self.orders.send(Order::Terminate);
-            if let Some(status) = self.ended_within(deadlines.after_terminate).await {
-                status.map(ProcessEnding::Terminated)
-            } else {
-                let _ = self.orders.send(Order::Kill);
-                self.ended_within(KILL_DEADLINE).await.flatten().map(ProcessEnding::Killed)
+        for (deadline, order) in [(deadlines.after_stdin, Order::Terminate), (deadlines.after_terminate, Order::Kill)] {
+            if timeout(deadline, self.ended()).await.is_ok() {
+                break;
             }
-        };
+            let _ = self.orders.send(order);
+        }
+        let status = timeout(KILL_DEADLINE, self.ended()).await.ok().flatten();
         let _ = timeout(KILL_DEADLINE, self.reached(|state| matches!(state, ProcessState::GroupExited(_)))).await;
-        ending.unwrap_or(ProcessEnding::Unknown)
-    }
-
-    async fn ended_within(&self, deadline: Duration) -> Option<Option<ExitStatus>> {
-        timeout(deadline, self.ended()).await.ok()
+        status
     }
 
     async fn reached(&self, wanted: impl FnMut(&ProcessState) -> bool) -> Option<ExitStatus> {
@@ -382,7 +362,7 @@ mod tests {
         stdin.write_all(b"a\n").await.unwrap();
         assert_eq!(line(&mut lines).await, "got a");
         let ending = process.close(CloseDeadlines::default()).await;
-        assert_eq!(ending, ProcessEnding::Exited(ExitStatus::from_raw(3 << 8)));
+        assert_eq!(ending, Some(ExitStatus::from_raw(3 << 8)));
         assert_eq!(process.close(SHORT).await, ending);
         assert_eq!(stdin.write_all(b"b\n").await.unwrap_err().kind(), std::io::ErrorKind::BrokenPipe);
     }
@@ -393,7 +373,7 @@ mod tests {
         let (process, _stdin, mut lines) = start("trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done");
         line(&mut lines).await;
         let started = Instant::now();
-        assert_eq!(process.close(SHORT).await, ProcessEnding::Terminated(ExitStatus::from_raw(7 << 8)));
+        assert_eq!(process.close(SHORT).await, Some(ExitStatus::from_raw(7 << 8)));
         assert!((SHORT.after_stdin..Duration::from_secs(2)).contains(&started.elapsed()), "{:?}", started.elapsed());
     }
 
@@ -405,7 +385,7 @@ mod tests {
         );
         let grandchild = line(&mut lines).await;
         let (started, leader) = (Instant::now(), process.id().unwrap().to_string());
-        assert_eq!(process.close(SHORT).await, ProcessEnding::Killed(ExitStatus::from_raw(9)));
+        assert_eq!(process.close(SHORT).await, Some(ExitStatus::from_raw(9)));
         assert_eq!(process.id(), None);
         let steps = SHORT.after_stdin + SHORT.after_terminate;
         assert!((steps..steps + Duration::from_secs(1)).contains(&started.elapsed()), "{:?}", started.elapsed());
@@ -421,7 +401,7 @@ mod tests {
             let (process, _stdin, mut lines) = start(&script);
             let grandchild = line(&mut lines).await;
             assert_eq!(process.ended().await, Some(ExitStatus::from_raw(0)));
-            assert_eq!(process.close(SHORT).await, ProcessEnding::Exited(ExitStatus::from_raw(0)));
+            assert_eq!(process.close(SHORT).await, Some(ExitStatus::from_raw(0)));
             assert_exited(&grandchild).await;
         }
     }

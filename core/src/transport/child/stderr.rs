@@ -88,10 +88,6 @@ async fn read(mut stderr: tokio::process::ChildStderr, lines: &Mutex<VecDeque<St
 }
 
 impl Destination {
-    pub(super) fn file(file: File) -> Self {
-        Self::File(Arc::new(file))
-    }
-
     /// Writes on a blocking thread. Returns `false` if that fails or takes too long.
     async fn take(&self, chunk: Vec<u8>) -> bool {
         let destination = self.clone();

@@ -8,7 +8,7 @@ pub(super) const AT_ONCE: usize = if cfg!(target_os = "linux") { 4096 } else { 5
 
 /// A descriptor that supports writes that do not block.
 #[derive(Debug)]
-pub(in crate::transport) struct Direct {
+pub(super) struct Direct {
     file: File,
     socket: bool,
 }
@@ -16,7 +16,7 @@ pub(in crate::transport) struct Direct {
 impl Direct {
     /// Returns `None` for kinds of files that do not tell whether a write would block.
     #[cfg(unix)]
-    pub(in crate::transport) fn of(file: &File) -> Option<Self> {
+    pub(super) fn of(file: &File) -> Option<Self> {
         use std::os::unix::fs::FileTypeExt;
         let kind = file.metadata().ok()?.file_type();
         let file = file.try_clone().ok()?;
@@ -30,7 +30,7 @@ impl Direct {
 
     /// Returns `None`: no such write is known to work on other systems.
     #[cfg(not(unix))]
-    pub(in crate::transport) fn of(_: &File) -> Option<Self> {
+    pub(super) fn of(_: &File) -> Option<Self> {
         None
     }
 

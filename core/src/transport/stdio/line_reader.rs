@@ -51,14 +51,6 @@ fn is_watchable(_: &File) -> bool {
     false
 }
 
-#[cfg(unix)]
-fn make_blocking(file: &File) {
-    let _ = rustix::io::ioctl_fionbio(file, false);
-}
-
-#[cfg(not(unix))]
-fn make_blocking(_: &File) {}
-
 impl LineReader {
     /// Creates a reader. `limit`: the maximum length of a line. `round_trips`: the tracker that the
     /// writer of the same connection reports its messages to.
@@ -115,7 +107,8 @@ impl LineReader {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 // An event loop that watched the file made it non-blocking. If undoing that fails,
                 // the next read fails too and reports the reason.
-                make_blocking(&self.file);
+                #[cfg(unix)]
+                let _ = rustix::io::ioctl_fionbio(&self.file, false);
                 return ReadOutcome::Lines(0);
             }
             Err(error) => {

@@ -1,5 +1,4 @@
-//! Newline-delimited messages (STD-01): the cutter of a byte stream into lines, and the bound of
-//! the queues of outgoing messages.
+//! Newline-delimited messages (STD-01): the cutter of a byte stream into lines.
 
 use bytes::{Bytes, BytesMut};
 use memchr::memchr;
@@ -83,11 +82,6 @@ impl LineCutter {
         (!self.skipping && !trimmed.is_empty()).then(|| rest.slice_ref(trimmed))
     }
 }
-
-/// Bytes that may be queued for a peer that does not read. Beyond that, progress and other
-/// notifications are dropped and new calls are refused as busy. Answers are still queued, because
-/// admission bounds their number.
-pub(in crate::transport) const MAX_QUEUED: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {

@@ -25,7 +25,7 @@ use crate::{
 };
 use std::{
     fs::File,
-    io::{self, Write},
+    io,
     ops::ControlFlow,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
@@ -58,8 +58,7 @@ const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_millis(500);
 const MAX_MESSAGES_WHILE_CONGESTED: usize = 100_000;
 
 impl PipeServer {
-    /// Serves a pipe until its input ends. `direct`: the same file as `writer`, if it supports
-    /// writes that do not block. `handoff`: for a host that reads the pipe itself at times.
+    /// Serves a pipe until its input ends. `handoff`: for a host that reads the pipe itself at times.
     ///
     /// # Errors
     /// If no threads can be started.
@@ -67,13 +66,12 @@ impl PipeServer {
         server: &Server,
         runtime: Arc<dyn Runtime>,
         reader: File,
-        writer: impl Write + Send + 'static,
-        direct: Option<Direct>,
+        writer: File,
         handoff: Option<Arc<ReadHandoff>>,
     ) -> io::Result<Self> {
         let round_trips = Arc::<RoundTripTracker>::default();
         let lifespan = Arc::new(server.live(&runtime));
-        let pipe = Arc::new(PipeWriter::new(direct, Arc::clone(&round_trips)));
+        let pipe = Arc::new(PipeWriter::new(Direct::of(&writer), Arc::clone(&round_trips)));
         let connection =
             server.connect(runtime, Transport::Stdio, pipe.clone(), ConversationStart::Session, Origin::Conversation);
         let (end, ended) = watch::channel(false);

@@ -3,11 +3,11 @@
 use super::{
     busy_poll::RoundTripTracker,
     direct::{AT_ONCE, Direct},
-    lines::MAX_QUEUED,
 };
 use crate::{
     server::{Connection, Outbound, OutgoingMessage},
     sync::{Condvar, Mutex},
+    transport::MAX_QUEUED,
 };
 use std::{
     io::{self, Write},
