@@ -38,11 +38,12 @@ mod listener;
 pub(crate) mod memory;
 #[cfg(all(feature = "auth", feature = "http-client"))]
 mod oauth;
+mod private_file;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 pub(crate) mod signals;
 #[cfg(feature = "skills")]
 mod skill_folder;
-#[cfg(any(feature = "stdio", feature = "child-process", feature = "http-server"))]
+#[cfg(any(feature = "stdio", feature = "child-process"))]
 pub(crate) mod stdio;
 mod store;
 #[cfg(feature = "client")]

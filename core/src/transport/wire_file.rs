@@ -1,6 +1,7 @@
 //! Writes the wire log as JSON lines, one file per process, in the directory that
 //! `TRUNKLINE_WIRE_LOG` names.
 
+use super::private_file::private;
 use crate::{
     protocol::RawJson,
     wire_log::{Direction, MessageInfo, Side, WireLog},
@@ -53,12 +54,8 @@ impl WireFile {
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(std::io::Error::other)?;
         let name = format!("{}-{:016x}.jsonl", std::process::id(), u64::from_le_bytes(random));
-        let mut options = File::options();
-        options.create_new(true).append(true);
-        // Messages contain user data and secrets, so only the owner of the process may read them.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        Ok(Self { file: options.open(folder.join(name))? })
+        // Messages contain user data and secrets.
+        Ok(Self { file: private().create_new(true).append(true).open(folder.join(name))? })
     }
 }
 
