@@ -4,8 +4,9 @@ use crate::{
     runtime::Runtime,
     store::{LogEntry, Store, StoreError, StoreErrorKind, StoreTask, Waiting},
     sync::Mutex,
+    transport::private_file::private,
 };
-use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Params, Transaction, TransactionBehavior, params};
 use std::{
     path::{Path, PathBuf},
     sync::{
@@ -99,7 +100,7 @@ impl SqliteStore {
     fn run<T: Send + 'static>(
         &self,
         writes: bool,
-        work: impl FnOnce(&Transaction<'_>, i64) -> Result<T, SqliteFailure> + Send + 'static,
+        work: impl FnOnce(&Items<'_>) -> Result<T, SqliteFailure> + Send + 'static,
     ) -> StoreTask<T> {
         let (answer, answered) = oneshot::channel();
         let file = Arc::clone(&self.file);
@@ -228,129 +229,131 @@ fn transact<T>(
     writes: bool,
     clock: &FileClock,
     moment: Moment,
-    work: impl FnOnce(&Transaction<'_>, i64) -> Result<T, SqliteFailure>,
+    work: impl FnOnce(&Items<'_>) -> Result<T, SqliteFailure>,
 ) -> Result<T, SqliteFailure> {
     let behavior = if writes { TransactionBehavior::Immediate } else { TransactionBehavior::Deferred };
     let transaction = connection.transaction_with_behavior(behavior)?;
     let stored = "SELECT latest FROM clock WHERE id = 1";
     let stored = transaction.prepare_cached(stored)?.query_row([], |row| row.get::<_, i64>(0)).optional()?;
-    let now = clock.time(moment, stored.unwrap_or(i64::MIN));
+    let items = Items { now: clock.time(moment, stored.unwrap_or(i64::MIN)), transaction };
     if writes {
-        if stored.is_none_or(|stored| now >= stored.saturating_add(CLOCK_STEP)) {
-            let keep = "INSERT INTO clock VALUES (1, ?1) ON CONFLICT DO UPDATE SET latest = ?1";
-            transaction.prepare_cached(keep)?.execute([now])?;
-        }
-        sweep(&transaction, now)?;
+        items.keep_time(stored)?;
+        items.sweep()?;
     }
-    let done = work(&transaction, now)?;
-    transaction.commit()?;
+    let done = work(&items)?;
+    items.transaction.commit()?;
     Ok(done)
 }
 
-/// Removes expired items.
-fn sweep(transaction: &Transaction<'_>, now: i64) -> Result<(), SqliteFailure> {
-    let old = "DELETE FROM entry WHERE key IN (SELECT key FROM entry WHERE ends <= ?1 ORDER BY ends LIMIT ?2)";
-    transaction.prepare_cached(old)?.execute(params![now, SWEPT])?;
-    let mut old = transaction.prepare_cached("SELECT name FROM log WHERE ends <= ?1 ORDER BY ends LIMIT ?2")?;
-    let names = old.query_map(params![now, SWEPT], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
-    names.iter().try_for_each(|name| remove_log(transaction, name))
-}
-
-fn remove_log(transaction: &Transaction<'_>, name: &str) -> Result<(), SqliteFailure> {
-    transaction.prepare_cached("DELETE FROM log WHERE name = ?1")?.execute([name])?;
-    transaction.prepare_cached("DELETE FROM log_entry WHERE log = ?1")?.execute([name])?;
-    Ok(())
-}
-
-fn text_of(transaction: &Transaction<'_>, key: &str, now: i64) -> Result<Option<String>, SqliteFailure> {
-    let mut get = transaction.prepare_cached("SELECT text FROM entry WHERE key = ?1 AND ends > ?2")?;
-    match get.query_row(params![key, now], |row| row.get::<_, Vec<u8>>(0)).optional()? {
-        Some(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| SqliteFailure::Text),
-        None if is_log(transaction, key, now)? => Err(SqliteFailure::Kind(format!("{key} names a log"))),
-        None => Ok(None),
-    }
-}
-
-fn is_log(transaction: &Transaction<'_>, key: &str, now: i64) -> Result<bool, SqliteFailure> {
-    let mut get = transaction.prepare_cached("SELECT 1 FROM log WHERE name = ?1 AND ends > ?2")?;
-    Ok(get.exists(params![key, now])?)
-}
-
-/// Fails if the key is that of an entry.
-fn check_log(transaction: &Transaction<'_>, log: &str, now: i64) -> Result<(), SqliteFailure> {
-    let mut get = transaction.prepare_cached("SELECT 1 FROM entry WHERE key = ?1 AND ends > ?2")?;
-    if get.exists(params![log, now])? {
-        return Err(SqliteFailure::Kind(format!("{log} names an entry, not a log")));
-    }
-    Ok(())
-}
-
-fn put(transaction: &Transaction<'_>, key: &str, text: &str, ends: i64) -> Result<(), SqliteFailure> {
-    remove_log(transaction, key)?;
-    let put = "INSERT INTO entry VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET text = ?2, ends = ?3";
-    transaction.prepare_cached(put)?.execute(params![key, text.as_bytes(), ends])?;
-    Ok(())
-}
-
-fn append(
-    transaction: &Transaction<'_>,
-    log: &str,
-    text: &str,
-    max_entries: usize,
+/// The items of a file within one transaction.
+struct Items<'a> {
+    transaction: Transaction<'a>,
+    /// Milliseconds since the Unix epoch.
     now: i64,
-    ends: i64,
-) -> Result<u64, SqliteFailure> {
-    check_log(transaction, log, now)?;
-    if !is_log(transaction, log, now)? {
-        remove_log(transaction, log)?;
+}
+
+impl Items<'_> {
+    fn execute(&self, statement: &str, values: impl Params) -> rusqlite::Result<usize> {
+        self.transaction.prepare_cached(statement)?.execute(values)
     }
-    let known = "INSERT INTO log VALUES (?1, ?2) ON CONFLICT DO UPDATE SET ends = ?2";
-    transaction.prepare_cached(known)?.execute(params![log, ends])?;
-    let add = "INSERT INTO log_entry (log, text) VALUES (?1, ?2)";
-    transaction.prepare_cached(add)?.execute(params![log, text.as_bytes()])?;
-    let position = transaction.last_insert_rowid();
-    let trim = "DELETE FROM log_entry WHERE log = ?1 AND position <= \
-                (SELECT position FROM log_entry WHERE log = ?1 ORDER BY position DESC LIMIT 1 OFFSET ?2)";
-    let max_entries = i64::try_from(max_entries.max(1)).unwrap_or(i64::MAX);
-    transaction.prepare_cached(trim)?.execute(params![log, max_entries])?;
-    Ok(position.unsigned_abs())
+
+    /// Updates the clock of the file. `stored` is its current time.
+    fn keep_time(&self, stored: Option<i64>) -> Result<(), SqliteFailure> {
+        if stored.is_none_or(|stored| self.now >= stored.saturating_add(CLOCK_STEP)) {
+            self.execute("INSERT INTO clock VALUES (1, ?1) ON CONFLICT DO UPDATE SET latest = ?1", [self.now])?;
+        }
+        Ok(())
+    }
+
+    /// Removes expired items.
+    fn sweep(&self) -> Result<(), SqliteFailure> {
+        let old = "DELETE FROM entry WHERE key IN (SELECT key FROM entry WHERE ends <= ?1 ORDER BY ends LIMIT ?2)";
+        self.execute(old, params![self.now, SWEPT])?;
+        let old = "SELECT name FROM log WHERE ends <= ?1 ORDER BY ends LIMIT ?2";
+        let mut old = self.transaction.prepare_cached(old)?;
+        let names: Result<Vec<String>, _> = old.query_map(params![self.now, SWEPT], |row| row.get(0))?.collect();
+        names?.iter().try_for_each(|name| self.remove_log(name))
+    }
+
+    fn get(&self, key: &str) -> Result<Option<String>, SqliteFailure> {
+        let mut get = self.transaction.prepare_cached("SELECT text FROM entry WHERE key = ?1 AND ends > ?2")?;
+        match get.query_row(params![key, self.now], |row| row.get(0)).optional()? {
+            Some(bytes) => text(bytes).map(Some),
+            None if self.has_log(key)? => Err(SqliteFailure::Kind(format!("{key} names a log"))),
+            None => Ok(None),
+        }
+    }
+
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> Result<(), SqliteFailure> {
+        self.remove_log(key)?;
+        let put = "INSERT INTO entry VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET text = ?2, ends = ?3";
+        self.execute(put, params![key, text.as_bytes(), self.end(keep_for)])?;
+        Ok(())
+    }
+
+    fn append(&self, log: &str, text: &str, max_entries: usize, keep_for: Duration) -> Result<u64, SqliteFailure> {
+        self.check_log(log)?;
+        if !self.has_log(log)? {
+            self.remove_log(log)?;
+        }
+        let known = "INSERT INTO log VALUES (?1, ?2) ON CONFLICT DO UPDATE SET ends = ?2";
+        self.execute(known, params![log, self.end(keep_for)])?;
+        self.execute("INSERT INTO log_entry (log, text) VALUES (?1, ?2)", params![log, text.as_bytes()])?;
+        let position = self.transaction.last_insert_rowid();
+        let trim = "DELETE FROM log_entry WHERE log = ?1 AND position <= \
+                    (SELECT position FROM log_entry WHERE log = ?1 ORDER BY position DESC LIMIT 1 OFFSET ?2)";
+        self.execute(trim, params![log, i64::try_from(max_entries.max(1)).unwrap_or(i64::MAX)])?;
+        Ok(position.unsigned_abs())
+    }
+
+    fn read(&self, log: &str, after: u64, limit: usize) -> Result<Vec<LogEntry>, SqliteFailure> {
+        self.check_log(log)?;
+        let entries = "SELECT position, text FROM log_entry WHERE log = ?1 AND position > ?2 \
+                       AND EXISTS (SELECT 1 FROM log WHERE name = ?1 AND ends > ?4) ORDER BY position LIMIT ?3";
+        let after = i64::try_from(after).unwrap_or(i64::MAX);
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let mut entries = self.transaction.prepare_cached(entries)?;
+        let rows = entries.query_map(params![log, after, limit, self.now], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.map(|row| {
+            let (position, bytes): (i64, _) = row?;
+            Ok(LogEntry { position: position.unsigned_abs(), text: text(bytes)? })
+        })
+        .collect()
+    }
+
+    fn has_log(&self, key: &str) -> Result<bool, SqliteFailure> {
+        let mut get = self.transaction.prepare_cached("SELECT 1 FROM log WHERE name = ?1 AND ends > ?2")?;
+        Ok(get.exists(params![key, self.now])?)
+    }
+
+    /// Fails if the key is that of an entry.
+    fn check_log(&self, log: &str) -> Result<(), SqliteFailure> {
+        let mut get = self.transaction.prepare_cached("SELECT 1 FROM entry WHERE key = ?1 AND ends > ?2")?;
+        if get.exists(params![log, self.now])? {
+            return Err(SqliteFailure::Kind(format!("{log} names an entry, not a log")));
+        }
+        Ok(())
+    }
+
+    fn remove_log(&self, name: &str) -> Result<(), SqliteFailure> {
+        self.execute("DELETE FROM log WHERE name = ?1", [name])?;
+        self.execute("DELETE FROM log_entry WHERE log = ?1", [name])?;
+        Ok(())
+    }
+
+    /// The expiry time of an item.
+    fn end(&self, keep_for: Duration) -> i64 {
+        self.now.saturating_add(i64::try_from(keep_for.as_millis().min(LONGEST)).unwrap_or(i64::MAX))
+    }
 }
 
-fn read(
-    transaction: &Transaction<'_>,
-    log: &str,
-    after: u64,
-    limit: usize,
-    now: i64,
-) -> Result<Vec<LogEntry>, SqliteFailure> {
-    check_log(transaction, log, now)?;
-    let entries = "SELECT position, text FROM log_entry WHERE log = ?1 AND position > ?2 \
-                   AND EXISTS (SELECT 1 FROM log WHERE name = ?1 AND ends > ?4) ORDER BY position LIMIT ?3";
-    let after = i64::try_from(after).unwrap_or(i64::MAX);
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut entries = transaction.prepare_cached(entries)?;
-    let rows =
-        entries.query_map(params![log, after, limit, now], |row| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?)))?;
-    rows.map(|row| {
-        let (position, text): (i64, _) = row?;
-        let text = String::from_utf8(text).map_err(|_| SqliteFailure::Text)?;
-        Ok(LogEntry { position: position.unsigned_abs(), text })
-    })
-    .collect()
-}
-
-/// The expiry time, in milliseconds since the Unix epoch.
-fn end(now: i64, keep_for: Duration) -> i64 {
-    now.saturating_add(i64::try_from(keep_for.as_millis().min(LONGEST)).unwrap_or(i64::MAX))
+fn text(bytes: Vec<u8>) -> Result<String, SqliteFailure> {
+    String::from_utf8(bytes).map_err(|_| SqliteFailure::Text)
 }
 
 /// Creates the file with access for its user only, because it holds task results and tokens.
 fn create_private(path: &Path) -> std::io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
+    match private().write(true).create_new(true).open(path) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }
@@ -359,50 +362,45 @@ fn create_private(path: &Path) -> std::io::Result<()> {
 impl Store for SqliteStore {
     fn get(&self, key: &str) -> StoreTask<Option<String>> {
         let key = key.to_owned();
-        self.run(false, move |transaction, now| text_of(transaction, &key, now))
+        self.run(false, move |items| items.get(&key))
     }
 
     fn put(&self, key: &str, text: &str, keep_for: Duration) -> StoreTask {
         let (key, text) = (key.to_owned(), text.to_owned());
-        self.run(true, move |transaction, now| put(transaction, &key, &text, end(now, keep_for)))
+        self.run(true, move |items| items.put(&key, &text, keep_for))
     }
 
     fn put_if(&self, key: &str, expected: Option<&str>, text: &str, keep_for: Duration) -> StoreTask<bool> {
         let (key, expected, text) = (key.to_owned(), expected.map(str::to_owned), text.to_owned());
-        self.run(true, move |transaction, now| {
-            if text_of(transaction, &key, now)? != expected {
-                return Ok(false);
+        self.run(true, move |items| {
+            let is_unchanged = items.get(&key)? == expected;
+            if is_unchanged {
+                items.put(&key, &text, keep_for)?;
             }
-            put(transaction, &key, &text, end(now, keep_for)).map(|()| true)
+            Ok(is_unchanged)
         })
     }
 
     fn remove(&self, key: &str) -> StoreTask {
         let key = key.to_owned();
-        self.run(true, move |transaction, _| {
-            transaction.prepare_cached("DELETE FROM entry WHERE key = ?1")?.execute([&key])?;
-            remove_log(transaction, &key)
+        self.run(true, move |items| {
+            items.execute("DELETE FROM entry WHERE key = ?1", [&key])?;
+            items.remove_log(&key)
         })
     }
 
     fn append(&self, log: &str, entry: &str, max_entries: usize, keep_for: Duration) -> StoreTask<u64> {
         let (name, entry, waiting) = (log.to_owned(), entry.to_owned(), Arc::clone(&self.waiting));
         let log = name.clone();
-        let appended = self.run(true, move |transaction, now| {
-            append(transaction, &name, &entry, max_entries, now, end(now, keep_for))
-        });
-        Box::pin(async move {
-            let position = appended.await?;
-            waiting.wake(&log);
-            Ok(position)
-        })
+        let appended = self.run(true, move |items| items.append(&name, &entry, max_entries, keep_for));
+        Box::pin(async move { appended.await.inspect(|_| waiting.wake(&log)) })
     }
 
     fn read(&self, log: &str, after: u64, limit: usize, wait: Duration) -> StoreTask<Vec<LogEntry>> {
         let (this, name) = (self.clone(), log.to_owned());
         let look = Box::new(move |_| {
             let name = name.clone();
-            this.run(false, move |transaction, now| read(transaction, &name, after, limit, now))
+            this.run(false, move |items| items.read(&name, after, limit))
         });
         let waiting = Arc::clone(&self.waiting);
         Box::pin(waiting.read(Arc::clone(&self.runtime), log.to_owned(), look, wait, PACE))
@@ -487,12 +485,12 @@ mod tests {
         let folder = Folder::new();
         let store = folder.store();
         store.put("a", "1", MINUTE).await.unwrap();
-        let bound = store.run(false, |transaction, _| {
-            Ok(transaction.pragma_query_value(None, "max_page_count", |row| row.get::<_, u32>(0))?)
+        let bound = store.run(false, |items| {
+            Ok(items.transaction.pragma_query_value(None, "max_page_count", |row| row.get::<_, u32>(0))?)
         });
         assert!(bound.await.unwrap() > 1 << 20);
         let bounded = |pages: u32| {
-            store.run(false, move |transaction, _| Ok(transaction.pragma_update(None, "max_page_count", pages)?))
+            store.run(false, move |items| Ok(items.transaction.pragma_update(None, "max_page_count", pages)?))
         };
         bounded(20).await.unwrap();
         let large = "x".repeat(100_000);
