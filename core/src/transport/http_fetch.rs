@@ -8,7 +8,7 @@ use crate::{
 };
 use bytes::{Bytes, BytesMut};
 use http::{Request, Response};
-use reqwest::{Client, Url, redirect};
+use reqwest::{Client, ClientBuilder, Url, redirect};
 use std::{
     sync::{Arc, OnceLock},
     time::Duration,
@@ -26,8 +26,6 @@ pub struct HttpFetch {
     clients: Arc<FetchClients>,
 }
 
-type FetchClient = OnceLock<Result<Client, String>>;
-
 #[derive(Default)]
 struct FetchClients {
     far: FetchClient,
@@ -35,15 +33,23 @@ struct FetchClients {
     near: FetchClient,
 }
 
-impl HttpFetch {
-    fn client(&self, is_near: bool) -> Result<Client, FetchError> {
-        let made = if is_near { &self.clients.near } else { &self.clients.far };
-        let client = made.get_or_init(|| {
+/// A client that follows no redirects, created by its first use.
+#[derive(Default)]
+pub(super) struct FetchClient(OnceLock<Result<Client, String>>);
+
+impl FetchClient {
+    pub(super) fn with(&self, options: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Result<Client, FetchError> {
+        let client = self.0.get_or_init(|| {
             let builder = Client::builder().user_agent(AGENT).redirect(redirect::Policy::none());
-            let builder = if is_near { builder.no_proxy() } else { builder };
-            builder.build().map_err(|error| format!("The HTTP client cannot be set up: {error}"))
+            options(builder).build().map_err(|error| format!("The HTTP client cannot be set up: {error}"))
         });
         client.clone().map_err(FetchError)
+    }
+}
+
+impl FetchClients {
+    fn of(&self, is_near: bool) -> Result<Client, FetchError> {
+        if is_near { self.near.with(ClientBuilder::no_proxy) } else { self.far.with(|builder| builder) }
     }
 }
 
@@ -60,7 +66,7 @@ impl Fetch for HttpFetch {
                 return Err(failed("is not https"));
             }
             let request = request.try_into().map_err(|_| failed("is not a valid request URL"))?;
-            let fetched = tokio::time::timeout(DEADLINE, bounded(fetch.client(is_near)?, request, &uri)).await;
+            let fetched = tokio::time::timeout(DEADLINE, bounded(fetch.clients.of(is_near)?, request, &uri)).await;
             fetched.unwrap_or_else(|_| Err(FetchError::timed_out(&uri, DEADLINE)))
         })
     }

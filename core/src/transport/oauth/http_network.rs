@@ -1,7 +1,7 @@
 //! The network access of a client's authorization. It protects private networks from requests that
 //! a server provokes.
 
-use super::super::{http_fetch::bounded, user_agent::AGENT};
+use super::super::http_fetch::{FetchClient, bounded};
 use crate::{
     auth::{AuthNetwork, FetchError, NetworkAccess},
     runtime::BoxedTask,
@@ -9,13 +9,12 @@ use crate::{
 use bytes::Bytes;
 use http::{Request, Response};
 use reqwest::{
-    Client, Url,
+    Client, ClientBuilder, Url,
     dns::{Addrs, Name, Resolve, Resolving},
-    redirect,
 };
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    sync::{Arc, OnceLock},
+    sync::Arc,
 };
 
 /// Environment variables that name a proxy. The proxy connects for us, and its own address is often
@@ -30,35 +29,24 @@ pub struct HttpNetwork {
     clients: Arc<NetworkClients>,
 }
 
-type NetworkClient = OnceLock<Result<Client, String>>;
-
 #[derive(Default)]
 struct NetworkClients {
-    public: NetworkClient,
-    anywhere: NetworkClient,
+    public: FetchClient,
+    anywhere: FetchClient,
     /// For this machine; never uses a proxy.
-    here: NetworkClient,
+    here: FetchClient,
 }
 
-impl HttpNetwork {
-    fn client(&self, access: NetworkAccess, host: HostNetwork) -> Result<Client, FetchError> {
-        let made = match (access, host) {
-            (NetworkAccess::Public, _) => &self.clients.public,
-            (_, HostNetwork::Here) => &self.clients.here,
-            _ => &self.clients.anywhere,
-        };
-        let client = made.get_or_init(|| {
-            let mut builder = Client::builder().user_agent(AGENT).redirect(redirect::Policy::none());
-            if access == NetworkAccess::Public {
-                if PROXIES.iter().all(|name| std::env::var_os(name).is_none()) {
-                    builder = builder.dns_resolver(Arc::new(PublicOnly));
-                }
-            } else if host == HostNetwork::Here {
-                builder = builder.no_proxy();
-            }
-            builder.build().map_err(|error| format!("The HTTP client cannot be set up: {error}"))
-        });
-        client.clone().map_err(FetchError)
+impl NetworkClients {
+    fn of(&self, access: NetworkAccess, host: HostNetwork) -> Result<Client, FetchError> {
+        match (access, host) {
+            (NetworkAccess::Public, _) => self.public.with(|builder| {
+                let is_direct = PROXIES.iter().all(|name| std::env::var_os(name).is_none());
+                if is_direct { builder.dns_resolver(Arc::new(PublicOnly)) } else { builder }
+            }),
+            (_, HostNetwork::Here) => self.here.with(ClientBuilder::no_proxy),
+            _ => self.anywhere.with(|builder| builder),
+        }
     }
 }
 
@@ -72,7 +60,7 @@ impl AuthNetwork for HttpNetwork {
             if access == NetworkAccess::Public && matches!(host, HostNetwork::Here | HostNetwork::Private) {
                 return Err(failed("is in a private network, but the server that named it is not"));
             }
-            let client = network.client(access, host)?;
+            let client = network.clients.of(access, host)?;
             let request = request.try_into().map_err(|_| failed("is not a valid request URL"))?;
             bounded(client, request, &uri).await
         })
