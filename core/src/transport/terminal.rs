@@ -10,15 +10,16 @@ use std::{
     io,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     thread,
 };
+use tokio::sync::Semaphore;
 
 /// Maximum number of dialogues: one is active, the others wait.
 const MAX_DIALOGUES: usize = 16;
 
-static DIALOGUES: AtomicUsize = AtomicUsize::new(0);
+static DIALOGUES: Semaphore = Semaphore::const_new(MAX_DIALOGUES);
 static TURN: Mutex<()> = Mutex::new(());
 
 /// The controlling terminal of the process, if any, even if its input and output are redirected.
@@ -30,7 +31,8 @@ struct SystemTerminal;
 
 impl Terminal for SystemTerminal {
     fn converse(&self, dialogue: Dialogue, stopped: Arc<AtomicBool>) -> io::Result<()> {
-        let permit = DialoguePermit::take()?;
+        let too_many = |_| io::Error::other(format!("{MAX_DIALOGUES} requests are already waiting for the user"));
+        let permit = DIALOGUES.try_acquire().map_err(too_many)?;
         let talk = move || {
             let _permit = permit;
             let _turn = TURN.lock();
@@ -45,25 +47,6 @@ impl Terminal for SystemTerminal {
             }
         };
         thread::Builder::new().name("trunkline-terminal".to_owned()).spawn(talk).map(drop)
-    }
-}
-
-/// A slot for a dialogue.
-struct DialoguePermit;
-
-impl DialoguePermit {
-    fn take() -> io::Result<Self> {
-        let permit = Self;
-        if DIALOGUES.fetch_add(1, Ordering::AcqRel) < MAX_DIALOGUES {
-            return Ok(permit);
-        }
-        Err(io::Error::other(format!("{MAX_DIALOGUES} requests are already waiting for the user")))
-    }
-}
-
-impl Drop for DialoguePermit {
-    fn drop(&mut self) {
-        DIALOGUES.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
