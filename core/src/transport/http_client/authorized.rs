@@ -59,9 +59,12 @@ impl LinkContext {
     /// Sends a request with the client's credentials, if any (AUC-31), and retries it when new ones
     /// were obtained.
     pub(super) async fn send(&self, outgoing: EndpointRequest) -> Result<Response, LinkFailure> {
-        let Some(auth) = &self.auth else { return self.send_once(&outgoing, outgoing.headers.clone()).await };
-        let mut request =
-            OutgoingRequest::new(outgoing.method.as_str(), self.url.as_str(), TokioRuntime::of(self.runtime.clone()));
+        let Some(auth) = &self.route.auth else { return self.send_once(&outgoing, outgoing.headers.clone()).await };
+        let mut request = OutgoingRequest::new(
+            outgoing.method.as_str(),
+            self.route.url.as_str(),
+            TokioRuntime::of(self.runtime.clone()),
+        );
         if let Some(target) = &outgoing.target {
             request.target = target.as_str().to_owned();
         }
@@ -85,7 +88,7 @@ impl LinkContext {
                 headers: credentials,
                 round,
                 interactive: outgoing.id.is_some(),
-                peer: response.remote_addr().filter(|_| self.target.proxy.is_none()).map(|address| address.ip()),
+                peer: response.remote_addr().filter(|_| self.route.target.proxy.is_none()).map(|address| address.ip()),
             };
             if !self.paused(&outgoing, auth.refused(&request, refusal)).await? {
                 return Ok(response);
@@ -95,13 +98,13 @@ impl LinkContext {
     }
 
     async fn send_once(&self, outgoing: &EndpointRequest, headers: HeaderMap) -> Result<Response, LinkFailure> {
-        let url = outgoing.target.as_ref().unwrap_or(&self.url);
-        let mut request = self.client.request(outgoing.method.clone(), url.clone()).headers(headers);
+        let url = outgoing.target.as_ref().unwrap_or(&self.route.url);
+        let mut request = self.route.client.request(outgoing.method.clone(), url.clone()).headers(headers);
         if outgoing.method == Method::POST {
             request = request.body(outgoing.body.clone());
         }
-        let response = request.send().await.map_err(|error| http_failure::of_reqwest(&self.target, error))?;
-        http_failure::check_encoding(&self.target, &response)?;
+        let response = request.send().await.map_err(|error| http_failure::of_reqwest(&self.route.target, error))?;
+        http_failure::check_encoding(&self.route.target, &response)?;
         Ok(response)
     }
 
@@ -112,7 +115,7 @@ impl LinkContext {
         credentials: impl Future<Output = Result<T, AuthError>>,
     ) -> Result<T, LinkFailure> {
         let _pause = outgoing.id.as_ref().map(|id| Pause::begin(&*self.inbox, id));
-        let target = &self.target;
+        let target = &self.route.target;
         match tokio::time::timeout(AUTHORIZED_WITHIN, credentials).await {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(error)) => Err(without_credentials(format!("No credentials for {target}: {error}"))),

@@ -2,8 +2,9 @@
 
 use super::{
     super::user_agent::AGENT,
+    heads,
     http_endpoint::HttpEndpoint,
-    http_failure,
+    http_failure::{self, HttpTarget},
     http_link::{HttpLink, HttpRoute},
     http_sse::SseExpectation,
     redirects,
@@ -49,7 +50,7 @@ pub struct HttpConnector {
     auth: Option<Arc<dyn ClientAuth>>,
     security: Security,
     http_sse: bool,
-    route: OnceLock<Result<HttpRoute, String>>,
+    route: OnceLock<Result<Arc<HttpRoute>, String>>,
 }
 
 impl HttpConnector {
@@ -117,7 +118,7 @@ impl HttpConnector {
         hasher.finish()
     }
 
-    fn route(&self) -> Result<HttpRoute, LinkFailure> {
+    fn route(&self) -> Result<Arc<HttpRoute>, LinkFailure> {
         let route = self.route.get_or_init(|| {
             let mut builder = Client::builder()
                 .redirect(redirect::Policy::custom(redirects::follow))
@@ -141,7 +142,16 @@ impl HttpConnector {
                 builder = builder.unix_socket(socket.clone());
             }
             let client = builder.build().map_err(|error| format!("The HTTP client cannot be set up: {error}"))?;
-            Ok(HttpRoute { client, proxy })
+            let expectation = if self.http_sse { SseExpectation::Only } else { SseExpectation::OfServer(self.hash()) };
+            Ok(Arc::new(HttpRoute {
+                client,
+                url: self.url.clone(),
+                target: HttpTarget { url: http_failure::redacted(self.url.as_str()), proxy },
+                headers: heads::of_posts(self.headers.clone()),
+                limits: self.limits.clone(),
+                auth: self.auth.clone(),
+                expectation,
+            }))
         });
         route.clone().map_err(LinkFailure::Unreachable)
     }
@@ -175,13 +185,8 @@ fn behind_socket(rest: &str) -> Result<(Url, Option<PathBuf>), String> {
 
 impl Connector for HttpConnector {
     fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
-        let (route, url, headers, limits, auth) =
-            (self.route(), self.url.clone(), self.headers.clone(), self.limits.clone(), self.auth.clone());
-        let expectation = if self.http_sse { SseExpectation::Only } else { SseExpectation::OfServer(self.hash()) };
-        Box::pin(async move {
-            let link: Arc<dyn Link> = Arc::new(HttpLink::new(route?, url, headers, limits, auth, expectation, inbox));
-            Ok(link)
-        })
+        let route = self.route();
+        Box::pin(async move { Ok(Arc::new(HttpLink::new(route?, inbox)) as Arc<dyn Link>) })
     }
 
     fn is_pipe(&self) -> bool {

@@ -215,7 +215,7 @@ fn unauthorized(demand: AuthorizationDemand, body: String) -> LinkFailure {
 
 /// The parts of a response head that errors need.
 pub(super) struct AnswerHead {
-    status: StatusCode,
+    pub(super) status: StatusCode,
     challenges: Vec<String>,
     content_type: Option<String>,
     retry_after: Option<String>,

@@ -4,8 +4,8 @@ use super::{
     super::closing::{Closing, Deadline},
     authorized::EndpointRequest,
     heads,
-    http_failure::{self, HttpTarget},
-    http_sse::{HttpSse, SseExpectation, Turn},
+    http_failure::HttpTarget,
+    http_sse::{HttpSse, SseExpectation, turn},
     renewal::OpeningMessages,
 };
 use crate::sync::Mutex;
@@ -36,12 +36,16 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-/// The HTTP client of a link, and the proxy that it uses.
-#[derive(Clone)]
+/// How the links of a connector reach the server.
 pub(super) struct HttpRoute {
     pub(super) client: Client,
-    /// As shown in errors.
-    pub(super) proxy: Option<String>,
+    pub(super) url: Url,
+    pub(super) target: HttpTarget,
+    /// Those of every POST.
+    pub(super) headers: HeaderMap,
+    pub(super) limits: Limits,
+    pub(super) auth: Option<Arc<dyn ClientAuth>>,
+    pub(super) expectation: SseExpectation,
 }
 
 /// How long messages wait for the server to accept `notifications/initialized`.
@@ -55,15 +59,9 @@ pub(super) struct HttpLink {
 
 /// State shared by the tasks of a link.
 pub(super) struct LinkContext {
-    pub(super) client: Client,
-    pub(super) url: Url,
-    pub(super) target: HttpTarget,
-    pub(super) headers: HeaderMap,
-    pub(super) limits: Limits,
-    pub(super) auth: Option<Arc<dyn ClientAuth>>,
+    pub(super) route: Arc<HttpRoute>,
     pub(super) inbox: Arc<dyn Inbox>,
     pub(super) runtime: Handle,
-    pub(super) expectation: SseExpectation,
     /// The conversation over HTTP+SSE, if it turned out to be one.
     pub(super) http_sse: OnceLock<HttpSse>,
     /// Held while a lost session is reopened.
@@ -102,35 +100,17 @@ struct RunningPost {
 
 impl HttpLink {
     /// Must be called within a tokio runtime.
-    pub(super) fn new(
-        HttpRoute { client, proxy }: HttpRoute,
-        url: Url,
-        headers: HeaderMap,
-        limits: Limits,
-        auth: Option<Arc<dyn ClientAuth>>,
-        expectation: SseExpectation,
-        inbox: Arc<dyn Inbox>,
-    ) -> Self {
-        let (headers, target) =
-            (heads::of_posts(headers), HttpTarget { url: http_failure::redacted(url.as_str()), proxy });
-        let (runtime, renewing, state) = (Handle::current(), tokio::sync::Mutex::default(), Mutex::default());
-        let http_sse = OnceLock::new();
-        let shared = Arc::new(LinkContext {
-            client,
-            url,
-            target,
-            headers,
-            limits,
-            auth,
+    pub(super) fn new(route: Arc<HttpRoute>, inbox: Arc<dyn Inbox>) -> Self {
+        let shared = LinkContext {
+            route,
             inbox,
-            runtime,
-            expectation,
-            http_sse,
-            renewing,
+            runtime: Handle::current(),
+            http_sse: OnceLock::new(),
+            renewing: tokio::sync::Mutex::default(),
             session_works: AtomicBool::new(false),
-            state,
-        });
-        Self { shared, closing: Closing::default() }
+            state: Mutex::default(),
+        };
+        Self { shared: Arc::new(shared), closing: Closing::default() }
     }
 }
 
@@ -162,7 +142,7 @@ impl Link for HttpLink {
     }
 
     fn peer(&self) -> String {
-        format!("The server at {}", self.shared.target)
+        format!("The server at {}", self.shared.route.target)
     }
 
     fn abandon(&self, id: &RequestId) -> bool {
@@ -230,7 +210,7 @@ impl LinkContext {
             (state.session.take(), state.revision)
         };
         let Some(session) = session.filter(|_| !deadline.left().is_zero()) else { return };
-        let headers = heads::of_session(&self.headers, revision, &session);
+        let headers = heads::of_session(&self.route.headers, revision, &session);
         let ended = self.send(EndpointRequest::delete(headers));
         let sent = async {
             if let Err(error) = ended.await {
@@ -249,7 +229,7 @@ impl LinkContext {
             state.opening.initialize = Some(message.clone());
         }
         let head = message.request.as_ref().map(|request| (request.id.clone(), request.revision));
-        let (shared, turn) = (Arc::clone(self), Turn::of(self.http_sse.get(), &message));
+        let (shared, turn) = (Arc::clone(self), turn(self.http_sse.get(), &message));
         let task = state.tasks.spawn_on(async move { shared.post(message, turn).await }, &self.runtime);
         if let Some((id, revision)) = head {
             let modern = revision.is_some_and(|revision| revision.era() == Era::Modern);
@@ -287,7 +267,7 @@ impl LinkContext {
             return;
         }
         if let Some(session) = &state.session {
-            let headers = heads::of_session(&self.headers, state.revision, session);
+            let headers = heads::of_session(&self.route.headers, state.revision, session);
             let shared = Arc::clone(self);
             state.has_stream = true;
             state.tasks.spawn_on(async move { shared.stream(headers).await }, &self.runtime);
@@ -305,7 +285,7 @@ impl LinkContext {
         let revision = request.map_or(settled, |request| request.revision);
         let session = session.filter(|_| revision.is_some_and(|revision| revision.era() == Era::Legacy));
         let headers =
-            heads::of_message(&self.headers, revision, session.as_ref(), request).map_err(LinkFailure::Broken)?;
+            heads::of_message(&self.route.headers, revision, session.as_ref(), request).map_err(LinkFailure::Broken)?;
         Ok((headers, session))
     }
 

@@ -60,7 +60,7 @@ enum NotOpened {
 impl LinkContext {
     /// Opens the stream if HTTP+SSE is expected; `id` is the request that opens the conversation.
     pub(super) async fn expect_http_sse(self: &Arc<Self>, id: &RequestId) -> Result<(), LinkFailure> {
-        let found = match self.expectation {
+        let found = match self.route.expectation {
             SseExpectation::Only => None,
             SseExpectation::OfServer(server) if SSE_SERVERS.get(server, Instant::now()).is_some() => Some(server),
             SseExpectation::OfServer(_) => return Ok(()),
@@ -84,14 +84,14 @@ impl LinkContext {
     ) -> Result<Option<&HttpSse>, LinkFailure> {
         match self.open_http_sse(id).await {
             Ok(http_sse) => {
-                if let SseExpectation::OfServer(server) = self.expectation {
+                if let SseExpectation::OfServer(server) = self.route.expectation {
                     SSE_SERVERS.insert(server, (), Instant::now());
                 }
-                tracing::info!(target: "trunkline::client::http", server = %self.target, "the server serves HTTP+SSE only");
+                tracing::info!(target: "trunkline::client::http", server = %self.route.target, "the server serves HTTP+SSE only");
                 Ok(Some(http_sse))
             }
             Err(NotOpened::Absent(failure)) => {
-                tracing::debug!(target: "trunkline::client::http", server = %self.target, error = %failure, "the server does not serve HTTP+SSE");
+                tracing::debug!(target: "trunkline::client::http", server = %self.route.target, error = %failure, "the server does not serve HTTP+SSE");
                 Ok(None)
             }
             Err(NotOpened::Unusable(failure)) => Err(failure),
@@ -107,7 +107,7 @@ impl LinkContext {
         }
         let status = response.status();
         if status.is_success() {
-            let body = http_failure::read(&self.target, response, MAX_ACCEPTED_BYTES);
+            let body = http_failure::read(&self.route.target, response, MAX_ACCEPTED_BYTES);
             // It contains nothing of interest.
             let _ = tokio::time::timeout(ACCEPTED_WITHIN, body).await;
             return Ok(());
@@ -115,7 +115,7 @@ impl LinkContext {
         let opens = message.request.as_ref().is_some_and(|request| &*request.method == method::INITIALIZE);
         if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) && !opens {
             // A stream that is still open is useless without its session.
-            let body = http_failure::read_unwanted(response, self.limits.max_message_bytes).await;
+            let body = http_failure::read_unwanted(response, self.route.limits.max_message_bytes).await;
             let lost = http_failure::session_lost(status, &body);
             self.inbox.closed(lost.clone());
             return Err(lost);
@@ -125,21 +125,21 @@ impl LinkContext {
     }
 
     async fn open_http_sse(self: &Arc<Self>, id: &RequestId) -> Result<&HttpSse, NotOpened> {
-        let opening = EndpointRequest::get(heads::of_http_sse(&self.headers)).for_request(id);
+        let opening = EndpointRequest::get(heads::of_http_sse(&self.route.headers)).for_request(id);
         let mut response = self.send(opening).await.map_err(NotOpened::Absent)?;
         if let Some(redirected) = not_followed(&response) {
             return Err(NotOpened::Absent(redirected));
         }
         if !response.status().is_success() {
-            return Err(NotOpened::Absent(self.refusal(response).await.into_failure(&self.target)));
+            return Err(NotOpened::Absent(self.refusal(response).await.into_failure(&self.route.target)));
         }
         let no_endpoint = |why: &str| {
-            NotOpened::Absent(LinkFailure::Broken(format!("There is no HTTP+SSE at {}: {why}", self.target)))
+            NotOpened::Absent(LinkFailure::Broken(format!("There is no HTTP+SSE at {}: {why}", self.route.target)))
         };
         if !content::is_type(response.headers(), &EVENT_STREAM) {
             return Err(no_endpoint("GET returned no event stream"));
         }
-        let mut stream = EventStream::new(self.limits.max_message_bytes);
+        let mut stream = EventStream::new(self.route.limits.max_message_bytes);
         let named = tokio::time::timeout(ENDPOINT_WITHIN, self.read_endpoint(&mut response, &mut stream)).await;
         let uri = match named {
             Ok(uri) => uri?,
@@ -153,7 +153,7 @@ impl LinkContext {
 
     /// Reads a stream up to the event with the URI.
     async fn read_endpoint(&self, response: &mut Response, stream: &mut EventStream) -> Result<String, NotOpened> {
-        let broken = |why: String| NotOpened::Absent(LinkFailure::Broken(format!("{}: {why}", self.target)));
+        let broken = |why: String| NotOpened::Absent(LinkFailure::Broken(format!("{}: {why}", self.route.target)));
         loop {
             while let Some(event) = stream.next_event().map_err(|error| broken(error.to_string()))? {
                 // No request has been sent yet, so earlier messages are ignored.
@@ -164,7 +164,7 @@ impl LinkContext {
             match response.chunk().await {
                 Ok(Some(chunk)) => stream.push(&chunk),
                 Ok(None) => return Err(broken("the stream ended before its event endpoint".to_owned())),
-                Err(error) => return Err(NotOpened::Absent(http_failure::of_reqwest(&self.target, error))),
+                Err(error) => return Err(NotOpened::Absent(http_failure::of_reqwest(&self.route.target, error))),
             }
         }
     }
@@ -173,7 +173,8 @@ impl LinkContext {
     fn endpoint_at(&self, stream: &Url, uri: &str) -> Result<Url, NotOpened> {
         let unusable = |why: &str| {
             let uri = printable(&http_failure::redacted(uri));
-            let text = format!("The stream of {} names the endpoint {uri}, which was rejected: {why}", self.target);
+            let text =
+                format!("The stream of {} names the endpoint {uri}, which was rejected: {why}", self.route.target);
             NotOpened::Unusable(LinkFailure::Broken(text))
         };
         let endpoint = stream.join(uri).map_err(|error| unusable(&format!("it is not a URL ({error})")))?;
@@ -193,48 +194,34 @@ impl LinkContext {
             }
             taken = match response.chunk().await {
                 Ok(Some(chunk)) => self.take_events(&mut stream, &chunk, None),
-                Ok(None) => Err(LinkFailure::Broken(format!("The server ended the stream at {}", self.target))),
-                Err(error) => Err(http_failure::of_reqwest(&self.target, error)),
+                Ok(None) => Err(LinkFailure::Broken(format!("The server ended the stream at {}", self.route.target))),
+                Err(error) => Err(http_failure::of_reqwest(&self.route.target, error)),
             };
         };
         self.inbox.closed(failure);
     }
 }
 
-/// Orders concurrent POSTs, so that a notification, such as a cancellation, does not overtake
-/// earlier requests.
-pub(super) enum Turn {
-    /// No order is needed.
-    Any,
-    /// A request.
-    Request(OwnedRwLockReadGuard<()>),
-    /// A request behind a waiting notification.
-    Behind(Arc<RwLock<()>>),
-    /// A notification or response.
-    After(Arc<RwLock<()>>),
-}
+/// Held by a request until it has been posted.
+pub(super) type PostTurn = Option<OwnedRwLockReadGuard<()>>;
 
-impl Turn {
-    /// The turn of a message that is being sent.
-    pub(super) fn of(http_sse: Option<&HttpSse>, message: &LinkMessage) -> Self {
-        let Some(posting) = http_sse.map(|http_sse| Arc::clone(&http_sse.posting)) else { return Self::Any };
-        match message.request {
-            None => Self::After(posting),
-            Some(_) => Arc::clone(&posting).try_read_owned().map_or(Self::Behind(posting), Self::Request),
+/// Waits for the turn of a message, so that a notification, such as a cancellation, does not
+/// overtake earlier requests.
+pub(super) fn turn(http_sse: Option<&HttpSse>, message: &LinkMessage) -> impl Future<Output = PostTurn> + use<> {
+    let posting = http_sse.map(|http_sse| Arc::clone(&http_sse.posting));
+    let is_request = message.request.is_some();
+    // Usually a request has its turn at once. Otherwise it is behind a waiting notification.
+    let now = posting.clone().filter(|_| is_request).and_then(|posting| posting.try_read_owned().ok());
+    async move {
+        let posting = posting?;
+        if now.is_some() || is_request {
+            return Some(match now {
+                Some(guard) => guard,
+                None => posting.read_owned().await,
+            });
         }
-    }
-
-    /// Waits for the turn. The guard is held until the message has been posted.
-    pub(super) async fn come(self) -> Option<OwnedRwLockReadGuard<()>> {
-        match self {
-            Self::Any => None,
-            Self::Request(guard) => Some(guard),
-            Self::Behind(posting) => Some(posting.read_owned().await),
-            Self::After(posting) => {
-                // Late is better than never.
-                let _ = tokio::time::timeout(IN_ORDER_WITHIN, posting.write()).await;
-                None
-            }
-        }
+        // Late is better than never.
+        let _ = tokio::time::timeout(IN_ORDER_WITHIN, posting.write()).await;
+        None
     }
 }

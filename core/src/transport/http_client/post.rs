@@ -6,7 +6,7 @@ use super::{
     heads,
     http_failure::{self, AnswerHead, HttpTarget},
     http_link::LinkContext,
-    http_sse::Turn,
+    http_sse::PostTurn,
     redirects::not_followed,
     stream_pauses::StreamPauses,
 };
@@ -66,8 +66,8 @@ impl From<PostRefused> for LinkFailure {
 
 impl LinkContext {
     /// Sends a message and passes the response to the inbox.
-    pub(super) async fn post(self: Arc<Self>, message: LinkMessage, turn: Turn) {
-        let turn = turn.come().await;
+    pub(super) async fn post(self: Arc<Self>, message: LinkMessage, turn: impl Future<Output = PostTurn>) {
+        let turn = turn.await;
         let Some(request) = &message.request else { return self.tell(&message).await };
         let outcome = self.deliver(&message).await;
         drop(turn);
@@ -78,7 +78,7 @@ impl LinkContext {
             Ok(()) if self.http_sse.get().is_some() => return,
             Ok(()) => LinkFailure::Broken(format!(
                 "The HTTP response from {} ended without a response to {}",
-                self.target, request.method
+                self.route.target, request.method
             )),
             Err(failure) => failure,
         };
@@ -143,17 +143,17 @@ impl LinkContext {
         }
         if !content::is_type(response.headers(), &JSON) {
             let answer = AnswerHead::of(&response);
-            let body = http_failure::read_unwanted(response, self.limits.max_message_bytes).await;
+            let body = http_failure::read_unwanted(response, self.route.limits.max_message_bytes).await;
             return match message.request {
-                Some(_) => Err(http_failure::of_answer(&self.target, answer, &body).into()),
+                Some(_) => Err(http_failure::of_answer(&self.route.target, answer, &body).into()),
                 None => Ok(()),
             };
         }
-        let body = http_failure::read(&self.target, response, self.limits.max_message_bytes).await?;
+        let body = http_failure::read(&self.route.target, response, self.route.limits.max_message_bytes).await?;
         if !body.is_empty() {
             self.inbox.message(body);
         } else if message.request.is_some() {
-            return Err(http_failure::of_answer(&self.target, AnswerHead::bare(status), &body).into());
+            return Err(http_failure::of_answer(&self.route.target, AnswerHead::bare(status), &body).into());
         }
         Ok(())
     }
@@ -162,8 +162,8 @@ impl LinkContext {
     /// 400 for an unknown session, but also for other reasons, so only a session that has worked is
     /// reopened.
     fn session_lost(&self, session: HeaderValue, refusal: &PostRefusal) -> PostRefused {
-        let failure = http_failure::session_lost(refusal.status, &refusal.words());
-        if refusal.status == StatusCode::NOT_FOUND || self.session_works.load(Ordering::Relaxed) {
+        let failure = http_failure::session_lost(refusal.answer.status, &refusal.words());
+        if refusal.answer.status == StatusCode::NOT_FOUND || self.session_works.load(Ordering::Relaxed) {
             PostRefused::SessionLost(session, failure)
         } else {
             failure.into()
@@ -179,7 +179,7 @@ impl LinkContext {
         request: Option<&RequestHead>,
         session: Option<HeaderValue>,
     ) -> Result<(), LinkFailure> {
-        let mut stream = EventStream::new(self.limits.max_message_bytes);
+        let mut stream = EventStream::new(self.route.limits.max_message_bytes);
         let mut pauses = StreamPauses::default();
         loop {
             let broke = match self.read_events(&mut stream, response, request).await? {
@@ -215,7 +215,7 @@ impl LinkContext {
                 Ok(Some(chunk)) => answered |= self.take_events(stream, &chunk, request)?,
                 _ if answered => return Ok(PostEnd::Answered),
                 Ok(None) => return Ok(PostEnd::Early(None)),
-                Err(error) => return Ok(PostEnd::Early(Some(http_failure::of_reqwest(&self.target, error)))),
+                Err(error) => return Ok(PostEnd::Early(Some(http_failure::of_reqwest(&self.route.target, error)))),
             }
         }
     }
@@ -235,7 +235,7 @@ impl LinkContext {
         if !self.inbox.awaits(&request.id) {
             return None;
         }
-        let mut headers = heads::of_session(&self.headers, request.revision, session);
+        let mut headers = heads::of_session(&self.route.headers, request.revision, session);
         headers.insert(header::ACCEPT, EVENT_STREAM);
         headers.insert(headers::LAST_EVENT_ID, id);
         let response = self.send(EndpointRequest::get(headers)).await.ok()?;
@@ -254,7 +254,7 @@ impl LinkContext {
         chunk: &[u8],
         request: Option<&RequestHead>,
     ) -> Result<bool, LinkFailure> {
-        let too_large = |error| LinkFailure::Broken(format!("{}: {error}", self.target));
+        let too_large = |error| LinkFailure::Broken(format!("{}: {error}", self.route.target));
         let mut answered = false;
         stream.push(chunk);
         while let Some(message) = stream.next_message().map_err(too_large)? {
@@ -266,17 +266,18 @@ impl LinkContext {
 
     /// Reads an HTTP error.
     pub(super) async fn refusal(&self, response: Response) -> PostRefusal {
-        let (status, answer) = (response.status(), AnswerHead::of(&response));
-        let body = http_failure::read_unwanted(response, self.limits.max_message_bytes).await;
+        let answer = AnswerHead::of(&response);
+        let body = http_failure::read_unwanted(response, self.route.limits.max_message_bytes).await;
         let error = serde_json::from_slice::<ErrorBody>(&body).ok().map(|body| body.error);
-        PostRefusal { status, answer, body, error }
+        PostRefusal { answer, body, error }
     }
 
     /// Handles an HTTP error. A JSON-RPC error in it is the response to the request, with or
     /// without its id, because there is no other request.
     pub(super) fn refused(&self, refusal: PostRefusal, request: Option<&RequestHead>) -> Result<(), LinkFailure> {
-        let PostRefusal { status, answer, body, error } = refusal;
-        let failed = |said: &[u8]| Err(http_failure::of_answer(&self.target, answer, said));
+        let PostRefusal { answer, body, error } = refusal;
+        let status = answer.status;
+        let failed = |said: &[u8]| Err(http_failure::of_answer(&self.route.target, answer, said));
         match (request, error) {
             (Some(request), Some(error)) if says_what_the_server_is(status, request) => {
                 self.inbox.message(envelope::encode_error(Some(&request.id), &error));
@@ -290,7 +291,6 @@ impl LinkContext {
 
 /// A parsed HTTP error.
 pub(super) struct PostRefusal {
-    status: StatusCode,
     answer: AnswerHead,
     body: Bytes,
     error: Option<RpcError>,
@@ -313,14 +313,16 @@ impl PostRefusal {
     /// 400 and a message that says so.
     fn is_of_session(&self) -> bool {
         let error_may = self.error.as_ref().is_none_or(|error| (-32_099..=-32_000).contains(&error.code));
-        self.status == StatusCode::NOT_FOUND
-            || self.status == StatusCode::BAD_REQUEST && error_may && http_failure::is_about_session(&self.words())
+        self.answer.status == StatusCode::NOT_FOUND
+            || self.answer.status == StatusCode::BAD_REQUEST
+                && error_may
+                && http_failure::is_about_session(&self.words())
     }
 
     /// Returns whether a refused `initialize` allows the fallback to HTTP+SSE (SSE-07 to SSE-09).
     /// Refused authorization says nothing about the transport.
     fn lets_try_http_sse(&self, initialize: &[u8]) -> bool {
-        let status_lets = match self.status.as_u16() {
+        let status_lets = match self.answer.status.as_u16() {
             400 | 404 | 405 => true,
             401 | 403 => false,
             status => {

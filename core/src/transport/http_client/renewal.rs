@@ -53,7 +53,7 @@ impl LinkContext {
     }
 
     async fn reopen(self: &Arc<Self>, initialize: &LinkMessage, initialized: &LinkMessage, revision: Revision) -> bool {
-        let Ok(headers) = heads::of_message(&self.headers, None, None, initialize.request.as_ref()) else {
+        let Ok(headers) = heads::of_message(&self.route.headers, None, None, initialize.request.as_ref()) else {
             return false;
         };
         let sent = self.send(EndpointRequest::post(headers, initialize)).await;
@@ -67,7 +67,7 @@ impl LinkContext {
         if self.exchange(initialized).await.is_err() {
             return false;
         }
-        tracing::info!(target: "trunkline::client::http", server = %self.target, "the server lost the session; opening a new one");
+        tracing::info!(target: "trunkline::client::http", server = %self.route.target, "the server lost the session; opening a new one");
         let mut state = self.state.lock();
         state.has_stream = false;
         self.start_stream(&mut state);
@@ -82,9 +82,11 @@ impl LinkContext {
             return None;
         }
         if !content::is_type(response.headers(), &EVENT_STREAM) {
-            return version_of(&http_failure::read(&self.target, response, self.limits.max_message_bytes).await.ok()?);
+            return version_of(
+                &http_failure::read(&self.route.target, response, self.route.limits.max_message_bytes).await.ok()?,
+            );
         }
-        let mut stream = EventStream::new(self.limits.max_message_bytes);
+        let mut stream = EventStream::new(self.route.limits.max_message_bytes);
         while let Ok(Some(chunk)) = response.chunk().await {
             stream.push(&chunk);
             while let Ok(Some(message)) = stream.next_message() {
