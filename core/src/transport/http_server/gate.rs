@@ -1,6 +1,7 @@
 //! Admission at an endpoint: limits open requests without a session, and the memory used by bodies.
 //! It is checked before a body is read. (Sessions limit their own running and queued calls.)
 
+use super::counts::{CountLimits, Counts};
 use crate::{server::Connection, sync::Mutex};
 use std::{
     collections::HashMap,
@@ -48,27 +49,36 @@ impl GateBounds {
         (self.bytes - ROOM_FOR_SMALL.min(self.bytes / 16)).max(self.body)
     }
 
-    /// JSON values of all messages with large bodies, and of those of one principal.
-    fn values_of_large(&self) -> (usize, usize) {
-        (self.values.saturating_mul(2), self.values)
+    fn of_requests(&self) -> CountLimits {
+        CountLimits { all: self.requests, each: self.of_principal }
     }
 
-    /// JSON values of all messages with small bodies, and of those of one principal.
-    fn values_of_small(&self) -> (usize, usize) {
-        (self.values, (self.values / 4).max(self.values.min(SMALL_BODY)))
+    fn of_streams(&self) -> CountLimits {
+        CountLimits { all: self.streams, each: self.of_principal }
     }
 
-    /// Bytes of the large bodies of one principal.
-    fn large_of_principal(&self) -> usize {
-        (self.bytes / 4).max(self.body)
+    /// JSON values of messages with large bodies.
+    fn values_of_large(&self) -> CountLimits {
+        CountLimits { all: self.values.saturating_mul(2), each: self.values }
+    }
+
+    /// JSON values of messages with small bodies.
+    fn values_of_small(&self) -> CountLimits {
+        CountLimits { all: self.values, each: (self.values / 4).max(self.values.min(SMALL_BODY)) }
+    }
+
+    /// Bytes of large bodies, whose total is limited with that of all bodies.
+    fn large_bytes(&self) -> CountLimits {
+        CountLimits { all: usize::MAX, each: (self.bytes / 4).max(self.body) }
     }
 }
+
+type PrincipalCounts = Counts<Arc<str>>;
 
 pub(super) struct Gate {
     bounds: GateBounds,
     bytes: AtomicUsize,
-    /// Bytes of large bodies, by principal.
-    large: Mutex<HashMap<Arc<str>, usize>>,
+    large: Mutex<PrincipalCounts>,
     values: Mutex<HeldValues>,
     slots: Mutex<Slots>,
 }
@@ -76,70 +86,25 @@ pub(super) struct Gate {
 /// JSON values in use. Large messages are counted separately from small ones.
 #[derive(Default)]
 struct HeldValues {
-    of_large: Count,
-    of_small: Count,
+    of_large: PrincipalCounts,
+    of_small: PrincipalCounts,
 }
 
 #[derive(Default)]
 struct Slots {
-    requests: Count,
-    streams: Count,
+    requests: PrincipalCounts,
+    streams: PrincipalCounts,
     /// The conversations to end when the endpoint ends.
     served: HashMap<u64, Weak<Connection>>,
     next: u64,
     closed: bool,
 }
 
-#[derive(Default)]
-struct Count {
-    all: usize,
-    of: HashMap<Arc<str>, usize>,
-}
-
-impl Count {
-    fn enter(&mut self, principal: Option<&Arc<str>>, max: usize, max_of: usize) -> bool {
-        self.take(principal, 1, max, max_of)
-    }
-
-    fn leave(&mut self, principal: Option<&Arc<str>>) {
-        self.give_back(principal, 1);
-    }
-
-    fn has_room(&self, principal: Option<&Arc<str>>, amount: usize, max: usize, max_of: usize) -> bool {
-        let within = |count: usize, max: usize| count.saturating_add(amount) <= max;
-        let of = principal.and_then(|principal| self.of.get(principal)).copied().unwrap_or_default();
-        within(self.all, max) && (principal.is_none() || within(of, max_of))
-    }
-
-    fn take(&mut self, principal: Option<&Arc<str>>, amount: usize, max: usize, max_of: usize) -> bool {
-        if !self.has_room(principal, amount, max, max_of) {
-            return false;
-        }
-        self.all += amount;
-        if let Some(principal) = principal {
-            *self.of.entry(Arc::clone(principal)).or_default() += amount;
-        }
-        true
-    }
-
-    fn give_back(&mut self, principal: Option<&Arc<str>>, amount: usize) {
-        self.all -= amount;
-        if let Some(principal) = principal
-            && let Some(count) = self.of.get_mut(principal)
-        {
-            *count -= amount;
-            if *count == 0 {
-                self.of.remove(principal);
-            }
-        }
-    }
-}
-
 impl Slots {
     fn leave(&mut self, counted: Counted, principal: Option<&Arc<str>>) {
         match counted {
-            Counted::Request => self.requests.leave(principal),
-            Counted::Stream => self.streams.leave(principal),
+            Counted::Request => self.requests.give_back(principal, 1),
+            Counted::Stream => self.streams.give_back(principal, 1),
             Counted::Nowhere => {}
         }
     }
@@ -151,7 +116,7 @@ pub(super) struct Permit {
     gate: Arc<Gate>,
     principal: Option<Arc<str>>,
     bytes: usize,
-    /// Bytes charged to the principal.
+    /// Bytes that count as those of a large body.
     large: usize,
     values: usize,
     slot: Option<RequestSlot>,
@@ -211,13 +176,9 @@ impl Permit {
     /// Checks that a request slot is available, without taking one, because the body may never
     /// arrive.
     pub(super) fn check_slot(&self) -> Result<(), MissingRoom> {
-        let GateBounds { requests, of_principal, .. } = self.gate.bounds;
-        let slots = self.gate.slots.lock();
-        if slots.requests.has_room(self.principal.as_ref(), 1, requests, of_principal) {
-            Ok(())
-        } else {
-            Err(TOO_MANY_REQUESTS)
-        }
+        let limits = self.gate.bounds.of_requests();
+        let has_slot = self.gate.slots.lock().requests.has_room(self.principal.as_ref(), 1, limits);
+        if has_slot { Ok(()) } else { Err(TOO_MANY_REQUESTS) }
     }
 
     /// Takes a request slot, unless it has one.
@@ -225,9 +186,8 @@ impl Permit {
         if self.slot.is_some() {
             return Ok(());
         }
-        let GateBounds { requests, of_principal, .. } = self.gate.bounds;
         let mut slots = self.gate.slots.lock();
-        if !slots.requests.enter(self.principal.as_ref(), requests, of_principal) {
+        if !slots.requests.take(self.principal.as_ref(), 1, self.gate.bounds.of_requests()) {
             return Err(TOO_MANY_REQUESTS);
         }
         slots.next += 1;
@@ -240,12 +200,11 @@ impl Permit {
         let is_request = |slot: &&mut RequestSlot| slot.counted == Counted::Request;
         let Some(slot) = self.slot.as_mut().filter(is_request) else { return Ok(()) };
         let principal = self.principal.as_ref();
-        let GateBounds { streams, of_principal, .. } = self.gate.bounds;
         let mut slots = self.gate.slots.lock();
-        if !slots.streams.enter(principal, streams, of_principal) {
+        if !slots.streams.take(principal, 1, self.gate.bounds.of_streams()) {
             return Err("too many streams of change notifications are open");
         }
-        slots.requests.leave(principal);
+        slots.requests.give_back(principal, 1);
         slot.counted = Counted::Stream;
         Ok(())
     }
@@ -302,11 +261,11 @@ impl Permit {
         }
         let bounds = &self.gate.bounds;
         let mut held = self.gate.values.lock();
-        let (count, (all, of_principal)) = match self.is_large() {
+        let (count, limits) = match self.is_large() {
             true => (&mut held.of_large, bounds.values_of_large()),
             false => (&mut held.of_small, bounds.values_of_small()),
         };
-        if !count.take(self.principal.as_ref(), values, all, of_principal) {
+        if !count.take(self.principal.as_ref(), values, limits) {
             return Err("too many JSON values are being served");
         }
         self.values += values;
@@ -319,30 +278,21 @@ impl Permit {
     }
 
     fn count_large(&mut self) -> Result<(), MissingRoom> {
-        let Some(principal) = &self.principal else { return Ok(()) };
-        let more = self.bytes - std::mem::replace(&mut self.large, self.bytes);
-        let mut large = self.gate.large.lock();
-        let of_principal = large.entry(Arc::clone(principal)).or_default();
-        *of_principal += more;
-        if *of_principal > self.gate.bounds.large_of_principal() { Err(TOO_MUCH_OF_ONE) } else { Ok(()) }
-    }
-
-    fn forget_large(&self) {
-        let Some(principal) = self.principal.as_ref().filter(|_| self.large > 0) else { return };
-        let mut large = self.gate.large.lock();
-        if let Some(of_principal) = large.get_mut(principal) {
-            *of_principal -= self.large;
-            if *of_principal == 0 {
-                large.remove(principal);
-            }
+        let more = self.bytes - self.large;
+        if !self.gate.large.lock().take(self.principal.as_ref(), more, self.gate.bounds.large_bytes()) {
+            return Err(TOO_MUCH_OF_ONE);
         }
+        self.large = self.bytes;
+        Ok(())
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
         self.gate.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
-        self.forget_large();
+        if self.large > 0 {
+            self.gate.large.lock().give_back(self.principal.as_ref(), self.large);
+        }
         if self.values > 0 {
             let mut held = self.gate.values.lock();
             let count = if self.is_large() { &mut held.of_large } else { &mut held.of_small };
@@ -442,7 +392,7 @@ mod tests {
         again.hold_values(100_000).unwrap();
         drop(again);
         let values = gate.values.lock();
-        assert_eq!((values.of_large.all, values.of_large.of.len()), (0, 0));
+        assert_eq!((values.of_large.all, values.of_large.of(Some(&"ada".into()))), (0, 0));
     }
 
     #[test]
@@ -473,7 +423,7 @@ mod tests {
         ada[0].hold(10 * MIB).unwrap();
         assert_eq!(ada[1].hold(10 * MIB), Err(TOO_MUCH_OF_ONE), "a quarter of all");
         drop(ada);
-        assert!(gate.large.lock().is_empty());
+        assert_eq!((gate.large.lock().all, gate.large.lock().of(Some(&"ada".into()))), (0, 0));
         let mut held: Vec<_> = (0..4).map(|_| gate.permit(None)).collect();
         held.iter_mut().for_each(|permit| permit.hold(15 * MIB).unwrap());
         assert_eq!(gate.permit(None).check_room(MIB as u64), Err(TOO_MUCH));

@@ -9,6 +9,7 @@ mod authorization;
 mod body;
 mod connection_limits;
 mod cors;
+mod counts;
 mod endpoint;
 mod endpoint_state;
 pub(crate) mod fed_body;
