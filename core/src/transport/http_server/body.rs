@@ -7,6 +7,7 @@ use super::{
 use crate::http::{replay::EventId, sse};
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
+use http_body_util::Full;
 use std::{
     convert::Infallible,
     future::Future,
@@ -16,12 +17,11 @@ use std::{
 };
 use tokio::time::{Instant, Sleep};
 
-/// The body of a response: nothing, one message, or an event stream.
+/// The body of a response: one message, possibly empty, or an event stream.
 pub struct HttpBody(BodyKind);
 
 enum BodyKind {
-    Empty,
-    Full(Bytes),
+    Full(Full<Bytes>),
     Events(Box<Events>),
 }
 
@@ -43,19 +43,14 @@ pub(super) struct Events {
 const FRAME_BYTES: usize = 64 << 10;
 
 impl HttpBody {
-    pub(super) fn empty() -> Self {
-        Self(BodyKind::Empty)
-    }
-
     pub(super) fn full(message: Bytes) -> Self {
-        Self(BodyKind::Full(message))
+        Self(BodyKind::Full(Full::new(message)))
     }
 
     /// Number of bytes ready to be read.
     pub(super) fn ready_bytes(&self) -> usize {
         match &self.0 {
-            BodyKind::Empty => 0,
-            BodyKind::Full(message) => message.len(),
+            BodyKind::Full(message) => message.size_hint().lower() as usize,
             BodyKind::Events(events) => events.first.len(),
         }
     }
@@ -148,28 +143,21 @@ impl Body for HttpBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut self.0 {
-            BodyKind::Empty => Poll::Ready(None),
-            BodyKind::Full(message) => {
-                let message = std::mem::take(message);
-                self.0 = BodyKind::Empty;
-                Poll::Ready(Some(Ok(Frame::data(message))))
-            }
+            BodyKind::Full(message) => Pin::new(message).poll_frame(context),
             BodyKind::Events(events) => events.poll(context).map(|frame| frame.map(|bytes| Ok(Frame::data(bytes)))),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            BodyKind::Empty => true,
-            BodyKind::Full(_) => false,
+            BodyKind::Full(message) => message.is_end_stream(),
             BodyKind::Events(events) => events.ended && events.first.is_empty(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            BodyKind::Empty => SizeHint::with_exact(0),
-            BodyKind::Full(message) => SizeHint::with_exact(message.len() as u64),
+            BodyKind::Full(message) => message.size_hint(),
             BodyKind::Events(_) => SizeHint::default(),
         }
     }

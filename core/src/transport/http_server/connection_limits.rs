@@ -1,19 +1,14 @@
 //! Connection limits of a listener, and which connections are evicted.
 
-use super::unread::UnreadBody;
+use super::counts::{CountLimits, Counts};
 use crate::sync::Mutex;
-use bytes::Bytes;
-use http_body::{Body, Frame, SizeHint};
 use std::{
-    collections::{BTreeMap, HashMap},
-    convert::Infallible,
+    collections::BTreeMap,
     net::IpAddr,
-    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    task::{Context, Poll},
 };
 use tokio::{
     sync::Notify,
@@ -29,16 +24,14 @@ const SPARE_DESCRIPTORS: u64 = 64;
 /// The open connections.
 pub(super) struct Connections {
     table: Mutex<ConnectionTable>,
-    max: usize,
-    /// 0 means no limit.
-    max_per_address: usize,
+    limits: CountLimits,
 }
 
 #[derive(Default)]
 struct ConnectionTable {
     /// Oldest first.
     open: BTreeMap<u64, ConnectionEntry>,
-    of: HashMap<IpAddr, usize>,
+    addresses: Counts<IpAddr>,
     next: u64,
 }
 
@@ -74,8 +67,11 @@ pub(super) struct Activity {
 }
 
 impl Connections {
+    /// `max_per_address` is 0 for no limit.
     pub(super) fn new(max: usize, max_per_address: usize) -> Arc<Self> {
-        Arc::new(Self { table: Mutex::default(), max: within_descriptors(max.max(1)), max_per_address })
+        let each = if max_per_address == 0 { usize::MAX } else { max_per_address };
+        let limits = CountLimits { all: within_descriptors(max.max(1)), each };
+        Arc::new(Self { table: Mutex::default(), limits })
     }
 
     /// Acquires a permit. At the total or per-address limit, evicts a connection without a request.
@@ -85,21 +81,17 @@ impl Connections {
     /// If no permit is available yet.
     pub(super) fn enter(self: &Arc<Self>, address: Option<IpAddr>) -> Result<ConnectionPermit, ConnectionLimit> {
         let mut table = self.table.lock();
-        let share = address.and_then(|address| table.of.get(&address)).copied().unwrap_or_default();
-        if self.max_per_address > 0 && share >= self.max_per_address {
+        if table.addresses.of(address.as_ref()) >= self.limits.each {
             let evicted = table.evict_idle(|entry| entry.address == address);
             return Err(if evicted { ConnectionLimit::Total } else { ConnectionLimit::PerAddress });
         }
-        if table.open.len() >= self.max {
+        if !table.addresses.take(address.as_ref(), 1, self.limits) {
             table.evict_idle(|_| true);
             return Err(ConnectionLimit::Total);
         }
         table.next += 1;
         let (number, activity) = (table.next, Arc::<Activity>::default());
         table.open.insert(number, ConnectionEntry { address, since: Instant::now(), activity: Arc::clone(&activity) });
-        if let Some(address) = address {
-            *table.of.entry(address).or_default() += 1;
-        }
         Ok(ConnectionPermit { connections: Arc::clone(self), number, activity })
     }
 }
@@ -118,14 +110,7 @@ impl ConnectionTable {
 
     fn remove(&mut self, number: u64) {
         let Some(entry) = self.open.remove(&number) else { return };
-        if let Some(address) = entry.address
-            && let Some(count) = self.of.get_mut(&address)
-        {
-            *count -= 1;
-            if *count == 0 {
-                self.of.remove(&address);
-            }
-        }
+        self.addresses.give_back(entry.address.as_ref(), 1);
     }
 }
 
@@ -176,32 +161,6 @@ pub(super) struct Active(Arc<Activity>);
 impl Drop for Active {
     fn drop(&mut self) {
         self.0.ended.fetch_add(1, Ordering::Release);
-    }
-}
-
-/// The body of the response to such a request.
-pub(super) struct ActiveBody {
-    pub(super) body: UnreadBody,
-    pub(super) _active: Active,
-}
-
-impl Body for ActiveBody {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 
@@ -301,7 +260,7 @@ mod tests {
         let _unix = [(); 3].map(|()| enter(&connections, None));
         drop((requests, alice));
         drop(enter(&connections, ALICE));
-        assert_eq!(connections.table.lock().of.get(&ALICE.unwrap()), None);
+        assert_eq!(connections.table.lock().addresses.of(ALICE.as_ref()), 0);
     }
 
     #[cfg(unix)]

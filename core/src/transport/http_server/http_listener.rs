@@ -2,10 +2,10 @@
 
 use super::{
     super::{blocked::CUT_TIMEOUT, bound_address::BoundAddress, closing::Deadline},
-    connection_limits::{ActiveBody, Activity, ConnectionLimit, ConnectionPermit, Connections},
+    connection_limits::{Activity, ConnectionLimit, ConnectionPermit, Connections},
     http_options::HttpOptions,
     service::HttpService,
-    socket::{Address, Socket, SocketStream},
+    socket::{Socket, SocketStream},
     unread::{UnreadBody, UnreadResponses},
     write_deadline::WriteDeadline,
 };
@@ -36,8 +36,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// A server listening on a socket, until it is closed or its runtime ends.
 pub(crate) struct HttpListener {
     service: HttpService,
-    address: Address,
-    path: String,
+    address: BoundAddress,
     phase: watch::Sender<ListenerPhase>,
     /// Whether health probes are answered while draining.
     probed: bool,
@@ -60,44 +59,28 @@ impl HttpListener {
     /// If the address is unavailable; the message names it.
     pub(crate) async fn bind(server: Server, options: &HttpOptions, runtime: Arc<dyn Runtime>) -> io::Result<Self> {
         let socket = Socket::bind(options).await?;
-        let address = socket.address();
-        let path = routes::normal(&options.path);
-        if is_open_to_others(&address, options) {
+        let address = socket.address(&routes::normal(&options.path));
+        // HTTP-05, HTTP-06
+        if options.auth.is_none() && socket.is_reachable_from_elsewhere() {
             tracing::warn!(
                 target: "trunkline::server::http",
-                url = address.url(&path),
+                url = address.url,
                 "other machines can reach this server without an access token: set auth, or listen on 127.0.0.1"
             );
         }
-        tracing::info!(target: "trunkline::server::http", url = address.url(&path), "serving");
+        tracing::info!(target: "trunkline::server::http", url = address.url, "serving");
         let service = HttpService::at_path(server, options, runtime);
         let (phase, phases) = watch::channel(ListenerPhase::Open);
         let times = Times { idle: options.idle_timeout, write: options.write_timeout };
         let connections = Connections::new(options.max_connections, options.max_connections_per_address);
-        let task = tokio::spawn(accept(socket, service.clone(), connections, times, phases));
-        let task = Mutex::new(Some(task));
-        Ok(Self { service, address, path, phase, probed: options.health, task })
-    }
-
-    /// The URL of the endpoint, for clients on this machine.
-    pub(crate) fn url(&self) -> String {
-        self.address.url(&self.path)
+        let server = ConnectionServer { service: service.clone(), times, phases };
+        let task = Mutex::new(Some(tokio::spawn(server.accept(socket, connections))));
+        Ok(Self { service, address, phase, probed: options.health, task })
     }
 
     /// The URL, and the actual port or the path of the socket.
     pub(crate) fn address(&self) -> BoundAddress {
-        let url = Some(self.url());
-        match &self.address {
-            Address::Tcp(address) => {
-                let (host, port) = (Some(address.ip().to_string()), Some(address.port()));
-                BoundAddress { url, host, port, unix: None }
-            }
-            #[cfg(unix)]
-            Address::Unix(path) => {
-                let unix = Some(path.to_string_lossy().into_owned());
-                BoundAddress { url, unix, ..BoundAddress::default() }
-            }
-        }
+        self.address.clone()
     }
 
     /// Stops listening (with health probes, when no call is running). Calls in flight may run until
@@ -124,15 +107,6 @@ impl HttpListener {
     }
 }
 
-/// Returns whether other machines can reach a server without authorization (HTTP-05, HTTP-06).
-fn is_open_to_others(address: &Address, options: &HttpOptions) -> bool {
-    match address {
-        Address::Tcp(address) => options.auth.is_none() && !address.ip().is_loopback(),
-        #[cfg(unix)]
-        Address::Unix(_) => false,
-    }
-}
-
 /// Idle timeouts of a connection.
 #[derive(Clone, Copy)]
 struct Times {
@@ -140,45 +114,99 @@ struct Times {
     write: Duration,
 }
 
-/// Accepts connections until told to stop, then waits for them to end. Dropping it cuts them off.
-async fn accept(
-    socket: Socket,
+/// Serves the connections of a listener.
+#[derive(Clone)]
+struct ConnectionServer {
     service: HttpService,
-    connections: Arc<Connections>,
     times: Times,
-    mut phases: watch::Receiver<ListenerPhase>,
-) {
-    let of_connections = phases.clone();
-    let mut served = JoinSet::new();
-    let mut next: Option<(SocketStream, Option<IpAddr>)> = None;
-    loop {
-        if let Some((stream, address)) = next.take() {
-            match connections.enter(address) {
-                Ok(permit) => {
-                    served.spawn(serve(stream, address, service.clone(), permit, times, of_connections.clone()));
+    phases: watch::Receiver<ListenerPhase>,
+}
+
+impl ConnectionServer {
+    /// Accepts connections until told to stop, then waits for them to end. Dropping it cuts them off.
+    async fn accept(mut self, socket: Socket, connections: Arc<Connections>) {
+        let mut served = JoinSet::new();
+        let mut next: Option<(SocketStream, Option<IpAddr>)> = None;
+        loop {
+            if let Some((stream, address)) = next.take() {
+                match connections.enter(address) {
+                    Ok(permit) => drop(served.spawn(self.clone().serve(stream, address, permit))),
+                    Err(ConnectionLimit::PerAddress) => {
+                        tracing::debug!(target: "trunkline::server::http", "refused a connection: too many from its address");
+                    }
+                    Err(ConnectionLimit::Total) => next = Some((stream, address)),
                 }
-                Err(ConnectionLimit::PerAddress) => {
-                    tracing::debug!(target: "trunkline::server::http", "refused a connection: too many from its address");
+            }
+            tokio::select! {
+                () = reached(&mut self.phases, ListenerPhase::Closed) => break,
+                Some(_) = served.join_next() => {}
+                // Another connection may be idle by then.
+                () = sleep(ACCEPT_PAUSE), if next.is_some() => {}
+                accepted = socket.accept(self.times.write), if next.is_none() => match accepted {
+                    Ok(accepted) => next = Some(accepted),
+                    Err(error) => {
+                        tracing::debug!(target: "trunkline::server::http", %error, "could not accept a connection");
+                        sleep(ACCEPT_PAUSE).await;
+                    }
                 }
-                Err(ConnectionLimit::Total) => next = Some((stream, address)),
             }
         }
-        tokio::select! {
-            () = reached(&mut phases, ListenerPhase::Closed) => break,
-            Some(_) = served.join_next() => {}
-            // Another connection may be idle by then.
-            () = sleep(ACCEPT_PAUSE), if next.is_some() => {}
-            accepted = socket.accept(times.write), if next.is_none() => match accepted {
-                Ok(accepted) => next = Some(accepted),
-                Err(error) => {
-                    tracing::debug!(target: "trunkline::server::http", %error, "could not accept a connection");
-                    sleep(ACCEPT_PAUSE).await;
+        drop(socket);
+        while served.join_next().await.is_some() {}
+    }
+
+    /// Serves HTTP/1.1, or HTTP/2 if the client begins with its preface.
+    async fn serve(self, stream: SocketStream, peer: Option<IpAddr>, permit: ConnectionPermit) {
+        let Self { service, times, mut phases } = self;
+        let is_late = *phases.borrow() != ListenerPhase::Open;
+        let end = if is_late { ListenerPhase::Closed } else { ListenerPhase::Draining };
+        let activity = &permit.activity;
+        let seen = Arc::clone(activity);
+        let unread = UnreadResponses::new();
+        let answer = service_fn(move |request: Request<Incoming>| {
+            let (service, active, unread) = (service.clone(), seen.begin(), Arc::clone(&unread));
+            async move {
+                let is_http1 = request.version() < Version::HTTP_2;
+                // Boxed, because otherwise each idle connection would reserve memory for it.
+                let respond = Box::pin(service.respond(request, peer));
+                // An HTTP/1.1 client reads one response before it sends the next request.
+                let mut response = match is_http1 {
+                    true => respond.await.map(UnreadBody::whole),
+                    false => Box::pin(unread.respond(respond)).await,
+                };
+                if is_late && is_http1 {
+                    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+                }
+                Ok::<_, Infallible>(response.map(|body| body.during(active)))
+            }
+        });
+        let builder = protocols(times);
+        let stream = TokioIo::new(WriteDeadline::new(stream, times.write));
+        let mut connection = pin!(builder.serve_connection(stream, answer));
+        let (mut stopping, mut idle) = (false, pin!(idle(activity, times.idle)));
+        let served = loop {
+            tokio::select! {
+                biased;
+                served = connection.as_mut() => break served,
+                () = reached(&mut phases, end), if !stopping => {
+                    stopping = true;
+                    connection.as_mut().graceful_shutdown();
+                }
+                () = idle.as_mut() => break Err("it was idle for too long".into()),
+                // Whatever has arrived of a request has been read above, so it is answered first.
+                () = activity.evicted(), if !stopping => {
+                    if activity.is_idle() {
+                        break Err("it was idle, and a new connection needed its place".into());
+                    }
+                    stopping = true;
+                    connection.as_mut().graceful_shutdown();
                 }
             }
+        };
+        if let Err(error) = served {
+            tracing::debug!(target: "trunkline::server::http", %error, "a connection ended early");
         }
     }
-    drop(socket);
-    while served.join_next().await.is_some() {}
 }
 
 /// Completes when a listener has reached a phase.
@@ -189,67 +217,8 @@ async fn reached(phases: &mut watch::Receiver<ListenerPhase>, end: ListenerPhase
     }
 }
 
-/// Serves HTTP/1.1, or HTTP/2 if the client begins with its preface.
-async fn serve(
-    stream: SocketStream,
-    peer: Option<IpAddr>,
-    service: HttpService,
-    permit: ConnectionPermit,
-    times: Times,
-    mut phases: watch::Receiver<ListenerPhase>,
-) {
-    let is_late = *phases.borrow() != ListenerPhase::Open;
-    let end = if is_late { ListenerPhase::Closed } else { ListenerPhase::Draining };
-    let activity = &permit.activity;
-    let seen = Arc::clone(activity);
-    let unread = UnreadResponses::new();
-    let answer = service_fn(move |request: Request<Incoming>| {
-        let (service, active, unread) = (service.clone(), seen.begin(), Arc::clone(&unread));
-        async move {
-            let is_http1 = request.version() < Version::HTTP_2;
-            // Boxed, because otherwise each idle connection would reserve memory for it.
-            let respond = Box::pin(service.respond(request, peer));
-            // An HTTP/1.1 client reads one response before it sends the next request.
-            let mut response = match is_http1 {
-                true => respond.await.map(UnreadBody::whole),
-                false => Box::pin(unread.respond(respond)).await,
-            };
-            if is_late && is_http1 {
-                response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-            }
-            Ok::<_, Infallible>(response.map(|body| ActiveBody { body, _active: active }))
-        }
-    });
-    let builder = builder(times);
-    let stream = TokioIo::new(WriteDeadline::new(stream, times.write));
-    let mut connection = pin!(builder.serve_connection(stream, answer));
-    let (mut stopping, mut idle) = (false, pin!(idle(activity, times.idle)));
-    let served = loop {
-        tokio::select! {
-            biased;
-            served = connection.as_mut() => break served,
-            () = reached(&mut phases, end), if !stopping => {
-                stopping = true;
-                connection.as_mut().graceful_shutdown();
-            }
-            () = idle.as_mut() => break Err("it was idle for too long".into()),
-            // Whatever has arrived of a request has been read above, so it is answered first.
-            () = activity.evicted(), if !stopping => {
-                if activity.is_idle() {
-                    break Err("it was idle, and a new connection needed its place".into());
-                }
-                stopping = true;
-                connection.as_mut().graceful_shutdown();
-            }
-        }
-    };
-    if let Err(error) = served {
-        tracing::debug!(target: "trunkline::server::http", %error, "a connection ended early");
-    }
-}
-
-/// The limits of both HTTP versions.
-fn builder(times: Times) -> auto::Builder<TokioExecutor> {
+/// The settings of HTTP/1.1 and HTTP/2.
+fn protocols(times: Times) -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(times.idle).max_buf_size(HEAD_BYTES);
     builder
@@ -293,7 +262,7 @@ mod tests {
         let service = HttpService::at_path(server, &HttpOptions::default(), TokioRuntime::current());
         let permit = Connections::new(1, 0).enter(None).ok().unwrap();
         let (phase, phases) = watch::channel(ListenerPhase::Open);
-        (theirs, tokio::spawn(serve(Box::new(ours), None, service, permit, times, phases)), phase)
+        (theirs, tokio::spawn(ConnectionServer { service, times, phases }.serve(Box::new(ours), None, permit)), phase)
     }
 
     const TIMES: Times = Times { idle: Duration::from_secs(60), write: Duration::from_secs(60) };
@@ -312,7 +281,8 @@ mod tests {
         let service = HttpService::at_path(server, &HttpOptions::default(), TokioRuntime::current());
         let permit = Connections::new(1, 0).enter(None).ok().unwrap();
         let (_phase, phases) = watch::channel(ListenerPhase::Open);
-        tokio::spawn(serve(Box::new(ours), None, service, permit, TIMES, phases));
+        let server = ConnectionServer { service, times: TIMES, phases };
+        tokio::spawn(server.serve(Box::new(ours), None, permit));
         let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
         let windows = builder.initial_stream_window_size(64 << 10).initial_connection_window_size(1 << 30);
         let (sender, connection) = windows.handshake(TokioIo::new(theirs)).await.unwrap();

@@ -47,7 +47,7 @@ pub(super) fn not_allowed(text: &str, allowed: &'static str) -> Response<HttpBod
 
 /// A response without a body.
 pub(super) fn empty(status: StatusCode) -> Response<HttpBody> {
-    let mut response = Response::new(HttpBody::empty());
+    let mut response = Response::new(HttpBody::full(Bytes::new()));
     *response.status_mut() = status;
     response
 }
@@ -84,18 +84,14 @@ pub(super) async fn answer(keep_alive: Duration, mut reader: StreamReader, accep
         false => Ok(next.await),
     };
     match first {
-        Ok(Some(StreamItem::Message(_, OutgoingMessage::Response { message: text, failure }))) => {
+        Ok(Some(StreamItem::Message(id, OutgoingMessage::Response { message: body, failure }))) => {
             let era = if reader.cancels().is_some() { Era::Modern } else { Era::Legacy };
             let status = failure.map_or(StatusCode::OK, |it| status_of(era, it.code, it.refused, it.busy));
-            if status == StatusCode::OK && !accepts.json {
-                return opened(
-                    keep_alive,
-                    reader,
-                    Some(StreamItem::Message(None, OutgoingMessage::Response { message: text, failure })),
-                )
-                .await;
+            if status != StatusCode::OK || accepts.json {
+                return rejected(Rejection { status, body, headers: Vec::new() });
             }
-            rejected(Rejection { status, body: text, headers: Vec::new() })
+            let response = OutgoingMessage::Response { message: body, failure };
+            opened(keep_alive, reader, Some(StreamItem::Message(id, response))).await
         }
         // The call was cancelled and gets no response (CAN-05), so the stream ends without a
         // message.

@@ -1,6 +1,6 @@
 //! The listening socket of a server: a TCP port or a Unix socket.
 
-use super::http_options::HttpOptions;
+use super::{super::bound_address::BoundAddress, http_options::HttpOptions};
 use std::{
     io,
     net::{IpAddr, Ipv6Addr, SocketAddr},
@@ -29,14 +29,6 @@ pub(super) trait Duplex: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Duplex for T {}
 
-/// The address of a server.
-#[derive(Debug, Clone)]
-pub(super) enum Address {
-    Tcp(SocketAddr),
-    #[cfg(unix)]
-    Unix(std::path::PathBuf),
-}
-
 impl Socket {
     /// # Errors
     /// If the address is unavailable; the error names it.
@@ -56,12 +48,29 @@ impl Socket {
         Ok(Self::Tcp(listener, address))
     }
 
-    pub(super) fn address(&self) -> Address {
+    /// The address of an endpoint. Its URL is for clients on this machine.
+    pub(super) fn address(&self, endpoint: &str) -> BoundAddress {
         match self {
-            Self::Tcp(_, address) => Address::Tcp(*address),
+            Self::Tcp(_, address) => {
+                let (host, port, mut here) = (address.ip().to_string(), address.port(), *address);
+                if here.ip().is_unspecified() {
+                    here.set_ip(if here.is_ipv4() { [127, 0, 0, 1].into() } else { Ipv6Addr::LOCALHOST.into() });
+                }
+                let url = format!("http://{here}{endpoint}");
+                BoundAddress { url: Some(url), host: Some(host), port: Some(port), unix: None }
+            }
             #[cfg(unix)]
-            Self::Unix(socket) => Address::Unix(socket.path().to_owned()),
+            Self::Unix(socket) => {
+                let path = socket.path();
+                let (url, unix) = (format!("unix:{}:{endpoint}", path.display()), path.to_string_lossy().into_owned());
+                BoundAddress { url: Some(url), unix: Some(unix), ..BoundAddress::default() }
+            }
         }
+    }
+
+    /// Returns whether other machines can reach it.
+    pub(super) fn is_reachable_from_elsewhere(&self) -> bool {
+        matches!(self, Self::Tcp(_, address) if !address.ip().is_loopback())
     }
 
     /// Accepts a connection and returns it with the address of its peer, which a Unix socket does
@@ -76,23 +85,6 @@ impl Socket {
             }
             #[cfg(unix)]
             Self::Unix(socket) => Ok((Box::new(socket.accept().await?), None)),
-        }
-    }
-}
-
-impl Address {
-    /// The URL of an endpoint for clients on this machine.
-    pub(super) fn url(&self, endpoint: &str) -> String {
-        match self {
-            Self::Tcp(address) => {
-                let mut address = *address;
-                if address.ip().is_unspecified() {
-                    address.set_ip(if address.is_ipv4() { [127, 0, 0, 1].into() } else { Ipv6Addr::LOCALHOST.into() });
-                }
-                format!("http://{address}{endpoint}")
-            }
-            #[cfg(unix)]
-            Self::Unix(path) => format!("unix:{}:{endpoint}", path.display()),
         }
     }
 }

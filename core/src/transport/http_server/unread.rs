@@ -4,7 +4,7 @@
 //! The size of a response is unknown before its handler has run. So each pending request counts as
 //! a response of typical size for its connection, until it is answered or has run for a while.
 
-use super::body::HttpBody;
+use super::{body::HttpBody, connection_limits::Active};
 use crate::sync::Mutex;
 use bytes::Bytes;
 use http::Response;
@@ -77,7 +77,7 @@ impl UnreadResponses {
         }
         drop(young);
         let unread = Some(Arc::clone(self));
-        response.map(|body| UnreadBody { body, rest: Bytes::new(), left, unread })
+        response.map(|body| UnreadBody { body, rest: Bytes::new(), left, unread, request: None })
     }
 
     async fn enter(self: &Arc<Self>) -> YoungRequest {
@@ -120,12 +120,20 @@ pub(super) struct UnreadBody {
     left: usize,
     /// `None` if the body is passed on unchanged.
     unread: Option<Arc<UnreadResponses>>,
+    /// The request, which lasts until its response has been read or abandoned.
+    request: Option<Active>,
 }
 
 impl UnreadBody {
     /// A body that is passed on unchanged.
     pub(super) fn whole(body: HttpBody) -> Self {
-        Self { body, rest: Bytes::new(), left: 0, unread: None }
+        Self { body, rest: Bytes::new(), left: 0, unread: None, request: None }
+    }
+
+    /// Sets the request.
+    pub(super) fn during(mut self, request: Active) -> Self {
+        self.request = Some(request);
+        self
     }
 
     fn take(&mut self) -> Bytes {
