@@ -9,10 +9,8 @@ use std::{
     time::Instant,
 };
 
-/// A request in progress, if access logging is on.
-pub(super) struct AccessRecord(Option<Begun>);
-
-struct Begun {
+/// A request in progress.
+pub(super) struct AccessRecord {
     method: Method,
     path: String,
     peer: String,
@@ -20,31 +18,23 @@ struct Begun {
 }
 
 impl AccessRecord {
-    /// Called when a request arrives.
-    pub(super) fn begin(request: &HttpRequest) -> Self {
+    /// Called when a request arrives. Returns `None` if access logging is off.
+    pub(super) fn begin(request: &HttpRequest) -> Option<Self> {
         let is_logged = tracing::event_enabled!(target: "trunkline::access", tracing::Level::DEBUG);
-        Self(is_logged.then(|| Begun {
+        is_logged.then(|| Self {
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
             peer: request.remote_address().map_or_else(|| "-".to_owned(), |address| address.to_string()),
             at: Instant::now(),
-        }))
+        })
     }
 
     /// Called when the response head is known.
-    pub(super) fn end(self, status: StatusCode) {
-        if let Some(Begun { method, path, peer, at }) = self.0 {
-            let milliseconds = at.elapsed().as_secs_f64() * 1e3;
-            tracing::debug!(
-                target: "trunkline::access",
-                peer,
-                %method,
-                path,
-                status = status.as_u16(),
-                milliseconds,
-                "access"
-            );
-        }
+    pub(super) fn end(record: Option<Self>, status: StatusCode) {
+        let Some(Self { method, path, peer, at }) = record else { return };
+        let milliseconds = at.elapsed().as_secs_f64() * 1e3;
+        let status = status.as_u16();
+        tracing::debug!(target: "trunkline::access", peer, %method, path, status, milliseconds, "access");
     }
 }
 

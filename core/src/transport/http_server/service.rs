@@ -227,7 +227,7 @@ impl HttpService {
         if let (Some(readiness), Some(probe)) = (&shared.readiness, shared.routes.probe(request.uri().path())) {
             let is_closing = shared.closing.load(Ordering::Acquire);
             let response = readiness.answer(probe, request.method(), is_closing).await;
-            access.end(response.status());
+            AccessRecord::end(access, response.status());
             return response;
         }
         let mut response = match shared.route(request, body).await {
@@ -237,7 +237,7 @@ impl HttpService {
                 rejected(rejection)
             }
         };
-        access.end(response.status());
+        AccessRecord::end(access, response.status());
         shared.access.add_nonce(&mut response);
         if let Some(page) = page {
             cors::allow(&mut response, page);
