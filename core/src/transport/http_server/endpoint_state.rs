@@ -7,10 +7,10 @@ use super::{
     forwarded::{TrustedProxy, client_of},
     gate::Gate,
     health::Readiness,
+    history::ReplayBudget,
     large_messages::LargeMessages,
     rate::RateLimit,
     readers::BodyReaders,
-    replay_budget::ReplayBudget,
     session_table::{SessionEnd, SessionTable},
     workers::Workers,
 };

@@ -28,7 +28,6 @@ mod post_body;
 mod queue;
 mod rate;
 mod readers;
-mod replay_budget;
 mod reply;
 mod response_stream;
 mod service;

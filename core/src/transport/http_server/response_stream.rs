@@ -65,7 +65,8 @@ struct StreamState {
     number: Option<u64>,
     /// Whether the connection must be closed before the stream ends.
     hang_up: bool,
-    /// Events fed from a log that the reader has not read yet.
+    /// Events that the reader has not read yet: those that an earlier one took and the client
+    /// missed, or those fed from a log.
     fed: VecDeque<(Option<EventId>, Bytes)>,
     /// The position of the latest one that was read.
     read_up_to: Option<EventId>,
@@ -101,8 +102,6 @@ pub(super) struct StreamOpening {
 pub(super) struct StreamReader {
     stream: Arc<Stream>,
     number: u64,
-    /// Events that an earlier reader took and the client missed.
-    missed: VecDeque<(EventId, Bytes)>,
     hung_up: bool,
     /// Whose calls a disconnect cancels; only in the modern era (HTTP-22, HTTP-24).
     cancels: Option<Arc<Connection>>,
@@ -123,13 +122,6 @@ impl Stream {
         stream
     }
 
-    /// A finished stream.
-    pub(super) fn finished() -> Arc<Self> {
-        let stream = Self::new(StreamKind::Answer { streams: true, in_session: false });
-        stream.finish();
-        stream
-    }
-
     fn history(&self) -> Option<&Arc<History>> {
         match &self.kind {
             StreamKind::Resumable { history, .. } | StreamKind::Unrelated(Some(history)) => Some(history),
@@ -139,49 +131,43 @@ impl Stream {
 
     /// Attaches a reader, which replaces the previous one.
     pub(super) fn attach(self: &Arc<Self>) -> StreamReader {
-        let (reader, waker) = self.attach_with(&mut self.state.lock(), VecDeque::new());
-        waker.into_iter().for_each(Waker::wake);
-        reader
+        self.change(|state| self.attach_with(state, VecDeque::new()))
     }
 
     /// Attaches a reader after an event. Returns `None` if what followed it has been dropped.
     pub(super) fn attach_after(self: &Arc<Self>, last: EventId) -> Option<StreamReader> {
-        let (reader, waker) = {
-            let mut state = self.state.lock();
-            // With the stream locked, so that nobody takes a message in the meantime.
-            let missed = self.history()?.after(last)?;
-            self.attach_with(&mut state, missed)
-        };
-        waker.into_iter().for_each(Waker::wake);
-        Some(reader)
+        // With the stream locked, so that nobody takes a message in the meantime.
+        self.change(|state| Some(self.attach_with(state, self.history()?.after(last)?)))
     }
 
-    /// Creates a reader, and returns the waker of the previous one.
-    fn attach_with(
-        self: &Arc<Self>,
-        state: &mut StreamState,
-        missed: VecDeque<(EventId, Bytes)>,
-    ) -> (StreamReader, Option<Waker>) {
+    /// Changes the state, and then wakes the reader.
+    fn change<T>(&self, change: impl FnOnce(&mut StreamState) -> T) -> T {
+        let (changed, waker) = {
+            let mut state = self.state.lock();
+            (change(&mut state), state.waker.take())
+        };
+        waker.into_iter().for_each(Waker::wake);
+        changed
+    }
+
+    fn attach_with(self: &Arc<Self>, state: &mut StreamState, missed: VecDeque<(EventId, Bytes)>) -> StreamReader {
         state.reader += 1;
         state.attached = true;
         state.hang_up = false;
-        state.fed.clear();
+        state.fed = missed.into_iter().map(|(id, message)| (Some(id), message)).collect();
         let (stream, number) = (Arc::clone(self), state.reader);
-        let reader = StreamReader { stream, number, missed, hung_up: false, cancels: None, lifetime: None };
-        (reader, state.waker.take())
+        StreamReader { stream, number, hung_up: false, cancels: None, lifetime: None }
     }
 
     /// Feeds events from a log to a reader, unless another one has replaced it.
     pub(super) fn feed(&self, reader: u64, events: Vec<(Option<EventId>, Bytes)>) {
-        let waker = {
-            let mut state = self.state.lock();
-            if state.reader != reader || events.is_empty() {
-                return;
-            }
-            state.fed.extend(events);
-            state.waker.take()
-        };
-        waker.into_iter().for_each(Waker::wake);
+        if !events.is_empty() {
+            self.change(|state| {
+                if state.reader == reader {
+                    state.fed.extend(events);
+                }
+            });
+        }
     }
 
     /// Number of unread events.
@@ -208,14 +194,11 @@ impl Stream {
 
     /// Detaches the reader, because its client reads elsewhere.
     pub(super) fn give_up(&self) {
-        let waker = {
-            let mut state = self.state.lock();
+        self.change(|state| {
             state.reader += 1;
             state.attached = false;
-            self.settle(&mut state);
-            state.waker.take()
-        };
-        waker.into_iter().for_each(Waker::wake);
+            self.settle(state);
+        });
     }
 
     /// Returns whether a reader is attached.
@@ -225,12 +208,7 @@ impl Stream {
 
     /// Marks the stream as finished. Readers end when they have read everything.
     pub(super) fn finish(&self) {
-        let waker = {
-            let mut state = self.state.lock();
-            state.expected = Some(0);
-            state.waker.take()
-        };
-        waker.into_iter().for_each(Waker::wake);
+        self.change(|state| state.expected = Some(0));
     }
 
     /// When the stream is complete and nobody is reading, moves unread messages to the history,
@@ -248,40 +226,33 @@ impl Stream {
 
     /// No further responses will follow.
     fn end(&self) {
-        let waker = {
-            let mut state = self.state.lock();
+        self.change(|state| {
             state.answered = usize::MAX;
-            self.settle(&mut state);
-            state.waker.take()
-        };
-        waker.into_iter().for_each(Waker::wake);
+            self.settle(state);
+        });
     }
 }
 
 impl Outbound for Stream {
     fn send(&self, outgoing: OutgoingMessage) {
-        let waker = {
-            let mut state = self.state.lock();
-            let early = matches!(outgoing, OutgoingMessage::Notification(_) | OutgoingMessage::Request(_));
+        let early = matches!(outgoing, OutgoingMessage::Notification(_) | OutgoingMessage::Request(_));
+        if early && matches!(self.kind, StreamKind::Answer { streams: false, .. }) {
+            return;
+        }
+        self.change(|state| {
             if !early {
                 state.answered = state.answered.saturating_add(1);
             }
-            let unwanted = match &self.kind {
-                StreamKind::Answer { streams: false, .. } => early,
-                // A repeated list change is redundant.
-                StreamKind::Unrelated(_) => state.queue.holds(&outgoing),
-                _ => false,
-            };
-            if state.closed || unwanted {
+            // A repeated list change is redundant.
+            let repeated = matches!(self.kind, StreamKind::Unrelated(_)) && state.queue.holds(&outgoing);
+            if state.closed || repeated {
                 return;
             }
             if !matches!(outgoing, OutgoingMessage::Abandoned) {
                 state.queue.push(outgoing);
             }
-            self.settle(&mut state);
-            state.waker.take()
-        };
-        waker.into_iter().for_each(Waker::wake);
+            self.settle(state);
+        });
     }
 
     fn is_congested(&self) -> bool {
@@ -298,15 +269,9 @@ impl Outbound for Stream {
     }
 
     fn close_stream(&self) {
-        if !matches!(self.kind, StreamKind::Resumable { polls: true, .. }) {
-            return;
+        if matches!(self.kind, StreamKind::Resumable { polls: true, .. }) {
+            self.change(|state| state.hang_up = state.attached);
         }
-        let waker = {
-            let mut state = self.state.lock();
-            state.hang_up = state.attached;
-            state.waker.take()
-        };
-        waker.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -375,9 +340,11 @@ pub(super) fn exchange(
 impl StreamReader {
     /// A reader of past events of a stream that has ended.
     pub(super) fn of_the_past(missed: VecDeque<(EventId, Bytes)>) -> Self {
-        let mut reader = Stream::finished().attach();
-        reader.missed = missed;
-        reader
+        let stream = Stream::new(StreamKind::Answer { streams: true, in_session: false });
+        stream.change(|state| {
+            state.expected = Some(0);
+            stream.attach_with(state, missed)
+        })
     }
 
     /// Sets the maximum lifetime.
@@ -405,9 +372,6 @@ impl StreamReader {
         let mut state = self.stream.state.lock();
         if self.hung_up || state.closed || state.reader != self.number {
             return Poll::Ready(None);
-        }
-        if let Some((id, message)) = self.missed.pop_front() {
-            return Poll::Ready(Some(StreamItem::Message(Some(id), OutgoingMessage::Notification(message))));
         }
         if let Some((id, message)) = state.fed.pop_front() {
             state.read_up_to = id.or(state.read_up_to);
@@ -457,7 +421,7 @@ impl StreamReader {
     /// Returns whether every message has been read and no more will come.
     pub(super) fn is_done(&self) -> bool {
         let state = self.stream.state.lock();
-        self.missed.is_empty() && state.has_all() && state.queue.is_empty()
+        state.has_all() && state.fed.is_empty() && state.queue.is_empty()
     }
 
     /// The conversation whose calls a disconnect cancels; only in the modern era.

@@ -1,4 +1,4 @@
-use super::{super::replay_budget::ReplayBudget, *};
+use super::{super::history::ReplayBudget, *};
 
 fn next(reader: &mut StreamReader) -> Poll<Option<StreamItem>> {
     reader.poll_next(&mut Context::from_waker(Waker::noop()))
