@@ -54,6 +54,8 @@ pub use typed::{
 };
 
 pub(crate) use handlers::Arrival;
+#[cfg(all(feature = "auth", feature = "http-server"))]
+pub(crate) use handlers::VerifiedSender;
 pub(crate) use lifespan::LifespanUse;
 pub(crate) use registry::{ListSet, MountSource, Offers, RemoteServer, ToolTasks};
 pub(crate) use server::WeakServer;

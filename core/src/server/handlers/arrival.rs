@@ -2,8 +2,13 @@
 
 #[cfg(feature = "http-server")]
 use super::http_request::HttpRequest;
-use crate::{cause::Cause, protocol::TraceContext, sync::Mutex, telemetry::NetworkFacts};
-use std::{sync::Arc, time::Duration};
+use crate::{
+    cause::Cause,
+    protocol::{RawJson, TraceContext},
+    sync::Mutex,
+    telemetry::NetworkFacts,
+};
+use std::{fmt, sync::Arc, time::Duration};
 use tracing::Span;
 
 /// How a message arrived: its HTTP request, or its caller in this process.
@@ -15,12 +20,32 @@ pub struct Arrival {
     /// The key that limits are charged to; see the transport.
     #[cfg(feature = "http-server")]
     rate_limit_key: Option<Arc<str>>,
+    /// The verified sender; `None` without authorization.
+    pub(crate) sender: Option<Arc<dyn VerifiedSender>>,
     /// The span in which the caller sent it.
     pub(crate) span: Span,
     /// The caller, in a binding.
     pub(crate) cause: Option<Arc<dyn Cause>>,
     /// The task that the message restarts.
     restarted: Mutex<Option<RestartedTask>>,
+}
+
+/// The sender of a message, as its access token says.
+pub(crate) trait VerifiedSender: Send + Sync {
+    /// The identity.
+    fn auth(&self) -> &RawJson;
+
+    /// The resource (RFC 8707) of the access token.
+    fn resource(&self) -> &str;
+
+    /// Returns whether the sender has these scopes.
+    fn grants(&self, scopes: &[String]) -> bool;
+}
+
+impl fmt::Debug for dyn VerifiedSender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("VerifiedSender")
+    }
 }
 
 /// A task whose process has died.
@@ -122,6 +147,7 @@ impl Default for Arrival {
             http: None,
             #[cfg(feature = "http-server")]
             rate_limit_key: None,
+            sender: None,
             span: Span::none(),
             cause: None,
             restarted: Mutex::default(),

@@ -14,6 +14,8 @@ mod tool_error;
 mod vars;
 
 pub use arrival::Arrival;
+#[cfg(all(feature = "auth", feature = "http-server"))]
+pub(crate) use arrival::VerifiedSender;
 pub(crate) use arrival::{RestartedTask, TaskRun};
 pub use call::{Call, CallInfo};
 pub use client_request::{ClientRequestError, PendingClientRequest};

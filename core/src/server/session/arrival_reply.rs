@@ -1,7 +1,7 @@
 //! A reply channel that knows how its message arrived.
 
 use super::outbound::{Outbound, OutgoingMessage};
-use crate::{protocol::RawJson, server::handlers::Arrival};
+use crate::server::handlers::Arrival;
 use std::sync::Arc;
 
 /// The reply channel of one message.
@@ -35,18 +35,6 @@ impl Outbound for ArrivalReply {
 
     fn release_slot(&self) {
         self.reply.release_slot();
-    }
-
-    fn auth(&self) -> Option<&RawJson> {
-        self.reply.auth()
-    }
-
-    fn resource(&self) -> Option<&str> {
-        self.reply.resource()
-    }
-
-    fn grants(&self, scopes: &[String]) -> bool {
-        self.reply.grants(scopes)
     }
 
     fn arrival(&self) -> Option<&Arrival> {

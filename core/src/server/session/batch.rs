@@ -1,7 +1,7 @@
 //! Batch responses (2025-03-26): one array when all requests are done.
 
 use super::outbound::{Outbound, OutgoingMessage};
-use crate::{protocol::RawJson, server::handlers::Arrival, sync::Mutex};
+use crate::{server::handlers::Arrival, sync::Mutex};
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -59,19 +59,7 @@ impl Outbound for BatchReply {
         self.reply.can_ask()
     }
 
-    fn auth(&self) -> Option<&RawJson> {
-        self.reply.auth()
-    }
-
-    fn resource(&self) -> Option<&str> {
-        self.reply.resource()
-    }
-
     fn arrival(&self) -> Option<&Arrival> {
         self.reply.arrival()
-    }
-
-    fn grants(&self, scopes: &[String]) -> bool {
-        self.reply.grants(scopes)
     }
 }

@@ -92,12 +92,12 @@ pub trait Outbound: Send + Sync + 'static {
     ///
     /// [`RequestInfo::auth`]: crate::engine::RequestInfo::auth
     fn auth(&self) -> Option<&RawJson> {
-        None
+        Some(self.arrival()?.sender.as_ref()?.auth())
     }
 
     /// The resource (RFC 8707) of the sender's access token; `None` without authorization.
     fn resource(&self) -> Option<&str> {
-        None
+        Some(self.arrival()?.sender.as_ref()?.resource())
     }
 
     /// How the message arrived; `None` on pipes.
@@ -108,7 +108,7 @@ pub trait Outbound: Send + Sync + 'static {
 
     /// Returns whether the sender has these scopes. Without authorization, none are needed.
     fn grants(&self, scopes: &[String]) -> bool {
-        let _ = scopes;
-        true
+        let sender = self.arrival().and_then(|arrival| arrival.sender.as_ref());
+        sender.is_none_or(|sender| sender.grants(scopes))
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     http::{classify, rejection::Rejection},
     protocol::{RawJson, RequestId, RpcError, envelope::Frame},
     runtime::Runtime,
-    server::{Arrival, HttpRequest, Outbound, OutgoingMessage, Server},
+    server::{Arrival, HttpRequest, Server, VerifiedSender},
 };
 use http::{HeaderName, HeaderValue, Method, Response, header, request::Parts};
 use serde_json::json;
@@ -54,9 +54,46 @@ impl AccessControl {
         }
     }
 
-    /// Identifies the sender of a request; see [`Caller::of`].
+    /// Identifies the sender of a request. Without authorization, nobody is asked.
+    ///
+    /// # Errors
+    /// If the request has no valid token, or if it is not a POST and the token lacks the required
+    /// scopes. (A POST may need more scopes, which are checked later.)
     pub(super) async fn caller(&self, request: &HttpRequest, runtime: &Arc<dyn Runtime>) -> Result<Caller, Rejection> {
-        Caller::of(self, request, runtime).await
+        let Some(authorization) = &self.authorization else { return Ok(Caller(None)) };
+        let head = PresentingRequest { parts: Arc::clone(request.parts()), remote_address: request.remote_address() };
+        let parts = &*head.parts;
+        let below = self.mounted && authorization.is_below(parts.uri.path());
+        let refuse = |refused: AuthorizationRefused| {
+            // Clients first send a request without a token, to find out where to get one.
+            if !matches!(refused.refusal, Refusal::Missing | Refusal::NonceNeeded | Refusal::Unavailable(_)) {
+                self.refusals.note("access token", refused.refusal.description());
+            }
+            rejection(authorization, None, &refused, below)
+        };
+        let now = now();
+        let address = address_of_client(&self.proxies, request);
+        let (request, candidate) = authorization.read(&head, now, runtime).map_err(refuse)?.split();
+        let unavailable = |text: &str| Err(Refusal::Unavailable(text.into()));
+        let answer = match self.pending.ask(address) {
+            Some(_pending) => {
+                let answer = tokio::time::timeout(DEADLINE, auth::ask(authorization.verifier(), request)).await;
+                answer.unwrap_or_else(|_| unavailable("the verifier did not answer in time"))
+            }
+            None => unavailable("too many tokens are waiting for the verifier"),
+        };
+        let identity = authorization.judge(&candidate, now, answer).map_err(refuse)?;
+        if let Some((digest, keep_for)) = candidate.replay_entry(now) {
+            let scheme = Some(candidate.scheme());
+            let noted = self.proofs.note(&digest, keep_for).await;
+            noted.map_err(|refusal| refuse(AuthorizationRefused { refusal, scheme }))?;
+        }
+        let (authorization, scheme, json) = (authorization.clone(), candidate.scheme(), identity.to_json());
+        let caller = Caller(Some(Arc::new(Known { authorization, scheme, identity, json, below })));
+        if parts.method != Method::POST {
+            caller.permit(None, &[])?;
+        }
+        Ok(caller)
     }
 
     /// Returns whether the metadata document is served at this path.
@@ -102,48 +139,6 @@ struct Known {
 }
 
 impl Caller {
-    /// Identifies the sender of a request. Without authorization, nobody is asked.
-    ///
-    /// # Errors
-    /// If the request has no valid token, or if it is not a POST and the token lacks the required
-    /// scopes. (A POST may need more scopes, which are checked later.)
-    async fn of(access: &AccessControl, request: &HttpRequest, runtime: &Arc<dyn Runtime>) -> Result<Self, Rejection> {
-        let Some(authorization) = &access.authorization else { return Ok(Self(None)) };
-        let head = PresentingRequest { parts: Arc::clone(request.parts()), remote_address: request.remote_address() };
-        let parts = &*head.parts;
-        let below = access.mounted && authorization.is_below(parts.uri.path());
-        let refuse = |refused: AuthorizationRefused| {
-            // Clients first send a request without a token, to find out where to get one.
-            if !matches!(refused.refusal, Refusal::Missing | Refusal::NonceNeeded | Refusal::Unavailable(_)) {
-                access.refusals.note("access token", refused.refusal.description());
-            }
-            rejection(authorization, None, &refused, below)
-        };
-        let now = now();
-        let address = address_of_client(&access.proxies, request);
-        let (request, candidate) = authorization.read(&head, now, runtime).map_err(refuse)?.split();
-        let unavailable = |text: &str| Err(Refusal::Unavailable(text.into()));
-        let answer = match access.pending.ask(address) {
-            Some(_pending) => {
-                let answer = tokio::time::timeout(DEADLINE, auth::ask(authorization.verifier(), request)).await;
-                answer.unwrap_or_else(|_| unavailable("the verifier did not answer in time"))
-            }
-            None => unavailable("too many tokens are waiting for the verifier"),
-        };
-        let identity = authorization.judge(&candidate, now, answer).map_err(refuse)?;
-        if let Some((digest, keep_for)) = candidate.replay_entry(now) {
-            let scheme = Some(candidate.scheme());
-            let noted = access.proofs.note(&digest, keep_for).await;
-            noted.map_err(|refusal| refuse(AuthorizationRefused { refusal, scheme }))?;
-        }
-        let (authorization, scheme, json) = (authorization.clone(), candidate.scheme(), identity.to_json());
-        let caller = Self(Some(Arc::new(Known { authorization, scheme, identity, json, below })));
-        if parts.method != Method::POST {
-            caller.permit(None, &[])?;
-        }
-        Ok(caller)
-    }
-
     /// Checks that the caller has the scopes of an operation and the required ones. A single
     /// challenge names all of them (AUS-11).
     fn permit(&self, request: Option<&RequestId>, operation: &[String]) -> Result<(), Rejection> {
@@ -157,20 +152,18 @@ impl Caller {
 
     /// How a message in a request of this caller arrived.
     pub(super) fn arrival(&self, request: HttpRequest) -> Arrival {
-        Arrival::over_http(if self.0.is_some() { request.without_token() } else { request })
+        let Some(known) = &self.0 else { return Arrival::over_http(request) };
+        let mut arrival = Arrival::over_http(request.without_token());
+        arrival.sender = Some(Arc::clone(known) as _);
+        arrival
     }
 
-    /// Admits a message if the token has the scopes that it needs. It is served on behalf of the
-    /// caller; responses go to `reply`.
-    pub(super) fn enter(
-        &self,
-        server: &Server,
-        frame: &Frame,
-        reply: Arc<dyn Outbound>,
-    ) -> Result<Arc<dyn Outbound>, Rejection> {
-        let Some(known) = &self.0 else { return Ok(reply) };
-        self.permit(classify::id_of(frame), &server.scopes_of(frame))?;
-        Ok(Arc::new(Signed { reply, known: Arc::clone(known) }))
+    /// Checks that the token has the scopes that a message needs.
+    pub(super) fn admit(&self, server: &Server, frame: &Frame) -> Result<(), Rejection> {
+        if self.0.is_none() {
+            return Ok(());
+        }
+        self.permit(classify::id_of(frame), &server.scopes_of(frame))
     }
 
     /// How long a stream of this caller may stay open: until its token expires (the client may then
@@ -187,47 +180,17 @@ impl Caller {
     }
 }
 
-/// The reply channel of a known caller.
-struct Signed {
-    reply: Arc<dyn Outbound>,
-    known: Arc<Known>,
-}
-
-impl Outbound for Signed {
-    fn send(&self, outgoing: OutgoingMessage) {
-        self.reply.send(outgoing);
+impl VerifiedSender for Known {
+    fn auth(&self) -> &RawJson {
+        &self.json
     }
 
-    fn is_congested(&self) -> bool {
-        self.reply.is_congested()
-    }
-
-    fn can_ask(&self) -> bool {
-        self.reply.can_ask()
-    }
-
-    fn close_stream(&self) {
-        self.reply.close_stream();
-    }
-
-    fn release_slot(&self) {
-        self.reply.release_slot();
-    }
-
-    fn auth(&self) -> Option<&RawJson> {
-        Some(&self.known.json)
-    }
-
-    fn resource(&self) -> Option<&str> {
-        Some(self.known.authorization.resource())
-    }
-
-    fn arrival(&self) -> Option<&Arrival> {
-        self.reply.arrival()
+    fn resource(&self) -> &str {
+        self.authorization.resource()
     }
 
     fn grants(&self, scopes: &[String]) -> bool {
-        self.known.authorization.permit(&self.known.identity, scopes).is_ok()
+        self.authorization.permit(&self.identity, scopes).is_ok()
     }
 }
 

@@ -37,14 +37,6 @@ use std::{sync::Arc, time::Duration};
 /// The values of a body up to this size are not counted.
 const UNCOUNTED: usize = 4 << 10;
 
-/// Number of requests in a batch after the first.
-pub(super) fn further(frame: &Frame) -> usize {
-    match frame {
-        Frame::Single(_) => 0,
-        Frame::Batch(elements) => elements.len().saturating_sub(1),
-    }
-}
-
 /// A message for a conversation.
 struct PostedMessage<'a> {
     request: HttpRequest,
@@ -79,16 +71,7 @@ impl EndpointState {
             false => self.named_session(headers, caller).await.transpose()?.and(session_id(headers)),
         };
         let rate_limit_key = self.rate_limit_key(&request, caller);
-        self.check_rate(rate_limit_key.as_deref(), session, 1)?;
-        let mut permit = self.gate.permit(rate_limit_key.as_deref());
-        if session.is_none() {
-            permit.check_slot().map_err(busy)?;
-        }
-        let frame = self.read(body, &mut permit).await?;
-        if session.is_none() {
-            permit.take_slot().map_err(busy)?;
-        }
-        self.check_rate(rate_limit_key.as_deref(), session, further(&frame))?;
+        let (frame, permit) = self.admit(body, rate_limit_key.as_deref(), session).await?;
         let posted = classify::classify(&frame, version)?;
         let post = PostedMessage { request, caller, rate_limit_key, accepts, frame, permit, lifetime: None };
         match posted {
@@ -98,8 +81,29 @@ impl EndpointState {
         }
     }
 
-    /// Applies the rate limit: per key, or else per session.
-    pub(super) fn check_rate(
+    /// Reads a message, if it is within the limits of its key, or else of its session.
+    pub(super) async fn admit<B: Body>(
+        &self,
+        body: B,
+        rate_limit_key: Option<&str>,
+        session: Option<&str>,
+    ) -> Result<(Frame, Permit), Rejection> {
+        self.check_rate(rate_limit_key, session, 1)?;
+        let mut permit = self.gate.permit(rate_limit_key);
+        if session.is_none() {
+            permit.check_slot().map_err(busy)?;
+        }
+        let frame = self.read(body, &mut permit).await?;
+        if session.is_none() {
+            permit.take_slot().map_err(busy)?;
+        }
+        if let Frame::Batch(elements) = &frame {
+            self.check_rate(rate_limit_key, session, elements.len().saturating_sub(1))?;
+        }
+        Ok((frame, permit))
+    }
+
+    fn check_rate(
         &self,
         rate_limit_key: Option<&str>,
         session: Option<&str>,
@@ -109,7 +113,7 @@ impl EndpointState {
         rate.take(rate_limit_key.or(session).unwrap_or_default(), requests, self.runtime.now()).map_err(rate::too_many)
     }
 
-    pub(super) async fn read<B: Body>(&self, body: B, permit: &mut Permit) -> Result<Frame, Rejection> {
+    async fn read<B: Body>(&self, body: B, permit: &mut Permit) -> Result<Frame, Rejection> {
         let limits = &self.server.options().limits;
         let reader = self.readers.enter();
         let body = tokio::select! {
@@ -327,7 +331,7 @@ impl EndpointState {
         // responds on another thread, both would contend for the allocator's lock.
         let _head = arrival.http.as_ref().map(|request| Arc::clone(request.parts()));
         let (answers, reader) = response_stream::exchange(kind, cancels, Some(permit), arrival);
-        let answers = caller.enter(&self.server, &frame, answers)?;
+        caller.admit(&self.server, &frame)?;
         let accepted = classify::check_response(&frame);
         let receiver = Arc::clone(&connection);
         // After it has been received, only those who may still respond hold the sending end.

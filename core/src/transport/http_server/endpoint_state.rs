@@ -11,7 +11,7 @@ use super::{
     large_messages::LargeMessages,
     rate::RateLimit,
     readers::BodyReaders,
-    session_table::{SessionEnd, SessionTable},
+    session_table::SessionTable,
     workers::Workers,
 };
 use crate::{
@@ -70,10 +70,5 @@ impl EndpointState {
             Some(principal) => Some(principal.into()),
             None => client_of(&self.proxies, request).map(Arc::from),
         }
-    }
-
-    /// Kept by the stream of an HTTP+SSE session, which ends with it.
-    pub(super) fn end_of(&self, session: String) -> SessionEnd {
-        SessionEnd::new(Arc::clone(&self.sse_sessions), session)
     }
 }

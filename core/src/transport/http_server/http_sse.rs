@@ -5,11 +5,11 @@
 use super::{
     authorization::Caller,
     body::{Events, HttpBody},
-    endpoint::{check_accepts_events, check_type, further},
+    endpoint::{check_accepts_events, check_type},
     endpoint_state::EndpointState,
     reply::{self, empty, not_allowed},
     response_stream::{Stream, StreamKind},
-    session_table::HttpSession,
+    session_table::{HttpSession, SessionEnd},
 };
 use crate::{
     http::{
@@ -50,8 +50,8 @@ impl EndpointState {
             return Err(Rejection::busy(None, "too many sessions are open"));
         };
         let uri = self.routes.messages_uri(&id);
-        let reader = reader.bounded(caller.lifetime());
-        let events = Events::new(reader, self.server.options().keep_alive, Some(self.end_of(id)));
+        let (reader, end) = (reader.bounded(caller.lifetime()), SessionEnd::new(Arc::clone(&self.sse_sessions), id));
+        let events = Events::new(reader, self.server.options().keep_alive, Some(end));
         Ok(reply::stream(events.with_endpoint(&uri)))
     }
 
@@ -70,11 +70,7 @@ impl EndpointState {
         let id = routes::session_of(parts.uri.query()).unwrap_or_default();
         let session = self.sse_sessions.touch(&self.runtime, id, caller.principal()).ok_or_else(unknown_session)?;
         let rate_limit_key = self.rate_limit_key(&request, caller);
-        self.check_rate(rate_limit_key.as_deref(), Some(id), 1)?;
-        let mut permit = self.gate.permit(rate_limit_key.as_deref());
-        let frame = self.read(body, &mut permit).await?;
-        let is_large = permit.is_large();
-        self.check_rate(rate_limit_key.as_deref(), Some(id), further(&frame))?;
+        let (frame, permit) = self.admit(body, rate_limit_key.as_deref(), Some(id)).await?;
         if matches!(
             classify::classify(&frame, mirror::version(&parts.headers).as_deref())?,
             Posted::Modern { .. } | Posted::ModernNotification
@@ -93,10 +89,10 @@ impl EndpointState {
             return Err(Rejection::busy(classify::id_of(&frame), "too many responses are waiting to be read"));
         }
         let reply = ArrivalReply::channel(session.stream, caller.arrival(request).of(rate_limit_key));
-        let reply = caller.enter(&self.server, &frame, reply)?;
+        caller.admit(&self.server, &frame)?;
         let (connection, accepted) = (session.connection, classify::check_response(&frame));
         let receiver = Arc::clone(&connection);
-        let received = self.large.work(is_large, move || receiver.receive(frame, None, &reply)).await?;
+        let received = self.large.work(permit.is_large(), move || receiver.receive(frame, None, &reply)).await?;
         received.map_err(|refusal| Rejection::bad_request(refusal.id.as_ref(), &refusal.error))?;
         accepted?;
         if connection.is_closed() { Err(unknown_session()) } else { Ok(empty(StatusCode::ACCEPTED)) }

@@ -5,7 +5,7 @@ use crate::{
     http::rejection::Rejection,
     protocol::envelope::Frame,
     runtime::Runtime,
-    server::{Arrival, HttpRequest, Outbound, Server},
+    server::{Arrival, HttpRequest, Server},
 };
 use http::{Response, request::Parts};
 use std::{sync::Arc, time::Duration};
@@ -48,13 +48,8 @@ impl Caller {
     }
 
     /// Admits every message.
-    pub(super) fn enter(
-        &self,
-        _: &Server,
-        _: &Frame,
-        reply: Arc<dyn Outbound>,
-    ) -> Result<Arc<dyn Outbound>, Rejection> {
-        Ok(reply)
+    pub(super) fn admit(&self, _: &Server, _: &Frame) -> Result<(), Rejection> {
+        Ok(())
     }
 
     /// Streams have no maximum lifetime.
