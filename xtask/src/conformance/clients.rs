@@ -11,7 +11,7 @@ use super::role::Role;
 use super::runner::{Loaded, Runner};
 use super::suite::{Scenario, Suite};
 use super::verdict::{Fault, Verdict};
-use super::{RESULTS, RUNS_AT_ONCE, chosen, count_of};
+use super::{RESULTS, RUNS_AT_ONCE, chosen, count_of, write_report};
 use crate::console;
 use crate::language::Language;
 use crate::process::tail;
@@ -67,7 +67,9 @@ fn run_jobs(workspace: &Workspace, languages: &[Language], suites: &[Suite]) -> 
             },
         );
     }
-    count_of(workspace, Role::Client, languages, suites, &verdicts, None, start)
+    let count = count_of(Role::Client, languages, suites, &verdicts);
+    write_report(workspace, Role::Client, &verdicts, &count, start)?;
+    Ok(count)
 }
 
 fn judge(

@@ -76,27 +76,14 @@ fn chosen(workspace: &Workspace, role: Role, only: &[String]) -> Result<Vec<Suit
     Ok(suites)
 }
 
-/// Prints the table and writes the report. `beside` is an additional check and its failure.
-fn count_of(
-    workspace: &Workspace,
-    role: Role,
-    languages: &[Language],
-    suites: &[Suite],
-    verdicts: &[Verdict],
-    beside: Option<Option<String>>,
-    start: Instant,
-) -> Result<Count> {
-    let red = verdicts.iter().filter(|verdict| !verdict.is_green()).count();
-    let mut count = Count { passed: verdicts.len() - red, failed: red, said: String::new(), note: String::new() };
-    count.said = table::draw(role, languages, suites, verdicts);
-    match beside {
-        Some(Some(fault)) => {
-            count.failed += 1;
-            count.said.push_str(&format!("\n{fault}"));
-        }
-        Some(None) => count.passed += 1,
-        None => {}
-    }
+/// The verdicts as a table.
+fn count_of(role: Role, languages: &[Language], suites: &[Suite], verdicts: &[Verdict]) -> Count {
+    let failed = verdicts.iter().filter(|verdict| !verdict.is_green()).count();
+    let said = table::draw(role, languages, suites, verdicts);
+    Count { passed: verdicts.len() - failed, failed, said, note: String::new() }
+}
+
+fn write_report(workspace: &Workspace, role: Role, verdicts: &[Verdict], count: &Count, start: Instant) -> Result<()> {
     report::write(
         workspace,
         &format!("conformance-{}", role.word()),
@@ -104,6 +91,5 @@ fn count_of(
             "scenarios": verdicts.iter().map(Verdict::to_json).collect::<Vec<_>>(),
             "passed": count.passed, "failed": count.failed, "seconds": start.elapsed().as_secs_f64(),
         }),
-    )?;
-    Ok(count)
+    )
 }

@@ -9,7 +9,7 @@ use super::role::Role;
 use super::runner::DEADLINE;
 use super::suite::{Suite, Taken};
 use super::verdict::{Fault, Verdict};
-use super::{RESULTS, RUNS_AT_ONCE, chosen, count_of};
+use super::{RESULTS, RUNS_AT_ONCE, chosen, count_of, write_report};
 use crate::console;
 use crate::http_servers;
 use crate::language::Language;
@@ -48,8 +48,10 @@ pub(crate) fn servers(workspace: &Workspace, languages: &[Language], only: &[Str
         },
     );
     let stopped = processes.stop(|_| true);
-    let stubborn = stopped.err().map(|stubborn| format!("servers that do not stop when asked: {stubborn}"));
-    count_of(workspace, Role::Server, languages, &suites, &verdicts, Some(stubborn), start)
+    let mut count = count_of(Role::Server, languages, &suites, &verdicts);
+    count.add(stopped.err().map(|stubborn| format!("\nservers that do not stop when asked: {stubborn}")));
+    write_report(workspace, Role::Server, &verdicts, &count, start)?;
+    Ok(count)
 }
 
 /// Runs a suite against the server of a language.
