@@ -10,6 +10,8 @@ export default defineConfig(
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true } },
     rules: {
+      // `() => port.close()` is a function without a result.
+      "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       // Events reach a listener that throws as they do in Node itself.
       "@typescript-eslint/only-throw-error": ["error", { allowThrowingUnknown: true }],
