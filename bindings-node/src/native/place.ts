@@ -16,31 +16,19 @@ export const home = basename(place) === "place.js" ? dirname(dirname(place)) : u
 export function library(platform: string): unknown {
   /* eslint-disable @typescript-eslint/no-require-imports -- an import would load the libraries of all platforms */
   try {
-    switch (platform) {
-      case "darwin-arm64":
-        return require("@trunkline/darwin-arm64");
-      case "darwin-x64":
-        return require("@trunkline/darwin-x64");
-      case "linux-arm64-gnu":
-        return require("@trunkline/linux-arm64-gnu");
-      case "linux-arm64-musl":
-        return require("@trunkline/linux-arm64-musl");
-      case "linux-x64-gnu":
-        return require("@trunkline/linux-x64-gnu");
-      case "linux-x64-musl":
-        return require("@trunkline/linux-x64-musl");
-      case "win32-arm64-msvc":
-        return require("@trunkline/win32-arm64-msvc");
-      case "win32-x64-msvc":
-        return require("@trunkline/win32-x64-msvc");
-      default:
-        return undefined;
-    }
+    if (platform === "darwin-arm64") return require("@trunkline/darwin-arm64");
+    if (platform === "darwin-x64") return require("@trunkline/darwin-x64");
+    if (platform === "linux-arm64-gnu") return require("@trunkline/linux-arm64-gnu");
+    if (platform === "linux-arm64-musl") return require("@trunkline/linux-arm64-musl");
+    if (platform === "linux-x64-gnu") return require("@trunkline/linux-x64-gnu");
+    if (platform === "linux-x64-musl") return require("@trunkline/linux-x64-musl");
+    if (platform === "win32-arm64-msvc") return require("@trunkline/win32-arm64-msvc");
+    if (platform === "win32-x64-msvc") return require("@trunkline/win32-x64-msvc");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "MODULE_NOT_FOUND") throw error;
-    return undefined;
   }
   /* eslint-enable */
+  return undefined;
 }
 
 function file(): string {
