@@ -1,10 +1,7 @@
 // Converts schemas: a JSON Schema is used unchanged, a Standard Schema must be able to produce one.
-import modules from "node:module";
-import { join } from "node:path";
-
 import { invalid } from "../errors.js";
 import type { JsonObject } from "../generated/model.js";
-import { place } from "../native/place.js";
+import { installations } from "../native/installations.js";
 import type { StandardSchemaV1 } from "./standard-schema.js";
 
 /** A JSON Schema (2020-12 unless `$schema` says otherwise). */
@@ -168,19 +165,9 @@ function method(schema: object, name: string): AnyFunction | undefined {
   return typeof found === "function" ? (found.bind(schema) as AnyFunction) : undefined;
 }
 
-/**
- * Returns a function of an optional package, installed next to this one or in the program's own
- * tree.
- */
+/** Returns a function of an optional package. */
 function exported(packageName: string, name: string): AnyFunction | undefined {
-  for (const base of [place, join(process.cwd(), "package.json")]) {
-    try {
-      const found = (modules.createRequire(base)(packageName) as Record<string, unknown>)[name];
-      if (typeof found === "function") return found as AnyFunction;
-    } catch {
-      // Not installed there.
-    }
-  }
+  for (const found of installations(packageName)) if (name in found) return method(found, name);
   return undefined;
 }
 
