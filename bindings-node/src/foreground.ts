@@ -16,10 +16,7 @@ const ofChildren = ["ProcessWrap", "PipeWrap"];
  * has its default effect. `serve` gets `true` if signals are handled here, so that the core handles
  * them too and can end a process whose event loop is blocked.
  */
-export async function endedBySignals<T>(
-  serve: (areHandled: boolean) => Promise<T>,
-  close: (signal: NodeJS.Signals) => Promise<void>,
-): Promise<T> {
+export async function endedBySignals<T>(serve: (areHandled: boolean) => Promise<T>, close: (signal: NodeJS.Signals) => Promise<void>): Promise<T> {
   const handled = SIGNALS.filter((signal) => process.listenerCount(signal) === 0);
   const forget = (): void => {
     for (const signal of handled) process.removeListener(signal, stop);

@@ -64,18 +64,9 @@ export function plain(value: unknown, key = ""): unknown {
 
 /** Returns whether JSON loses part of the value, which has no cycles. */
 function isLossy(value: unknown, origin: Origin): boolean {
-  switch (typeof value) {
-    case "number":
-      return !Number.isFinite(value);
-    case "function":
-    case "symbol":
-      return origin === "given";
-    case "object":
-      break;
-    default:
-      return false;
-  }
-  if (value === null) return false;
+  if (typeof value === "number") return !Number.isFinite(value);
+  if (typeof value === "function" || typeof value === "symbol") return origin === "given";
+  if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return value.some((item) => isLossy(item, origin));
   if ("toJSON" in value) {
     const form = plain(value);
@@ -101,18 +92,12 @@ function kept(given: unknown, origin: Origin, place: string, within: readonly un
   const isGiven = origin === "given";
   const words = (what: string, remedy: string): string => `${place}: ${what} cannot be represented in JSON: ${remedy}`;
   const verb = isGiven ? "give" : "return";
-  switch (typeof value) {
-    case "number":
-      if (Number.isFinite(value)) return value;
-      throw new UnfitValue(words(String(value), `${verb} null or a string`));
-    case "bigint":
-      throw new UnfitValue(words("a bigint", `${verb} a number or a string`));
-    case "function":
-    case "symbol": {
-      const message = words(`a ${typeof value}`, `${verb} data`);
-      if (isGiven && typeof value === "function") throw new UnfitFunction(message, key);
-      if (isGiven || within.length === 0) throw new UnfitValue(message);
-    }
+  if (typeof value === "number" && !Number.isFinite(value)) throw new UnfitValue(words(String(value), `${verb} null or a string`));
+  if (typeof value === "bigint") throw new UnfitValue(words("a bigint", `${verb} a number or a string`));
+  if (typeof value === "function" || typeof value === "symbol") {
+    const message = words(`a ${typeof value}`, `${verb} data`);
+    if (isGiven && typeof value === "function") throw new UnfitFunction(message, key);
+    if (isGiven || within.length === 0) throw new UnfitValue(message);
   }
   if (typeof value !== "object" || value === null) return value;
   if (within.includes(value)) throw new UnfitValue(`${place}: a circular reference cannot be represented in JSON`);

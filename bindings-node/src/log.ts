@@ -58,9 +58,7 @@ export function log(records: readonly LogRecord[]): void {
  * rejections are logged, and affect neither later events nor the process.
  */
 export function callBack<Args extends unknown[]>(what: string, call: (...args: Args) => unknown, args: Args, target = "trunkline"): void {
-  contained(call, args, (error) => {
-    log([{ level: "error", target, message: `${what} failed: ${describe(error)}`, error }]);
-  });
+  contained(call, args, (error) => log([{ level: "error", target, message: `${what} failed: ${describe(error)}`, error }]));
 }
 
 function contained<Args extends unknown[]>(call: (...args: Args) => unknown, args: Args, fail: (error: unknown) => void): void {

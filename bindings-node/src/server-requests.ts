@@ -1,12 +1,12 @@
 // A client's handlers for requests and notifications of its server.
+import type { Context } from "./context.js";
 import { checkHandler, type Callable } from "./features/feature.js";
 import { keepCause, ToolError } from "./errors.js";
 import { asked, notified, operations, own, returned, silent, type NotificationHandlers, type RequestHandlers } from "./generated/server-requests.js";
 import { transportFunctions, type Transport } from "./generated/transport.js";
 import { callBack } from "./log.js";
 import type { ServerRequestContext } from "./requests.js";
-import { resultOf } from "./returns.js";
-import { isPromise } from "./schema/validate.js";
+import { resultOf, type Answer } from "./returns.js";
 
 /** All handlers of a client. */
 export type ServerHandlers = RequestHandlers & NotificationHandlers;
@@ -19,7 +19,7 @@ export class Handlers {
   add(handlers: ServerHandlers): void {
     for (const [name, handler] of given(handlers, operations)) {
       const run = (request: never, { signal }: ServerRequestContext): unknown => handler(request, { signal });
-      const answer = (result: unknown): ReturnType<typeof resultOf> => answerOf(result, name);
+      const answer = (result: unknown): Answer => answerOf(result, name);
       this.#callables.set(operations[name], own.includes(name) ? ownFunction(operations[name], { run, answer }) : { run, answer });
     }
     for (const [name, handler] of given(handlers, notified)) this.#listeners.set(notified[name], { name, listener: handler as (params: unknown) => void });
@@ -52,28 +52,19 @@ export class Handlers {
 
 /** Wraps a function that this program calls, so that it gets the thrown error itself. */
 function ownFunction(operation: string, callable: Callable): Callable {
-  const told = (thrown: unknown): ToolError => {
-    const message = (thrown instanceof Error && (thrown.message || thrown.name)) || String(thrown);
-    keepCause(`${operation} failed: ${message}`, thrown);
-    return new ToolError(message);
-  };
-  const attempted = <T>(act: () => T): T => {
+  const answered = async (request: never, context: Context): Promise<unknown> => {
     try {
-      return act();
-    } catch (error) {
-      throw told(error);
+      return await callable.answer(await callable.run(request, context));
+    } catch (thrown) {
+      const message = (thrown instanceof Error && (thrown.message || thrown.name)) || String(thrown);
+      keepCause(`${operation} failed: ${message}`, thrown);
+      throw new ToolError(message);
     }
   };
-  return {
-    run: (request, context) => {
-      const returned = attempted(() => callable.run(request, context));
-      return isPromise(returned) ? returned.catch((error: unknown) => Promise.reject(told(error))) : returned;
-    },
-    answer: (returned) => attempted(() => callable.answer(returned)),
-  };
+  return { run: answered, answer: (answer) => answer as Answer };
 }
 
-function answerOf(result: unknown, name: keyof RequestHandlers): ReturnType<typeof resultOf> {
+function answerOf(result: unknown, name: keyof RequestHandlers): Answer {
   if (silent.includes(name)) return resultOf({});
   if (typeof result === "object" && result !== null) return resultOf(result);
   // Not the value, which may be a secret.

@@ -8,9 +8,7 @@ import type { Schema } from "./schema/convert.js";
 import { expectation } from "./tool-results.js";
 
 /** Ends streams that are dropped without `close`. */
-const dropped = new FinalizationRegistry<() => void>((cancel) => {
-  cancel();
-});
+const dropped = new FinalizationRegistry<() => void>((cancel) => cancel());
 
 /**
  * Items from a server, in order of arrival. Iterate over it, and close it; `await using` closes it

@@ -5,7 +5,6 @@ import type { JsonObject } from "../generated/model.js";
 import type { Category, ListItems } from "../generated/operations.js";
 import { checkNames } from "../option-names.js";
 import { answerOf, valueOf } from "../returns.js";
-import { isPromise } from "../schema/validate.js";
 import type { Feature } from "./feature.js";
 import { promptParts } from "./prompt.js";
 import { resourceParts } from "./resource.js";
@@ -52,15 +51,13 @@ export function providerFeature<C extends Category>(category: C, provider: Provi
   if (get !== undefined) checkFunction(get, "the get of a provider");
   // A plain object must not have other members.
   if (Object.getPrototypeOf(provider) === Object.prototype) checkNames(provider, ["list", "get"]);
-  const listed = (page: Page<unknown>): Listed => new Listed(page);
   return {
     kind: "provider",
     description: { of: category },
     callable: {
       run: (body: Body, context) => {
         if (!("list" in body)) return provider.get?.(body.get, context);
-        const page = provider.list(body.list.cursor, context);
-        return isPromise<Page<unknown>>(page) ? page.then(listed) : listed(page);
+        return Promise.resolve<Page<unknown>>(provider.list(body.list.cursor, context)).then((page) => new Listed(page));
       },
       answer: (returned) => {
         if (!(returned instanceof Listed)) return answerOf(returned, parts[category]);

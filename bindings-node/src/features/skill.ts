@@ -18,12 +18,9 @@ export function directoryFeature(uri: string, path: string | URL, options: Direc
 
 export function skillFeature(files: SkillFiles, options: SkillOptions): Feature {
   checkNames(options, skillOptionsNames);
-  return { kind: "skill", description: { ...contentsOf(files), ...inMilliseconds(options, skillOptionsTimes) } };
-}
-
-function contentsOf(files: SkillFiles): object {
-  if (typeof files === "string" || files instanceof URL) return { folder: folderOf(files) };
-  return { files: Object.entries(files).map(([path, file]) => fileOf(path, file)) };
+  const isFolder = typeof files === "string" || files instanceof URL;
+  const contents = isFolder ? { folder: folderOf(files) } : { files: Object.entries(files).map(([path, file]) => fileOf(path, file)) };
+  return { kind: "skill", description: { ...contents, ...inMilliseconds(options, skillOptionsTimes) } };
 }
 
 function folderOf(folder: string | URL): string {
