@@ -10,9 +10,9 @@ export type FetchHandler = (request: Request) => Promise<Response>;
 export function fetchHandler(mount: Mount): FetchHandler {
   return async (request) => {
     if (request.bodyUsed) throw invalid("the body of this request was already read: read a request.clone() instead, and pass the request to the server");
-    const builder = new ResponseBuilder();
+    const builder = new ResponseBuilder(request);
     try {
-      builder.start(await mount.request(headOf(request), builder), request);
+      builder.start(await mount.request(headOf(request), builder));
     } catch (error) {
       if (!(error instanceof ClosedError)) throw error;
       builder.end(error);
@@ -31,35 +31,28 @@ function headOf({ method, url, headers }: Request): RequestHead {
 
 /** Builds a web-standard response, at the speed of its reader. */
 class ResponseBuilder implements Receiver {
-  readonly response: Promise<Response>;
   #resolve!: (response: Response) => void;
+  readonly response = new Promise<Response>((resolve) => {
+    this.#resolve = resolve;
+  });
   #exchange: Exchange | undefined;
   #head: ResponseHead | undefined;
   /** Chunks that the reader has not yet pulled, bounded by the credit. */
   readonly #chunks: Uint8Array[] = [];
+  /** Takes the next chunk or the end, if a reader waits for it. */
+  #reader: ReadableStreamDefaultController<Uint8Array> | undefined;
   #ended = false;
   #error: TrunklineError | undefined;
-  /** Resumes a reader that waits for the next chunk or the end. */
-  #resume: (() => void) | undefined;
-  #cleanUp: (() => void) | undefined;
+  readonly #gone = (): void => this.#exchange?.cancel();
 
-  constructor() {
-    this.response = new Promise((resolve) => {
-      this.#resolve = resolve;
-    });
-  }
+  constructor(private readonly request: Request) {}
 
-  start(exchange: Exchange, { body, signal }: Request): void {
+  start(exchange: Exchange): void {
+    const { body, signal } = this.request;
     this.#exchange = exchange;
-    const gone = (): void => {
-      exchange.cancel();
-    };
-    if (signal.aborted) gone();
-    signal.addEventListener("abort", gone, { once: true });
-    this.#cleanUp = () => {
-      signal.removeEventListener("abort", gone);
-    };
-    if (body) feed(exchange, body).catch(gone);
+    if (signal.aborted) this.#gone();
+    signal.addEventListener("abort", this.#gone, { once: true });
+    if (body) feed(exchange, body).catch(this.#gone);
     else exchange.bodyEnd();
   }
 
@@ -71,45 +64,43 @@ class ResponseBuilder implements Receiver {
 
   chunk(bytes: Uint8Array): void {
     this.#chunks.push(bytes);
-    this.#resume?.();
+    this.#deliver();
   }
 
   end(error?: TrunklineError): void {
     this.#ended = true;
     this.#error = error;
-    this.#cleanUp?.();
-    this.#resume?.();
+    this.request.signal.removeEventListener("abort", this.#gone);
+    this.#deliver();
     if (this.#head || !error) return;
     // A disconnected client reads no response, but a framework would report a rejection.
     const { text, ...head } = error instanceof CancelledError ? { status: 499, headers: [], text: "" } : unavailable(error);
     this.#resolve(new Response(text, head));
   }
 
-  /** Enqueues one chunk per pull, and only then grants credit for more. */
   #stream(): ReadableStream<Uint8Array> {
-    return new ReadableStream<Uint8Array>(
-      {
-        pull: async (controller) => {
-          if (this.#chunks.length === 0 && !this.#ended) {
-            await new Promise<void>((resolve) => {
-              this.#resume = resolve;
-            });
-            this.#resume = undefined;
-          }
-          const chunk = this.#chunks.shift();
-          if (chunk) {
-            this.#exchange?.grant(chunk.byteLength);
-            controller.enqueue(chunk);
-          } else if (this.#error && this.#head && hasLength(this.#head)) controller.error(this.#error);
-          else controller.close();
-        },
-        cancel: () => {
-          this.#exchange?.cancel();
-          this.#resume?.();
-        },
-      },
-      { highWaterMark: 0 },
-    );
+    const pull = (reader: ReadableStreamDefaultController<Uint8Array>): void => {
+      this.#reader = reader;
+      this.#deliver();
+    };
+    const cancel = (): void => {
+      this.#reader = undefined;
+      this.#gone();
+    };
+    return new ReadableStream({ pull, cancel }, { highWaterMark: 0 });
+  }
+
+  /** Passes one chunk to a reader that waits, and only then grants credit for more. */
+  #deliver(): void {
+    const reader = this.#reader;
+    if (!reader || (this.#chunks.length === 0 && !this.#ended)) return;
+    this.#reader = undefined;
+    const chunk = this.#chunks.shift();
+    if (chunk) {
+      this.#exchange?.grant(chunk.byteLength);
+      reader.enqueue(chunk);
+    } else if (this.#error && hasLength(this.#head)) reader.error(this.#error);
+    else reader.close();
   }
 }
 

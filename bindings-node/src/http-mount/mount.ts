@@ -7,15 +7,13 @@ import type { OpenHandle } from "../open-handle.js";
 import { outside, port } from "../port.js";
 
 export class Mount {
-  readonly path: string | undefined;
-  readonly #open: () => Promise<OpenHandle>;
   #listener: Promise<OpenHandle> | undefined;
 
   /** `open` opens the listener. */
-  constructor(path: string | undefined, open: () => Promise<OpenHandle>) {
-    this.path = path;
-    this.#open = open;
-  }
+  constructor(
+    readonly path: string | undefined,
+    private readonly open: () => Promise<OpenHandle>,
+  ) {}
 
   /**
    * Passes a request to the core. Rejects if the server is closed or an option is invalid. With
@@ -31,11 +29,9 @@ export class Mount {
   }
 
   async #opened(): Promise<OpenHandle> {
-    const reset = (): void => {
-      this.#listener = undefined;
-    };
+    const reset = (): undefined => (this.#listener = undefined);
     try {
-      const listener = await this.#open();
+      const listener = await this.open();
       // The framework's sockets keep the process alive.
       listener.unref();
       void listener.end.then(reset);
@@ -51,8 +47,8 @@ export class Mount {
 }
 
 /** Returns whether a truncated response can be recognized by its length. */
-export function hasLength({ headers }: ResponseHead): boolean {
-  return headers.some(([name]) => name === "content-length");
+export function hasLength(head: ResponseHead | undefined): boolean {
+  return head?.headers.some(([name]) => name === "content-length") ?? false;
 }
 
 /** Returns the response of a server that is closed or failed to open. */

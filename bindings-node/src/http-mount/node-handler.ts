@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { invalid, thrownBy } from "../errors.js";
-import { CancelledError, ClosedError, TrunklineError } from "../generated/errors.js";
+import { CancelledError, ClosedError, type TrunklineError } from "../generated/errors.js";
 import { stringify } from "../json.js";
 import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.js";
 import { hasLength, unavailable, type Mount } from "./mount.js";
@@ -16,28 +16,24 @@ export function nodeHandler(mount: Mount): NodeHandler {
   return (request, response, next) => {
     const head = headOf(request);
     const writer = new ResponseWriter(response);
+    const start = async (): Promise<boolean> => {
+      const exchange = await mount.request({ ...head, optional: next !== undefined }, writer);
+      if (exchange) writer.start(exchange, request);
+      return exchange !== undefined;
+    };
     const failed = (error: unknown): void => {
       // A closed server no longer has any paths.
       if (error instanceof ClosedError && next && mount.path !== undefined && !isAt(mount.path, head.path)) next();
-      else if (error instanceof ClosedError || !next) writer.fail(error instanceof TrunklineError ? error : thrownBy(error));
+      else if (error instanceof ClosedError || !next) writer.fail(thrownBy(error));
       else next(error);
     };
-    mount.request({ ...head, optional: next !== undefined }, writer).then((exchange) => {
-      if (!exchange) {
-        next?.();
-        return;
-      }
-      try {
-        writer.start(exchange, request);
-      } catch (error) {
-        failed(error);
-      }
+    start().then((isServed) => {
+      if (!isServed) next?.();
     }, failed);
   };
 }
 
 function headOf({ method = "GET", url = "/", rawHeaders, socket }: IncomingMessage): RequestHead {
-  const { remoteAddress } = socket;
   const headers: [string, string][] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const [name = "", value = ""] = [rawHeaders[at], rawHeaders[at + 1]];
@@ -46,8 +42,8 @@ function headOf({ method = "GET", url = "/", rawHeaders, socket }: IncomingMessa
     else if (!name.startsWith(":")) headers.push([name, value]);
   }
   const query = url.indexOf("?");
-  if (query < 0) return { method, path: url, headers, remoteAddress };
-  return { method, path: url.slice(0, query), query: url.slice(query + 1), headers, remoteAddress };
+  const target = query < 0 ? { path: url } : { path: url.slice(0, query), query: url.slice(query + 1) };
+  return { method, ...target, headers, remoteAddress: socket.remoteAddress };
 }
 
 function isAt(path: string, asked: string): boolean {
@@ -57,16 +53,13 @@ function isAt(path: string, asked: string): boolean {
 
 /** Writes a response to the socket, at the speed of the socket. */
 class ResponseWriter implements Receiver {
-  readonly #response: ServerResponse;
   #head: ResponseHead | undefined;
   #exchange: Exchange | undefined;
   #ended = false;
-  /** Written bytes whose credit is granted once the socket drains. */
+  /** Written bytes whose credit is not granted yet. */
   #owed = 0;
 
-  constructor(response: ServerResponse) {
-    this.#response = response;
-  }
+  constructor(private readonly response: ServerResponse) {}
 
   /** Starts to pass the request on. Throws if its body cannot be read, which ends the exchange. */
   start(exchange: Exchange, request: IncomingMessage): void {
@@ -74,10 +67,11 @@ class ResponseWriter implements Receiver {
     const gone = (): void => {
       if (!this.#ended) exchange.cancel();
     };
-    this.#response.on("close", gone);
+    this.response.on("close", gone);
+    this.response.on("drain", () => this.#grant());
     // A broken socket also closes, which cancels the exchange.
-    this.#response.on("error", () => undefined);
-    if (this.#response.destroyed) {
+    this.response.on("error", () => undefined);
+    if (this.response.destroyed) {
       gone();
       return;
     }
@@ -91,58 +85,49 @@ class ResponseWriter implements Receiver {
   }
 
   head(head: ResponseHead): void {
-    const response = this.#response;
-    if (this.#ended || response.headersSent) return;
+    if (this.#ended || this.response.headersSent) return;
     this.#head = head;
     this.#setHead(head);
     // The client waits for the head of a stream that may stay silent for a long time.
-    if (!hasLength(head)) response.flushHeaders();
+    if (!hasLength(head)) this.response.flushHeaders();
   }
 
   #setHead(head: Pick<ResponseHead, "status" | "headers">): void {
-    const response = this.#response;
-    response.statusCode = head.status;
+    this.response.statusCode = head.status;
     const values = new Map<string, string[]>();
     for (const [name, value] of head.headers) values.set(name, [...(values.get(name) ?? []), value]);
     // HTTP/2 has no such header.
-    if (response.req.httpVersionMajor > 1) values.delete("connection");
-    for (const [name, [first = "", ...others]] of values) response.setHeader(name, others.length === 0 ? first : [first, ...others]);
+    if (this.response.req.httpVersionMajor > 1) values.delete("connection");
+    for (const [name, [first = "", ...others]] of values) this.response.setHeader(name, others.length === 0 ? first : [first, ...others]);
   }
 
   chunk(bytes: Uint8Array): void {
-    if (this.#ended || this.#response.destroyed) return;
-    if (this.#response.write(bytes)) {
-      this.#exchange?.grant(bytes.byteLength);
-      return;
-    }
-    if (this.#owed === 0) {
-      this.#response.once("drain", () => {
-        const owed = this.#owed;
-        this.#owed = 0;
-        this.#exchange?.grant(owed);
-      });
-    }
+    if (this.#ended || this.response.destroyed) return;
     this.#owed += bytes.byteLength;
+    if (this.response.write(bytes)) this.#grant();
+  }
+
+  #grant(): void {
+    this.#exchange?.grant(this.#owed);
+    this.#owed = 0;
   }
 
   end(error?: TrunklineError): void {
     if (this.#ended) return;
     this.#ended = true;
-    const response = this.#response;
-    if (error instanceof CancelledError || (error && this.#head && hasLength(this.#head))) {
-      // Lets the client detect that the response is truncated.
-      response.destroy();
-    } else if (error && !this.#head) this.fail(error);
-    else response.end();
+    // Lets the client detect that the response is truncated.
+    if (error instanceof CancelledError || (error && hasLength(this.#head))) this.response.destroy();
+    else if (error && !this.#head) this.fail(error);
+    else this.response.end();
   }
 
   /** Responds with an error in place of the core's response. */
   fail(error: Error): void {
     this.#ended = true;
-    if (this.#response.headersSent) return;
+    if (this.response.headersSent) return;
     const { text, ...head } = unavailable(error);
     this.#setHead(head);
-    this.#response.end(text);
+    this.response.end(text);
   }
 }
 
@@ -150,31 +135,21 @@ class ResponseWriter implements Receiver {
 function feed(exchange: Exchange, request: IncomingMessage, gone: () => void): void {
   const { body } = request as { body?: unknown };
   if (request.readableDidRead) {
-    if (body === undefined && hasBody(request)) throw alreadyRead();
+    const { "transfer-encoding": encoding, "content-length": length = "0" } = request.headers;
+    if (body === undefined && (encoding !== undefined || Number(length) > 0)) throw invalid(alreadyRead);
     if (body === undefined || exchange.body(bytesOf(body))) exchange.bodyEnd();
     return;
   }
   let wanted = true;
-  request.on("data", (chunk: Uint8Array) => {
-    // Unwanted data is still read: some clients read the response only after sending the last byte.
-    wanted &&= exchange.body(chunk);
-  });
-  request.on("end", () => {
-    if (wanted) exchange.bodyEnd();
-  });
+  // Unwanted data is still read: some clients read the response only after sending the last byte.
+  request.on("data", (chunk: Uint8Array) => (wanted &&= exchange.body(chunk)));
+  request.on("end", () => wanted && exchange.bodyEnd());
   request.on("error", gone);
 }
 
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
-}
-
-function alreadyRead(): Error {
-  return invalid(
-    "the body of this request was read before the handler was called: call handler(request, response) before anything reads the body, or put the parsed body " +
-      "into request.body first (Fastify: request.raw.body = request.body; Koa: ctx.req.body = ctx.request.body)",
-  );
-}
+const alreadyRead =
+  "the body of this request was read before the handler was called: call handler(request, response) before anything reads the body, or put the parsed body " +
+  "into request.body first (Fastify: request.raw.body = request.body; Koa: ctx.req.body = ctx.request.body)";
 
 function bytesOf(body: unknown): Uint8Array {
   if (body instanceof Uint8Array) return body;
