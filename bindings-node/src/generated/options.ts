@@ -422,6 +422,9 @@ export interface RequestOptions {
   maxTimeout?: number | undefined;
 }
 
+/** The names of {@link RequestOptions}. */
+export const requestOptionsNames = ["timeout", "maxTimeout"] as const;
+
 /** The times of {@link RequestOptions}. */
 export const requestOptionsTimes = ["timeout", "maxTimeout"] as const;
 
@@ -442,11 +445,17 @@ export interface InputOptions {
   requestState?: string | undefined;
 }
 
+/** The names of {@link InputOptions}. */
+export const inputOptionsNames = ["manualInput", "inputResponses", "requestState"] as const;
+
 /** Options of a request whose result the client may cache. */
 export interface CacheOptions {
   /** Bypass the cache. Default: false. */
   fresh?: boolean | undefined;
 }
+
+/** The names of {@link CacheOptions}. */
+export const cacheOptionsNames = ["fresh"] as const;
 
 /** Configures the access tokens that requests to an endpoint need (`auth` of a listener). */
 export interface AuthOptions {
