@@ -1,7 +1,7 @@
 // Calls of this thread's handlers, from the body to the response, which is sent exactly once.
 import { InputRequired } from "./client-requests.js";
 import { Context, finish, passedOn, report } from "./context.js";
-import { Suspended, ToolError, attempt, describe, thrownBy } from "./errors.js";
+import { Suspended, ToolError, describe, thrownBy } from "./errors.js";
 import { failureOf } from "./failures.js";
 import { TrunklineError } from "./generated/errors.js";
 import type { Callable } from "./features/feature.js";
@@ -15,20 +15,17 @@ import type { CallScope, CallScopes } from "./scope.js";
 import type { Telemetry } from "./telemetry.js";
 
 export class Calls {
-  readonly #port: NativePort;
-  readonly #requests: Requests;
-  readonly #scopes: CallScopes;
   telemetry: Telemetry | undefined;
   /** The contexts of unanswered calls, by ticket. */
   readonly #open = new Map<number, Context>();
   /** Tickets of cancelled calls whose handlers are still running. */
   readonly #ignoring = new Set<number>();
 
-  constructor(port: NativePort, requests: Requests, scopes: CallScopes) {
-    this.#port = port;
-    this.#requests = requests;
-    this.#scopes = scopes;
-  }
+  constructor(
+    private readonly core: NativePort,
+    private readonly requests: Requests,
+    private readonly scopes: CallScopes,
+  ) {}
 
   /** Runs the handler of a call, and sends its response. */
   start(ticket: number, callable: Callable | undefined, body: string, cause: number): void {
@@ -36,39 +33,8 @@ export class Calls {
       this.#fail(ticket, new ToolError("the handler was removed before the call ran"));
       return;
     }
-    const scope = this.#scopeOf(cause);
-    this.#run(ticket, callable, body, scope, new Context(this.#port, this.#requests, ticket, callable.owner, scope));
-  }
-
-  #scopeOf(cause: number): CallScope | undefined {
-    return cause === 0 ? undefined : this.#scopes.get(cause);
-  }
-
-  #run(ticket: number, callable: Callable, body: string, scope: CallScope | undefined, context: Context): void {
-    this.#open.set(ticket, context);
-    // Hooks, loggers and value conversions belong to the program, as handlers do.
-    const complete = (value: unknown): void => {
-      if (scope) scope.run(() => { this.#complete(ticket, callable, value); });
-      else this.#complete(ticket, callable, value);
-    };
-    const fail = (error: unknown): void => {
-      if (scope) scope.run(() => { this.#fail(ticket, error); });
-      else this.#fail(ticket, error);
-    };
-    try {
-      const returned = scope || this.telemetry ? this.#within(ticket, scope, () => callable.run(JSON.parse(body) as never, context)) : callable.run(JSON.parse(body) as never, context);
-      if (isPromise(returned)) returned.then(complete, fail);
-      else complete(returned);
-    } catch (error) {
-      fail(error);
-    }
-  }
-
-  /** Runs a handler within its call's context and span. */
-  #within(ticket: number, scope: CallScope | undefined, run: () => unknown): unknown {
-    // Calls caused by middleware already run within its span.
-    const observed = this.telemetry && !scope?.vars ? (): unknown => this.telemetry?.aroundCall(ticket, run) : run;
-    return scope ? scope.run(observed) : observed();
+    const scope = this.scopes.get(cause);
+    this.#run(ticket, callable, body, scope, new Context(this.core, this.requests, ticket, callable.owner, scope));
   }
 
   /**
@@ -77,7 +43,25 @@ export class Calls {
    */
   explain(ticket: number, callable: Callable | undefined, body: string, cause: number): void {
     const explained: Callable = { run: (args) => callable?.explain?.(args), answer: valueOf };
-    this.#run(ticket, explained, body, this.#scopeOf(cause), new Context(this.#port, this.#requests, ticket));
+    this.#run(ticket, explained, body, this.scopes.get(cause), new Context(this.core, this.requests, ticket));
+  }
+
+  /** Runs a handler within its call's context and span. */
+  #run(ticket: number, callable: Callable, body: string, scope: CallScope | undefined, context: Context): void {
+    this.#open.set(ticket, context);
+    // Hooks, loggers and value conversions belong to the program, as handlers do.
+    const complete = (value: unknown): void => (scope ? scope.run(() => this.#complete(ticket, callable, value)) : this.#complete(ticket, callable, value));
+    const fail = (error: unknown): void => (scope ? scope.run(() => this.#fail(ticket, error)) : this.#fail(ticket, error));
+    const run = (): unknown => callable.run(JSON.parse(body) as never, context);
+    // Calls caused by middleware already run within its span.
+    const observed = this.telemetry && !scope?.vars ? (): unknown => this.telemetry?.aroundCall(ticket, run) : run;
+    try {
+      const returned = scope ? scope.run(observed) : observed();
+      if (isPromise(returned)) returned.then(complete, fail);
+      else complete(returned);
+    } catch (error) {
+      fail(error);
+    }
   }
 
   /** Aborts the signal of a call. */
@@ -98,20 +82,15 @@ export class Calls {
     };
     try {
       const answer = returned instanceof InputRequired ? inputOf(returned) : callable.answer(returned);
-      if (isPromise(answer)) {
-        answer
-          .then((answer) => {
-            this.#send(ticket, answer);
-          })
-          .catch(fail);
-      } else this.#send(ticket, answer);
+      if (isPromise(answer)) answer.then((answer) => this.#send(ticket, answer)).catch(fail);
+      else this.#send(ticket, answer);
     } catch (error) {
       fail(error);
     }
   }
 
   #send(ticket: number, [shape, body]: Answer): void {
-    if (this.#finish(ticket)) attempt(() => this.#port.complete(ticket, shape, body));
+    if (this.#finish(ticket)) this.core.complete(ticket, shape, body);
   }
 
   /** Fails a call. Also called when a handler suspends; the core ignores that failure. */
@@ -122,16 +101,16 @@ export class Calls {
     try {
       const passed = context && passedOn(context, error);
       if (passed && !(passed.answer instanceof TrunklineError)) {
-        this.#port.complete(ticket, ...resultOf(passed.answer as object));
+        this.core.complete(ticket, ...resultOf(passed.answer as object));
         return;
       }
       let failure = failureOf(passed ? passed.answer : error);
       if (failure.kind === "internal" && context && !passed && !(error instanceof Suspended)) failure = { ...failure, logged: report(context, error, failure.message) };
-      this.#port.fail(ticket, JSON.stringify(failure));
+      this.core.fail(ticket, JSON.stringify(failure));
     } catch (unsent) {
       log([{ level: "error", target: "trunkline", message: `could not send an error response: ${thrownBy(unsent).message}` }]);
       // Neither the caller nor this function may be left hanging.
-      callBack("sending an error response", () => this.#port.fail(ticket, JSON.stringify({ kind: "internal", message: describe(error) })), []);
+      callBack("sending an error response", () => this.core.fail(ticket, JSON.stringify({ kind: "internal", message: describe(error) })), []);
     }
   }
 

@@ -1,10 +1,9 @@
 // Clients.
 import type { EventEmitter } from "node:events";
 
-import { Connection, type ConnectTarget } from "./connection.js";
+import { Connection, type ConnectTarget, type ServersOf } from "./connection.js";
 import { checkFunction, checkSignal, invalid } from "./errors.js";
 import type { TrunklineError } from "./generated/errors.js";
-import type { ServersOf } from "./client-group/servers-of.js";
 import type { JsonObject, Root } from "./generated/model.js";
 import { ClientOperations, notifications, type ConnectionDescription } from "./generated/operations.js";
 import { clientOptionsTimes, oauthOptionsTimes, type ChildOptions, type ClientOptions, type EndpointOptions, type OAuthOptions } from "./generated/options.js";
@@ -13,7 +12,6 @@ import { isTransport } from "./generated/transport.js";
 import { callBack } from "./log.js";
 import { checkNames } from "./option-names.js";
 import { port } from "./port.js";
-import { Handlers } from "./server-requests.js";
 import { Server } from "./server.js";
 import { deadlineOf, inMilliseconds } from "./times.js";
 
@@ -67,42 +65,42 @@ export type ClientEvents = {
 /** The base of {@link Client} and {@link ClientGroup}. */
 export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
   readonly #connection: Connection;
-  readonly #handlers: Handlers;
   #opened: ConnectionDescription = { revision: "", capabilities: {} };
 
   /** @internal */
-  protected static async open<C extends ConnectedClient>(make: (connection: Connection, handlers: Handlers) => C, target: ConnectTarget | ServersOf, options: ConnectOptions): Promise<C> {
+  protected static async open<C extends ConnectedClient>(make: (connection: Connection) => C, target: ConnectTarget | ServersOf, options: ConnectOptions): Promise<C> {
     const { headers, ca, clientCertificate, clientKey, proxy, ...notHttp } = options;
     const { cwd, env, inheritEnv, stderr, stderrFile, auth, signal, raiseExceptions, telemetry, ...others } = notHttp;
     checkSignal(signal);
     if (others.onNotification !== undefined) checkFunction(others.onNotification, "onNotification");
-    const handlers = new Handlers();
+    const connection = new Connection();
+    const { handlers } = connection;
     handlers.add(others);
     if (isTransport(target)) handlers.addTransport(target);
-    const rest = Object.fromEntries(Object.entries(others).filter(([name]) => !(name === "onNotification" || name in operations || name in notified)));
-    const connection = new Connection((method, params) => {
-      client.#receiveNotification(method, params as JsonObject);
-    }, handlers);
     connection.raiseExceptions = raiseExceptions ?? false;
-    const client = make(connection, handlers);
+    const client = make(connection);
+    const rest = Object.fromEntries(Object.entries(others).filter(([name]) => !(name === "onNotification" || name in operations || name in notified)));
     const settings = { ...inMilliseconds(rest, clientOptionsTimes), listen: handlers.listens || undefined, telemetry: port().observes(telemetry) };
     const transportOptions = { http: { headers, ca, clientCertificate, clientKey, proxy }, child: { cwd, env, inheritEnv, stderr, stderrFile } };
-    const config = { client: settings, handlers: handlers.lanes(), auth: authorization(auth) };
+    const credentials = typeof auth === "string" ? { token: auth } : auth && inMilliseconds(auth, oauthOptionsTimes);
+    const config = { client: settings, handlers: handlers.lanes(), auth: credentials };
     client.#opened = (await connection.connect(target, transportOptions, config, signal)) as ConnectionDescription;
     if (target instanceof Server && !handlers.listens && !others.onNotification) client.#releaseLoop();
     return client;
   }
 
-  protected constructor(connection: Connection, handlers: Handlers, { onToolsChanged, onNotification }: ConnectOptions = {}) {
+  protected constructor(connection: Connection, { onToolsChanged, onNotification }: ConnectOptions = {}) {
     if (!((connection as unknown) instanceof Connection)) throw invalid(`new ${new.target.name}(…) does not connect: use await ${new.target.name}.connect(…)`);
     super(connection);
     this.#connection = connection;
-    this.#handlers = handlers;
     if (onNotification) this.on("notification", onNotification);
     if (!onToolsChanged) (this as EventEmitter).on("newListener", refuseToolsChanged);
-    void connection.end.then((error) => {
-      this.#emit("close", error);
-    });
+    connection.receiveNotification = (method, params) => {
+      connection.handlers.notify(method, params);
+      this.#emit("notification", { method, params });
+      if (method === notifications.toolsChanged) this.#emit("toolsChanged");
+    };
+    void connection.end.then((error) => this.#emit("close", error));
   }
 
   /**
@@ -114,8 +112,8 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
    */
   setHandlers(handlers: RequestHandlers): void {
     checkNames(handlers, Object.keys(operations));
-    this.#connection.notify({ handlers: this.#handlers.lanes(handlers) });
-    this.#handlers.add(handlers);
+    this.#connection.notify({ handlers: this.#connection.handlers.lanes(handlers) });
+    this.#connection.handlers.add(handlers);
   }
 
   /**
@@ -174,26 +172,18 @@ export abstract class ConnectedClient extends ClientOperations<ClientEvents> {
    * server is restarted.
    */
   override get pid(): number | undefined {
-    return (this.#connection.describe() as Partial<ConnectionDescription>).pid;
+    return this.#connection.describe().pid;
   }
 
   /** Lets the process exit if an in-process server has neither pending requests nor listeners. */
   #releaseLoop(): void {
     this.#connection.unref();
-    this.once("newListener" as "notification", () => {
-      this.#connection.ref();
-    });
+    this.once("newListener" as "notification", () => this.#connection.ref());
   }
 
   /** Calls each listener. An exception in one does not affect the others. */
   #emit(event: "notification" | "toolsChanged" | "close", ...given: unknown[]): void {
     for (const listener of (this as EventEmitter).rawListeners(event)) callBack(`a listener of "${event}"`, () => Reflect.apply(listener, this, given) as unknown, []);
-  }
-
-  #receiveNotification(method: string, params: JsonObject): void {
-    this.#handlers.notify(method, params);
-    this.#emit("notification", { method, params });
-    if (method === notifications.toolsChanged) this.#emit("toolsChanged");
   }
 }
 
@@ -209,13 +199,8 @@ export class Client extends ConnectedClient {
    * @throws {@link InvalidArgumentError} if an option is unknown or invalid.
    */
   static connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Client> {
-    return Client.open((connection, handlers) => new Client(connection, handlers, options), target, options);
+    return Client.open((connection) => new Client(connection, options), target, options);
   }
-}
-
-function authorization(auth: string | OAuthOptions | undefined): object | undefined {
-  if (typeof auth === "string") return { token: auth };
-  return auth && inMilliseconds(auth, oauthOptionsTimes);
 }
 
 /** Throws for an event that would or wouldn't arrive depending on the server's revision. */

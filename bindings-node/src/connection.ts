@@ -1,16 +1,17 @@
 // The connection of a client: its handle, and its requests in flight.
 import { invalid } from "./errors.js";
+import type { Callable } from "./features/feature.js";
 import { ClosedError, ProtocolError, TransportError } from "./generated/errors.js";
-import { ServersOf } from "./client-group/servers-of.js";
 import type { CallToolResult } from "./generated/model.js";
+import type { ConnectionDescription } from "./generated/operations.js";
 import type { ChildOptions, EndpointOptions, InputOptions } from "./generated/options.js";
 import { isTransport, type Transport } from "./generated/transport.js";
 import { OpenHandle } from "./open-handle.js";
-import { port } from "./port.js";
 import type { CallOptions, OpenStream, RequestOptions, RequestSender, SenderOptions, SendOptions, ToolCallOptions } from "./requests.js";
 import type { Schema } from "./schema/convert.js";
 import { CallScope } from "./scope.js";
 import { connectInMemory, Server } from "./server.js";
+import { Handlers } from "./server-requests.js";
 import { within } from "./times.js";
 import { expectation } from "./tool-results.js";
 
@@ -53,8 +54,14 @@ export interface TransportOptions {
   child: Partial<Record<keyof ChildOptions, unknown>>;
 }
 
+/** The servers of a group. */
+export class ServersOf {
+  constructor(readonly servers: unknown) {}
+}
+
 export class Connection extends OpenHandle implements RequestSender {
-  readonly #port = port();
+  readonly handlers = new Handlers();
+  receiveNotification?: (method: string, params: unknown) => void;
   /** Requests in flight to a server in this process, which waits for them when it closes. */
   readonly #inFlight = new Set<Promise<unknown>>();
   /** Rejects requests with an in-process handler's error if its caller doesn't see it otherwise. */
@@ -65,8 +72,12 @@ export class Connection extends OpenHandle implements RequestSender {
   /** Connects and negotiates. Returns the core's result. */
   async connect(target: ConnectTarget | ServersOf, options: TransportOptions, config: object, signal: AbortSignal | undefined): Promise<unknown> {
     if (this.raiseExceptions && !(target instanceof Server)) throw invalid("raiseExceptions: only for a server in this process, because exceptions cannot cross process boundaries");
-    const transport = target instanceof Server ? await this.#toServer(target, options) : transportOf(target, options);
-    return this.open({ ...config, transport }, signal);
+    const transport = target instanceof Server ? this.#toServer(target, options) : transportOf(target, options);
+    return (await this.open(config, transport, signal)).result;
+  }
+
+  callable(operation: string): Callable | undefined {
+    return this.handlers.callable(operation);
   }
 
   call(method: string, params: object | undefined, options: CallOptions): Promise<unknown> {
@@ -74,19 +85,23 @@ export class Connection extends OpenHandle implements RequestSender {
   }
 
   notify(note: object): void {
-    const span = "method" in note ? this.#port.notifying(this.handle, note as { method: string }) : {};
-    this.#port.notify(this.handle, { ...note, ...span });
+    const span = "method" in note ? this.port.notifying(this.handle, note as { method: string }) : {};
+    this.port.notify(this.handle, { ...note, ...span });
   }
 
-  /** Returns what is currently known about the server. */
-  describe(): object {
-    return this.#port.describe(this.handle);
+  /** Returns what is currently known about the server; nothing once the connection has ended. */
+  describe(): Partial<ConnectionDescription> {
+    try {
+      return JSON.parse(this.port.core.describe(this.handle)) as Partial<ConnectionDescription>;
+    } catch {
+      return {};
+    }
   }
 
   async openStream(method: string, params: object, options: RequestOptions & InputOptions): Promise<OpenStream> {
-    const { ticket, result } = this.#port.requests.start(this.handle, method, params, options, this.#inMemory ? new CallScope() : undefined);
-    const [{ requests }, cancel] = [this.#port, this.#port.cancel.bind(this.#port, ticket)];
-    return { result: await result, request: (name, more, given) => requests.send(ticket, name, given, more), cancel };
+    const { core, requests } = this.port;
+    const { ticket, result } = requests.start(this.handle, method, params, options, this.#inMemory ? new CallScope() : undefined);
+    return { result: await result, request: (name, more, given) => requests.send(ticket, name, given, more), cancel: () => core.cancel(ticket, "") };
   }
 
   async callTool(method: string, params: object, options: ToolCallOptions<Schema | undefined>): Promise<unknown> {
@@ -106,13 +121,13 @@ export class Connection extends OpenHandle implements RequestSender {
   }
 
   #send(method: string, params: object | undefined, options: SendOptions & SenderOptions): Promise<unknown> {
-    return this.#inMemory ? this.#sendInMemory(method, params, options) : this.#port.requests.send(this.handle, method, params, options);
+    return this.#inMemory ? this.#sendInMemory(method, params, options) : this.port.requests.send(this.handle, method, params, options);
   }
 
   async #sendInMemory(method: string, params: object | undefined, options: SendOptions & SenderOptions): Promise<unknown> {
     if (this.#closing) throw new ClosedError("the server is closed");
     const scope = new CallScope();
-    const result = this.#port.requests.send(this.handle, method, params, options, scope);
+    const result = this.port.requests.send(this.handle, method, params, options, scope);
     this.#inFlight.add(result);
     try {
       await result;
@@ -134,12 +149,7 @@ export class Connection extends OpenHandle implements RequestSender {
       await within(deadlineMs, Promise.allSettled(this.#inFlight));
       await this.close(0);
     };
-    try {
-      return { type: "memory", server: await connectInMemory(server, { closeWithin, end: this.end }) };
-    } catch (error) {
-      this.closed();
-      throw error;
-    }
+    return { type: "memory", server: await connectInMemory(server, { closeWithin, end: this.end }) };
   }
 }
 

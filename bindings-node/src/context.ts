@@ -1,9 +1,9 @@
 // The context of a call: its description, and messages to its client.
 import { form } from "./client-requests.js";
 import type { ElicitResult, FormContent } from "./client-requests.js";
-import { Suspended, thrownBy } from "./errors.js";
+import { Suspended } from "./errors.js";
 import { failureOf } from "./failures.js";
-import { ClientRequests, elicit, type CallDescription, type ClientRequestSender } from "./generated/client-requests.js";
+import { ClientRequests, elicit, type CallDescription } from "./generated/client-requests.js";
 import { ClosedError, ProtocolError } from "./generated/errors.js";
 import type { JsonObject, LoggingLevel } from "./generated/model.js";
 import { methods, type InputRequest } from "./generated/operations.js";
@@ -13,7 +13,7 @@ import { callBack, log } from "./log.js";
 import type { NativePort } from "./native/native.js";
 import type { ClientRequestOptions, RequestOptions, Requests } from "./requests.js";
 import type { Schema } from "./schema/convert.js";
-import { InvalidArguments, validated } from "./schema/validate.js";
+import { placed, validated } from "./schema/validate.js";
 import { CallScope, type Owner } from "./scope.js";
 import { nextTurn } from "./times.js";
 
@@ -52,7 +52,7 @@ interface PassedOn {
 
 /** The call that a handler answers, and messages to its client. */
 export class Context extends ClientRequests {
-  readonly #port: NativePort;
+  readonly #core: NativePort;
   readonly #requests: Requests;
   readonly #ticket: number;
   #open = true;
@@ -109,9 +109,9 @@ export class Context extends ClientRequests {
   }
 
   /** @internal */
-  constructor(port: NativePort, requests: Requests, ticket: number, owner?: Owner, scope?: CallScope) {
-    super(new Sender(requests, ticket));
-    this.#port = port;
+  constructor(core: NativePort, requests: Requests, ticket: number, owner?: Owner, scope?: CallScope) {
+    super();
+    this.#core = core;
     this.#requests = requests;
     this.#ticket = ticket;
     this.#owner = owner;
@@ -269,54 +269,43 @@ export class Context extends ClientRequests {
 
   #send(json: string): void {
     try {
-      this.#port.notify(this.#ticket, json);
+      this.#core.notify(this.#ticket, json);
     } catch (error) {
       // The call may have ended in the core just before this thread receives the event.
-      if (!this.#port.cancelled(this.#ticket)) throw thrownBy(error);
+      if (!this.#core.cancelled(this.#ticket)) throw error;
     }
   }
 
   /** @internal */
   protected override get described(): CallInfo {
     try {
-      return (this.#info ??= JSON.parse(this.#port.describe(this.#ticket)) as CallInfo);
+      return (this.#info ??= JSON.parse(this.#core.describe(this.#ticket)) as CallInfo);
     } catch (error) {
-      if (!this.#open || this.#port.cancelled(this.#ticket)) {
-        throw new ClosedError("the call has ended: read its revision, meta and other details before it ends");
-      }
-      throw thrownBy(error);
+      if (this.#open && !this.#core.cancelled(this.#ticket)) throw error;
+      throw new ClosedError("the call has ended: read its revision, meta and other details before it ends");
     }
   }
-}
 
-/** Sends requests to the client of a call. */
-class Sender implements ClientRequestSender {
-  readonly #requests: Requests;
-  readonly #ticket: number;
-
-  constructor(requests: Requests, ticket: number) {
-    this.#requests = requests;
-    this.#ticket = ticket;
-  }
-
-  send({ method, params }: InputRequest, options: ClientRequestOptions, member?: string): Promise<unknown> {
+  /** @internal */
+  protected override ask({ method, params }: InputRequest, options: ClientRequestOptions, member?: string): Promise<unknown> {
     const result = this.#requests.send(this.#ticket, method, params, options);
     return quiet(member === undefined ? result : result.then((result) => (result as JsonObject)[member]));
   }
 
-  sendForm<S extends Schema>(message: string, schema: S, options: ClientRequestOptions): Promise<ElicitResult<FormContent<S>>> {
-    return quiet(this.#sendForm(message, schema, options));
+  /** @internal */
+  protected override askForm<S extends Schema>(message: string, schema: S, options: ClientRequestOptions): Promise<ElicitResult<FormContent<S>>> {
+    return quiet(this.#askForm(message, schema, options));
   }
 
-  async #sendForm<S extends Schema>(message: string, schema: S, options: ClientRequestOptions): Promise<ElicitResult<FormContent<S>>> {
-    const { action, content = {} } = (await this.send(elicit(message, schema), options)) as ElicitResult;
+  async #askForm<S extends Schema>(message: string, schema: S, options: ClientRequestOptions): Promise<ElicitResult<FormContent<S>>> {
+    const { action, content = {} } = (await this.ask(elicit(message, schema), options)) as ElicitResult;
     if (action !== "accept") return { action };
-    try {
-      return await validated(form(schema).validate, content, (content: FormContent<S>) => ({ action, content }));
-    } catch (error) {
-      if (!(error instanceof InvalidArguments)) throw error;
-      throw new ProtocolError(`Invalid response from the client: ${error.path === "" ? "/" : error.path}: ${error.message}`, { code: invalidRequest });
-    }
+    return validated(
+      form(schema).validate,
+      content,
+      (content: FormContent<S>) => ({ action, content }),
+      (issues) => new ProtocolError(`Invalid response from the client: ${placed(issues)}`, { code: invalidRequest }),
+    );
   }
 }
 

@@ -2,7 +2,7 @@
 import { inspect, types } from "node:util";
 
 import { errorClasses } from "./generated/error-classes.js";
-import { CancelledError, InternalError, InvalidArgumentError, ProtocolError, type ErrorKind, type TrunklineError } from "./generated/errors.js";
+import { CancelledError, InternalError, InvalidArgumentError, ProtocolError, TrunklineError, type ErrorKind } from "./generated/errors.js";
 import { home } from "./native/place.js";
 
 /** Thrown by a tool handler to give the caller a result with `isError` and this message. */
@@ -40,6 +40,9 @@ export function keepCause(end: string, thrown: unknown): void {
   causes.length = Math.min(causes.length, mostCauses);
 }
 
+/** The messages of errors received from a peer, which are passed on without the code. */
+const messages = new WeakMap<ProtocolError, string>();
+
 /**
  * Creates the error for an error object of the core. `kind` applies if `body` is any other string.
  */
@@ -52,20 +55,15 @@ export function errorOf(body: string, kind: unknown = "internal"): TrunklineErro
     fields = { kind: kind as ErrorKind, message: body };
   }
   const { kind: named = "internal", message = body, code, data } = fields;
-  if (named === "protocol") return received(message, code, data);
+  if (named === "protocol") {
+    const error = code === undefined ? new ProtocolError(message, { data }) : new ProtocolError(`${message} (${code})`, { code, data });
+    messages.set(error, message);
+    return error;
+  }
   const facts: { cause?: unknown; data?: unknown } = { data };
   const cause = named === "authorizationRequired" ? causes.find(({ end }) => message.endsWith(end)) : undefined;
   if (cause) facts.cause = cause.thrown;
   return new (Object.hasOwn(errorClasses, named) ? errorClasses[named] : InternalError)(message, facts);
-}
-
-/** The messages of errors received from a peer, which are passed on without the code. */
-const messages = new WeakMap<ProtocolError, string>();
-
-function received(message: string, code: number | undefined, data: unknown): ProtocolError {
-  const error = code === undefined ? new ProtocolError(message, { data }) : new ProtocolError(`${message} (${code})`, { code, data });
-  messages.set(error, message);
-  return error;
 }
 
 /** Returns the message of an error for the caller of the handler that threw it. */
@@ -74,21 +72,13 @@ export function messageOf(error: ProtocolError): string {
 }
 
 /** Converts an error of the native library to one of this package. */
-export function thrownBy(error: unknown): TrunklineError {
+export function thrownBy(error: unknown): TrunklineError | Suspended {
+  if (error instanceof TrunklineError) return error;
   if (!(error instanceof Error)) return errorOf(String(error));
   const { code } = error as { code?: unknown };
+  if (code === "suspended") return new Suspended(errorOf(error.message).message);
   // The code is a kind, or a Node-API code for an argument of the wrong type.
   return errorOf(error.message, typeof code === "string" && /Expected$|^InvalidArg$/.test(code) ? "invalidArgument" : code);
-}
-
-/** Calls the native library, and converts its errors. */
-export function attempt<T>(call: () => T): T {
-  try {
-    return call();
-  } catch (error) {
-    const thrown = thrownBy(error);
-    throw (error as { code?: unknown }).code === "suspended" ? new Suspended(thrown.message) : thrown;
-  }
 }
 
 /** Creates the error of a request that the caller's signal cancelled. */
@@ -135,22 +125,18 @@ const mostCharacters = 16_384;
  * stacks: other members of an error may hold secrets, such as the headers of a failed request.
  */
 export function describe(error: unknown): string {
-  try {
-    return chainOf(error);
-  } catch {
-    return "the thrown value cannot be read";
-  }
-}
-
-function chainOf(error: unknown): string {
   const texts: string[] = [];
   const left = [error];
-  while (left.length > 0 && texts.length < mostErrors) {
-    const next = left.shift();
-    texts.push(textOf(next));
-    if (!isError(next)) continue;
-    if (next.cause !== undefined) left.push(next.cause);
-    if (next instanceof AggregateError) left.push(...(next.errors as unknown[]).slice(0, mostErrors));
+  try {
+    while (left.length > 0 && texts.length < mostErrors) {
+      const next = left.shift();
+      texts.push(textOf(next));
+      if (!isError(next)) continue;
+      if (next.cause !== undefined) left.push(next.cause);
+      if (next instanceof AggregateError) left.push(...(next.errors as unknown[]).slice(0, mostErrors));
+    }
+  } catch {
+    return "the thrown value cannot be read";
   }
   const text = texts.join("\ncaused by: ");
   return text.length > mostCharacters ? `${text.slice(0, mostCharacters)}…` : text;

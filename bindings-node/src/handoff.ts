@@ -13,25 +13,18 @@ const { bun, deno } = process.versions;
 /** `true` if the core may hand pipes to this thread's event loop. */
 export const hostReads = bun === undefined && deno === undefined && process.env["TRUNKLINE_HOST_READS"] !== "0";
 
-/** The pipes that this thread's event loop reads. */
-export class Handoffs {
-  readonly #port: NativePort;
-  readonly #drain: () => void;
-  readonly #watched = new Set<number>();
-
-  /** `drain` takes the events that a read produced. */
-  constructor(port: NativePort, drain: () => void) {
-    this.#port = port;
-    this.#drain = drain;
-  }
-
-  /** Accepts a pipe that the core hands over. */
-  accept(handle: number): void {
-    if (this.#watched.has(handle)) return;
-    const watched = this.#port.watch(handle, (watched) => {
-      if (!watched) this.#watched.delete(handle);
-      this.#drain();
+/**
+ * Returns the function that accepts a pipe which the core hands over. `drain` takes the events that
+ * a read produced.
+ */
+export function handoffs(port: NativePort, drain: () => void): (handle: number) => void {
+  const watched = new Set<number>();
+  return (handle) => {
+    if (watched.has(handle)) return;
+    const accepted = port.watch(handle, (goesOn) => {
+      if (!goesOn) watched.delete(handle);
+      drain();
     });
-    if (watched) this.#watched.add(handle);
-  }
+    if (accepted) watched.add(handle);
+  };
 }

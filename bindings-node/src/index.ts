@@ -1,14 +1,14 @@
 // The declarations use types of Node.js; this makes them available to programs without "types":
 // ["node"].
 /// <reference types="node" preserve="true" />
-export { checkStore, Server, type PromptChanges, type ResourceChanges, type ToolChanges } from "./server.js";
+export { checkStore, Server } from "./server.js";
 export { type DirectoryOptions, type ProxyOptions, type SkillOptions } from "./generated/options.js";
 export { type AuthOptions, type HttpOptions, type ListenOptions, type MountOptions, type ServerInfo, type ServerOptions } from "./options.js";
 export { PresentedToken, TokenError, type TokenVerifier } from "./auth.js";
 export { type ChangeableRegistration, type Changes, type ErrorHook, type Registration } from "./features/feature.js";
-export { type Handler, type ToolOptions } from "./features/tool.js";
-export { type GivenContents, type ResourceOptions, type ResourceHandler, type Variables } from "./features/resource.js";
-export { type PromptArguments, type PromptOptions, type PromptHandler } from "./features/prompt.js";
+export { type Handler, type ToolChanges, type ToolOptions } from "./features/tool.js";
+export { type GivenContents, type ResourceChanges, type ResourceOptions, type ResourceHandler, type Variables } from "./features/resource.js";
+export { type PromptArguments, type PromptChanges, type PromptOptions, type PromptHandler } from "./features/prompt.js";
 export { type SkillFiles } from "./features/skill.js";
 export { type CompletionHandler, type Completions } from "./features/completion.js";
 export { type Page, type Provider } from "./features/provider.js";

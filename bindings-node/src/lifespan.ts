@@ -8,8 +8,6 @@ import { nextTurn } from "./times.js";
 export type OpenLifespan = () => unknown;
 
 export class Lifespan {
-  readonly #open: OpenLifespan | undefined;
-  readonly #owner: Owner;
   /** The lifespans of mounted servers. */
   readonly #mounted = new Set<Lifespan>();
   /** The ends of the listeners and connections that use it. */
@@ -18,10 +16,10 @@ export class Lifespan {
   #closed: Promise<void> = Promise.resolve();
 
   /** `owner` gets the value, if there is something to open. */
-  constructor(open: OpenLifespan | undefined, owner: Owner) {
-    this.#open = open;
-    this.#owner = owner;
-  }
+  constructor(
+    private readonly open: OpenLifespan | undefined,
+    private readonly owner: Owner,
+  ) {}
 
   /** Opens it for one more listener or connection, which uses it until `end`. */
   async enter(end: Promise<unknown>): Promise<void> {
@@ -32,7 +30,7 @@ export class Lifespan {
       // The error is reported by `close`.
       this.#closed.catch(() => undefined);
     });
-    if (this.#open !== undefined) await this.#enterOwn(this.#open);
+    if (this.open !== undefined) await this.#enterOwn(this.open);
     for (const mounted of this.#mounted) await mounted.enter(end);
   }
 
@@ -41,7 +39,7 @@ export class Lifespan {
     this.#opened ??= this.#closed.then(open, open);
     const opened = this.#opened;
     try {
-      this.#owner.lifespan = await opened;
+      this.owner.lifespan = await opened;
     } catch (error) {
       if (this.#opened === opened) this.#opened = undefined;
       throw error;
@@ -51,11 +49,8 @@ export class Lifespan {
   /** Opens a mounted server's lifespan whenever this one is open, and now if it already is. */
   mount(mounted: Lifespan): void {
     this.#mounted.add(mounted);
-    for (const end of this.#uses) {
-      mounted.enter(end).catch((error: unknown) => {
-        log([{ level: "error", target: "trunkline", message: `could not open the lifespan of a mounted server: ${thrownBy(error).message}` }]);
-      });
-    }
+    const failed = (error: unknown): void => log([{ level: "error", target: "trunkline", message: `could not open the lifespan of a mounted server: ${thrownBy(error).message}` }]);
+    for (const end of this.#uses) mounted.enter(end).catch(failed);
   }
 
   /** Users of this lifespan keep using a mounted server's lifespan until they end. */

@@ -66,17 +66,13 @@ export const transportHooks = ["verifier", "onNotification", ...Object.keys(oper
 /** Returns the message that registers a server. */
 export function describeServer(info: ServerInfo, { instructions, store, ...others }: Omit<ServerOptions, "onError" | "lifespan">, own: StoreCallables | undefined): object {
   const options = { ...others, store: own ? undefined : (store as string | undefined) };
-  const { stateKeys } = options;
+  // The core checks values of other types.
+  const stateKeys = Array.isArray(options.stateKeys) ? options.stateKeys.map((key: unknown) => (key instanceof Uint8Array ? base64(key) : key)) : options.stateKeys;
   const lanes = own && Object.fromEntries([...own.keys()].map((name) => [name, "queue"]));
-  return { info, instructions, store: lanes, options: { ...inMilliseconds(options, generated.serverOptionsTimes), stateKeys: inBase64(stateKeys) } };
+  return { info, instructions, store: lanes, options: { ...inMilliseconds(options, generated.serverOptionsTimes), stateKeys } };
 }
 
-/** Encodes keys given as bytes in base64. The core checks values of other types. */
-function inBase64(keys: ServerOptions["stateKeys"]): unknown {
-  return Array.isArray(keys) ? keys.map((key: unknown) => (key instanceof Uint8Array ? base64(key) : key)) : keys;
-}
-
-/** Returns the transport of a listener, with the verifier's handle in place of the function. */
-export function describeHttp({ auth, ...options }: ListenOptions | MountOptions, verifier: number | undefined): object {
-  return { type: "http", ...inMilliseconds(options, generated.httpOptionsTimes), auth: auth && { ...auth, verifier } };
+/** Returns the transport of a listener, without the verifier. */
+export function describeHttp({ auth, ...options }: ListenOptions | MountOptions): object {
+  return { type: "http", ...inMilliseconds(options, generated.httpOptionsTimes), auth: auth && { ...auth, verifier: undefined } };
 }

@@ -2,10 +2,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { inspect } from "node:util";
 
-import { aborted, attempt, checkFunction, checkSignal, errorOf } from "./errors.js";
+import { aborted, checkFunction, checkSignal, errorOf } from "./errors.js";
 import { CancelledError } from "./generated/errors.js";
 import type { CallToolResult, JsonObject, Progress } from "./generated/model.js";
-import type { CacheOptions, InputOptions, RequestOptions as RequestTimes } from "./generated/options.js";
+import { cacheOptionsNames, inputOptionsNames, requestOptionsNames, type CacheOptions, type InputOptions, type RequestOptions as RequestTimes } from "./generated/options.js";
 import { stringify } from "./json.js";
 import { callBack } from "./log.js";
 import type { NativePort } from "./native/native.js";
@@ -48,21 +48,7 @@ export interface ToolCallOptions<S extends Schema | undefined = undefined> exten
 }
 
 /** The options of all requests; some apply to one kind of request only. */
-const requestOptions: readonly (keyof ToolCallOptions | keyof ClientRequestOptions | keyof CacheOptions | "elicitationId")[] = [
-  "signal",
-  "timeout",
-  "maxTimeout",
-  "onProgress",
-  "meta",
-  "key",
-  "fresh",
-  "result",
-  "raiseOnError",
-  "manualInput",
-  "inputResponses",
-  "requestState",
-  "elicitationId",
-];
+const requestOptions = ["signal", ...requestOptionsNames, "onProgress", "meta", "key", ...cacheOptionsNames, "result", "raiseOnError", ...inputOptionsNames, "elicitationId"];
 
 /**
  * The result of a tool call. Structured content that is not an object is in its member `result`.
@@ -127,40 +113,25 @@ export interface OpenStream {
   cancel: () => void;
 }
 
-/** Keeps the event loop alive while replies are pending. */
-export interface KeepAlive {
-  ref(): void;
-  unref(): void;
-}
-
 /** A request in flight. */
 export interface StartedRequest {
   ticket: number;
   result: Promise<unknown>;
 }
 
-interface Reply {
-  ok: boolean;
-  body: string;
-}
-
 interface PendingRequest {
-  resolve: (reply: Reply) => void;
+  resolve: (reply: { ok: boolean; body: string }) => void;
   onProgress: SendOptions["onProgress"];
 }
 
 export class Requests {
-  readonly #port: NativePort;
-  readonly #keepAlive: KeepAlive;
   readonly #pending = new Map<number, PendingRequest>();
-  readonly #scopes: CallScopes;
   telemetry: Telemetry | undefined;
 
-  constructor(port: NativePort, keepAlive: KeepAlive, scopes: CallScopes) {
-    this.#port = port;
-    this.#keepAlive = keepAlive;
-    this.#scopes = scopes;
-  }
+  constructor(
+    private readonly core: NativePort,
+    private readonly scopes: CallScopes,
+  ) {}
 
   /**
    * Sends a request to the server of a connection or the client of a call, and returns its result.
@@ -183,8 +154,8 @@ export class Requests {
     const times = { timeoutMs: milliseconds(timeout, "timeout"), maxTimeoutMs: milliseconds(maxTimeout, "maxTimeout") };
     const request = { method, params, key, all, resultSchema, manualInput, inputResponses, requestState, fresh, ...times, progress: onProgress && true, causes: scope && true };
     const send = (json: string): StartedRequest => {
-      const ticket = attempt(() => this.#port.request(target, json));
-      if (scope) this.#scopes.set(ticket, scope);
+      const ticket = this.core.request(target, json);
+      if (scope) this.scopes.set(ticket, scope);
       const result = this.reply(ticket, onProgress);
       return { ticket, result: signal ? this.#abortable(ticket, result, signal) : result };
     };
@@ -193,11 +164,7 @@ export class Requests {
   }
 
   async #abortable(ticket: number, result: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
-    const abort = (): void => {
-      attempt(() => {
-        this.#port.cancel(ticket, reasonOf(signal));
-      });
-    };
+    const abort = (): void => this.core.cancel(ticket, reasonOf(signal));
     signal.addEventListener("abort", abort, { once: true });
     try {
       return await result;
@@ -210,8 +177,8 @@ export class Requests {
 
   /** Returns the result in the reply with this ticket. */
   async reply(ticket: number, onProgress?: SendOptions["onProgress"]): Promise<unknown> {
-    this.#keepAlive.ref();
-    const { ok, body } = await new Promise<Reply>((resolve) => {
+    this.core.ref();
+    const { ok, body } = await new Promise<Parameters<PendingRequest["resolve"]>[0]>((resolve) => {
       // Progress runs in the asynchronous context of the request, as its continuation does.
       this.#pending.set(ticket, { resolve, onProgress: onProgress && AsyncLocalStorage.bind(onProgress) });
     });
@@ -224,7 +191,7 @@ export class Requests {
     const request = this.#pending.get(ticket);
     if (!request) return;
     this.#pending.delete(ticket);
-    this.#keepAlive.unref();
+    this.core.unref();
     request.resolve({ ok, body });
   }
 

@@ -7,14 +7,13 @@ import { AsyncLocalStorage } from "node:async_hooks";
 export class CallScope {
   /** Runs a function in the asynchronous context in which this was created. */
   readonly run = AsyncLocalStorage.snapshot();
-  /** The values of the request that the calls belong to, if it has begun. */
-  readonly vars: Map<string, unknown> | undefined;
   /** The exception that ended the call, which may itself be undefined. */
   failure: { thrown: unknown; internal: boolean } | undefined;
 
-  constructor(vars?: Map<string, unknown>) {
-    this.vars = vars;
-  }
+  constructor(
+    /** The values of the request that the calls belong to, if it has begun. */
+    readonly vars?: Map<string, unknown>,
+  ) {}
 }
 
 /** The part of a server that its calls need. */

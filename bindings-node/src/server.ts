@@ -5,12 +5,12 @@ import { completionFeature, type CompletionHandler } from "./features/completion
 import type { ChangeableRegistration, Feature, Registration } from "./features/feature.js";
 import { middlewareFeature, type Middleware } from "./features/middleware.js";
 import { mountFeature, proxyFeature, type ProxiedClient } from "./features/mount.js";
-import { promptFeature, type PromptOptions, type PromptHandler } from "./features/prompt.js";
+import { promptFeature, type PromptChanges, type PromptOptions, type PromptHandler } from "./features/prompt.js";
 import { providerFeature, type Provider } from "./features/provider.js";
 import { requestHandlerFeature, type RequestHandler, type RequestHandlerOptions } from "./features/request-handler.js";
-import { resourceFeature, type ResourceOptions, type ResourceHandler } from "./features/resource.js";
+import { resourceFeature, type ResourceChanges, type ResourceOptions, type ResourceHandler } from "./features/resource.js";
 import { directoryFeature, skillFeature, type SkillFiles } from "./features/skill.js";
-import { toolFeature, type Handler, type ToolOptions } from "./features/tool.js";
+import { toolFeature, type Handler, type ToolChanges, type ToolOptions } from "./features/tool.js";
 import { verifierFeature } from "./features/verifier.js";
 import { endedBySignals, exitUnlessSettled } from "./foreground.js";
 import { fetchHandler, type FetchHandler } from "./http-mount/fetch-handler.js";
@@ -43,9 +43,7 @@ export interface MemoryConnection {
  * Frees servers that are dropped without `close`. Open listeners and connections keep their server
  * alive.
  */
-const dropped = new FinalizationRegistry<number>((handle) => {
-  port().unregister(handle);
-});
+const dropped = new FinalizationRegistry<number>((handle) => port().core.unregister(handle));
 
 /** Adds an in-memory connection to a server. Returns the server's handle. */
 export let connectInMemory: (server: Server, connection: MemoryConnection) => Promise<number>;
@@ -127,7 +125,7 @@ export class Server {
     config: ToolOptions<I, O>,
     handler: Handler<I, O>,
   ): ChangeableRegistration<ToolChanges> {
-    return this.#changeable(({ name, ...config }: ToolChanges, handler) => toolFeature(name, config, handler), { name, ...config }, handler);
+    return this.#changeable(toolFeature, { name, ...config }, handler);
   }
 
   /**
@@ -137,7 +135,7 @@ export class Server {
    * @throws {@link InvalidArgumentError} if the definition is invalid or its name is taken.
    */
   registerResource<const U extends string>(name: string, uri: U, config: ResourceOptions, handler: ResourceHandler<U>): ChangeableRegistration<ResourceChanges> {
-    return this.#changeable(({ name, uri, ...config }: ResourceChanges, handler) => resourceFeature(name, uri, config, handler), { name, uri, ...config }, handler);
+    return this.#changeable(resourceFeature, { name, uri, ...config }, handler);
   }
 
   /**
@@ -146,7 +144,7 @@ export class Server {
    * @throws {@link InvalidArgumentError} if the definition is invalid or its name is taken.
    */
   registerPrompt<A extends StandardSchemaV1 | undefined = undefined>(name: string, config: PromptOptions<A>, handler: PromptHandler<A>): ChangeableRegistration<PromptChanges> {
-    return this.#changeable(({ name, ...config }: PromptChanges, handler) => promptFeature(name, config, handler), { name, ...config }, handler);
+    return this.#changeable(promptFeature, { name, ...config }, handler);
   }
 
   /**
@@ -292,14 +290,14 @@ export class Server {
     const opened = new OpenHandle();
     const serve = async (signals: boolean): Promise<TrunklineError | undefined> => {
       this.#handleToOpen();
-      this.#port.holdStdio();
+      this.#port.notify(0, { holdStdio: true });
       await this.#listen({ type: "stdio" }, { opened, foreground: true, signals });
       return opened.end;
     };
     const close = (signal: NodeJS.Signals): Promise<void> => {
       // While the lifespan opens, there is nothing to drain.
       if (!opened.isOpen) process.kill(process.pid, signal);
-      return opened.close(this.#port.closeDeadlineMs(this.#known()));
+      return opened.close(this.#port.core.closeDeadlineMs(this.#known()));
     };
     const error = await endedBySignals(serve, close);
     await this.#lifespan.closed();
@@ -314,8 +312,8 @@ export class Server {
    * @throws {@link InvalidArgumentError} if an option is unknown or invalid.
    */
   async listen(options: ListenOptions = {}): Promise<Listener> {
-    const { opened, result } = await this.#listenHttp(options);
-    return new Listener(opened, result as Address, this.#port.closeDeadlineMs(this.#known()), this.#lifespan);
+    const opened = await this.#listenHttp(options);
+    return new Listener(opened, opened.result as Address, this.#port.core.closeDeadlineMs(this.#known()), this.#lifespan);
   }
 
   /**
@@ -327,8 +325,8 @@ export class Server {
    * @throws {@link InvalidArgumentError} if a number is not an open descriptor.
    */
   async listenFd(reader: number, writer = reader): Promise<Listener> {
-    const { opened } = await this.#listen({ type: "fd", reader, writer });
-    return new Listener(opened, { url: "" }, this.#port.closeDeadlineMs(this.#known()), this.#lifespan);
+    const opened = await this.#listen({ type: "fd", reader, writer });
+    return new Listener(opened, { url: "" }, this.#port.core.closeDeadlineMs(this.#known()), this.#lifespan);
   }
 
   /**
@@ -362,7 +360,7 @@ export class Server {
   async close(options: { deadline?: number | undefined } = {}): Promise<void> {
     const given = deadlineOf(options);
     if (this.#handle === undefined) return;
-    const deadlineMs = given ?? this.#port.closeDeadlineMs(this.#handle);
+    const deadlineMs = given ?? this.#port.core.closeDeadlineMs(this.#handle);
     this.#closing = true;
     const opened = [...this.#open].map((handle) => handle.close(deadlineMs));
     const connections = [...this.#memoryConnections].map((connection) => connection.closeWithin(deadlineMs));
@@ -374,7 +372,7 @@ export class Server {
       this.#handle = undefined;
       dropped.unregister(this);
       // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- a close may have cleared it
-      if (handle !== undefined) this.#port.unregister(handle);
+      if (handle !== undefined) this.#port.core.unregister(handle);
       this.#resolveClosed();
     }
   }
@@ -410,7 +408,7 @@ export class Server {
   #changeable<C extends object, H>(make: (config: C, handler: H) => Feature, config: C, handler: H): ChangeableRegistration<C> {
     let handle = this.#port.register(this.#known(), make(config, handler));
     let registered = true;
-    const set = (enabled: boolean): void => {
+    const enable = (enabled: boolean): void => {
       if (registered) this.#port.notify(handle, { enabled });
     };
     return {
@@ -420,28 +418,18 @@ export class Server {
         handle = this.#port.register(this.#known(), make(next, nextHandler), handle);
         [config, handler] = [next, nextHandler];
       },
-      enable: () => {
-        set(true);
-      },
-      disable: () => {
-        set(false);
-      },
+      enable: () => enable(true),
+      disable: () => enable(false),
       remove: () => {
-        if (registered && this.#handle !== undefined) this.#port.unregister(handle);
+        if (registered && this.#handle !== undefined) this.#port.core.unregister(handle);
         registered = false;
       },
     };
   }
 
   #register(feature: Feature): Registration {
-    const handle = this.#port.register(this.#known(), feature);
-    let registered = true;
-    return {
-      remove: () => {
-        if (registered && this.#handle !== undefined) this.#port.unregister(handle);
-        registered = false;
-      },
-    };
+    const registration = this.#changeable(() => feature, {}, undefined);
+    return { remove: () => registration.remove() };
   }
 
   /** Returns the handle, also while the server closes: calls in flight may use it. */
@@ -462,53 +450,25 @@ export class Server {
     const { auth, ...others } = options;
     // The verifier has no handle yet.
     const judged = { mounted: true, ...others, ...(auth && !auth.verifier && { auth }) } as MountOptions;
-    if (this.#handle !== undefined && Object.keys(options).length > 0) this.#port.check({ server: this.#handle, transport: describeHttp(judged, undefined) });
-    return new Mount(options.path, async () => (await this.#listenHttp({ mounted: true, ...options })).opened);
+    if (this.#handle !== undefined && Object.keys(options).length > 0) this.#port.check({ server: this.#handle, transport: describeHttp(judged) });
+    return new Mount(options.path, () => this.#listenHttp({ mounted: true, ...options }));
   }
 
-  async #listenHttp(options: ListenOptions & { mounted?: true }): Promise<Opened> {
+  async #listenHttp(options: ListenOptions & { mounted?: true }): Promise<OpenHandle> {
+    const transport = describeHttp(options);
     const { verifier } = options.auth ?? {};
-    if (!verifier) return this.#listen(describeHttp(options, undefined));
+    if (!verifier) return this.#listen(transport);
     const handle = this.#port.register(this.#handleToOpen(), verifierFeature(verifier));
-    const unregister = (): void => {
-      this.#port.unregister(handle);
-    };
-    try {
-      const listening = await this.#listen(describeHttp(options, handle));
-      void listening.opened.end.then(unregister);
-      return listening;
-    } catch (error) {
-      unregister();
-      throw error;
-    }
+    const opened = new OpenHandle();
+    void opened.end.then(() => this.#port.core.unregister(handle));
+    return this.#listen({ ...transport, auth: { ...options.auth, verifier: handle } }, { opened });
   }
 
-  async #listen(
-    transport: object,
-    { opened = new OpenHandle(), ...how }: { opened?: OpenHandle; foreground?: true; signals?: boolean } = {},
-  ): Promise<Opened> {
+  async #listen(transport: object, { opened = new OpenHandle(), ...how }: { opened?: OpenHandle; foreground?: true; signals?: boolean } = {}): Promise<OpenHandle> {
     const server = this.#handleToOpen();
     this.#open.add(opened);
     void opened.end.then(() => this.#open.delete(opened));
-    try {
-      await this.#lifespan.enter(opened.end);
-    } catch (error) {
-      opened.closed();
-      throw error;
-    }
-    return { opened, result: await opened.open({ server, transport, ...how }) };
+    const ready = this.#lifespan.enter(opened.end).then(() => transport);
+    return opened.open({ server, ...how }, ready);
   }
-}
-
-/** Changes to a tool. */
-export type ToolChanges = ToolOptions<Schema | undefined, Schema | undefined> & { name: string };
-/** Changes to a resource or resource template. */
-export type ResourceChanges = ResourceOptions & { name: string; uri: string };
-/** Changes to a prompt. */
-export type PromptChanges = PromptOptions<StandardSchemaV1 | undefined> & { name: string };
-
-interface Opened {
-  opened: OpenHandle;
-  /** The result of `open`. */
-  result: unknown;
 }

@@ -1,54 +1,17 @@
 // OpenTelemetry spans and metrics, used if the application has set up OpenTelemetry. The core
 // provides names, attributes and times (docs/bridge.md), which become spans here.
-import modules from "node:module";
-import { join } from "node:path";
+import type * as Api from "@opentelemetry/api";
 
 import { invalid } from "./errors.js";
 import { stringify } from "./json.js";
+import { installations } from "./native/installations.js";
 import type { NativePort } from "./native/native.js";
-import { place } from "./native/place.js";
 import { isPromise } from "./schema/validate.js";
-
-/** The part of `@opentelemetry/api` that is used here. */
-interface Api {
-  trace: {
-    getTracer(name: string): { startSpan(name: string, options: object, context: object): Span };
-    setSpan(context: object, span: Span): object;
-    getSpanContext(context: object): SpanContext | undefined;
-  };
-  context: { active(): object; with<T>(context: object, run: () => T): T };
-  propagation: { extract(context: object, carrier: object): object; inject(context: object, carrier: object): void };
-  metrics: { getMeter(name: string): Meter };
-  SpanKind: { SERVER: number; CLIENT: number };
-  SpanStatusCode: { ERROR: number };
-}
-
-interface Meter {
-  createHistogram(name: string, options: object): { record(value: number, attributes: object, context?: object): void };
-  createObservableCounter(name: string, options: object): ObservableInstrument;
-  createObservableUpDownCounter(name: string, options: object): ObservableInstrument;
-}
-
-interface ObservableInstrument {
-  addCallback(callback: (result: { observe(value: number): void }) => void): void;
-}
-
-interface SpanContext {
-  spanId: string;
-}
-
-interface Span {
-  setAttributes(attributes: object): void;
-  updateName(name: string): void;
-  setStatus(status: { code: number; message?: string }): void;
-  recordException(error: never): void;
-  end(time?: number): void;
-}
 
 /** One of several requests of an operation. */
 interface RequestRecord {
   name?: string;
-  attributes: object;
+  attributes: Api.Attributes;
   startUs: number;
   endUs: number;
   error?: string;
@@ -60,7 +23,7 @@ interface TelemetryRecord extends RequestRecord {
   kind: "server" | "client";
   context: object;
   requests?: RequestRecord[];
-  metric: { name: string; description: string; value: number; attributes: object; boundaries: number[] };
+  metric: { name: string; description: string; value: number; attributes: Api.Attributes; boundaries: number[] };
 }
 
 /** The core's `TelemetryMeasurements`. */
@@ -97,7 +60,7 @@ export interface HostSpan {
 /** The keys of a trace context that `_meta` may contain. */
 const keys = ["traceparent", "tracestate", "baggage"];
 
-let api: Api | undefined;
+let api: typeof Api | undefined;
 
 /**
  * Returns whether telemetry is enabled and available. By default it is enabled if the application
@@ -106,59 +69,43 @@ let api: Api | undefined;
  */
 export function observes(wanted: boolean | undefined): boolean {
   if (wanted === false || (wanted === undefined && !(Symbol.for("opentelemetry.js.api.1") in globalThis))) return false;
-  api ??= found();
+  api ??= installations("@opentelemetry/api").next().value as typeof Api | undefined;
   if (!api && wanted) throw invalid("telemetry: the package @opentelemetry/api is not installed");
   return api !== undefined;
 }
 
-/** Returns the application's API: next to this package, or where the program is. */
-function found(): Api | undefined {
-  for (const base of [place, join(process.cwd(), "package.json")]) {
-    try {
-      return modules.createRequire(base)("@opentelemetry/api") as Api;
-    } catch {
-      // Not installed there.
-    }
-  }
-  return undefined;
-}
-
 /** The spans of the requests of one port. */
 export class Telemetry {
-  readonly #port: NativePort;
-  readonly #api: Api;
-  readonly #histograms = new Map<string, { record(value: number, attributes: object, context?: object): void }>();
+  readonly #api: typeof Api;
+  readonly #histograms = new Map<string, Api.Histogram>();
   /**
    * By number: the spans of openings, notifications, and requests that have reached a function of
    * the program.
    */
-  readonly #spans = new Map<number, Span>();
+  readonly #spans = new Map<number, Api.Span>();
 
-  constructor(port: NativePort) {
+  constructor(private readonly core: NativePort) {
     if (!api) throw invalid("telemetry: the package @opentelemetry/api is not installed");
-    this.#port = port;
     this.#api = api;
   }
 
   /** Reports the load of the port's servers whenever the program collects metrics. */
   measureLoad(): void {
-    const measurements = measurementsOf(this.#port);
+    const measurements = measurementsOf(this.core);
     if (!measurements.length) return;
-    measured.add(this.#port);
+    measured.add(this.core);
     if (measures) return;
     measures = true;
     const meter = this.#api.metrics.getMeter("trunkline");
     for (const { name, description, unit, monotonic } of measurements) {
       const instrument = monotonic ? meter.createObservableCounter(name, { description, unit }) : meter.createObservableUpDownCounter(name, { description, unit });
-      instrument.addCallback((result) => {
-        result.observe(load(name));
-      });
+      instrument.addCallback((result) => result.observe(load(name)));
     }
   }
 
   /** Runs the function of a call within the span of its request. */
   aroundCall(ticket: number, run: () => unknown): unknown {
-    const json = this.#port.telemetry(ticket);
+    const json = this.core.telemetry(ticket);
     if (json === "") return run();
     const record = JSON.parse(json) as TelemetryRecord;
     const parent = this.#remote(record);
@@ -169,13 +116,13 @@ export class Telemetry {
 
   /** Sends a request within its own span; `send` gets the trace context for its messages. */
   sent<T extends { ticket: number; result: Promise<unknown> }>(target: number, json: string, send: (trace: object | undefined) => T): T {
-    const begun = this.#port.telemetry(target, json);
+    const begun = this.core.telemetry(target, json);
     if (begun === "") return send(undefined);
     const { span, trace } = this.#sending(JSON.parse(begun) as TelemetryRecord);
     try {
       const started = recorded(span, () => send(trace));
       const result = started.result.finally(() => {
-        const ended = this.#port.telemetry(started.ticket);
+        const ended = this.core.telemetry(started.ticket);
         if (ended === "") span.end();
         else this.#end(span, JSON.parse(ended) as TelemetryRecord);
       });
@@ -187,23 +134,17 @@ export class Telemetry {
     }
   }
 
-  /** Starts the span of an opening connection, and returns its member of the message. */
-  opening(): { span?: HostSpan } {
-    return this.#numbered(0, { method: "open" });
-  }
-
-  /** Starts the span of a notification, and returns its member of the message. */
-  notifying(target: number, { method, params }: { method: string; params?: unknown }): { span?: HostSpan } {
-    return this.#numbered(target, { method, params, notification: true });
-  }
-
   /** Drops the span of a connection whose open failed at once. */
   forget(number: number): void {
     this.#spans.delete(number);
   }
 
-  #numbered(target: number, message: object): { span?: HostSpan } {
-    const begun = this.#port.telemetry(target, stringify(message, "the notification"));
+  /**
+   * Starts the span of an opening connection or of a notification, and returns its member of the
+   * message.
+   */
+  starting(target: number, message: { method: string; params?: unknown; notification?: boolean }): { span?: HostSpan } {
+    const begun = this.core.telemetry(target, stringify(message, "the notification"));
     if (begun === "") return {};
     const record = JSON.parse(begun) as TelemetryRecord;
     const { span, trace } = this.#sending(record);
@@ -212,7 +153,7 @@ export class Telemetry {
   }
 
   /** Starts the span of a message that is about to be sent, and returns its trace context. */
-  #sending(record: TelemetryRecord): { span: Span; trace: object } {
+  #sending(record: TelemetryRecord): { span: Api.Span; trace: object } {
     const active = this.#api.context.active();
     const span = this.#begin(record, active);
     const carrier: Record<string, string> = {};
@@ -223,8 +164,8 @@ export class Telemetry {
   /**
    * Processes the core's reports: served requests, openings, sent notifications and ended sessions.
    */
-  receive(records: TelemetryRecord[]): void {
-    for (const record of records) {
+  receive(records: object[]): void {
+    for (const record of records as TelemetryRecord[]) {
       if (record.name === undefined) {
         this.#measure(record);
         continue;
@@ -235,7 +176,7 @@ export class Telemetry {
     }
   }
 
-  #begin({ name = "", kind, attributes, startUs }: Pick<TelemetryRecord, "name" | "kind" | "attributes" | "startUs">, parent: object): Span {
+  #begin({ name = "", kind, attributes, startUs }: Pick<TelemetryRecord, "name" | "kind" | "attributes" | "startUs">, parent: Api.Context): Api.Span {
     const { trace, context, SpanKind } = this.#api;
     const [around, remote] = [trace.getSpanContext(context.active()), trace.getSpanContext(parent)];
     // Links to the surrounding span, such as that of the HTTP request.
@@ -244,7 +185,7 @@ export class Telemetry {
     return trace.getTracer("trunkline").startSpan(name, options, parent);
   }
 
-  #end(span: Span, record: TelemetryRecord): void {
+  #end(span: Api.Span, record: TelemetryRecord): void {
     const within = this.#api.trace.setSpan(this.#api.context.active(), span);
     for (const request of record.requests ?? []) this.#finish(this.#begin({ ...request, kind: record.kind }, within), request);
     if (record.name !== undefined) span.updateName(record.name);
@@ -252,13 +193,13 @@ export class Telemetry {
     this.#measure(record, within);
   }
 
-  #finish(span: Span, { attributes, error, endUs }: RequestRecord): void {
+  #finish(span: Api.Span, { attributes, error, endUs }: RequestRecord): void {
     span.setAttributes(attributes);
     if (error !== undefined) span.setStatus({ code: this.#api.SpanStatusCode.ERROR, ...(error !== "" && { message: error }) });
     span.end(endUs / 1000);
   }
 
-  #measure({ metric: { name, description, value, attributes, boundaries } }: TelemetryRecord, context?: object): void {
+  #measure({ metric: { name, description, value, attributes, boundaries } }: TelemetryRecord, context?: Api.Context): void {
     let histogram = this.#histograms.get(name);
     if (!histogram) {
       const options = { description, unit: "s", advice: { explicitBucketBoundaries: boundaries } };
@@ -267,20 +208,16 @@ export class Telemetry {
     histogram.record(value, attributes, context);
   }
 
-  #remote({ context }: TelemetryRecord): object {
+  #remote({ context }: TelemetryRecord): Api.Context {
     return this.#api.propagation.extract(this.#api.context.active(), context);
   }
 }
 
 /** Records in a span what a function throws or rejects with. */
-function recorded<T>(span: Span, run: () => T): T {
+function recorded<T>(span: Api.Span, run: () => T): T {
   try {
     const returned = run();
-    if (isPromise(returned)) {
-      returned.then(undefined, (error: unknown) => {
-        span.recordException(error as never);
-      });
-    }
+    if (isPromise(returned)) returned.then(undefined, (error: unknown) => span.recordException(error as never));
     return returned;
   } catch (error) {
     span.recordException(error as never);

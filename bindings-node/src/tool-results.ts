@@ -4,7 +4,7 @@ import { TransportError } from "./generated/errors.js";
 import type { CallToolResult, JsonObject } from "./generated/model.js";
 import type { ToolCallOptions } from "./requests.js";
 import { convert, needsWrap, wrap, type Schema } from "./schema/convert.js";
-import { InvalidArguments, validated } from "./schema/validate.js";
+import { placed, validated } from "./schema/validate.js";
 
 /** Returns the schema for the core's validation, and the reader of the result. */
 export function expectation({ result: schema, raiseOnError }: ToolCallOptions<Schema | undefined>): { resultSchema?: JsonObject; read: (result: CallToolResult) => unknown } {
@@ -15,14 +15,14 @@ export function expectation({ result: schema, raiseOnError }: ToolCallOptions<Sc
   if (schema === undefined) return { read: (result) => withText(raiseOnError ? refuse(checked(result)) : checked(result)) };
   const { json, validate } = convert(schema, "input", "the schema of a result");
   const wrapped = needsWrap(json);
-  const read = async (result: CallToolResult): Promise<unknown> => {
+  const read = (result: CallToolResult): unknown => {
     const content = refuse(checked(result)).structuredContent as JsonObject;
-    try {
-      return await validated(validate, wrapped ? content["result"] : content, (value: unknown) => withText({ ...result, structuredContent: wrapped ? { result: value } : value }));
-    } catch (error) {
-      if (!(error instanceof InvalidArguments)) throw error;
-      throw new TransportError(`the structured content does not match its schema: ${error.path === "" ? "/" : error.path}: ${error.message}`);
-    }
+    return validated(
+      validate,
+      wrapped ? content["result"] : content,
+      (value: unknown) => withText({ ...result, structuredContent: wrapped ? { result: value } : value }),
+      (issues) => new TransportError(`the structured content does not match its schema: ${placed(issues)}`),
+    );
   };
   return { resultSchema: wrapped ? wrap(json) : json, read };
 }

@@ -1,7 +1,7 @@
 // The client of many servers.
 import type { ConnectOptions } from "../client.js";
+import { ServersOf } from "../connection.js";
 import { GroupOperations } from "./generated/group-operations.js";
-import { ServersOf } from "./servers-of.js";
 import type { GroupTarget } from "./targets.js";
 
 /**
@@ -25,6 +25,6 @@ export class ClientGroup extends GroupOperations {
    *   that cannot be reached is reported in {@link ClientGroup.servers}.
    */
   static connect(servers: GroupTarget, options: ConnectOptions = {}): Promise<ClientGroup> {
-    return ClientGroup.open((connection, handlers) => new ClientGroup(connection, handlers, options), new ServersOf(servers), options);
+    return ClientGroup.open((connection) => new ClientGroup(connection, options), new ServersOf(servers), options);
   }
 }

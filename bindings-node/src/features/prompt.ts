@@ -7,7 +7,7 @@ import { promptOptionsNames, promptOptionsTimes, type PromptOptions as Generated
 import { answerOf, resultMembers, type Parts } from "../returns.js";
 import { convert } from "../schema/convert.js";
 import type { StandardSchemaV1 } from "../schema/standard-schema.js";
-import { validated } from "../schema/validate.js";
+import { InvalidArguments, validated } from "../schema/validate.js";
 import { completersOf, type Completions } from "./completion.js";
 import { checkHandler, partsOf, type Feature, type VisibleOption } from "./feature.js";
 
@@ -37,6 +37,9 @@ export type PromptArguments<A> = A extends StandardSchemaV1 ? StandardSchemaV1.I
  */
 export type PromptHandler<A = undefined> = (args: PromptArguments<A>, context: Context) => unknown;
 
+/** Changes to a prompt. */
+export type PromptChanges = PromptOptions<StandardSchemaV1 | undefined> & { name: string };
+
 /** Messages, and values that become user messages, in `messages`. */
 export const promptParts: Parts = {
   part: (value) => (typeof value === "string" || isMessage(value) || isContentBlock(value) ? value : undefined),
@@ -44,21 +47,20 @@ export const promptParts: Parts = {
   beside: new Set(["description", ...resultMembers]),
 };
 
-export function promptFeature(name: string, config: PromptOptions<StandardSchemaV1 | undefined>, handler: (args: never, context: Context) => unknown): Feature {
-  const { argsSchema, arguments: given, complete, ...rest } = config;
-  const quoted = JSON.stringify(name);
-  checkHandler(handler, `prompt ${quoted}`);
-  if (argsSchema && given) throw invalid(`prompt ${quoted} has both argsSchema and arguments: keep one of them`);
-  const args = argsSchema && convert(argsSchema, "input", `the argsSchema of prompt ${quoted}`);
+export function promptFeature({ name, argsSchema, arguments: given, complete, ...rest }: PromptChanges, handler: (args: never, context: Context) => unknown): Feature {
+  const noun = `prompt ${JSON.stringify(name)}`;
+  checkHandler(handler, noun);
+  if (argsSchema && given) throw invalid(`${noun} has both argsSchema and arguments: keep one of them`);
+  const args = argsSchema && convert(argsSchema, "input", `the argsSchema of ${noun}`);
   const { options, members, visible } = partsOf(rest, promptOptionsNames, promptOptionsTimes);
   return {
     kind: "prompt",
-    name: `prompt ${quoted}`,
+    name: noun,
     description: { prompt: { name, ...members, arguments: args ? argumentsOf(args.json) : given }, ...options },
     visible,
     completers: completersOf(complete),
     callable: {
-      run: (values, context) => validated(args?.validate, values, (values) => handler(values, context), `Invalid arguments for prompt ${quoted}: `),
+      run: (values, context) => validated(args?.validate, values, (values) => handler(values, context), (issues) => new InvalidArguments(issues, `Invalid arguments for ${noun}: `)),
       answer: (returned) => answerOf(returned, promptParts),
     },
   };

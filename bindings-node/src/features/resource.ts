@@ -53,21 +53,24 @@ type Flat<T> = { [K in keyof T]: T[K] };
 /** Contents of resources, in `contents`. */
 export const resourceParts: Parts = { part: contentsOf, member: "contents", beside: new Set(["ttlMs", "cacheScope", ...resultMembers]) };
 
-export function resourceFeature(name: string, uri: string, config: ResourceOptions, handler: (uri: string, ...rest: never[]) => unknown): Feature {
-  const { complete, ...rest } = config;
+/** Changes to a resource or resource template. */
+export type ResourceChanges = ResourceOptions & { name: string; uri: string };
+
+export function resourceFeature({ name, uri, complete, ...rest }: ResourceChanges, handler: (uri: string, ...rest: never[]) => unknown): Feature {
   const { options, members, visible } = partsOf(rest, resourceOptionsNames, resourceOptionsTimes);
   const noun = `resource ${JSON.stringify(name)}`;
   checkHandler(handler, noun);
   const call = handler as (uri: string, ...rest: unknown[]) => unknown;
   const answer: Callable["answer"] = (returned) => answerOf(returned, resourceParts);
-  if (!uri.includes("{")) {
-    if (complete !== undefined) throw invalid(`${noun}: complete is only for templates: ${uri} has no variables`);
-    if (config.unsafePaths !== undefined) throw invalid(`${noun}: unsafePaths is only for templates: ${uri} has no variables`);
-    const run = ({ uri }: { uri: string }, context: Context): unknown => call(uri, context);
-    return { kind: "resource", name: noun, description: { resource: { uri, name, ...members }, ...options }, callable: { run, answer }, visible };
+  if (uri.includes("{")) {
+    const run = ({ uri, variables }: { uri: string; variables: unknown }, context: Context): unknown => call(uri, variables, context);
+    const description = { resourceTemplate: { uriTemplate: uri, name, ...members }, ...options };
+    return { kind: "resourceTemplate", name: noun, description, callable: { run, answer }, visible, completers: completersOf(complete) };
   }
-  const run = ({ uri, variables }: { uri: string; variables: unknown }, context: Context): unknown => call(uri, variables, context);
-  return { kind: "resourceTemplate", name: noun, description: { resourceTemplate: { uriTemplate: uri, name, ...members }, ...options }, callable: { run, answer }, visible, completers: completersOf(complete) };
+  const misplaced = complete !== undefined ? "complete" : rest.unsafePaths !== undefined ? "unsafePaths" : undefined;
+  if (misplaced !== undefined) throw invalid(`${noun}: ${misplaced} is only for templates: ${uri} has no variables`);
+  const run = ({ uri }: { uri: string }, context: Context): unknown => call(uri, context);
+  return { kind: "resource", name: noun, description: { resource: { uri, name, ...members }, ...options }, callable: { run, answer }, visible };
 }
 
 const contentMembers = new Set(["uri", "mimeType", "text", "blob", "_meta"]);

@@ -6,9 +6,9 @@ import type { CallToolResult, Tool } from "../generated/model.js";
 import { toolOptionsNames, toolOptionsTimes, type ToolOptions as GeneratedOptions } from "../generated/options.js";
 import { UnfitOutput } from "../json.js";
 import { answerOf, resultMembers, wholeOf, type Parts } from "../returns.js";
-import { convert, convertArguments, issueOf, needsWrap, wrap, type Arguments, type OutputInput, type Schema } from "../schema/convert.js";
+import { convert, convertArguments, needsWrap, wrap, type Arguments, type OutputInput, type Schema } from "../schema/convert.js";
 import type { StandardSchemaV1 } from "../schema/standard-schema.js";
-import { explain, isPromise, validated } from "../schema/validate.js";
+import { explain, placed, validated } from "../schema/validate.js";
 import { checkHandler, partsOf, type Feature, type VisibleOption } from "./feature.js";
 
 /** The definition of a tool. */
@@ -41,6 +41,9 @@ export interface ToolOptions<I extends Schema | undefined = undefined, O extends
  */
 export type Handler<I = undefined, O = undefined> = (args: Arguments<I>, context: Context) => Returned<O> | Promise<Returned<O>>;
 
+/** Changes to a tool. */
+export type ToolChanges = ToolOptions<Schema | undefined, Schema | undefined> & { name: string };
+
 type Returned<O> = O extends StandardSchemaV1 ? OutputInput<O> | CallToolResult | InputRequired : unknown;
 
 /** Content blocks, in `content`. */
@@ -51,18 +54,17 @@ export const toolParts: Parts = {
   beside: new Set(["structuredContent", "isError", ...resultMembers]),
 };
 
-export function toolFeature(name: string, config: ToolOptions<Schema | undefined, Schema | undefined>, handler: (args: never, context: Context) => unknown): Feature {
-  const { inputSchema, outputSchema, ...rest } = config;
-  const quoted = JSON.stringify(name);
-  checkHandler(handler, `tool ${quoted}`);
-  const input = inputSchema === undefined ? undefined : convertArguments(inputSchema, `the inputSchema of tool ${quoted}`);
-  const output = outputSchema === undefined ? undefined : convert(outputSchema, "output", `the outputSchema of tool ${quoted}`);
+export function toolFeature({ name, inputSchema, outputSchema, ...rest }: ToolChanges, handler: (args: never, context: Context) => unknown): Feature {
+  const noun = `tool ${JSON.stringify(name)}`;
+  checkHandler(handler, noun);
+  const input = inputSchema === undefined ? undefined : convertArguments(inputSchema, `the inputSchema of ${noun}`);
+  const output = outputSchema === undefined ? undefined : convert(outputSchema, "output", `the outputSchema of ${noun}`);
   const wrapped = output !== undefined && needsWrap(output.json);
   const schemas = { inputSchema: input?.json, outputSchema: output && wrapped ? wrap(output.json) : output?.json };
   const { options, members, visible } = partsOf(rest, toolOptionsNames, toolOptionsTimes);
   return {
     kind: "tool",
-    name: `tool ${quoted}`,
+    name: noun,
     description: { tool: { name, ...members, ...schemas }, wrapOutput: wrapped, explains: input?.validate && true, ...options },
     visible,
     callable: {
@@ -70,16 +72,9 @@ export function toolFeature(name: string, config: ToolOptions<Schema | undefined
       run: (args, context) => validated(input?.validate, args, (args) => handler(args, context)),
       answer: (returned) => {
         // A complete result has its structured content separately.
-        const checked = output?.validate && !wholeOf(returned, toolParts) ? output.validate(returned) : undefined;
-        if (isPromise(checked)) return checked.then((checked) => answerOf(outputOf(checked), toolParts, wrapped));
-        return answerOf(checked ? outputOf(checked) : returned, toolParts, wrapped);
+        const validate = output?.validate && !wholeOf(returned, toolParts) ? output.validate : undefined;
+        return validated(validate, returned, (value) => answerOf(value, toolParts, wrapped), (issues) => new UnfitOutput(placed(issues)));
       },
     },
   };
-}
-
-function outputOf(result: StandardSchemaV1.Result<unknown>): unknown {
-  if (!result.issues) return result.value;
-  const { path, message } = issueOf(result.issues);
-  throw new UnfitOutput(`${path === "" ? "/" : path}: ${message}`);
 }

@@ -49,21 +49,13 @@ export function listRoots(): InputRequest {
   return { method: methods.listRoots };
 }
 
-/** Sends a handler's requests. */
-export interface ClientRequestSender {
-  /** Returns the result, or one member of it. */
-  send(request: InputRequest, options: ClientRequestOptions, member?: string): Promise<unknown>;
-  sendForm<S extends Schema>(message: string, schema: S, options: ClientRequestOptions): Promise<ElicitResult<FormContent<S>>>;
-}
-
 /** A handler's requests to its client, one method each, and the facts about its call. */
 export abstract class ClientRequests {
-  readonly #sender: ClientRequestSender;
+  /** Sends a request. Returns its result, or one member of it. @internal */
+  protected abstract ask(request: InputRequest, options: ClientRequestOptions, member?: string): Promise<unknown>;
 
   /** @internal */
-  constructor(sender: ClientRequestSender) {
-    this.#sender = sender;
-  }
+  protected abstract askForm<S extends Schema>(message: string, schema: S, options: ClientRequestOptions): Promise<ElicitResult<FormContent<S>>>;
 
   /** @internal */
   protected abstract get described(): CallDescription;
@@ -168,7 +160,7 @@ export abstract class ClientRequests {
    * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   elicit<S extends Schema>(message: string, schema: S, options: ClientRequestOptions = {}): Promise<ElicitResult<FormContent<S>>> {
-    return this.#sender.sendForm(message, schema, options);
+    return this.askForm(message, schema, options);
   }
 
   /**
@@ -185,7 +177,7 @@ export abstract class ClientRequests {
    * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   elicitUrl(message: string, url: string | URL, options: ClientRequestOptions & { elicitationId?: string | undefined } = {}): Promise<ElicitUrlResult> {
-    return this.#sender.send(elicitUrl(message, url, options), options) as Promise<ElicitUrlResult>;
+    return this.ask(elicitUrl(message, url, options), options) as Promise<ElicitUrlResult>;
   }
 
   /**
@@ -203,7 +195,7 @@ export abstract class ClientRequests {
    * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   sample(messages: string | SamplingMessage | readonly SamplingMessage[], params: SampleParams, options: ClientRequestOptions = {}): Promise<CreateMessageResult> {
-    return this.#sender.send(sample(messages, params), options) as Promise<CreateMessageResult>;
+    return this.ask(sample(messages, params), options) as Promise<CreateMessageResult>;
   }
 
   /**
@@ -220,7 +212,7 @@ export abstract class ClientRequests {
    * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
   listRoots(options: ClientRequestOptions = {}): Promise<Root[]> {
-    return this.#sender.send(listRoots(), options, "roots") as Promise<Root[]>;
+    return this.ask(listRoots(), options, "roots") as Promise<Root[]>;
   }
 }
 

@@ -1,9 +1,8 @@
 // HTTP exchanges: requests from a web framework, and the core's responses.
-import { attempt, errorOf } from "../errors.js";
+import { errorOf } from "../errors.js";
 import type { TrunklineError } from "../generated/errors.js";
 import { EventKind } from "../generated/waist.js";
 import type { NativePort } from "../native/native.js";
-import type { KeepAlive } from "../requests.js";
 import { CallScope, type CallScopes } from "../scope.js";
 
 /** The head of a request. Header names and values have one character per byte. */
@@ -33,19 +32,27 @@ export interface Receiver {
   end(error?: TrunklineError): void;
 }
 
+/** An exchange. After it has ended, its functions have no effect. */
+export interface Exchange {
+  /** Sends a part of the body. Returns false if the rest is not wanted. */
+  body(bytes: Uint8Array): boolean;
+  /** Ends the body. */
+  bodyEnd(): void;
+  /** Grants credit for bytes that were passed on. */
+  grant(bytes: number): void;
+  /** Cancels the exchange, because the client has disconnected. */
+  cancel(): void;
+}
+
 const nothing = new Uint8Array();
 
 export class Exchanges {
-  readonly #port: NativePort;
-  readonly #keepAlive: KeepAlive;
   readonly #receivers = new Map<number, Receiver>();
-  readonly #scopes: CallScopes;
 
-  constructor(port: NativePort, keepAlive: KeepAlive, scopes: CallScopes) {
-    this.#port = port;
-    this.#keepAlive = keepAlive;
-    this.#scopes = scopes;
-  }
+  constructor(
+    private readonly core: NativePort,
+    private readonly scopes: CallScopes,
+  ) {}
 
   /**
    * Passes a request to a mounted listener. Returns `undefined` if the request is optional and
@@ -53,13 +60,18 @@ export class Exchanges {
    * loop.
    */
   start(listener: number, head: RequestHead & { optional?: boolean }, receiver: Receiver): Exchange | undefined {
-    const json = JSON.stringify(head);
-    const ticket = attempt(() => this.#port.httpRequest(listener, json, false));
+    const { core } = this;
+    const ticket = core.httpRequest(listener, JSON.stringify(head), false);
     if (ticket === 0) return undefined;
     this.#receivers.set(ticket, receiver);
-    this.#scopes.set(ticket, new CallScope());
-    this.#keepAlive.ref();
-    return new Exchange(this.#port, ticket);
+    this.scopes.set(ticket, new CallScope());
+    core.ref();
+    return {
+      body: (bytes) => core.httpBody(ticket, bytes, false),
+      bodyEnd: () => core.httpBody(ticket, nothing, true),
+      grant: (bytes) => core.httpCredit(ticket, bytes),
+      cancel: () => core.cancel(ticket, "the client has disconnected"),
+    };
   }
 
   /** Dispatches an event. */
@@ -70,43 +82,8 @@ export class Exchanges {
     else if (kind === EventKind.HttpChunk) receiver.chunk(body as Uint8Array);
     else {
       this.#receivers.delete(ticket);
-      this.#keepAlive.unref();
+      this.core.unref();
       receiver.end(ok ? undefined : errorOf(body as string));
     }
-  }
-}
-
-/** An exchange. After it has ended, its methods have no effect. */
-export class Exchange {
-  readonly #port: NativePort;
-  readonly #ticket: number;
-
-  constructor(port: NativePort, ticket: number) {
-    this.#port = port;
-    this.#ticket = ticket;
-  }
-
-  /** Sends a part of the body. Returns false if the rest is not wanted. */
-  body(bytes: Uint8Array): boolean {
-    return attempt(() => this.#port.httpBody(this.#ticket, bytes, false));
-  }
-
-  /** Ends the body. */
-  bodyEnd(): void {
-    attempt(() => this.#port.httpBody(this.#ticket, nothing, true));
-  }
-
-  /** Grants credit for bytes that were passed on. */
-  grant(bytes: number): void {
-    attempt(() => {
-      this.#port.httpCredit(this.#ticket, bytes);
-    });
-  }
-
-  /** Cancels the exchange, because the client has disconnected. */
-  cancel(): void {
-    attempt(() => {
-      this.#port.cancel(this.#ticket, "the client has disconnected");
-    });
   }
 }

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
+import { thrownBy } from "../errors.js";
 import { version } from "../generated/waist.js";
 import { home, library, place } from "./place.js";
 
@@ -25,12 +26,8 @@ export interface NativePort {
   httpRequest(listener: number, head: string, end: boolean): number;
   httpBody(exchange: number, bytes: Uint8Array, end: boolean): boolean;
   httpCredit(exchange: number, bytes: number): void;
-  /**
-   * Returns the kind, ticket, handle, ok, name, body and cause of each event in turn. A response
-   * chunk is bytes.
-   */
-  drain(lane: "queue" | "pool", max: number, waitMs: number): (number | boolean | string | Uint8Array)[];
-  wait(ticket: number, waitMs: number): [ok: boolean, body: string] | null;
+  /** Returns the fields of each event in turn. */
+  drain(lane: "queue" | "pool", max: number, waitMs: number): Event[number][];
   describe(target: number): string;
   telemetry(target: number, request?: string): string;
   measurements(): string;
@@ -40,12 +37,16 @@ export interface NativePort {
    * is called after each read, with false once the core reads again.
    */
   watch(handle: number, onRead: (watched: boolean) => void): boolean;
+  /** Keeps the event loop alive until `unref` has been called as often. */
   ref(): void;
   unref(): void;
 }
 
+/** The fields of an event; the body of a response chunk is bytes. */
+export type Event = [kind: number, ticket: number, handle: number, ok: boolean, name: string, body: string | Uint8Array, cause: number];
+
 interface Native {
-  Port: new (bell: () => void) => NativePort;
+  Port: { new (bell: () => void): NativePort; prototype: NativePort };
   VERSION: string;
   /** Writes to standard error without blocking if nothing reads it. */
   writeStderr(text: string): void;
@@ -55,6 +56,32 @@ interface Native {
 const platforms = ["darwin-arm64", "darwin-x64", "linux-arm64-gnu", "linux-arm64-musl", "linux-x64-gnu", "linux-x64-musl", "win32-arm64-msvc", "win32-x64-msvc"];
 
 let loaded: Native | undefined;
+
+/** Creates a port whose functions throw the errors of this package. */
+export function nativePort(bell: () => void): NativePort {
+  const { Port } = native();
+  const port = new Port(bell);
+  const names = Object.getOwnPropertyNames(Port.prototype).filter((name) => name !== "constructor") as (keyof NativePort)[];
+  const functions = names.map((name) => [name, converting((port[name] as AnyFunction).bind(port))]);
+  let refs = 0;
+  return {
+    ...(Object.fromEntries(functions) as NativePort),
+    ref: () => refs++ === 0 && port.ref(),
+    unref: () => --refs === 0 && port.unref(),
+  };
+}
+
+type AnyFunction = (...args: unknown[]) => unknown;
+
+function converting(call: AnyFunction): AnyFunction {
+  return (...args) => {
+    try {
+      return call(...args);
+    } catch (error) {
+      throw thrownBy(error);
+    }
+  };
+}
 
 /**
  * Returns the native library of this platform. If it is missing, the error names the package to
@@ -80,7 +107,7 @@ function load(): Native {
     );
   }
   const packageName = `@trunkline/${platform}`;
-  const found = installed(platform, packageName);
+  const found = loading(`${packageName} is installed but`, () => library(platform));
   if (found !== undefined) return checked(found, packageName);
   const missing = `trunkline needs its native library for ${platform}, the optional package ${packageName}, which is not `;
   throw new Error(
@@ -90,24 +117,21 @@ function load(): Native {
   );
 }
 
-function installed(platform: string, packageName: string): unknown {
-  try {
-    return library(platform);
-  } catch (error) {
-    throw new Error(`trunkline's native library ${packageName} is installed but failed to load: ${(error as Error).message}`, { cause: error });
-  }
-}
-
 /** Loads a file with any extension. */
 function open(file: string, what: string): Native {
   const module = { exports: {} };
   const name = `${file} (${what})`;
+  loading(name, () => process.dlopen(module, file));
+  return checked(module.exports, name);
+}
+
+/** Names the library in the error of loading it. */
+function loading<T>(name: string, load: () => T): T {
   try {
-    process.dlopen(module, file);
+    return load();
   } catch (error) {
     throw new Error(`trunkline's native library ${name} failed to load: ${(error as Error).message}`, { cause: error });
   }
-  return checked(module.exports, name);
 }
 
 /**

@@ -4,30 +4,35 @@ import type { JsonObject } from "../generated/model.js";
 import { issueOf, type Validate } from "./convert.js";
 import type { StandardSchemaV1 } from "./standard-schema.js";
 
+type Issues = readonly StandardSchemaV1.Issue[];
+
 /** Arguments that a library's own checks reject. */
 export class InvalidArguments extends Error {
   /** A JSON pointer; empty if the message contains the path. */
   readonly path: string;
 
-  constructor(issues: readonly StandardSchemaV1.Issue[], start = "") {
+  constructor(issues: Issues, start = "") {
     const { path, message } = issueOf(issues);
     super(start === "" ? message : `${start}${path === "" ? "" : `${path}: `}${message}`);
     this.path = start === "" ? path : "";
   }
 }
 
-/**
- * Passes the validated value to `next`. Throws {@link InvalidArguments} for an invalid value, with
- * a message that begins with `start`.
- */
-export function validated<T>(validate: Validate | undefined, value: unknown, next: (value: never) => T, start?: string): T | Promise<T> {
+/** Passes the validated value to `next`. For an invalid value, throws the error for its issues. */
+export function validated<T>(validate: Validate | undefined, value: unknown, next: (value: never) => T, refusal: (issues: Issues) => Error = (issues) => new InvalidArguments(issues)): T | Promise<T> {
   if (!validate) return next(value as never);
   const take = (result: StandardSchemaV1.Result<unknown>): T => {
-    if (result.issues) throw new InvalidArguments(result.issues, start);
+    if (result.issues) throw refusal(result.issues);
     return next(result.value as never);
   };
   const result = validate(value);
   return isPromise(result) ? result.then(take) : take(result);
+}
+
+/** Returns the issues of a validation as one text, which begins with a JSON pointer. */
+export function placed(issues: Issues): string {
+  const { path, message } = issueOf(issues);
+  return `${path === "" ? "/" : path}: ${message}`;
 }
 
 /**
