@@ -1,6 +1,6 @@
 //! Reading the JSON that hosts give to the port.
 
-use super::error::BridgeError;
+use crate::error::BridgeError;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl Given for Map<String, Value> {
 }
 
 /// Reads JSON of the host; the error says what `what` lacks or has too much.
-pub(super) fn read<T: Described + DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, BridgeError> {
+pub(crate) fn read<T: Described + DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, BridgeError> {
     let json = &*surrogates::mended(json);
     serde_json::from_slice(json).or_else(|error| {
         // The value costs time, so it is only made when something is wrong.
@@ -52,7 +52,7 @@ pub(super) fn read<T: Described + DeserializeOwned>(what: &str, json: &[u8]) -> 
 }
 
 /// The same from a value.
-pub(super) fn read_value<T: Described + DeserializeOwned>(what: &str, value: Value) -> Result<T, BridgeError> {
+pub(crate) fn read_value<T: Described + DeserializeOwned>(what: &str, value: Value) -> Result<T, BridgeError> {
     judged(value).map_err(|fault| {
         let words = fault.to_string();
         BridgeError::invalid(format!("{what}: {}", words.strip_prefix('.').unwrap_or(&words)))
@@ -60,7 +60,7 @@ pub(super) fn read_value<T: Described + DeserializeOwned>(what: &str, value: Val
 }
 
 /// A member of a message, which the error names with the member in it that is wrong.
-pub(super) fn read_member<T: Described + DeserializeOwned>(
+pub(crate) fn read_member<T: Described + DeserializeOwned>(
     what: &str,
     member: &str,
     value: Value,
@@ -74,14 +74,14 @@ fn judged<T: Described + DeserializeOwned>(value: Value) -> Result<T, Fault> {
 }
 
 /// The lists of a server by their names.
-pub(super) fn category(name: &str) -> Result<Category, BridgeError> {
+pub(crate) fn category(name: &str) -> Result<Category, BridgeError> {
     Category::parse(name).ok_or_else(|| {
         BridgeError::invalid(format!("{name:?} is not one of tools, resources, resourceTemplates and prompts"))
     })
 }
 
 /// Durations of the host, bounded so that adding one to a time cannot overflow.
-pub(super) fn millis(given: Option<u64>, default: Duration) -> Duration {
+pub(crate) fn millis(given: Option<u64>, default: Duration) -> Duration {
     const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
     given.map_or(default, |given| Duration::from_millis(given).min(CENTURY))
 }

@@ -1,10 +1,9 @@
 //! Descriptions of calls, connections, servers and the port, for `describe` and `open`.
 
-use super::{
+use crate::{
     error::{BridgeError, ErrorKind},
     nulls::without_nulls,
-    state::PortState,
-    table::HandleKind,
+    state::{PortState, table::HandleKind},
 };
 use http::{HeaderMap, HeaderName, header};
 use serde::{Serialize, de::DeserializeOwned};
@@ -22,7 +21,7 @@ use trunkline::{
 };
 
 /// Describes a call, a token to verify, a connection, a server, or (0) the port.
-pub(super) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, BridgeError> {
+pub(crate) fn describe(state: &PortState, target: u64) -> Result<Vec<u8>, BridgeError> {
     let tables = state.tables.lock();
     let described = match HandleKind::of(target) {
         None if target == 0 => Some(of_kind(
@@ -233,7 +232,7 @@ fn of_server(server: &Server) -> Value {
 }
 
 /// The description of an open connection's server.
-pub(super) fn server_description(client: &Client) -> Value {
+pub(crate) fn server_description(client: &Client) -> Value {
     let server = client.server();
     without_nulls(json!(ConnectionDescription {
         revision: server.revision.as_str(),

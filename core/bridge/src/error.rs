@@ -146,16 +146,16 @@ pub struct BridgeError {
 }
 
 impl BridgeError {
-    pub(super) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), code: None, data: None }
     }
 
-    pub(super) fn invalid(message: impl Into<String>) -> Self {
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidArgument, message)
     }
 
     /// The error of a listener that could not be opened.
-    pub(super) fn not_listening(error: &io::Error) -> Self {
+    pub(crate) fn not_listening(error: &io::Error) -> Self {
         let reason = match error.kind() {
             io::ErrorKind::AddrInUse => Some(FailureReason::AddressInUse),
             io::ErrorKind::AddrNotAvailable
@@ -175,11 +175,11 @@ impl BridgeError {
         Self { data: serde_json::to_value(facts).ok(), ..Self::new(ErrorKind::Transport, error.to_string()) }
     }
 
-    pub(super) fn closed() -> Self {
+    pub(crate) fn closed() -> Self {
         Self::new(ErrorKind::Closed, "The port is closed")
     }
 
-    pub(super) fn stale(what: &str, handle: u64) -> Self {
+    pub(crate) fn stale(what: &str, handle: u64) -> Self {
         Self::invalid(format!("{handle} is not a valid handle of {what}"))
     }
 

@@ -7,7 +7,7 @@
 use crate::{
     config::{self, Given},
     error::BridgeError,
-    event::Lane,
+    events::Lane,
 };
 use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer};
@@ -482,10 +482,10 @@ macro_rules! registrations {
 
         impl Registration {
             /// The kinds accepted by `register`. Errors in a message start with its kind.
-            pub(super) const KINDS: &[&str] = &["server", $($kind),*];
+            pub(crate) const KINDS: &[&str] = &["server", $($kind),*];
 
             /// Parses the message of `register`.
-            pub(super) fn read(kind: &str, given: impl Given) -> Result<Self, BridgeError> {
+            pub(crate) fn read(kind: &str, given: impl Given) -> Result<Self, BridgeError> {
                 Ok(match kind {
                     "server" => Self::Server(given.read(kind)?),
                     $($kind => Self::$name(given.read(kind)?),)*
@@ -498,7 +498,7 @@ macro_rules! registrations {
             }
 
             /// The server that it belongs to, and the drainer that receives its calls.
-            pub(super) fn place(&self) -> (u64, Lane) {
+            pub(crate) fn place(&self) -> (u64, Lane) {
                 match self {
                     Self::Server(_) => (0, Lane::default()),
                     $(Self::$name(given) => (given.server, given.lane),)*
@@ -528,7 +528,7 @@ registrations! {
 
 impl Registration {
     /// Returns whether the core serves it without calling the host.
-    pub(super) fn is_answered_by_the_core(&self) -> bool {
+    pub(crate) fn is_answered_by_the_core(&self) -> bool {
         matches!(self, Self::Skill(_) | Self::Directory(_) | Self::Mount(_) | Self::Proxy(_))
     }
 }
@@ -707,7 +707,7 @@ message! {
 
 impl SharedConnection {
     /// Returns whether a server is given in this form.
-    pub(super) fn is_meant(place: &Value) -> bool {
+    pub(crate) fn is_meant(place: &Value) -> bool {
         place.get("connection").is_some()
     }
 }

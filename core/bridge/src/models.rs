@@ -2,14 +2,16 @@
 //!
 //! `cargo test -p trunkline-bridge --features loom --lib models`
 
-use super::{
-    backlog::Backlog,
-    body::{Body, LogRecord},
-    credit::Credit,
-    event::{Bell, Event, EventKind, Lane},
-    queue::{EventQueue, Latest},
-    slot::ReplySlot,
-    sync::{Condvar, Mutex},
+use crate::{
+    events::{
+        Bell, Event, EventKind, Lane,
+        backlog::Backlog,
+        body::{Body, LogRecord},
+        queue::{EventQueue, Latest},
+        slot::ReplySlot,
+    },
+    http::credit::Credit,
+    process::sync::{Condvar, Mutex},
 };
 use loom::{future::block_on, thread};
 use std::{

@@ -1,6 +1,6 @@
 //! Names of options in errors, as the host's language has them.
 
-use super::error::{BridgeError, ErrorKind};
+use crate::error::{BridgeError, ErrorKind};
 pub use trunkline::protocol::option_names::OptionNames;
 
 /// The functions of the waist at the start of errors; hosts have others.
@@ -10,7 +10,7 @@ const FUNCTIONS: [&str; 4] = ["complete: ", "fail: ", "notify: ", "register: "];
 const MESSAGES: [&str; 3] = ["open: ", "request: ", "server: "];
 
 /// The error in the names of the host.
-pub(super) fn translated(names: OptionNames, error: BridgeError) -> BridgeError {
+pub(crate) fn translated(names: OptionNames, error: BridgeError) -> BridgeError {
     if names == OptionNames::Json || error.kind != ErrorKind::InvalidArgument {
         return error;
     }

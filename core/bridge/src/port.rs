@@ -1,23 +1,31 @@
 //! The port: an event queue, its bell, and the things of one loop or thread of the host.
 
-use super::{
-    calls, closing,
+use crate::{
+    calls::{self, verifications},
     config::{self, Given, millis},
     description,
-    entries::{HostRequest, OpenState},
     error::BridgeError,
-    event::{Bell, Event, Lane, Shape},
-    exchanges, given, host_function, log,
-    log_scope::LogScope,
+    events::{
+        Bell, Event, Lane, Shape,
+        slot::{Fetched, ReplySlot},
+    },
+    host::function,
+    http::exchanges,
     message::{Fail, HttpHead, Notification, Registration, Request},
-    notifications::{self, GivenNotification},
-    observed, opening,
+    open::{self, closing, ports, read, signals},
     option_names::{OptionNames, translated},
-    ports, register, requests, signals,
-    slot::{Fetched, ReplySlot},
-    state::PortState,
-    table::HandleKind,
-    verifications,
+    process::{log, log_scope::LogScope},
+    register,
+    requests::{
+        self,
+        notifications::{self, GivenNotification},
+    },
+    state::{
+        PortState,
+        entries::{HostRequest, OpenState},
+        table::HandleKind,
+    },
+    telemetry::observed,
 };
 use bytes::Bytes;
 #[cfg(unix)]
@@ -126,7 +134,7 @@ impl Port {
     /// [`crate::ErrorKind::InvalidArgument`] names what is wrong.
     pub fn open(&self, given: impl Given) -> Result<u64, BridgeError> {
         let state = self.open_state()?;
-        let opened = given::open(given).and_then(|given| opening::open(state, given));
+        let opened = read::open(given).and_then(|given| open::open(state, given));
         opened.map_err(|error| translated(self.names, error))
     }
 
@@ -136,7 +144,7 @@ impl Port {
     /// [`crate::ErrorKind::InvalidArgument`] names what is wrong.
     pub fn check(&self, given: impl Given) -> Result<(), BridgeError> {
         let state = self.open_state()?;
-        let judged = given::open(given).and_then(|given| opening::check(state, given));
+        let judged = read::open(given).and_then(|given| open::check(state, given));
         judged.map_err(|error| translated(self.names, error))
     }
 
@@ -147,7 +155,7 @@ impl Port {
     /// As for [`Port::open`].
     #[cfg(unix)]
     pub fn open_pipe(&self, server: u64, reader: OwnedFd, writer: OwnedFd, wait: bool) -> Result<u64, BridgeError> {
-        opening::open_pipe(self.open_state()?, server, (reader, writer), wait)
+        open::open_pipe(self.open_state()?, server, (reader, writer), wait)
     }
 
     /// Closes a listener or a connection, or with 0 the whole port. Asked again, the earliest
@@ -250,7 +258,7 @@ impl Port {
         let state = self.state()?;
         let completed = match HandleKind::of(ticket) {
             Some(HandleKind::Verification) => verifications::complete(state, ticket, shape, &body),
-            Some(HandleKind::ServerRequest) => host_function::complete(state, ticket, shape, body),
+            Some(HandleKind::ServerRequest) => function::complete(state, ticket, shape, body),
             _ => calls::complete(state, ticket, shape, body),
         };
         completed.map_err(|error| translated(self.names, error))
@@ -275,7 +283,7 @@ impl Port {
         let state = self.state()?;
         let failed = match HandleKind::of(ticket) {
             Some(HandleKind::Verification) => verifications::fail(state, ticket, &given),
-            Some(HandleKind::ServerRequest) => host_function::fail(state, ticket, given),
+            Some(HandleKind::ServerRequest) => function::fail(state, ticket, given),
             _ => calls::fail(state, ticket, given),
         };
         failed.map_err(|error| translated(self.names, error))

@@ -1,17 +1,20 @@
 //! Registration: servers, their features, and hooks.
 
-use super::{
-    calls::HostHandler,
+use crate::{
+    calls::{HostHandler, verifications},
     config,
-    entries::{HostTarget, RegisteredFeature},
     error::{BridgeError, ErrorKind},
-    event::Lane,
-    host_store::HostedStore,
+    events::Lane,
+    host::store::HostedStore,
     message::{EXPLAIN, RegisterProxy, RegisterServer, Registration, SharedConnection},
-    ports, skills,
-    state::{PortState, full},
-    table::HandleKind,
-    verifications,
+    open::ports,
+    requests::skills,
+    state::{
+        PortState,
+        entries::{HostTarget, RegisteredFeature},
+        full,
+        table::HandleKind,
+    },
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -159,7 +162,7 @@ fn register_server(state: &Arc<PortState>, given: RegisterServer) -> Result<u64,
     Ok(handle)
 }
 
-pub(super) fn register(state: &Arc<PortState>, given: Registration) -> Result<u64, BridgeError> {
+pub(crate) fn register(state: &Arc<PortState>, given: Registration) -> Result<u64, BridgeError> {
     let (server, lane) = given.place();
     match given {
         Registration::Server(given) => register_server(state, given),
@@ -247,7 +250,7 @@ fn registered_id(state: &PortState, server: &Server, handle: u64) -> Result<u64,
 }
 
 /// Takes a registered feature away.
-pub(super) fn unregister(state: &PortState, handle: u64) -> Result<(), BridgeError> {
+pub(crate) fn unregister(state: &PortState, handle: u64) -> Result<(), BridgeError> {
     let stale = || BridgeError::stale("something registered", handle);
     match HandleKind::of(handle) {
         Some(HandleKind::Server) => unregister_server(state, handle).ok_or_else(stale),

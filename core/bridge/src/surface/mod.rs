@@ -5,19 +5,19 @@
 
 use crate::{
     ErrorKind,
-    auth::AuthConfig,
-    channel, client_auth,
+    calls::verifications::AccessToken,
     description::{
         CallDescription, ConnectionDescription, HandlerMemory, PortDescription, ServerFeatures, VerificationDescription,
     },
-    event,
-    groups::{self, GroupOperation},
-    host_function::HostFunctionRow,
-    host_store,
+    events,
+    host::{authorization, channel, function::HostFunctionRow, store},
     message::{self, Request},
-    skills,
+    open::{
+        endpoint_auth::AuthConfig,
+        groups::{self, GroupOperation},
+    },
+    requests::skills,
     telemetry::{TelemetryMeasurements, TelemetryRecord},
-    verifications::AccessToken,
 };
 use serde_json::{Map, Value, json};
 use trunkline::protocol::{
@@ -98,7 +98,7 @@ pub fn surface() -> Value {
         TelemetryMeasurements::OBJECT,
     ];
     messages.extend(replies.map(|reply| models.message(reply, "reply")));
-    messages.extend(event::TO_HOST.iter().map(|(kind, event)| {
+    messages.extend(events::TO_HOST.iter().map(|(kind, event)| {
         let mut described = models.message(event, "toHost");
         described["number"] = (*kind as u8).into();
         described
@@ -113,9 +113,9 @@ pub fn surface() -> Value {
         .map(|object| models.record(object.name, object.doc, object.fields, |_| true));
     let mut host: Vec<Value> = operation::HOST.iter().map(|row| models.answered(&row.operation)).collect();
     models.as_requests(&mut host);
-    host.extend(client_auth::FUNCTIONS.iter().map(|row| models.host_function(row)));
+    host.extend(authorization::FUNCTIONS.iter().map(|row| models.host_function(row)));
     let channel: Vec<Value> = channel::FUNCTIONS.iter().map(|row| models.channel_function(row)).collect();
-    let store: Vec<Value> = host_store::FUNCTIONS.iter().map(|row| models.channel_function(row)).collect();
+    let store: Vec<Value> = store::FUNCTIONS.iter().map(|row| models.channel_function(row)).collect();
     // Subscriptions are not a protocol method: each language has a few lines of its own for these.
     let _ = [&SubscriptionFilter::TYPE, &Change::TYPE].map(|ty| models.named(ty));
     let notifications: Vec<Value> = operation::NOTIFICATIONS.iter().map(|row| models.notification(row)).collect();
@@ -128,7 +128,7 @@ pub fn surface() -> Value {
         "errors": errors,
         "errorCodes": CODES.iter().map(error_code).collect::<Vec<_>>(),
         "codes": {"internalError": code::INTERNAL_ERROR, "invalidRequest": code::INVALID_REQUEST},
-        "shapes": event::Shape::ALL.iter().map(shape).collect::<Vec<_>>(),
+        "shapes": events::Shape::ALL.iter().map(shape).collect::<Vec<_>>(),
         "options": options,
         "messages": messages,
         "models": models.all,
@@ -147,7 +147,7 @@ fn error_code(code: &ProtocolErrorCode) -> Value {
     json!({"name": code.name, "number": code.number, "doc": text(code.doc), "remedy": code.remedy})
 }
 
-fn shape((shape, name, doc): &(event::Shape, &str, &[&str])) -> Value {
+fn shape((shape, name, doc): &(events::Shape, &str, &[&str])) -> Value {
     json!({"name": name, "number": *shape as u8, "doc": text(doc)})
 }
 

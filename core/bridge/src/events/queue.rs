@@ -1,0 +1,495 @@
+//! The event queue of a port: two lanes, one coalesced bell.
+
+use crate::{
+    events::{
+        Bell, Event, EventKind, Lane,
+        backlog::Backlog,
+        body::{Body, LogRecord},
+    },
+    process::sync::{
+        Condvar, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+use bytes::Bytes;
+use serde_json::Value;
+use std::{
+    cell::Cell,
+    collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// The event queue. Admission bounds calls and replies; everything else is bounded here.
+pub(crate) struct EventQueue {
+    /// The process of the port.
+    pid: u32,
+    bell: Box<dyn Bell>,
+    /// Wakes threads that wait for replies outside of this queue.
+    bell_for_threads: Option<Box<dyn Bell>>,
+    lanes: [LaneQueue; 2],
+    /// No more events are added, and drainers don't wait.
+    stopped: AtomicBool,
+    /// The host is gone, so its bell must not be rung.
+    muted: AtomicBool,
+    logs: Mutex<Logs>,
+    /// Telemetry records. If there are too many, the oldest are dropped.
+    telemetry: Mutex<VecDeque<Value>>,
+    /// Whether log records are refused.
+    refuses_logs: AtomicBool,
+    /// Whether the host has drained the main lane before.
+    drained: AtomicBool,
+    /// Accounts for queued notifications of peers.
+    notifications: Backlog,
+}
+
+#[derive(Default)]
+struct LaneQueue {
+    items: Mutex<VecDeque<QueuedEvent>>,
+    changed: Condvar,
+}
+
+enum QueuedEvent {
+    Event(Event),
+    /// Progress of a request. Only the latest value is delivered.
+    Progress {
+        ticket: u64,
+        handle: u64,
+        method: &'static str,
+        latest: Latest,
+    },
+    Log,
+    Telemetry,
+}
+
+/// The latest progress of a request that the host has not seen.
+pub(crate) type Latest = Arc<Mutex<Option<Bytes>>>;
+
+#[derive(Default)]
+struct Logs {
+    records: VecDeque<LogRecord>,
+    /// When the oldest of them was added.
+    since: Option<Instant>,
+    dropped: usize,
+}
+
+thread_local! {
+    /// The address of the queue whose bell is suppressed on this thread, or 0.
+    static QUIET: Cell<usize> = const { Cell::new(0) };
+}
+
+const MAX_LOGS: usize = 1000;
+/// Maximum queued telemetry records.
+const MAX_TELEMETRY: usize = 10_000;
+/// A host that drains within this time is attentive.
+const ATTENTIVE: Duration = Duration::from_secs(5);
+
+impl EventQueue {
+    pub(crate) fn new(bell: Box<dyn Bell>, bell_for_threads: Option<Box<dyn Bell>>) -> Self {
+        Self {
+            pid: std::process::id(),
+            bell,
+            bell_for_threads,
+            lanes: Default::default(),
+            stopped: AtomicBool::new(false),
+            muted: AtomicBool::new(false),
+            logs: Mutex::default(),
+            telemetry: Mutex::default(),
+            refuses_logs: AtomicBool::new(false),
+            drained: AtomicBool::new(false),
+            notifications: Backlog::default(),
+        }
+    }
+
+    /// Returns whether the port was created in this process, rather than in the parent of a fork.
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        self.pid == std::process::id()
+    }
+
+    /// Stops accepting log records.
+    pub(crate) fn refuse_logs(&self) {
+        self.refuses_logs.store(true, Ordering::Release);
+    }
+
+    /// Returns whether the queue accepts log records.
+    pub(crate) fn takes_logs(&self) -> bool {
+        !self.refuses_logs.load(Ordering::Acquire) && self.is_of_this_process()
+    }
+
+    /// Adds an event. Rings the bell if the lane was empty, without holding the lock.
+    pub(crate) fn push(&self, lane: Lane, event: Event) {
+        self.push_item(lane, QueuedEvent::Event(event));
+    }
+
+    /// Withdraws a call. Returns `false` if it has already been drained.
+    pub(crate) fn withdraw(&self, lane: Lane, ticket: u64) -> bool {
+        let it = |item: &QueuedEvent| matches!(item, QueuedEvent::Event(event) if event.kind == EventKind::Call && event.ticket == ticket);
+        let mut items = self.lanes[lane as usize].items.lock();
+        let found = items.iter().position(it);
+        found.and_then(|index| items.remove(index)).is_some()
+    }
+
+    /// Returns whether the end of a listener or connection has not been drained yet.
+    pub(crate) fn holds_end_of(&self, handle: u64) -> bool {
+        let is_end = |item: &QueuedEvent| matches!(item, QueuedEvent::Event(event) if event.kind == EventKind::Closed && event.handle == handle);
+        self.lanes[Lane::Queue as usize].items.lock().iter().any(is_end)
+    }
+
+    /// Adds a notification from a peer, unless too many are queued.
+    pub(crate) fn push_notification(&self, event: Event) {
+        if self.notifications.admit(size(&event)) {
+            self.push(Lane::Queue, event);
+        }
+    }
+
+    /// Adds progress, replacing an older value that has not been drained.
+    pub(crate) fn push_progress(&self, ticket: u64, handle: u64, method: &'static str, latest: &Latest, body: Bytes) {
+        if latest.lock().replace(body).is_none() {
+            self.push_item(Lane::Queue, QueuedEvent::Progress { ticket, handle, method, latest: Arc::clone(latest) });
+        }
+    }
+
+    /// Adds a log record. If there are too many, the oldest are dropped and counted.
+    pub(crate) fn push_log(&self, record: LogRecord) {
+        let first = {
+            let mut logs = self.logs.lock();
+            logs.since.get_or_insert_with(Instant::now);
+            logs.records.push_back(record);
+            if logs.records.len() > MAX_LOGS {
+                logs.records.pop_front();
+                logs.dropped += 1;
+            }
+            logs.records.len() == 1
+        };
+        if first {
+            self.push_item(Lane::Queue, QueuedEvent::Log);
+        }
+    }
+
+    /// Adds a telemetry record.
+    pub(crate) fn push_telemetry(&self, record: Value) {
+        let first = {
+            let mut records = self.telemetry.lock();
+            records.push_back(record);
+            if records.len() > MAX_TELEMETRY {
+                records.pop_front();
+            }
+            records.len() == 1
+        };
+        if first {
+            self.push_item(Lane::Queue, QueuedEvent::Telemetry);
+        }
+    }
+
+    /// Returns whether the host is draining the main lane: it has done so before, and no log
+    /// records have been pending for long.
+    pub(crate) fn is_attentive(&self) -> bool {
+        let lying = self.logs.lock().since.is_some_and(|since| since.elapsed() > ATTENTIVE);
+        self.drained.load(Ordering::Relaxed) && !lying
+    }
+
+    /// Adds the last event. Waiting drainers return.
+    pub(crate) fn stop(&self, event: Event) {
+        self.add(Lane::Queue, QueuedEvent::Event(event), true);
+        for lane in &self.lanes {
+            // Holding the lock ensures that no drainer is between checking for the end and waiting.
+            let _items = lane.items.lock();
+            lane.changed.notify_all();
+        }
+    }
+
+    /// Stops ringing the bell.
+    pub(crate) fn mute(&self) {
+        self.muted.store(true, Ordering::Release);
+    }
+
+    /// Runs an action without ringing the bell for the events that it adds on this thread, because
+    /// the caller drains them next.
+    pub(crate) fn without_bell<T>(&self, action: impl FnOnce() -> T) -> T {
+        struct Loud(usize);
+        impl Drop for Loud {
+            fn drop(&mut self) {
+                QUIET.set(self.0);
+            }
+        }
+        let _loud = Loud(QUIET.replace(self.address()));
+        action()
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    fn push_item(&self, lane: Lane, item: QueuedEvent) {
+        self.add(lane, item, false);
+    }
+
+    fn add(&self, lane: Lane, item: QueuedEvent, last: bool) {
+        let queue = &self.lanes[lane as usize];
+        let was_empty = {
+            let mut items = queue.items.lock();
+            // Checked under the lock of the lane that gets the last event, so nothing can be added
+            // after it.
+            if self.stopped.load(Ordering::Acquire) {
+                return;
+            }
+            self.stopped.store(last, Ordering::Release);
+            items.push_back(item);
+            items.len() == 1
+        };
+        queue.changed.notify_one();
+        if was_empty && lane == Lane::Queue && !self.muted.load(Ordering::Acquire) && QUIET.get() != self.address() {
+            ring(&*self.bell);
+        }
+    }
+
+    pub(crate) fn has_bell_for_threads(&self) -> bool {
+        self.bell_for_threads.is_some()
+    }
+
+    /// Wakes threads that wait for a reply, progress or an end.
+    pub(crate) fn ring_for_threads(&self) {
+        if let Some(bell) = &self.bell_for_threads
+            && !self.muted.load(Ordering::Acquire)
+        {
+            ring(&**bell);
+        }
+    }
+
+    /// The number of events in the main lane.
+    pub(crate) fn pending(&self) -> usize {
+        self.lanes[Lane::Queue as usize].items.lock().len()
+    }
+
+    /// Takes up to `max` events, waiting up to `wait` for the first.
+    pub(crate) fn drain(&self, lane: Lane, max: usize, wait: Duration) -> Vec<Event> {
+        if lane == Lane::Queue {
+            self.drained.store(true, Ordering::Relaxed);
+        }
+        let queue = &self.lanes[lane as usize];
+        let taken: Vec<QueuedEvent> = {
+            let mut items = queue.items.lock();
+            if items.is_empty() && !wait.is_zero() {
+                let nothing =
+                    |items: &mut VecDeque<QueuedEvent>| items.is_empty() && !self.stopped.load(Ordering::Acquire);
+                items = queue.changed.wait_while_until(items, Instant::now() + wait, nothing);
+            }
+            let count = max.min(items.len());
+            items.drain(..count).collect()
+        };
+        taken.into_iter().map(|item| self.finish(item)).collect()
+    }
+
+    /// Takes the first event, without waiting.
+    pub(crate) fn take(&self, lane: Lane) -> Option<Event> {
+        if lane == Lane::Queue {
+            self.drained.store(true, Ordering::Relaxed);
+        }
+        let item = self.lanes[lane as usize].items.lock().pop_front();
+        item.map(|item| self.finish(item))
+    }
+
+    fn finish(&self, item: QueuedEvent) -> Event {
+        match item {
+            QueuedEvent::Event(event) => {
+                if event.kind == EventKind::Notification {
+                    let dropped = self.notifications.taken(size(&event));
+                    if dropped > 0 {
+                        tracing::warn!(target: "trunkline::bridge", dropped, "dropped notifications: they arrived faster than they were handled");
+                    }
+                }
+                event
+            }
+            QueuedEvent::Progress { ticket, handle, method, latest } => Event {
+                kind: EventKind::Notification,
+                ticket,
+                handle,
+                name: method.into(),
+                body: latest.lock().take().unwrap_or_default().into(),
+                cause: 0,
+                cause_port: 0,
+            },
+            QueuedEvent::Log => {
+                let (mut records, dropped) = {
+                    let mut logs = self.logs.lock();
+                    logs.since = None;
+                    (std::mem::take(&mut logs.records), std::mem::take(&mut logs.dropped))
+                };
+                if dropped > 0 {
+                    records.push_front(LogRecord::dropped(dropped));
+                }
+                Event { kind: EventKind::Log, body: Body::Log(records.into()), ..Event::default() }
+            }
+            QueuedEvent::Telemetry => {
+                let records = std::mem::take(&mut *self.telemetry.lock());
+                let body = serde_json::to_vec(&records).unwrap_or_else(|_| b"[]".to_vec());
+                Event { kind: EventKind::Telemetry, body: Bytes::from(body).into(), ..Event::default() }
+            }
+        }
+    }
+}
+
+/// The size of a notification.
+fn size(event: &Event) -> usize {
+    let body = if let Body::Bytes(body) = &event.body { body.len() } else { 0 };
+    event.name.len() + body
+}
+
+/// Rings a bell. If it panics, no event is lost and the panic doesn't unwind into the core.
+fn ring(bell: &dyn Bell) {
+    if catch_unwind(AssertUnwindSafe(|| bell.ring())).is_err() {
+        tracing::error!(target: "trunkline::bridge", "the bell of a port panicked");
+    }
+}
+
+#[cfg(all(test, not(feature = "loom")))]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    struct Counter(Arc<AtomicUsize>);
+    impl Bell for Counter {
+        fn ring(&self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn queue() -> (EventQueue, Arc<AtomicUsize>) {
+        let rings = Arc::new(AtomicUsize::new(0));
+        (EventQueue::new(Box::new(Counter(Arc::clone(&rings))), None), rings)
+    }
+
+    fn call(ticket: u64) -> Event {
+        Event { kind: EventKind::Call, ticket, ..Event::default() }
+    }
+
+    #[test]
+    fn the_bell_rings_when_empty_turns_to_pending() {
+        let (queue, rings) = queue();
+        (1..=5).for_each(|ticket| queue.push(Lane::Queue, call(ticket)));
+        assert_eq!(rings.load(Ordering::Relaxed), 1);
+        assert_eq!(queue.drain(Lane::Queue, 3, Duration::ZERO).len(), 3);
+        queue.push(Lane::Queue, call(6));
+        assert_eq!(rings.load(Ordering::Relaxed), 1, "the host goes on draining by itself until it is empty");
+        assert_eq!(queue.drain(Lane::Queue, 9, Duration::ZERO).len(), 3);
+        queue.push(Lane::Queue, call(7));
+        assert_eq!(rings.load(Ordering::Relaxed), 2);
+        queue.push(Lane::Pool, call(8));
+        assert_eq!(rings.load(Ordering::Relaxed), 2, "pool threads wait; nobody is rung");
+    }
+
+    #[test]
+    fn a_call_can_be_taken_back_until_it_is_drained() {
+        let (queue, rings) = queue();
+        for lane in [Lane::Queue, Lane::Pool] {
+            (1..=3).for_each(|ticket| queue.push(lane, call(ticket)));
+            assert!(queue.withdraw(lane, 2));
+            assert!(!queue.withdraw(lane, 2));
+            let left: Vec<_> = queue.drain(lane, 9, Duration::ZERO).into_iter().map(|event| event.ticket).collect();
+            assert_eq!(left, [1, 3]);
+            assert!(!queue.withdraw(lane, 1));
+        }
+        queue.push(Lane::Queue, call(4));
+        assert!(queue.withdraw(Lane::Queue, 4));
+        queue.push(Lane::Queue, call(5));
+        assert_eq!(rings.load(Ordering::Relaxed), 3, "an empty lane rings again");
+    }
+
+    #[test]
+    fn progress_keeps_the_latest() {
+        let (queue, _) = queue();
+        let latest = Latest::default();
+        for body in ["1", "2", "3"] {
+            queue.push_progress(7, 1, "progress", &latest, body.into());
+        }
+        let events = queue.drain(Lane::Queue, 9, Duration::ZERO);
+        assert_eq!(events.len(), 1);
+        assert!(matches!(&events[0].body, Body::Bytes(body) if body == "3"));
+        queue.push_progress(7, 1, "progress", &latest, "4".into());
+        assert_eq!(queue.drain(Lane::Queue, 9, Duration::ZERO).len(), 1);
+    }
+
+    #[test]
+    fn notifications_are_bounded() {
+        let (queue, _) = queue();
+        for (bytes, fit) in [(1, 10_000), (1 << 20, 4), (5 << 20, 1)] {
+            let body = Bytes::from(vec![0; bytes]);
+            let event = Event { kind: EventKind::Notification, body: Body::Bytes(body), ..Event::default() };
+            (0..fit + 5).for_each(|_| queue.push_notification(event.clone()));
+            assert_eq!(queue.drain(Lane::Queue, usize::MAX, Duration::ZERO).len(), fit, "{bytes} bytes each");
+        }
+    }
+
+    #[test]
+    fn logs_are_batched_bounded_and_counted() {
+        let (queue, _) = queue();
+        for number in 0..MAX_LOGS + 5 {
+            queue.push_log(LogRecord::new("warn", "t", number.to_string()));
+        }
+        let events = queue.drain(Lane::Queue, 9, Duration::ZERO);
+        assert_eq!(events.len(), 1);
+        let Body::Log(records) = &events[0].body else { panic!("{events:?}") };
+        assert_eq!(records.len(), MAX_LOGS + 1);
+        assert!(records[0].message.contains('5'));
+    }
+
+    #[test]
+    fn a_host_that_takes_its_events_is_attentive() {
+        let (queue, _) = queue();
+        assert!(!queue.is_attentive(), "it has taken nothing yet");
+        queue.drain(Lane::Queue, 9, Duration::ZERO);
+        queue.push_log(LogRecord::new("warn", "t", "a".into()));
+        assert!(queue.is_attentive());
+        queue.logs.lock().since = Instant::now().checked_sub(ATTENTIVE + Duration::from_secs(1));
+        assert!(!queue.is_attentive(), "it lets them lie about");
+        queue.drain(Lane::Queue, 9, Duration::ZERO);
+        assert!(queue.is_attentive());
+    }
+
+    #[test]
+    fn nothing_follows_the_last_event_and_nobody_waits_for_more() {
+        let (queue, rings) = queue();
+        std::thread::scope(|scope| {
+            let drained = scope.spawn(|| queue.drain(Lane::Pool, 1, Duration::from_secs(600)));
+            queue.stop(Event::default());
+            assert!(drained.join().unwrap().is_empty());
+        });
+        queue.push(Lane::Queue, call(1));
+        queue.push(Lane::Pool, call(2));
+        queue.stop(Event::default());
+        let kinds: Vec<_> = queue.drain(Lane::Queue, 9, Duration::ZERO).into_iter().map(|event| event.kind).collect();
+        assert_eq!(kinds, [EventKind::Stopped]);
+        assert!(queue.drain(Lane::Queue, 9, Duration::from_secs(600)).is_empty());
+        assert_eq!(rings.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn a_bell_that_is_muted_or_panics_loses_no_event() {
+        struct Broken;
+        impl Bell for Broken {
+            fn ring(&self) {
+                panic!("the bell is broken");
+            }
+        }
+        let queue = EventQueue::new(Box::new(Broken), None);
+        queue.push(Lane::Queue, call(1));
+        assert_eq!(queue.drain(Lane::Queue, 9, Duration::ZERO).len(), 1);
+        queue.mute();
+        queue.push(Lane::Queue, call(2));
+        assert_eq!(queue.drain(Lane::Queue, 9, Duration::ZERO).len(), 1);
+    }
+
+    #[test]
+    fn a_waiting_drain_ends_with_the_first_event_or_the_deadline() {
+        let (queue, _) = queue();
+        let started = Instant::now();
+        assert!(queue.drain(Lane::Pool, 1, Duration::from_millis(20)).is_empty());
+        assert!(started.elapsed() >= Duration::from_millis(20));
+        std::thread::scope(|scope| {
+            let drained = scope.spawn(|| queue.drain(Lane::Pool, 1, Duration::from_secs(10)));
+            queue.push(Lane::Pool, call(1));
+            assert_eq!(drained.join().unwrap().len(), 1);
+        });
+    }
+}

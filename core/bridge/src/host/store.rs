@@ -1,0 +1,406 @@
+//! Custom stores: six host functions hold the state of a server.
+
+use crate::{
+    error::BridgeError,
+    events::Lane,
+    host::function::{HostFunction, HostFunctionRow},
+    message::{Handlers, Request},
+    requests::replies::answer_by_task,
+    state::{
+        PortState,
+        entries::{HostRequest, HostTarget},
+        full,
+    },
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::{sync::Arc, time::Duration};
+use tokio::sync::Semaphore;
+use trunkline::{
+    bridge_support::{described, store_findings},
+    protocol::{RawJson, RpcError, describe::Described, error::code},
+    runtime::BoxedTask,
+    store::{LogEntry, Store, StoreError, StoreErrorKind},
+};
+
+const GET: &str = "store_get";
+const PUT: &str = "store_put";
+const PUT_IF: &str = "store_put_if";
+const REMOVE: &str = "store_remove";
+const APPEND: &str = "store_append";
+const READ: &str = "store_read";
+/// The name of the store in errors.
+const NAME: &str = "of the program";
+/// Maximum number of concurrent calls to the host.
+const MAX_CALLS: usize = 1024;
+/// The exclusive maximum position of a log.
+const POSITIONS: u64 = 1 << 53;
+/// Maximum time to keep something, in milliseconds: a century.
+const LONGEST: u128 = 100 * 365 * 24 * 3600 * 1000;
+
+/// The functions, for the declaration of the surface.
+pub(crate) static FUNCTIONS: &[HostFunctionRow] = &[
+    HostFunctionRow {
+        name: GET,
+        doc: &[" Returns the text of a key; nothing if there is none or it has expired."],
+        params: Some(StoreKey::TYPE),
+        result: Some(FoundText::TYPE),
+    },
+    HostFunctionRow {
+        name: PUT,
+        doc: &[" Sets the text of a key, and how long to keep it, replacing any existing one."],
+        params: Some(PutText::TYPE),
+        result: None,
+    },
+    HostFunctionRow {
+        name: PUT_IF,
+        doc: &[
+            " Sets the text of a key, and how long to keep it, if its current text equals `expected`, or, if nothing is",
+            " expected, if there is none. The result says whether the text was set. Atomic across all users of the store.",
+        ],
+        params: Some(PutTextIf::TYPE),
+        result: Some(PutOutcome::TYPE),
+    },
+    HostFunctionRow {
+        name: REMOVE,
+        doc: &[" Removes the text or the log of a key, if there is one."],
+        params: Some(StoreKey::TYPE),
+        result: None,
+    },
+    HostFunctionRow {
+        name: APPEND,
+        doc: &[
+            " Appends an entry to a log, which is created on demand. The result is its position. The positions of a log increase,",
+            " possibly with gaps, are at least 1 and less than 2^53, and are never reused, even after the log was removed. Beyond",
+            " `maxEntries`, the oldest entries are removed. The whole log expires if nothing is appended for the given time.",
+        ],
+        params: Some(AppendEntry::TYPE),
+        result: Some(EntryPosition::TYPE),
+    },
+    HostFunctionRow {
+        name: READ,
+        doc: &[
+            " Returns the oldest entries of a log after a position, at most `limit`. If there are none, it may wait for one, up to",
+            " the given time. If it doesn't wait, it is called again: at once when this process appends an entry, otherwise every",
+            " 100 ms.",
+        ],
+        params: Some(ReadLog::TYPE),
+        result: Some(FoundEntries::TYPE),
+    },
+];
+
+described! {
+    /// The key of a text or a log.
+    #[derive(Serialize)]
+    pub struct StoreKey {
+        /// The key: printable ASCII of 1 to 512 bytes.
+        required key: String = "key",
+    }
+}
+
+described! {
+    /// The text of a key.
+    #[derive(Deserialize)]
+    pub struct FoundText {
+        /// Text, byte for byte as it was stored.
+        #[serde(default)]
+        optional text: Option<String> = "text",
+    }
+}
+
+described! {
+    /// A text to store.
+    #[derive(Serialize)]
+    pub struct PutText {
+        /// The key.
+        required key: String = "key",
+        /// The text.
+        required text: String = "text",
+        /// How long to keep it, in milliseconds.
+        required keep_for_ms: u64 = "keepForMs",
+    }
+}
+
+described! {
+    /// A text to store under a condition.
+    #[derive(Serialize)]
+    pub struct PutTextIf {
+        /// The key.
+        required key: String = "key",
+        /// The text that must be there. If absent, there must be none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        optional expected: Option<String> = "expected",
+        /// The text.
+        required text: String = "text",
+        /// How long to keep it, in milliseconds.
+        required keep_for_ms: u64 = "keepForMs",
+    }
+}
+
+described! {
+    /// The outcome of a conditional store.
+    #[derive(Deserialize)]
+    pub struct PutOutcome {
+        /// True if the text was stored.
+        required done: bool = "done",
+    }
+}
+
+described! {
+    /// An entry for a log.
+    #[derive(Serialize)]
+    pub struct AppendEntry {
+        /// The key of the log.
+        required log: String = "log",
+        /// The text of the entry.
+        required entry: String = "entry",
+        /// Maximum number of entries that the log keeps.
+        required max_entries: u64 = "maxEntries",
+        /// How long to keep the log, in milliseconds.
+        required keep_for_ms: u64 = "keepForMs",
+    }
+}
+
+described! {
+    /// The position of an entry in its log.
+    #[derive(Deserialize)]
+    pub struct EntryPosition {
+        /// The position.
+        required position: u64 = "position",
+    }
+}
+
+described! {
+    /// A request for entries of a log.
+    #[derive(Serialize)]
+    pub struct ReadLog {
+        /// The key of the log.
+        required log: String = "log",
+        /// Position after which the entries begin.
+        required after: u64 = "after",
+        /// Maximum number of entries.
+        required limit: u64 = "limit",
+        /// Maximum time to wait for an entry, in milliseconds.
+        required wait_ms: u64 = "waitMs",
+    }
+}
+
+described! {
+    /// An entry of a store's log.
+    #[derive(Deserialize)]
+    pub struct StoredEntry {
+        /// Position in the log.
+        required position: u64 = "position",
+        /// Text that was appended.
+        required text: String = "text",
+    }
+}
+
+described! {
+    /// Entries of a log.
+    #[derive(Deserialize)]
+    pub struct FoundEntries {
+        /// Entries, in the order of their positions.
+        required entries: Vec<StoredEntry> = "entries",
+    }
+}
+
+/// A store that calls the host, with the handle of its server.
+#[derive(Clone)]
+pub(crate) struct HostedStore {
+    host: HostFunction,
+    lanes: StoreLanes,
+    calls: Arc<Semaphore>,
+    /// The host forgets the functions when nothing uses the store anymore.
+    target: Arc<HostTarget>,
+}
+
+/// The lane for the calls of each function.
+#[derive(Clone, Copy)]
+struct StoreLanes {
+    get: Lane,
+    put: Lane,
+    put_if: Lane,
+    remove: Lane,
+    append: Lane,
+    read: Lane,
+}
+
+impl HostedStore {
+    pub(crate) fn new(state: &Arc<PortState>, functions: &Handlers) -> Result<Self, BridgeError> {
+        if let Some(name) = functions.keys().find(|name| FUNCTIONS.iter().all(|function| function.name != **name)) {
+            return Err(BridgeError::invalid(format!("server: store: {name:?} is not a function of a store")));
+        }
+        let lane = |name: &str| {
+            let missing = || BridgeError::invalid(format!("server: store: missing function {name}"));
+            functions.get(name).copied().ok_or_else(missing)
+        };
+        let lanes = StoreLanes {
+            get: lane(GET)?,
+            put: lane(PUT)?,
+            put_if: lane(PUT_IF)?,
+            remove: lane(REMOVE)?,
+            append: lane(APPEND)?,
+            read: lane(READ)?,
+        };
+        Ok(Self {
+            host: HostFunction::private(state),
+            lanes,
+            calls: Arc::new(Semaphore::new(MAX_CALLS)),
+            target: HostTarget::new(&state.queue, Lane::default()),
+        })
+    }
+
+    /// Sets the handle of the server, once.
+    pub(crate) fn set_server(&self, handle: u64) {
+        self.host.set_connection(handle);
+        self.target.set_handle(handle);
+    }
+
+    fn ask<T: DeserializeOwned + Send + 'static>(
+        &self,
+        name: &'static str,
+        lane: Lane,
+        params: &impl Serialize,
+    ) -> BoxedTask<Result<T, StoreError>> {
+        let (this, params) = (self.clone(), RawJson::from_value(params));
+        let permit = Arc::clone(&self.calls).try_acquire_owned();
+        Box::pin(async move {
+            let _permit = permit.map_err(|_| unavailable("too many calls are waiting for it"))?;
+            let params = params.map_err(|problem| unavailable(&problem.to_string()))?;
+            let answer = this.host.call(name, lane, params).await.map_err(|error| failure(&error))?;
+            answer.read().map_err(|problem| nonsense(name, &problem))
+        })
+    }
+
+    /// Calls a function without a result.
+    fn tell(&self, name: &'static str, lane: Lane, params: &impl Serialize) -> BoxedTask<Result<(), StoreError>> {
+        let answer = self.ask::<serde::de::IgnoredAny>(name, lane, params);
+        Box::pin(async move { answer.await.map(drop) })
+    }
+}
+
+fn unavailable(problem: &str) -> StoreError {
+    StoreError::new(StoreErrorKind::Unavailable, NAME, problem)
+}
+
+fn nonsense(name: &str, problem: &str) -> StoreError {
+    unavailable(&format!("invalid return value of {name}: {problem}"))
+}
+
+/// The failure of a function; `data.error` is the kind.
+fn failure(error: &RpcError) -> StoreError {
+    let named = error.data.as_ref().and_then(|data| data["error"].as_str());
+    let kind = match named {
+        Some("full") => StoreErrorKind::Full,
+        Some("corrupt") => StoreErrorKind::Corrupt,
+        Some("invalid") => StoreErrorKind::Invalid,
+        _ if error.code == code::INVALID_PARAMS => StoreErrorKind::Invalid,
+        _ => StoreErrorKind::Unavailable,
+    };
+    StoreError::new(kind, NAME, &*error.message)
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis().min(LONGEST)).unwrap_or(u64::MAX)
+}
+
+/// A number that every language can represent.
+fn count(number: usize) -> u64 {
+    (number as u64).min(POSITIONS - 1)
+}
+
+impl Store for HostedStore {
+    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+        let found = self.ask::<FoundText>(GET, self.lanes.get, &StoreKey { key: key.to_owned() });
+        Box::pin(async move { Ok(found.await?.text) })
+    }
+
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+        let keep_for_ms = milliseconds(keep_for);
+        self.tell(PUT, self.lanes.put, &PutText { key: key.to_owned(), text: text.to_owned(), keep_for_ms })
+    }
+
+    fn put_if(
+        &self,
+        key: &str,
+        expected: Option<&str>,
+        text: &str,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<bool, StoreError>> {
+        let (key, text, expected) = (key.to_owned(), text.to_owned(), expected.map(str::to_owned));
+        let put = PutTextIf { key, expected, text, keep_for_ms: milliseconds(keep_for) };
+        let outcome = self.ask::<PutOutcome>(PUT_IF, self.lanes.put_if, &put);
+        Box::pin(async move { Ok(outcome.await?.done) })
+    }
+
+    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+        self.tell(REMOVE, self.lanes.remove, &StoreKey { key: key.to_owned() })
+    }
+
+    fn append(
+        &self,
+        log: &str,
+        entry: &str,
+        max_entries: usize,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<u64, StoreError>> {
+        let (log, entry) = (log.to_owned(), entry.to_owned());
+        let entry = AppendEntry { log, entry, max_entries: count(max_entries), keep_for_ms: milliseconds(keep_for) };
+        let appended = self.ask::<EntryPosition>(APPEND, self.lanes.append, &entry);
+        Box::pin(async move {
+            let EntryPosition { position } = appended.await?;
+            if (1..POSITIONS).contains(&position) {
+                Ok(position)
+            } else {
+                Err(nonsense(APPEND, &format!("the position {position} is not at least 1 and less than 2^53")))
+            }
+        })
+    }
+
+    fn read(
+        &self,
+        log: &str,
+        after: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+        let wanted = ReadLog { log: log.to_owned(), after, limit: count(limit), wait_ms: milliseconds(wait) };
+        let found = self.ask::<FoundEntries>(READ, self.lanes.read, &wanted);
+        Box::pin(async move {
+            let entries = found.await?.entries;
+            let mut last = after;
+            for StoredEntry { position, .. } in &entries {
+                if *position <= last {
+                    return Err(nonsense(READ, &format!("the position {position} does not come after {last}")));
+                }
+                last = *position;
+            }
+            let entry = |StoredEntry { position, text }| LogEntry { position, text };
+            Ok(entries.into_iter().take(limit).map(entry).collect())
+        })
+    }
+}
+
+/// A server's request to check its store; the reply has the `findings`.
+const CHECK: &str = "checkStore";
+
+/// Handles a request to check the store of a server.
+pub(crate) fn check(state: &Arc<PortState>, handle: u64, given: &Request) -> Result<u64, BridgeError> {
+    if given.method != CHECK {
+        return Err(BridgeError::invalid(format!(
+            "request: a server takes the method {CHECK}, not {:?}",
+            given.method
+        )));
+    }
+    let (server, runtime) = (state.server(handle)?, state.runtime()?);
+    let findings = store_findings(&server, &runtime).map_err(|error| BridgeError::invalid(error.to_string()))?;
+    let ticket = state.tables.lock().requests.insert(HostRequest::running(given, handle)).ok_or_else(full)?;
+    let answer = async move {
+        let reply = RawJson::from_value(&serde_json::json!({"findings": findings.await}));
+        reply.map_err(|error| BridgeError::invalid(error.to_string()))
+    };
+    answer_by_task(state, ticket, given, answer).map(|()| ticket).inspect_err(|_| {
+        let request = state.tables.lock().requests.remove(ticket);
+        drop(request);
+    })
+}

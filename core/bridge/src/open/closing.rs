@@ -1,0 +1,101 @@
+//! Closing a port, a listener or a connection.
+
+use crate::{
+    error::{BridgeError, ErrorKind},
+    events::Event,
+    open::{
+        connection::Connection,
+        state::{ended, failed_to_open},
+    },
+    requests::streams,
+    state::{
+        PortState,
+        entries::{OpenState as Entry, Openable},
+        table::HandleKind,
+    },
+};
+use std::{sync::Arc, time::Duration};
+use tokio::task::AbortHandle;
+use trunkline::{bridge_support::Deadline, transport::Listener};
+
+/// Refuses new work and closes everything. The last event is `Stopped`.
+pub(crate) fn close_port(state: &Arc<PortState>, deadline: Duration) {
+    let first = state.begin_closing();
+    let Some(process) = state.started_process() else {
+        if first {
+            state.queue.stop(Event::default());
+        }
+        return;
+    };
+    let port = Arc::clone(state);
+    state.ending.begin(process.handle(), deadline, |deadline| async move {
+        // Handlers may run until the deadline, and may need the connections.
+        end_all::<Arc<Listener>>(&port, &deadline).await;
+        end_all::<Connection>(&port, &deadline).await;
+        port.queue.stop(Event::default());
+        port.release_process();
+    });
+}
+
+/// Closes a listener or a connection. Does nothing if it is already closed.
+pub(crate) fn close_one(state: &Arc<PortState>, handle: u64, deadline: Duration) {
+    let Some(process) = state.started_process() else { return };
+    let state = Arc::clone(state);
+    match HandleKind::of(handle) {
+        Some(HandleKind::Listener) => drop(process.handle().spawn(end::<Arc<Listener>>(state, handle, deadline))),
+        Some(HandleKind::Connection) => drop(process.handle().spawn(async move {
+            end::<Connection>(Arc::clone(&state), handle, deadline).await;
+            streams::forget(&state, handle);
+        })),
+        _ => {}
+    }
+}
+
+async fn end_all<T: Openable>(state: &Arc<PortState>, deadline: &Deadline) {
+    let handles: Vec<_> = {
+        let mut tables = state.tables.lock();
+        T::table(&mut tables).iter().filter(|(_, endpoint)| endpoint.is_open()).map(|(handle, _)| handle).collect()
+    };
+    let spawn = |handle| tokio::spawn(end_by::<T>(Arc::clone(state), handle, deadline.clone()));
+    for task in handles.into_iter().map(spawn).collect::<Vec<_>>() {
+        // Ignore panics, so that the rest is still closed.
+        let _ = task.await;
+    }
+}
+
+async fn end_by<T: Openable>(state: Arc<PortState>, handle: u64, mut deadline: Deadline) {
+    loop {
+        let left = deadline.left();
+        tokio::select! {
+            () = end::<T>(Arc::clone(&state), handle, left) => return,
+            // The earliest deadline wins.
+            () = deadline.moved() => {}
+        }
+    }
+}
+
+/// Closes a listener or connection and reports its end.
+async fn end<T: Openable>(state: Arc<PortState>, handle: u64, deadline: Duration) {
+    enum Found<T> {
+        Open(T),
+        Opening(Option<AbortHandle>),
+    }
+    let found = match T::table(&mut state.tables.lock()).get(handle) {
+        Some(Entry::Open { thing, .. }) => Found::Open(thing.clone()),
+        Some(Entry::Opening { task, .. }) => Found::Opening(task.clone()),
+        Some(Entry::Failed(_)) | None => return,
+    };
+    match found {
+        Found::Open(thing) => {
+            thing.close(deadline).await;
+            ended::<T>(&state, handle, None);
+        }
+        Found::Opening(task) => {
+            let closed = BridgeError::new(ErrorKind::Closed, "Closed while it was opening");
+            failed_to_open::<T>(&state, handle, closed);
+            // A connection that nobody is waiting for. Dropping the task cleans up what it has
+            // started.
+            task.iter().for_each(AbortHandle::abort);
+        }
+    }
+}

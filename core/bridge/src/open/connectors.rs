@@ -1,0 +1,60 @@
+//! Creates connectors, from host messages and from configuration entries.
+
+use crate::{
+    error::BridgeError,
+    message::{Configured, Connecting, Memory},
+    state::PortState,
+};
+use std::sync::Arc;
+use trunkline::{
+    bridge_support::{ChildConnector, MemoryConnector, ReadHandoff},
+    client::{ClientOptions, Connector, ServerEntry},
+    transport::{HttpConnector, Target},
+};
+
+/// Creates a connector for one server.
+pub(crate) fn connector(
+    state: &Arc<PortState>,
+    transport: Connecting,
+    options: &ClientOptions,
+    handoff: Option<Arc<ReadHandoff>>,
+) -> Result<Arc<dyn Connector>, BridgeError> {
+    match transport {
+        Connecting::Config(Configured { server, .. }) => {
+            let entry = ServerEntry::from_value_with(&server, &options.variables)
+                .map_err(|error| BridgeError::invalid(error.to_string()))?;
+            of_entry(state, entry, options, handoff)
+        }
+        Connecting::Channel => Err(BridgeError::invalid("open: a channel cannot be a server of a group")),
+        Connecting::Group(_) => Err(BridgeError::invalid("open: a group cannot be a server of another group")),
+        Connecting::Memory(Memory { server }) => {
+            Ok(Arc::new(MemoryConnector::new(state.server(server)?, state.runtime()?)))
+        }
+        Connecting::Child(command) => {
+            if command.command.is_empty() {
+                return Err(BridgeError::invalid("open: transport.command is empty"));
+            }
+            Ok(Arc::new(ChildConnector::new(command, options.limits(), handoff)))
+        }
+        Connecting::Http(endpoint) => {
+            let connector = HttpConnector::new(&endpoint, options.limits());
+            let connector = connector.map_err(BridgeError::invalid)?;
+            Ok(Arc::new(connector.with_info(&options.info).with_auth(options.auth.clone())))
+        }
+    }
+}
+
+/// Creates a connector for a configuration entry.
+pub(crate) fn of_entry(
+    state: &Arc<PortState>,
+    entry: ServerEntry,
+    options: &ClientOptions,
+    handoff: Option<Arc<ReadHandoff>>,
+) -> Result<Arc<dyn Connector>, BridgeError> {
+    if matches!(entry, ServerEntry::Command { .. })
+        && let Target::Child(command) = Target::of_entry(entry.clone(), &options.server_defaults)?
+    {
+        return connector(state, Connecting::Child(command), options, handoff);
+    }
+    Ok(Target::Entry(entry).connector(options, &state.runtime()?)?)
+}

@@ -1,0 +1,41 @@
+//! Access tokens that an endpoint requires.
+
+use crate::{calls::verifications, config, error::BridgeError, state::PortState};
+use serde_json::Value;
+use std::sync::Arc;
+use trunkline::{
+    auth::{AuthOptionError, Authorization, AuthorizationOptions, JwtOptions},
+    protocol::options::Options,
+};
+
+trunkline::bridge_support::options! {
+    /// Configures the access tokens that requests to an endpoint need (`auth` of a listener).
+    #[derive(Debug, Clone)]
+    pub struct AuthConfig {
+        /// Handle of a registered verifier that replaces the built-in JWT verifier. Only the
+        /// resource and the authorization servers are then required.
+        verifier: Option<u64> => "verifier" = None,
+        ;
+        /// The endpoint.
+        authorization: AuthorizationOptions,
+        /// The tokens.
+        jwt: JwtOptions,
+    }
+}
+
+/// The authorization of an endpoint.
+pub(crate) fn authorization(state: &Arc<PortState>, auth: Value) -> Result<Authorization, BridgeError> {
+    let AuthConfig { verifier, authorization, jwt } = config::read_member("open", "transport.auth", auth)?;
+    let made = match verifier {
+        Some(handle) => {
+            if let Some(option) = jwt.changed().first() {
+                return Err(BridgeError::invalid(format!(
+                    "open: transport.auth.{option} is for JWTs and cannot be combined with a verifier"
+                )));
+            }
+            Authorization::new(authorization, verifications::verifier(state, handle)?)
+        }
+        None => Authorization::jwt(authorization, jwt),
+    };
+    made.map_err(|error: AuthOptionError| BridgeError::invalid(format!("open: transport.{}", error.in_json())))
+}

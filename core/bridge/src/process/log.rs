@@ -1,0 +1,102 @@
+//! Sends the library's log to the host, in batches.
+
+use crate::{
+    events::{body::LogRecord, queue::EventQueue},
+    message::LogLevel,
+    process::log_scope::current_queue,
+};
+use std::sync::{
+    Arc, Once, Weak,
+    atomic::{AtomicU8, Ordering},
+};
+use tracing::{Level, Metadata, Subscriber, span};
+use trunkline::bridge_support::{LogText, Mutex};
+
+/// The queues of all ports, newest last.
+static QUEUES: Mutex<Vec<Weak<EventQueue>>> = Mutex::new(Vec::new());
+
+/// Routes the library's log records to ports: each to the port it concerns, and any other to a port
+/// that is being drained. A process with its own tracing subscriber keeps it.
+pub(crate) fn attach(queue: Weak<EventQueue>) {
+    static INSTALL: Once = Once::new();
+    INSTALL.call_once(|| {
+        // An error means that another subscriber is installed, which then gets the records.
+        let _ = tracing::subscriber::set_global_default(ToPorts);
+    });
+    let mut queues = QUEUES.lock();
+    queues.retain(|queue| queue.strong_count() > 0);
+    queues.push(queue);
+}
+
+/// Logs an error of the host, such as one in a callback that belongs to no call.
+pub fn log_error(message: &str) {
+    tracing::error!(target: "trunkline::host", "{message}");
+}
+
+/// The minimum level, a [`LogLevel`].
+static LEVEL: AtomicU8 = AtomicU8::new(LogLevel::Info as u8);
+
+/// Sets the minimum level. `tracing` caches the interest of each callsite, so the cache is rebuilt.
+pub(crate) fn set_level(level: LogLevel) {
+    if LEVEL.swap(level as u8, Ordering::Relaxed) != level as u8 {
+        tracing::callsite::rebuild_interest_cache();
+    }
+}
+
+fn level() -> Level {
+    match LEVEL.load(Ordering::Relaxed) {
+        level if level == LogLevel::Error as u8 => Level::ERROR,
+        level if level == LogLevel::Warn as u8 => Level::WARN,
+        level if level == LogLevel::Info as u8 => Level::INFO,
+        _ => Level::DEBUG,
+    }
+}
+
+struct ToPorts;
+
+impl Subscriber for ToPorts {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() <= level() && metadata.is_event() && metadata.target().starts_with("trunkline")
+    }
+
+    fn max_level_hint(&self) -> Option<tracing::level_filters::LevelFilter> {
+        Some(level().into())
+    }
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut text = LogText::default();
+        event.record(&mut text);
+        let level = match *event.metadata().level() {
+            Level::ERROR => "error",
+            Level::WARN => "warn",
+            Level::INFO => "info",
+            _ => "debug",
+        };
+        let current = current_queue().filter(|queue| queue.takes_logs());
+        if let Some(queue) = current.or_else(any_queue) {
+            queue.push_log(LogRecord::new(level, event.metadata().target(), text.to_string()));
+        }
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+/// The queue for records that concern no port: that of the newest port that is being drained.
+/// Others, such as a client that only waits for replies or a loop that has ended, would never
+/// deliver them.
+fn any_queue() -> Option<Arc<EventQueue>> {
+    let queues: Vec<_> =
+        QUEUES.lock().iter().rev().filter_map(Weak::upgrade).filter(|queue| queue.takes_logs()).collect();
+    let attentive = queues.iter().find(|queue| queue.is_attentive());
+    attentive.or(queues.first()).cloned()
+}

@@ -1,0 +1,184 @@
+//! The port on whose behalf the current thread runs, used to route log records.
+
+use crate::events::queue::EventQueue;
+use bytes::Bytes;
+use std::{
+    cell::RefCell,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Weak},
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+use trunkline::{
+    client::{ClientId, Connector, Inbox, Link, LinkFailure},
+    client_auth::ClientAuth,
+    protocol::{Era, RequestId},
+    runtime::{BoxedTask, Runtime, Terminal},
+    store::{Store, StoreError},
+    wire_log::{Transport, WireLog},
+};
+
+thread_local! {
+    static CURRENT_QUEUE: RefCell<Weak<EventQueue>> = const { RefCell::new(Weak::new()) };
+}
+
+/// The queue of the port on whose behalf the current thread runs, if it is known.
+pub(crate) fn current_queue() -> Option<Arc<EventQueue>> {
+    // Thread-local storage is unavailable during thread exit.
+    CURRENT_QUEUE.try_with(|queue| queue.borrow().upgrade()).ok().flatten()
+}
+
+/// Code that runs on behalf of a port.
+pub(crate) struct Scoped<T> {
+    pub(crate) queue: Weak<EventQueue>,
+    pub(crate) inner: T,
+}
+
+impl<T> Scoped<T> {
+    pub(crate) fn new(queue: &Arc<EventQueue>, inner: T) -> Self {
+        Self { queue: Arc::downgrade(queue), inner }
+    }
+}
+
+/// A guard: until it is dropped, its thread runs on behalf of a port.
+pub(crate) struct LogScope {
+    before: Weak<EventQueue>,
+}
+
+impl LogScope {
+    pub(crate) fn begin(queue: &Weak<EventQueue>) -> Self {
+        Self { before: CURRENT_QUEUE.try_with(|current| current.replace(Weak::clone(queue))).unwrap_or_default() }
+    }
+}
+
+impl Drop for LogScope {
+    fn drop(&mut self) {
+        let before = std::mem::take(&mut self.before);
+        let _ = CURRENT_QUEUE.try_with(|current| current.replace(before));
+    }
+}
+
+impl<T: Future + Unpin> Future for Scoped<T> {
+    type Output = T::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T::Output> {
+        let _scope = LogScope::begin(&self.queue);
+        Pin::new(&mut self.inner).poll(context)
+    }
+}
+
+impl Runtime for Scoped<Arc<dyn Runtime>> {
+    fn spawn(&self, task: BoxedTask) {
+        self.inner.spawn(Box::pin(Scoped { queue: Weak::clone(&self.queue), inner: task }));
+    }
+
+    fn run_blocking(&self, work: Box<dyn FnOnce() + Send>) {
+        let queue = Weak::clone(&self.queue);
+        self.inner.run_blocking(Box::new(move || {
+            let _scope = LogScope::begin(&queue);
+            work();
+        }));
+    }
+
+    fn now(&self) -> Instant {
+        self.inner.now()
+    }
+
+    fn unix_time(&self) -> Duration {
+        self.inner.unix_time()
+    }
+
+    fn sleep_until(&self, at: Instant) -> BoxedTask {
+        self.inner.sleep_until(at)
+    }
+
+    fn wire_log(&self) -> Option<&dyn WireLog> {
+        self.inner.wire_log()
+    }
+
+    fn open_store(&self, url: &str, deadline: Duration) -> Result<Arc<dyn Store>, StoreError> {
+        self.inner.open_store(url, deadline)
+    }
+
+    fn terminal(&self) -> Option<Arc<dyn Terminal>> {
+        self.inner.terminal()
+    }
+}
+
+impl Connector for Scoped<Arc<dyn Connector>> {
+    fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
+        self.inner.connect(Arc::new(Scoped { queue: Weak::clone(&self.queue), inner: inbox }))
+    }
+
+    fn reconnects(&self) -> bool {
+        self.inner.reconnects()
+    }
+
+    fn is_pipe(&self) -> bool {
+        self.inner.is_pipe()
+    }
+
+    fn auth(&self) -> Option<Arc<dyn ClientAuth>> {
+        self.inner.auth()
+    }
+
+    fn only_era(&self) -> Option<Era> {
+        self.inner.only_era()
+    }
+
+    fn identity(&self) -> Option<u64> {
+        self.inner.identity()
+    }
+
+    fn transport(&self) -> Transport {
+        self.inner.transport()
+    }
+
+    fn server_address(&self) -> Option<(String, Option<u16>)> {
+        self.inner.server_address()
+    }
+
+    fn leads_to(&self, client: ClientId) -> bool {
+        self.inner.leads_to(client)
+    }
+}
+
+impl Inbox for Scoped<Arc<dyn Inbox>> {
+    fn message(&self, frame: Bytes) {
+        let _scope = LogScope::begin(&self.queue);
+        self.inner.message(frame);
+    }
+
+    fn awaits(&self, id: &RequestId) -> bool {
+        self.inner.awaits(id)
+    }
+
+    fn pause(&self, id: &RequestId) {
+        self.inner.pause(id);
+    }
+
+    fn resume(&self, id: &RequestId) {
+        self.inner.resume(id);
+    }
+
+    fn failed(&self, id: &RequestId, failure: LinkFailure) {
+        let _scope = LogScope::begin(&self.queue);
+        self.inner.failed(id, failure);
+    }
+
+    fn closed(&self, failure: LinkFailure) {
+        let _scope = LogScope::begin(&self.queue);
+        self.inner.closed(failure);
+    }
+
+    fn renewed(&self) {
+        let _scope = LogScope::begin(&self.queue);
+        self.inner.renewed();
+    }
+
+    fn missed(&self) {
+        let _scope = LogScope::begin(&self.queue);
+        self.inner.missed();
+    }
+}

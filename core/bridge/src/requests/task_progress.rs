@@ -1,0 +1,53 @@
+//! Progress of a task, for requests that wait for its result.
+
+use std::sync::Arc;
+use trunkline::{
+    bridge_support::{Mutex, ReplyTo},
+    protocol::RawJson,
+};
+
+/// The progress of a task.
+#[derive(Default)]
+pub(crate) struct TaskProgress(Mutex<Reported>);
+
+#[derive(Default)]
+struct Reported {
+    /// The latest progress. A new request gets it immediately.
+    latest: Option<RawJson>,
+    receivers: Vec<Arc<dyn ReplyTo>>,
+}
+
+/// A request that receives progress until it is dropped.
+pub(crate) struct Receiving<'a> {
+    progress: &'a TaskProgress,
+    receiver: Arc<dyn ReplyTo>,
+}
+
+impl TaskProgress {
+    pub(crate) fn report(&self, params: &RawJson) {
+        let receivers = {
+            let mut reported = self.0.lock();
+            reported.latest = Some(params.clone());
+            reported.receivers.clone()
+        };
+        receivers.iter().for_each(|receiver| receiver.progress(params.clone()));
+    }
+
+    pub(crate) fn receive(&self, receiver: Arc<dyn ReplyTo>) -> Receiving<'_> {
+        let latest = {
+            let mut reported = self.0.lock();
+            reported.receivers.push(Arc::clone(&receiver));
+            reported.latest.clone()
+        };
+        if let Some(latest) = latest {
+            receiver.progress(latest);
+        }
+        Receiving { progress: self, receiver }
+    }
+}
+
+impl Drop for Receiving<'_> {
+    fn drop(&mut self) {
+        self.progress.0.lock().receivers.retain(|receiver| !Arc::ptr_eq(receiver, &self.receiver));
+    }
+}

@@ -1,0 +1,64 @@
+//! Telemetry records requested by the host.
+
+use crate::{
+    error::BridgeError,
+    message::{NEXT, OPEN, Request},
+    state::{PortState, table::HandleKind},
+    telemetry::{TelemetryRecord, since_1970},
+};
+use trunkline::{bridge_support::opening_start, protocol::method::Method, telemetry::OperationStart};
+
+/// See [`Port::telemetry`](crate::Port::telemetry).
+pub(crate) fn record(state: &PortState, target: u64, given: Option<&Request>) -> Result<Option<Vec<u8>>, BridgeError> {
+    let record = match (given, HandleKind::of(target)) {
+        (Some(given), None) if given.method == OPEN => Some(state.telemetry.begin_of_host(opening_start(since_1970()))),
+        (Some(given), Some(HandleKind::Connection)) if given.notification => {
+            let tables = state.tables.lock();
+            let client = tables.connections.get(target).and_then(|it| Some(it.get()?.client.clone()));
+            drop(tables);
+            let start = client.and_then(|client| client.operation(&given.method, given.params.as_ref()));
+            start.map(|start| state.telemetry.begin_of_host(start))
+        }
+        (Some(given), _) => start_of(state, target, given).map(|start| TelemetryRecord::begun(0, &start)),
+        (None, Some(HandleKind::Request)) => state.telemetry.take_sent(target),
+        (None, Some(HandleKind::Call)) => {
+            let info = state.tables.lock().calls.get(target).map(|call| call.info.clone());
+            info.and_then(|info| state.telemetry.served(info.operation()?.number()))
+        }
+        (None, Some(HandleKind::ServerRequest)) => {
+            let number = state.tables.lock().server_requests.get(target).map(|request| request.operation);
+            number.and_then(|number| state.telemetry.served(number))
+        }
+        (None, _) => None,
+    };
+    let bytes = record.map(|record| serde_json::to_vec(&record.into_value()));
+    bytes.transpose().map_err(|error| BridgeError::invalid(error.to_string()))
+}
+
+/// See [`Port::measurements`](crate::Port::measurements).
+pub(crate) fn measurements(state: &PortState) -> Result<Option<Vec<u8>>, BridgeError> {
+    let measurements = if state.is_closing() { None } else { state.telemetry.measurements() };
+    let bytes = measurements.map(|measurements| serde_json::to_vec(&measurements));
+    bytes.transpose().map_err(|error| BridgeError::invalid(error.to_string()))
+}
+
+/// The start of a host's request, or `None` if nothing is sent for it.
+fn start_of(state: &PortState, target: u64, given: &Request) -> Option<OperationStart> {
+    if given.method == NEXT || !Method::is_of_protocol(&given.method) {
+        return None;
+    }
+    let tables = state.tables.lock();
+    match HandleKind::of(target) {
+        Some(HandleKind::Connection) => {
+            let connection = tables.connections.get(target)?.get()?.clone();
+            drop(tables);
+            connection.client.operation(&given.method, given.params.as_ref())
+        }
+        Some(HandleKind::Call) => {
+            let info = tables.calls.get(target)?.info.clone();
+            drop(tables);
+            info.client_request(&given.method, given.params.as_ref())
+        }
+        _ => None,
+    }
+}
