@@ -1,6 +1,6 @@
 //! Reading the JSON that hosts give to the port.
 
-use crate::error::BridgeError;
+use crate::BridgeError;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::time::Duration;

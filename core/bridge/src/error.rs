@@ -10,32 +10,26 @@ use trunkline::{
         describe::{Described, FieldDescription, Type},
         model::{AuthorizationDemand, ConnectionFailure, FailureReason, RequiredInput},
     },
-    server::ClientRequestError,
+    server::{ClientRequestError, RegisterError},
 };
 
 macro_rules! error_kinds {
-    (
-        @own
-        { $($(#[doc = $client_doc:literal])* $client:ident = $client_code:literal, $client_class:literal, $client_number:literal, $client_remedy:literal;)* }
-        $($(#[doc = $doc:literal])* $kind:ident = $code:literal, $class:literal, $number:literal, $remedy:literal;)*
-    ) => {
+    (@all $($(#[doc = $doc:literal])* $kind:ident = $code:literal, $class:literal, $number:literal, $remedy:literal;)*) => {
         /// The kind of an error, the same in every language. The numbers are those of C and are
         /// never reused.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum ErrorKind {
-            $($(#[doc = $client_doc])* $client = $client_number,)*
             $($(#[doc = $doc])* $kind = $number,)*
         }
 
         impl ErrorKind {
             /// Every kind.
-            pub const ALL: [Self; [$($client_number,)* $($number),*].len()] = [$(Self::$client,)* $(Self::$kind),*];
+            pub const ALL: [Self; [$($number),*].len()] = [$(Self::$kind),*];
 
             /// The stable code.
             pub fn as_str(self) -> &'static str {
                 match self {
-                    $(Self::$client => $client_code,)*
                     $(Self::$kind => $code,)*
                 }
             }
@@ -48,7 +42,6 @@ macro_rules! error_kinds {
             /// The name of the exception class.
             pub fn class(self) -> &'static str {
                 match self {
-                    $(Self::$client => $client_class,)*
                     $(Self::$kind => $class,)*
                 }
             }
@@ -56,7 +49,6 @@ macro_rules! error_kinds {
             /// The documentation, one entry per line.
             pub fn doc(self) -> &'static [&'static str] {
                 match self {
-                    $(Self::$client => &[$($client_doc),*],)*
                     $(Self::$kind => &[$($doc),*],)*
                 }
             }
@@ -64,36 +56,25 @@ macro_rules! error_kinds {
             /// Advice for the program that gets the error.
             pub(crate) fn remedy(self) -> &'static str {
                 match self {
-                    $(Self::$client => $client_remedy,)*
                     $(Self::$kind => $remedy,)*
                 }
             }
 
             /// The name in Rust, if Rust clients have this kind.
             pub(crate) fn rust_name(self) -> Option<&'static str> {
-                match self {
-                    $(Self::$client => Some(stringify!($client)),)*
-                    $(Self::$kind => None,)*
-                }
-            }
-        }
-
-        impl From<client::ErrorKind> for ErrorKind {
-            fn from(kind: client::ErrorKind) -> Self {
-                match kind {
-                    $(client::ErrorKind::$client => Self::$client,)*
-                    _ => Self::Internal,
-                }
+                let name = match self {
+                    $(Self::$kind => stringify!($kind),)*
+                };
+                let is_own = matches!(self, Self::Blocking | Self::Forked | Self::Internal | Self::Suspended);
+                (!is_own).then_some(name)
             }
         }
     };
     // The kinds of client errors.
     ($($client:tt)*) => {
         error_kinds! {
-            @own
-            {
-                $($client)*
-            }
+            @all
+            $($client)*
             /// The call would block the thread that has to do the work.
             Blocking = "blocking", "BlockingError", 9,
                 "Use the asynchronous function, or call from another thread.";
@@ -112,6 +93,12 @@ macro_rules! error_kinds {
 }
 
 trunkline::client_error_kinds!(error_kinds);
+
+impl From<client::ErrorKind> for ErrorKind {
+    fn from(kind: client::ErrorKind) -> Self {
+        Self::parse(kind.as_str()).unwrap_or(Self::Internal)
+    }
+}
 
 impl ErrorKind {
     /// The members of `data` that the library itself puts there.
@@ -247,6 +234,12 @@ impl From<ClientRequestError> for BridgeError {
             _ => ErrorKind::Internal,
         };
         Self::new(kind, error.to_string())
+    }
+}
+
+impl From<RegisterError> for BridgeError {
+    fn from(error: RegisterError) -> Self {
+        Self::invalid(error.to_string())
     }
 }
 

@@ -37,3 +37,5 @@ pub use option_names::OptionNames;
 pub use port::Port;
 pub use process::{log::log_error, stderr::write_stderr};
 pub use trunkline::protocol::schema::{Alternatives, Schema};
+
+use state::PortState;

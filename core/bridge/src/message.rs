@@ -4,13 +4,9 @@
 //! Each message is declared once, with its JSON members and its documentation. Unknown members are
 //! errors, so that a misspelled member is never silently ignored.
 
-use crate::{
-    config::{self, Given},
-    error::BridgeError,
-    events::Lane,
-};
+use crate::{BridgeError, Given, Lane, config};
 use indexmap::IndexMap;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, time::Duration};
 use trunkline::{
@@ -18,8 +14,9 @@ use trunkline::{
     auth::OAuthOptions,
     client::{ClientOptions, RequestOptions, ServerDefaults},
     protocol::{
-        RawJson,
-        describe::{Described, Type, Values},
+        RawJson, RpcError,
+        describe::{Described, ObjectDescription, Type, Values},
+        error::code,
         model::{LoggingLevel, Root},
         options::{JsonForm, MemberName, Millis, Options, Required, unknown},
     },
@@ -32,11 +29,11 @@ use trunkline::{
 
 /// Declares a message: required members, and after a `;` optional ones. A JSON value after `or` is
 /// the default, used in the documentation. After another `;` come option structs, whose members are
-/// flattened into the message.
+/// flattened into the message. `as Object` is for messages that packages see as any object.
 macro_rules! message {
     (
         $(#[doc = $doc:literal])*
-        pub struct $name:ident {
+        pub struct $name:ident $(as $seen:ident)? {
             $($(#[doc = $required_doc:literal])* $required:ident: $required_ty:ty = $required_json:literal,)*
             $(; $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty = $json:literal $(or $default:expr)?,)*
             $(; $($(#[doc = $flat_doc:literal])* $flat:ident: $flat_ty:ty,)*)?)?
@@ -121,12 +118,54 @@ macro_rules! message {
                 &OBJECT
             };
         }
+
+        impl Described for $name {
+            const TYPE: Type = $crate::message::message!(@type $name $($seen)?);
+        }
     };
+    (@type $name:ident) => { Type::Model($name::OBJECT) };
+    (@type $name:ident $seen:ident) => { Type::$seen };
     (@default) => { None };
     (@default $default:expr) => { Some(|| serde_json::json!($default)) };
 }
 
 pub(crate) use message;
+
+/// Declares an enum of names: with its JSON form, its default and its description.
+macro_rules! names {
+    (
+        $(#[doc = $doc:literal])*
+        pub enum $name:ident, by default $default:ident {
+            $($(#[doc = $variant_doc:literal])* $variant:ident = $json:literal,)*
+        }
+    ) => {
+        $(#[doc = $doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum $name {
+            $($(#[doc = $variant_doc])* #[serde(rename = $json)] $variant,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::$default
+            }
+        }
+
+        impl Described for $name {
+            const TYPE: Type = {
+                static VALUES: Values = Values {
+                    name: stringify!($name),
+                    doc: &[$($doc),*],
+                    values: &[$(($json, &[$($variant_doc),*])),*],
+                    open: false,
+                };
+                Type::Values(&VALUES)
+            };
+        }
+    };
+}
+
+pub(crate) use names;
 
 /// A duration, in JSON a number of whole milliseconds. It is bounded so that adding it to a time
 /// cannot overflow.
@@ -484,6 +523,9 @@ macro_rules! registrations {
             /// The kinds accepted by `register`. Errors in a message start with its kind.
             pub(crate) const KINDS: &[&str] = &["server", $($kind),*];
 
+            /// The messages of the kinds.
+            const MESSAGES: &[&ObjectDescription] = &[RegisterServer::OBJECT, $($message::OBJECT),*];
+
             /// Parses the message of `register`.
             pub(crate) fn read(kind: &str, given: impl Given) -> Result<Self, BridgeError> {
                 Ok(match kind {
@@ -495,6 +537,14 @@ macro_rules! registrations {
                         return Err(BridgeError::invalid(text));
                     }
                 })
+            }
+
+            /// The kind of the registration.
+            pub(crate) fn kind(&self) -> &'static str {
+                match self {
+                    Self::Server(_) => "server",
+                    $(Self::$name(_) => $kind,)*
+                }
             }
 
             /// The server that it belongs to, and the drainer that receives its calls.
@@ -513,20 +563,40 @@ registrations! {
     "resource" Resource(RegisterResource),
     "resourceTemplate" ResourceTemplate(RegisterResourceTemplate),
     "prompt" Prompt(RegisterPrompt),
-    "completion" Completion(RegisterCompletion),
-    "completer" Completer(RegisterCompleter),
     "skill" Skill(RegisterSkill),
     "directory" Directory(RegisterDirectory),
+    "completion" Completion(RegisterCompletion),
+    "completer" Completer(RegisterCompleter),
     "provider" Provider(RegisterProvider),
-    "mount" Mount(RegisterMount),
-    "proxy" Proxy(RegisterProxy),
     "middleware" Middleware(RegisterMiddleware),
     "requestHandler" RequestHandler(RegisterRequestHandler),
+    "mount" Mount(RegisterMount),
+    "proxy" Proxy(RegisterProxy),
     "visibility" Visibility(RegisterVisibility),
     "verifier" Verifier(RegisterVerifier),
 }
 
 impl Registration {
+    /// The feature that it replaces, and the hook that decides who sees it.
+    pub(crate) fn replaces_and_visible(&self) -> (Option<u64>, Option<u64>) {
+        match self {
+            Self::Tool(given) => (given.replaces, given.visible),
+            Self::Resource(given) => (given.replaces, given.visible),
+            Self::ResourceTemplate(given) => (given.replaces, given.visible),
+            Self::Prompt(given) => (given.replaces, given.visible),
+            _ => (None, None),
+        }
+    }
+
+    /// The hooks that complete its arguments.
+    pub(crate) fn completers(&self) -> Option<&BTreeMap<String, u64>> {
+        match self {
+            Self::ResourceTemplate(given) => Some(&given.complete),
+            Self::Prompt(given) => Some(&given.complete),
+            _ => None,
+        }
+    }
+
     /// Returns whether the core serves it without calling the host.
     pub(crate) fn is_answered_by_the_core(&self) -> bool {
         matches!(self, Self::Skill(_) | Self::Directory(_) | Self::Mount(_) | Self::Proxy(_))
@@ -651,7 +721,7 @@ pub enum Connecting {
 message! {
     /// A span that the host has started, with the record that `telemetry` returned for opening a
     /// connection or for a notification. The event `Telemetry` ends it.
-    pub struct HostSpan {
+    pub struct HostSpan as Object {
         /// The number of the record.
         number: u64 = "number",
         ;
@@ -786,6 +856,14 @@ trunkline::bridge_support::options! {
     }
 }
 
+impl Request {
+    /// The parameters, as an object.
+    pub(crate) fn read_params<T: DeserializeOwned>(&self) -> Result<T, BridgeError> {
+        let params = self.params.clone().unwrap_or_else(RawJson::empty_object);
+        params.read().map_err(|problem| BridgeError::invalid(format!("{}: {problem}", self.method)))
+    }
+}
+
 message! {
     /// A notification from a handler to the client of its call, or to the core. The members are
     /// independent of each other.
@@ -833,27 +911,6 @@ message! {
         /// The value.
         value: Value = "value",
     }
-}
-
-macro_rules! described_messages {
-    ($($message:ident)*) => {
-        $(impl Described for $message {
-            const TYPE: Type = Type::Model(Self::OBJECT);
-        })*
-    };
-}
-
-described_messages! {
-    RegisterServer RegisterTool RegisterResource RegisterResourceTemplate RegisterPrompt RegisterSkill SkillFile
-    RegisterDirectory RegisterCompletion RegisterCompleter RegisterProvider RegisterMiddleware RegisterRequestHandler
-    RegisterVisibility RegisterVerifier RegisterMount RegisterProxy OpenMessage Memory Configured Group
-    SharedConnection StartTask NotifyCall LogMessage Once NotifyServer NotifyListener NotifyFeature NotifyConnection
-    NotifyPort Fail InputRequired InputRequest HttpHead
-}
-
-impl Described for HostSpan {
-    // Internal to the bindings, so no package defines a type for it.
-    const TYPE: Type = Type::Object;
 }
 
 message! {
@@ -928,36 +985,18 @@ message! {
     }
 }
 
-/// The severity of a log record.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogLevel {
-    /// Something failed.
-    Error,
-    /// A problem that may lead to an error.
-    Warn,
-    /// Infrequent events, such as the start of a listener.
-    #[default]
-    Info,
-    /// Everything, including each HTTP access.
-    Debug,
-}
-
-impl Described for LogLevel {
-    const TYPE: Type = {
-        static VALUES: Values = Values {
-            name: "LogLevel",
-            doc: &[" The severity of a log record."],
-            values: &[
-                ("error", &[" Something failed."]),
-                ("warn", &[" May become an error."]),
-                ("info", &[" Events that are rare, such as the start of a listener."]),
-                ("debug", &[" Everything, also each access over HTTP."]),
-            ],
-            open: false,
-        };
-        Type::Values(&VALUES)
-    };
+names! {
+    /// The severity of a log record.
+    pub enum LogLevel, by default Info {
+        /// Something failed.
+        Error = "error",
+        /// May become an error.
+        Warn = "warn",
+        /// Events that are rare, such as the start of a listener.
+        Info = "info",
+        /// Everything, also each access over HTTP.
+        Debug = "debug",
+    }
 }
 
 /// A notification.
@@ -996,39 +1035,32 @@ message! {
     }
 }
 
-/// The kind of a call's failure.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FailKind {
-    /// The tool failed.
-    #[default]
-    Tool,
-    /// The arguments are invalid.
-    Invalid,
-    /// An internal error.
-    Internal,
-    /// A JSON-RPC error.
-    Protocol,
+impl Fail {
+    /// The message, after the location in the arguments.
+    pub(crate) fn located_message(self) -> String {
+        match self.path.as_deref() {
+            None | Some("") => self.message,
+            Some(path) => format!("{path}: {}", self.message),
+        }
+    }
+
+    pub(crate) fn into_protocol_error(self) -> RpcError {
+        RpcError { code: self.code.unwrap_or(code::INTERNAL_ERROR), message: self.message, data: self.data }
+    }
 }
 
-impl Described for FailKind {
-    const TYPE: Type = {
-        static VALUES: Values = Values {
-            name: "FailKind",
-            doc: &[" The kind of a failure of a call."],
-            values: &[
-                (
-                    "tool",
-                    &[" A result that says that the tool failed; outside of tools a JSON-RPC error with the text."],
-                ),
-                ("invalid", &[" Invalid arguments that fit the schema, answered as if the schema had refused them."]),
-                ("internal", &[" A generic text for the client, and a log entry with the detail."]),
-                ("protocol", &[" A JSON-RPC error of the handler's choice."]),
-            ],
-            open: false,
-        };
-        Type::Values(&VALUES)
-    };
+names! {
+    /// The kind of a failure of a call.
+    pub enum FailKind, by default Tool {
+        /// A result that says that the tool failed; outside of tools a JSON-RPC error with the text.
+        Tool = "tool",
+        /// Invalid arguments that fit the schema, answered as if the schema had refused them.
+        Invalid = "invalid",
+        /// A generic text for the client, and a log entry with the detail.
+        Internal = "internal",
+        /// A JSON-RPC error of the handler's choice.
+        Protocol = "protocol",
+    }
 }
 
 message! {
@@ -1076,46 +1108,34 @@ message! {
 }
 
 /// The messages to the core, for the interface description.
-pub(crate) static TO_CORE: &[&trunkline::protocol::describe::ObjectDescription] = &[
-    RegisterServer::OBJECT,
-    RegisterTool::OBJECT,
-    RegisterResource::OBJECT,
-    RegisterResourceTemplate::OBJECT,
-    RegisterPrompt::OBJECT,
-    RegisterSkill::OBJECT,
-    RegisterDirectory::OBJECT,
-    RegisterCompletion::OBJECT,
-    RegisterCompleter::OBJECT,
-    RegisterProvider::OBJECT,
-    RegisterMiddleware::OBJECT,
-    RegisterRequestHandler::OBJECT,
-    RegisterMount::OBJECT,
-    RegisterProxy::OBJECT,
-    RegisterVisibility::OBJECT,
-    RegisterVerifier::OBJECT,
-    SkillFile::OBJECT,
-    OpenMessage::OBJECT,
-    <ChildCommand as Options>::OBJECT,
-    <HttpEndpoint as Options>::OBJECT,
-    Memory::OBJECT,
-    Configured::OBJECT,
-    Group::OBJECT,
-    SharedConnection::OBJECT,
-    StartTask::OBJECT,
-    NotifyCall::OBJECT,
-    LogMessage::OBJECT,
-    Once::OBJECT,
-    HostSpan::OBJECT,
-    NotifyServer::OBJECT,
-    NotifyListener::OBJECT,
-    NotifyFeature::OBJECT,
-    NotifyConnection::OBJECT,
-    NotifyPort::OBJECT,
-    Fail::OBJECT,
-    InputRequired::OBJECT,
-    InputRequest::OBJECT,
-    HttpHead::OBJECT,
-];
+pub(crate) fn to_core() -> impl Iterator<Item = &'static ObjectDescription> {
+    let others = [
+        SkillFile::OBJECT,
+        OpenMessage::OBJECT,
+        <ChildCommand as Options>::OBJECT,
+        <HttpEndpoint as Options>::OBJECT,
+        Memory::OBJECT,
+        Configured::OBJECT,
+        Group::OBJECT,
+        SharedConnection::OBJECT,
+        StartTask::OBJECT,
+        NotifyCall::OBJECT,
+        LogMessage::OBJECT,
+        Once::OBJECT,
+        HostSpan::OBJECT,
+        NotifyServer::OBJECT,
+        NotifyListener::OBJECT,
+        NotifyFeature::OBJECT,
+        NotifyConnection::OBJECT,
+        NotifyPort::OBJECT,
+        Fail::OBJECT,
+        InputRequired::OBJECT,
+        InputRequest::OBJECT,
+        HttpHead::OBJECT,
+        Request::OBJECT,
+    ];
+    Registration::MESSAGES.iter().copied().chain(others)
+}
 
 /// The target of `open`.
 #[derive(Debug, Clone)]

@@ -3,10 +3,9 @@
 //! `cargo test -p trunkline-bridge --features loom --lib models`
 
 use crate::{
+    Bell, Body, Event, EventKind, Lane, LogRecord,
     events::{
-        Bell, Event, EventKind, Lane,
         backlog::Backlog,
-        body::{Body, LogRecord},
         queue::{EventQueue, Latest},
         slot::ReplySlot,
     },

@@ -1,6 +1,6 @@
 //! Names of options in errors, as the host's language has them.
 
-use crate::error::{BridgeError, ErrorKind};
+use crate::{BridgeError, ErrorKind};
 pub use trunkline::protocol::option_names::OptionNames;
 
 /// The functions of the waist at the start of errors; hosts have others.

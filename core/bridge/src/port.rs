@@ -1,30 +1,19 @@
 //! The port: an event queue, its bell, and the things of one loop or thread of the host.
 
 use crate::{
-    calls::{self, verifications},
-    config::{self, Given, millis},
+    Bell, BridgeError, Event, Fetched, Given, Lane, OptionNames, PortState, Shape,
+    calls::{self, HostAnswer},
+    config::{self, millis},
     description,
-    error::BridgeError,
-    events::{
-        Bell, Event, Lane, Shape,
-        slot::{Fetched, ReplySlot},
-    },
-    host::function,
+    events::slot::ReplySlot,
     http::exchanges,
     message::{Fail, HttpHead, Notification, Registration, Request},
-    open::{self, closing, ports, read, signals},
-    option_names::{OptionNames, translated},
+    open::{self, closing, listeners, ports, read, state::OpenState},
+    option_names::translated,
     process::{log, log_scope::LogScope},
     register,
-    requests::{
-        self,
-        notifications::{self, GivenNotification},
-    },
-    state::{
-        PortState,
-        entries::{HostRequest, OpenState},
-        table::HandleKind,
-    },
+    requests::{self, HostRequest, notifications},
+    state::table::HandleKind,
     telemetry::observed,
 };
 use bytes::Bytes;
@@ -97,15 +86,16 @@ impl Port {
         state.check().map(|()| state)
     }
 
-    /// While it lives, what this thread logs is this port's.
-    fn log_scope(&self) -> LogScope {
-        LogScope::begin(&Arc::downgrade(&self.owner.0.queue))
+    /// Runs a function of the port. What this thread logs meanwhile is this port's.
+    fn run<T>(&self, work: impl FnOnce(&Arc<PortState>) -> Result<T, BridgeError>) -> Result<T, BridgeError> {
+        let state = self.state()?;
+        let _scope = LogScope::begin(&Arc::downgrade(&state.queue));
+        work(state).map_err(|error| translated(self.names, error))
     }
 
-    /// The state of a port that takes new work.
-    fn open_state(&self) -> Result<&Arc<PortState>, BridgeError> {
-        let state = self.state()?;
-        if state.is_closing() { Err(BridgeError::closed()) } else { Ok(state) }
+    /// [`Self::run`] for new work, which a port that is closing refuses.
+    fn begin<T>(&self, work: impl FnOnce(&Arc<PortState>) -> Result<T, BridgeError>) -> Result<T, BridgeError> {
+        self.run(|state| if state.is_closing() { Err(BridgeError::closed()) } else { work(state) })
     }
 
     /// Registers a server, something that one offers, or a hook; `docs/bridge.md` has the JSON of
@@ -114,10 +104,7 @@ impl Port {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] names what is wrong.
     pub fn register(&self, kind: &str, given: impl Given) -> Result<u64, BridgeError> {
-        let _scope = self.log_scope();
-        let state = self.open_state()?;
-        let registered = Registration::read(kind, given).and_then(|given| register::register(state, given));
-        registered.map_err(|error| translated(self.names, error))
+        self.begin(|state| register::register(state, Registration::read(kind, given)?))
     }
 
     /// Takes a registered feature away.
@@ -133,9 +120,7 @@ impl Port {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] names what is wrong.
     pub fn open(&self, given: impl Given) -> Result<u64, BridgeError> {
-        let state = self.open_state()?;
-        let opened = read::open(given).and_then(|given| open::open(state, given));
-        opened.map_err(|error| translated(self.names, error))
+        self.begin(|state| open::open(state, read::open(given)?))
     }
 
     /// Judges what `open` would be given, without effect.
@@ -143,9 +128,7 @@ impl Port {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] names what is wrong.
     pub fn check(&self, given: impl Given) -> Result<(), BridgeError> {
-        let state = self.open_state()?;
-        let judged = read::open(given).and_then(|given| open::check(state, given));
-        judged.map_err(|error| translated(self.names, error))
+        self.begin(|state| open::check(state, read::open(given)?))
     }
 
     /// Opens a listener of a server on descriptors of the host's. With `wait` its reply is fetched
@@ -155,7 +138,7 @@ impl Port {
     /// As for [`Port::open`].
     #[cfg(unix)]
     pub fn open_pipe(&self, server: u64, reader: OwnedFd, writer: OwnedFd, wait: bool) -> Result<u64, BridgeError> {
-        open::open_pipe(self.open_state()?, server, (reader, writer), wait)
+        self.begin(|state| listeners::open_pipe(state, server, (reader, writer), wait))
     }
 
     /// Closes a listener or a connection, or with 0 the whole port. Asked again, the earliest
@@ -186,11 +169,9 @@ impl Port {
     /// [`crate::ErrorKind::InvalidArgument`], [`crate::ErrorKind::Busy`] or
     /// [`crate::ErrorKind::Closed`]: no `Reply` follows then.
     pub fn request(&self, handle: u64, json: &[u8]) -> Result<u64, BridgeError> {
-        let _scope = self.log_scope();
         // Also while the port is being closed: calls in flight go on until the deadline, and may
         // need it.
-        let asked = config::read("request", json).and_then(|given| requests::request(self.state()?, handle, given));
-        asked.map_err(|error| translated(self.names, error))
+        self.run(|state| requests::request(state, handle, config::read("request", json)?))
     }
 
     /// [`Port::request`] with a typed message.
@@ -198,9 +179,7 @@ impl Port {
     /// # Errors
     /// As for [`Port::request`].
     pub fn request_message(&self, handle: u64, given: Request) -> Result<u64, BridgeError> {
-        let _scope = self.log_scope();
-        let asked = requests::request(self.state()?, handle, given);
-        asked.map_err(|error| translated(self.names, error))
+        self.run(|state| requests::request(state, handle, given))
     }
 
     /// Notifies: what a handler says while it runs, what a server tells its clients, or a client
@@ -209,7 +188,7 @@ impl Port {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`]; a call that is done already is not an error.
     pub fn notify(&self, target: u64, json: &[u8]) -> Result<(), BridgeError> {
-        self.notify_given(target, GivenNotification::Json(json))
+        self.run(|state| notifications::notify(state, target, Notification::read(target, json)?))
     }
 
     /// [`Port::notify`] with a typed message.
@@ -217,19 +196,7 @@ impl Port {
     /// # Errors
     /// As for [`Port::notify`].
     pub fn notify_message(&self, target: u64, given: Notification) -> Result<(), BridgeError> {
-        self.notify_given(target, GivenNotification::Typed(given))
-    }
-
-    fn notify_given(&self, target: u64, given: GivenNotification<'_>) -> Result<(), BridgeError> {
-        let _scope = self.log_scope();
-        let state = self.state()?;
-        let notified = match HandleKind::of(target) {
-            Some(HandleKind::Listener) => given
-                .of_listener()
-                .and_then(|given| if given.foreground { signals::end_by_signals(state, target) } else { Ok(()) }),
-            _ => notifications::notify(state, target, given),
-        };
-        notified.map_err(|error| translated(self.names, error))
+        self.run(|state| notifications::notify(state, target, given))
     }
 
     /// Cancels a request, or the answering of one that a web framework brought. One that is done
@@ -238,14 +205,14 @@ impl Port {
     /// # Errors
     /// Only if the port is another process's.
     pub fn cancel(&self, ticket: u64, reason: &str) -> Result<(), BridgeError> {
-        let _scope = self.log_scope();
-        let state = self.state()?;
-        match HandleKind::of(ticket) {
-            Some(HandleKind::Request) => requests::cancel(state, ticket, reason),
-            Some(HandleKind::Exchange) => exchanges::cancel(state, ticket),
-            _ => {}
-        }
-        Ok(())
+        self.run(|state| {
+            match HandleKind::of(ticket) {
+                Some(HandleKind::Request) => requests::cancel(state, ticket, reason),
+                Some(HandleKind::Exchange) => exchanges::cancel(state, ticket),
+                _ => {}
+            }
+            Ok(())
+        })
     }
 
     /// Answers a call. `false`: it was done already.
@@ -254,14 +221,7 @@ impl Port {
     /// [`crate::ErrorKind::InvalidArgument`] if the body is not what the shape says; the call can
     /// still be answered.
     pub fn complete(&self, ticket: u64, shape: Shape, body: Bytes) -> Result<bool, BridgeError> {
-        let _scope = self.log_scope();
-        let state = self.state()?;
-        let completed = match HandleKind::of(ticket) {
-            Some(HandleKind::Verification) => verifications::complete(state, ticket, shape, &body),
-            Some(HandleKind::ServerRequest) => function::complete(state, ticket, shape, body),
-            _ => calls::complete(state, ticket, shape, body),
-        };
-        completed.map_err(|error| translated(self.names, error))
+        self.run(|state| calls::answer(state, ticket, HostAnswer::Result(shape, body)))
     }
 
     /// Answers a call with a failure. `false`: it was done already.
@@ -270,8 +230,7 @@ impl Port {
     /// [`crate::ErrorKind::InvalidArgument`] if the JSON is not a failure; the call can still be
     /// answered.
     pub fn fail(&self, ticket: u64, json: &[u8]) -> Result<bool, BridgeError> {
-        let given = config::read("fail", json).map_err(|error| translated(self.names, error))?;
-        self.fail_message(ticket, given)
+        self.run(|state| calls::answer(state, ticket, HostAnswer::Failure(config::read("fail", json)?)))
     }
 
     /// [`Port::fail`] with a typed message.
@@ -279,14 +238,7 @@ impl Port {
     /// # Errors
     /// As for [`Port::fail`].
     pub fn fail_message(&self, ticket: u64, given: Fail) -> Result<bool, BridgeError> {
-        let _scope = self.log_scope();
-        let state = self.state()?;
-        let failed = match HandleKind::of(ticket) {
-            Some(HandleKind::Verification) => verifications::fail(state, ticket, &given),
-            Some(HandleKind::ServerRequest) => function::fail(state, ticket, given),
-            _ => calls::fail(state, ticket, given),
-        };
-        failed.map_err(|error| translated(self.names, error))
+        self.run(|state| calls::answer(state, ticket, HostAnswer::Failure(given)))
     }
 
     /// Gives a request of a web framework to a mounted listener; the response comes as `HttpHead`,
@@ -296,8 +248,7 @@ impl Port {
     /// [`crate::ErrorKind::InvalidArgument`] if the JSON is an invalid head of a request,
     /// [`crate::ErrorKind::Closed`] if there is no such listener.
     pub fn http_request(&self, listener: u64, head: &[u8], end: bool) -> Result<u64, BridgeError> {
-        let _scope = self.log_scope();
-        exchanges::request(self.open_state()?, listener, &config::read("http_request", head)?, end)
+        self.begin(|state| exchanges::request(state, listener, &config::read("http_request", head)?, end))
     }
 
     /// [`Port::http_request`] with a typed message.
@@ -305,8 +256,7 @@ impl Port {
     /// # Errors
     /// [`crate::ErrorKind::Closed`] if there is no such listener.
     pub fn http_request_message(&self, listener: u64, head: &HttpHead, end: bool) -> Result<u64, BridgeError> {
-        let _scope = self.log_scope();
-        exchanges::request(self.open_state()?, listener, head, end)
+        self.begin(|state| exchanges::request(state, listener, head, end))
     }
 
     /// Gives a piece of a request's body; `end`: the last one. `false`: the rest is not wanted any
@@ -315,8 +265,7 @@ impl Port {
     /// # Errors
     /// Only if the port is another process's.
     pub fn http_body(&self, exchange: u64, bytes: Bytes, end: bool) -> Result<bool, BridgeError> {
-        let _scope = self.log_scope();
-        Ok(exchanges::body(self.state()?, exchange, bytes, end))
+        self.run(|state| Ok(exchanges::body(state, exchange, bytes, end)))
     }
 
     /// Lets so many more bytes of a response come. One that is over is not an error.
@@ -467,12 +416,7 @@ impl Port {
     /// # Errors
     /// Only if the port is another process's.
     pub fn cancelled(&self, ticket: u64) -> Result<bool, BridgeError> {
-        let tables = self.state()?.tables.lock();
-        Ok(match HandleKind::of(ticket) {
-            Some(HandleKind::Verification) => tables.verifications.get(ticket).is_none(),
-            Some(HandleKind::ServerRequest) => tables.server_requests.get(ticket).is_none(),
-            _ => tables.calls.get(ticket).is_none(),
-        })
+        Ok(!calls::is_waiting(self.state()?, ticket))
     }
 
     /// A descriptor for the host to watch after the event. The host owns and closes it. `None`: the
@@ -504,7 +448,6 @@ impl Port {
     pub fn read_ready(&self, handle: u64) -> Result<bool, BridgeError> {
         let state = self.state()?;
         let Some(handoff) = state.handoffs.get(handle) else { return Ok(false) };
-        let _scope = self.log_scope();
-        Ok(state.queue.without_bell(|| handoff.read_ready()))
+        self.run(|state| Ok(state.queue.without_bell(|| handoff.read_ready())))
     }
 }

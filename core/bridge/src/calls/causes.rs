@@ -1,9 +1,6 @@
 //! Causes of calls, identified by the ticket of an exchange or a request.
 
-use crate::{
-    events::{Event, EventKind, Lane, queue::EventQueue},
-    state::PortState,
-};
+use crate::{PortState, events::queue::EventQueue};
 use std::sync::{Arc, Weak};
 use trunkline::bridge_support::Cause;
 
@@ -32,8 +29,8 @@ impl Cause for HostCause {
 
 impl Drop for HostCause {
     fn drop(&mut self) {
-        if let Some(queue) = self.queue.upgrade().filter(|queue| queue.is_of_this_process()) {
-            queue.push(Lane::Queue, Event { kind: EventKind::Freed, handle: self.number, ..Event::default() });
+        if let Some(queue) = self.queue.upgrade() {
+            queue.push_freed(self.number);
         }
     }
 }

@@ -1,84 +1,106 @@
-//! Calls that the host handles.
+//! Calls that the host answers: those of handlers, verifiers and host functions. All of them are
+//! queued, answered and called off here.
 
 pub(crate) mod causes;
+pub(crate) mod handlers;
 pub(crate) mod outcomes;
 pub(crate) mod verifications;
 
 use crate::{
-    error::BridgeError,
-    events::{Event, EventKind, Lane, Shape},
+    BridgeError, Event, EventKind, Lane, PortState, Shape,
+    host::function::FunctionCall,
     message::Fail,
     state::{
-        PortState,
-        entries::{HostCall, HostTarget},
+        table::{HandleKind, HandleTable},
+        tables::Tables,
     },
 };
 use bytes::Bytes;
+use handlers::HandlerCall;
 use std::sync::{Arc, Weak};
-use trunkline::server::{Call, Handler, Outcome};
+use trunkline::auth::Verification;
 
-/// The handler registered at the server for a [`HostTarget`].
-pub(crate) struct HostHandler {
+/// What the host gives to `complete` or `fail`.
+pub(crate) enum HostAnswer {
+    Result(Shape, Bytes),
+    Failure(Fail),
+}
+
+/// A call that waits for the host's answer.
+pub(crate) trait PendingCall: Sized {
+    type Answer;
+
+    fn table(tables: &mut Tables) -> &mut HandleTable<Self>;
+
+    fn read(given: HostAnswer) -> Result<Self::Answer, BridgeError>;
+
+    /// Delivers the answer. Returns `false` if nobody waits for it.
+    fn answer(self, answer: Self::Answer) -> bool;
+}
+
+/// A call that has been queued for the host.
+pub(crate) struct QueuedCall {
     state: Weak<PortState>,
-    target: Arc<HostTarget>,
-    /// The name of the calls, if the target has several kinds.
-    name: &'static str,
+    lane: Lane,
+    ticket: u64,
+    handle: u64,
 }
 
-impl HostHandler {
-    pub(crate) fn new(state: &Arc<PortState>, target: Arc<HostTarget>) -> Self {
-        Self { state: Arc::downgrade(state), target, name: "" }
+impl QueuedCall {
+    /// Queues a call. The event has everything except its kind and its ticket. Returns `None` if
+    /// the port has no tickets left.
+    pub(crate) fn push<T: PendingCall>(state: &Arc<PortState>, lane: Lane, call: T, event: Event) -> Option<Self> {
+        let ticket = T::table(&mut state.tables.lock()).insert(call)?;
+        let queued = Self { state: Arc::downgrade(state), lane, ticket, handle: event.handle };
+        state.queue.push(lane, Event { kind: EventKind::Call, ticket, ..event });
+        Some(queued)
     }
 
-    /// The same handler, with another name for its calls.
-    pub(crate) fn named(&self, name: &'static str) -> Self {
-        Self { state: Weak::clone(&self.state), target: Arc::clone(&self.target), name }
-    }
-}
-
-impl Handler for HostHandler {
-    fn call(&self, call: Call) {
-        let (Some(state), Some(handle)) = (self.state.upgrade(), self.target.handle()) else { return };
-        let body = call.input().clone().into_bytes();
-        let info = call.info().clone();
-        let call = HostCall { call, info: info.clone(), _target: Arc::clone(&self.target) };
-        let Some(ticket) = state.tables.lock().calls.insert(call) else { return };
-        let lane = self.target.lane;
-        let event = Event { kind: EventKind::Call, ticket, handle, name: self.name.to_owned(), ..Event::default() };
-        state.queue.push(lane, Event { body: body.into(), ..event.coming_of(info.cause(), state.number) });
-        let state = Weak::clone(&self.state);
-        info.on_cancel(move |reason| {
-            let Some(state) = state.upgrade() else { return };
-            let call = state.tables.lock().calls.remove(ticket);
-            if call.is_some() {
-                call_off(&state, lane, ticket, handle, Bytes::copy_from_slice(reason.as_bytes()));
-            }
-        });
+    /// Withdraws the call, unless it has been answered. Admission no longer counts it, so it must
+    /// not stay in the queue. A host that has drained it gets `Cancel`; pool threads notice because
+    /// the ticket is stale.
+    pub(crate) fn call_off<T: PendingCall>(&self, reason: Bytes) {
+        let Some(state) = self.state.upgrade() else { return };
+        let call = T::table(&mut state.tables.lock()).remove(self.ticket);
+        if call.is_some() && !state.queue.withdraw(self.lane, self.ticket) && self.lane == Lane::Queue {
+            let (kind, body) = (EventKind::Cancel, reason.into());
+            state
+                .queue
+                .push(self.lane, Event { kind, ticket: self.ticket, handle: self.handle, body, ..Event::default() });
+        }
     }
 }
 
-/// Withdraws a cancelled call that has been removed from its table. Admission no longer counts it,
-/// so it must not stay in the queue. A host that has not drained it is not notified; otherwise it
-/// gets `Cancel`. Pool threads notice because the ticket is stale.
-pub(crate) fn call_off(state: &PortState, lane: Lane, ticket: u64, handle: u64, reason: Bytes) {
-    if !state.queue.withdraw(lane, ticket) && lane == Lane::Queue {
-        let cancel = Event { kind: EventKind::Cancel, ticket, handle, body: reason.into(), ..Event::default() };
-        state.queue.push(lane, cancel);
+/// Answers a call. Returns `false` if it was already answered.
+pub(crate) fn answer(state: &PortState, ticket: u64, given: HostAnswer) -> Result<bool, BridgeError> {
+    match HandleKind::of(ticket) {
+        Some(HandleKind::Verification) => answer_as::<Verification>(state, ticket, given),
+        Some(HandleKind::FunctionCall) => answer_as::<FunctionCall>(state, ticket, given),
+        _ => answer_as::<HandlerCall>(state, ticket, given),
     }
 }
 
-/// Completes a call. Returns `false` if it was already completed.
-pub(crate) fn complete(state: &PortState, ticket: u64, shape: Shape, body: Bytes) -> Result<bool, BridgeError> {
-    Ok(finish(state, ticket, outcomes::of(shape, body)?))
+fn answer_as<T: PendingCall>(state: &PortState, ticket: u64, given: HostAnswer) -> Result<bool, BridgeError> {
+    match T::read(given) {
+        Ok(answer) => {
+            // The lock is released before the call is answered.
+            let call = T::table(&mut state.tables.lock()).remove(ticket);
+            Ok(call.is_some_and(|call| call.answer(answer)))
+        }
+        Err(error) if is_pending::<T>(state, ticket) => Err(error),
+        Err(_) => Ok(false),
+    }
 }
 
-/// Fails a call. Returns `false` if it was already completed.
-pub(crate) fn fail(state: &PortState, ticket: u64, given: Fail) -> Result<bool, BridgeError> {
-    Ok(finish(state, ticket, outcomes::failure(given)?))
+/// Returns whether a call still waits for its answer.
+pub(crate) fn is_waiting(state: &PortState, ticket: u64) -> bool {
+    match HandleKind::of(ticket) {
+        Some(HandleKind::Verification) => is_pending::<Verification>(state, ticket),
+        Some(HandleKind::FunctionCall) => is_pending::<FunctionCall>(state, ticket),
+        _ => is_pending::<HandlerCall>(state, ticket),
+    }
 }
 
-fn finish(state: &PortState, ticket: u64, outcome: Outcome) -> bool {
-    // The lock is released before the call is completed.
-    let call = state.tables.lock().calls.remove(ticket);
-    call.is_some_and(|call| call.call.complete(outcome))
+fn is_pending<T: PendingCall>(state: &PortState, ticket: u64) -> bool {
+    T::table(&mut state.tables.lock()).get(ticket).is_some()
 }

@@ -1,16 +1,11 @@
 //! Access tokens that a host's verifier checks.
 
 use crate::{
-    calls::call_off,
+    BridgeError, Event, PortState, Shape,
+    calls::{HostAnswer, PendingCall, QueuedCall, handlers::HostTarget},
     config,
-    error::BridgeError,
-    events::{Event, EventKind, Lane, Shape},
     message::{Fail, FailKind},
-    state::{
-        PortState,
-        entries::{HostTarget, Verifier},
-        full,
-    },
+    state::{table::HandleTable, tables::Tables},
 };
 use bytes::Bytes;
 use serde::Serialize;
@@ -19,47 +14,29 @@ use std::sync::{Arc, Weak};
 use trunkline::{
     auth::{Identity, Refusal, TokenVerifier, Verification},
     protocol::describe::{Described, Type, Values},
-    server::Server,
 };
 
-pub(crate) fn register(state: &PortState, server: Server, lane: Lane) -> Result<u64, BridgeError> {
-    let target = HostTarget::new(&state.queue, lane);
-    let verifier = Verifier { server, target: Arc::clone(&target) };
-    let handle = state.tables.lock().verifiers.insert(verifier).ok_or_else(full)?;
-    target.set_handle(handle);
-    Ok(handle)
-}
+impl PendingCall for Verification {
+    type Answer = Result<Identity, Refusal>;
 
-/// The verifier with a handle, for an endpoint.
-pub(crate) fn verifier(state: &Arc<PortState>, handle: u64) -> Result<Arc<dyn TokenVerifier>, BridgeError> {
-    let target = state.tables.lock().verifiers.get(handle).map(|verifier| Arc::clone(&verifier.target));
-    let target = target.ok_or_else(|| BridgeError::stale("a verifier", handle))?;
-    Ok(Arc::new(HostVerifier { state: Arc::downgrade(state), target }))
-}
+    fn table(tables: &mut Tables) -> &mut HandleTable<Self> {
+        &mut tables.verifications
+    }
 
-/// Completes a token's call with an identity, or with `null` for an unknown token. Returns `false`
-/// if it was already completed.
-pub(crate) fn complete(state: &PortState, ticket: u64, shape: Shape, body: &Bytes) -> Result<bool, BridgeError> {
-    answer(state, ticket, identity(shape, body))
-}
+    fn read(given: HostAnswer) -> Result<Self::Answer, BridgeError> {
+        match given {
+            HostAnswer::Result(shape, body) => identity(shape, &body),
+            HostAnswer::Failure(given) => refusal(given).map(Err),
+        }
+    }
 
-/// Completes a token's call with a rejection. Returns `false` if it was already completed.
-pub(crate) fn fail(state: &PortState, ticket: u64, given: &Fail) -> Result<bool, BridgeError> {
-    answer(state, ticket, refusal(given).map(Err))
-}
-
-type VerifierReply = Result<Identity, Refusal>;
-
-fn answer(state: &PortState, ticket: u64, answer: Result<VerifierReply, BridgeError>) -> Result<bool, BridgeError> {
-    match answer {
-        Ok(answer) => Ok(finish(state, ticket, answer)),
-        // The verification can still be completed. If it is already completed, errors are ignored.
-        Err(error) if state.tables.lock().verifications.get(ticket).is_some() => Err(error),
-        Err(_) => Ok(false),
+    fn answer(self, answer: Self::Answer) -> bool {
+        self.complete(answer)
     }
 }
 
-fn identity(shape: Shape, body: &Bytes) -> Result<VerifierReply, BridgeError> {
+/// The identity, or `null` for an unknown token.
+fn identity(shape: Shape, body: &Bytes) -> Result<Result<Identity, Refusal>, BridgeError> {
     if shape == Shape::Text {
         return Err(BridgeError::invalid("complete: a verifier must return an identity, a JSON object"));
     }
@@ -73,27 +50,20 @@ fn identity(shape: Shape, body: &Bytes) -> Result<VerifierReply, BridgeError> {
     Ok(identity.ok_or_else(|| Refusal::InvalidToken("Unknown access token".into())))
 }
 
-fn finish(state: &PortState, ticket: u64, answer: VerifierReply) -> bool {
-    // The lock is released before the verification is completed.
-    let verification = state.tables.lock().verifications.remove(ticket);
-    verification.is_some_and(|verification| verification.complete(answer))
-}
-
-fn refusal(given: &Fail) -> Result<Refusal, BridgeError> {
-    let data = given.data.as_ref();
-    let code = data.and_then(|data| data["error"].as_str());
-    match (&given.kind, code) {
+fn refusal(given: Fail) -> Result<Refusal, BridgeError> {
+    let data = given.data.unwrap_or_default();
+    match (given.kind, data["error"].as_str()) {
         (FailKind::Invalid, _) | (FailKind::Protocol, Some("invalid_token")) => {
-            Ok(Refusal::InvalidToken(given.message.clone()))
+            Ok(Refusal::InvalidToken(given.message))
         }
-        (FailKind::Protocol, Some("invalid_request")) => Ok(Refusal::Malformed(given.message.clone())),
+        (FailKind::Protocol, Some("invalid_request")) => Ok(Refusal::Malformed(given.message)),
         (FailKind::Protocol, Some("insufficient_scope")) => {
-            let scopes = data.and_then(|data| data["scopes"].as_array()).into_iter().flatten();
+            let scopes = data["scopes"].as_array().into_iter().flatten();
             let scopes = scopes.filter_map(Value::as_str).map(str::to_owned).collect();
-            Ok(Refusal::InsufficientScope { scopes, description: Some(given.message.clone()) })
+            Ok(Refusal::InsufficientScope { scopes, description: Some(given.message) })
         }
         (FailKind::Internal, _) if given.logged => Ok(Refusal::Unavailable("the verifier failed".into())),
-        (FailKind::Internal, _) => Ok(Refusal::Unavailable(given.message.clone())),
+        (FailKind::Internal, _) => Ok(Refusal::Unavailable(given.message)),
         _ => Err(BridgeError::invalid(
             "fail: a verifier fails with the kind invalid (401), internal (503), or protocol with data.error insufficient_scope and data.scopes (403)",
         )),
@@ -136,14 +106,18 @@ impl Described for TokenScheme {
 }
 
 /// Passes tokens to the host.
-struct HostVerifier {
-    state: Weak<PortState>,
-    target: Arc<HostTarget>,
+pub(crate) struct HostVerifier {
+    pub(crate) state: Weak<PortState>,
+    pub(crate) target: Arc<HostTarget>,
 }
 
 impl TokenVerifier for HostVerifier {
     fn verify(&self, verification: Verification) {
         let (Some(state), Some(handle)) = (self.state.upgrade(), self.target.handle()) else { return };
+        // A removed verifier refuses every token.
+        if state.tables.lock().features.get(handle).is_none() {
+            return;
+        }
         let token = AccessToken {
             token: verification.token().to_owned(),
             scheme: verification.scheme().as_str(),
@@ -152,26 +126,11 @@ impl TokenVerifier for HostVerifier {
             resource: verification.resource().to_owned(),
         };
         // Serializing an object of strings never fails.
-        let body = serde_json::to_vec(&token).unwrap_or_default();
+        let body = Bytes::from(serde_json::to_vec(&token).unwrap_or_default()).into();
+        let event = Event { handle, body, ..Event::default() }.coming_of(verification.cause(), state.number);
         let abandonment = verification.abandonment();
-        // A removed verifier refuses every token.
-        let registered = state.tables.lock().verifiers.get(handle).is_some();
-        if !registered {
-            return;
+        if let Some(queued) = QueuedCall::push(&state, self.target.lane, verification, event) {
+            abandonment.then(move || queued.call_off::<Verification>(Bytes::from_static(b"the request has ended")));
         }
-        let cause = verification.cause().cloned();
-        let Some(ticket) = state.tables.lock().verifications.insert(verification) else { return };
-        let lane = self.target.lane;
-        let body = Bytes::from(body).into();
-        let event = Event { kind: EventKind::Call, ticket, handle, body, ..Event::default() };
-        state.queue.push(lane, event.coming_of(cause.as_ref(), state.number));
-        let state = Weak::clone(&self.state);
-        abandonment.then(move || {
-            let Some(state) = state.upgrade() else { return };
-            let verification = state.tables.lock().verifications.remove(ticket);
-            if verification.is_some() {
-                call_off(&state, lane, ticket, handle, Bytes::from_static(b"the request has ended"));
-            }
-        });
     }
 }

@@ -1,6 +1,6 @@
 //! Event bodies: typed for hosts written in Rust, JSON for all others.
 
-use crate::error::BridgeError;
+use crate::BridgeError;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde::Serialize;

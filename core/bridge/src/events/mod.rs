@@ -5,7 +5,8 @@ pub(crate) mod body;
 pub(crate) mod queue;
 pub(crate) mod slot;
 
-use crate::events::body::Body;
+use crate::message::names;
+use body::Body;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use trunkline::bridge_support::Cause;
@@ -185,30 +186,14 @@ impl Shape {
     }
 }
 
-impl Described for Lane {
-    const TYPE: Type = {
-        static VALUES: Values = Values {
-            name: "Lane",
-            doc: &[" The drainer that takes an event."],
-            values: &[
-                ("queue", &[" The loop that owns the port; its bell rings."]),
-                ("pool", &[" Worker threads that wait in `drain`."]),
-            ],
-            open: false,
-        };
-        Type::Values(&VALUES)
-    };
-}
-
-/// The drainer that receives an event.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Lane {
-    /// The loop that owns the port; its bell rings.
-    #[default]
-    Queue,
-    /// Worker threads that wait in `drain`.
-    Pool,
+names! {
+    /// The drainer that takes an event.
+    pub enum Lane, by default Queue {
+        /// The loop that owns the port; its bell rings.
+        Queue = "queue",
+        /// Worker threads that wait in `drain`.
+        Pool = "pool",
+    }
 }
 
 /// Wakes the host when the queue becomes non-empty. Must not block, and must not call into the

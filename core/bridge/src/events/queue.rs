@@ -1,11 +1,8 @@
 //! The event queue of a port: two lanes, one coalesced bell.
 
 use crate::{
-    events::{
-        Bell, Event, EventKind, Lane,
-        backlog::Backlog,
-        body::{Body, LogRecord},
-    },
+    Bell, Body, Event, EventKind, Lane, LogRecord,
+    events::backlog::Backlog,
     process::sync::{
         Condvar, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -120,6 +117,13 @@ impl EventQueue {
     /// Adds an event. Rings the bell if the lane was empty, without holding the lock.
     pub(crate) fn push(&self, lane: Lane, event: Event) {
         self.push_item(lane, QueuedEvent::Event(event));
+    }
+
+    /// Adds `Freed`, unless the host belongs to the parent process.
+    pub(crate) fn push_freed(&self, handle: u64) {
+        if self.is_of_this_process() {
+            self.push(Lane::Queue, Event { kind: EventKind::Freed, handle, ..Event::default() });
+        }
     }
 
     /// Withdraws a call. Returns `false` if it has already been drained.

@@ -1,7 +1,7 @@
 //! Replies that a thread of the host waits for.
 
 use crate::{
-    error::BridgeError,
+    BridgeError,
     events::queue::Latest,
     process::sync::{Condvar, Mutex},
 };

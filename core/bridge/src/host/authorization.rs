@@ -2,12 +2,11 @@
 //! it.
 
 use crate::{
-    error::BridgeError,
-    events::Lane,
-    host::function::{HostFunction, HostFunctionRow},
+    BridgeError,
+    host::function::{FunctionError, Host, HostFunction, functions, has},
     message::Handlers,
 };
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 use std::{collections::BTreeMap, sync::Arc};
 use trunkline::{
     auth::{
@@ -16,92 +15,35 @@ use trunkline::{
         TokenSource, TokenStore, UrlOpener,
     },
     bridge_support::described,
-    protocol::{RawJson, describe::Described},
     runtime::BoxedTask,
 };
 
-const AUTHORIZE: &str = "authorize";
-const OPEN_URL: &str = "open_url";
-const ACCESS_TOKEN: &str = "access_token";
-const IDENTITY_TOKEN: &str = "identity_token";
-const ASSERTION: &str = "assertion";
-const REQUEST_HEADERS: &str = "request_headers";
-const LOAD: &str = "load_credentials";
-const SAVE: &str = "save_credentials";
-const REMOVE: &str = "remove_credentials";
-
-/// The functions, for the declaration of the surface.
-pub(crate) static FUNCTIONS: &[HostFunctionRow] = &[
-    HostFunctionRow {
-        name: AUTHORIZE,
-        doc: &[
-            " Sends the user to a page that authorizes the client. The result is the redirect that follows. Requires a redirect",
-            " URI in the options. If the redirect leads to this machine, `open_url` is simpler.",
-        ],
-        params: Some(AuthorizeRequest::TYPE),
-        result: Some(Redirect::TYPE),
-    },
-    HostFunctionRow {
-        name: OPEN_URL,
-        doc: &[
-            " Takes the user to a login page, for example by showing its URL, instead of opening the browser on this machine.",
-            " The library listens for the redirect meanwhile.",
-        ],
-        params: Some(AuthorizeRequest::TYPE),
-        result: None,
-    },
-    HostFunctionRow {
-        name: ACCESS_TOKEN,
-        doc: &[" Returns the access token for a request, instead of the option `token`."],
-        params: Some(TokenRequest::TYPE),
-        result: Some(Token::TYPE),
-    },
-    HostFunctionRow {
-        name: IDENTITY_TOKEN,
-        doc: &[
-            " Returns the user's ID token from the organization's identity provider (grant `enterprise_managed`), instead of",
-            " the option with one.",
-        ],
-        params: Some(IdentityTokenRequest::TYPE),
-        result: Some(Token::TYPE),
-    },
-    HostFunctionRow {
-        name: ASSERTION,
-        doc: &[
-            " Returns the JWT with which the platform vouches for this workload (grant `workload_identity`), instead of the",
-            " option `assertion`.",
-        ],
-        params: Some(AssertionRequest::TYPE),
-        result: Some(Token::TYPE),
-    },
-    HostFunctionRow {
-        name: REQUEST_HEADERS,
-        doc: &[" Returns additional headers for a request. Headers of the protocol are refused."],
-        params: Some(HeadersRequest::TYPE),
-        result: Some(GivenHeaders::TYPE),
-    },
-    HostFunctionRow {
-        name: LOAD,
-        doc: &[
-            " Loads credentials from a custom store, instead of the option `store`. Requires the functions that save and",
-            " remove them as well.",
-        ],
-        params: Some(CredentialsKey::TYPE),
-        result: Some(LoadedCredentials::TYPE),
-    },
-    HostFunctionRow {
-        name: SAVE,
-        doc: &[" Saves credentials in a custom store. They are secrets."],
-        params: Some(Credentials::TYPE),
-        result: None,
-    },
-    HostFunctionRow {
-        name: REMOVE,
-        doc: &[" Removes credentials from a custom store, if they exist."],
-        params: Some(CredentialsKey::TYPE),
-        result: None,
-    },
-];
+functions! {
+    /// Sends the user to a page that authorizes the client. The result is the redirect that
+    /// follows. Requires a redirect URI in the options. If the redirect leads to this machine,
+    /// `open_url` is simpler.
+    AUTHORIZE = "authorize"(AuthorizeRequest) -> Redirect;
+    /// Takes the user to a login page, for example by showing its URL, instead of opening the
+    /// browser on this machine. The library listens for the redirect meanwhile.
+    OPEN_URL = "open_url"(AuthorizeRequest);
+    /// Returns the access token for a request, instead of the option `token`.
+    ACCESS_TOKEN = "access_token"(TokenRequest) -> Token;
+    /// Returns the user's ID token from the organization's identity provider (grant
+    /// `enterprise_managed`), instead of the option with one.
+    IDENTITY_TOKEN = "identity_token"(IdentityTokenRequest) -> Token;
+    /// Returns the JWT with which the platform vouches for this workload (grant
+    /// `workload_identity`), instead of the option `assertion`.
+    ASSERTION = "assertion"(AssertionRequest) -> Token;
+    /// Returns additional headers for a request. Headers of the protocol are refused.
+    REQUEST_HEADERS = "request_headers"(HeadersRequest) -> GivenHeaders;
+    /// Loads credentials from a custom store, instead of the option `store`. Requires the functions
+    /// that save and remove them as well.
+    LOAD = "load_credentials"(CredentialsKey) -> LoadedCredentials;
+    /// Saves credentials in a custom store. They are secrets.
+    SAVE = "save_credentials"(Credentials);
+    /// Removes credentials from a custom store, if they exist.
+    REMOVE = "remove_credentials"(CredentialsKey);
+}
 
 described! {
     /// A page on which the user authorizes the client.
@@ -169,20 +111,15 @@ described! {
     }
 }
 
-/// Returns whether a handler of that name belongs to authorization.
-pub(crate) fn is_function(name: &str) -> bool {
-    FUNCTIONS.iter().any(|function| function.name == name)
-}
-
 /// The credentials with which a connection is opened.
 pub(crate) fn credentials(
     given: Option<OAuthOptions>,
     handlers: &Handlers,
-    host: &HostFunction,
+    host: &Host,
 ) -> Result<Option<Arc<dyn ClientAuth>>, BridgeError> {
     let host = &host.as_private();
     let functions = Functions { handlers, host };
-    let authorizes = |name: &String| is_function(name) && name != REQUEST_HEADERS;
+    let authorizes = |name: &String| has(FUNCTIONS, name) && name != REQUEST_HEADERS;
     let auth = if given.is_some() || handlers.keys().any(authorizes) {
         let options = with_functions(given.unwrap_or_default(), &functions)?;
         OAuth::new(options).map_err(wrong)?.into()
@@ -191,7 +128,7 @@ pub(crate) fn credentials(
     };
     let Some(ask) = functions.get(REQUEST_HEADERS) else { return Ok(auth) };
     let headers =
-        RequestHeaders::from_fn(move |request| ask.call::<GivenHeaders, _>(&request, |answer| answer.headers));
+        RequestHeaders::from_fn(move |request| result(ask.call::<GivenHeaders>(&request), |answer| answer.headers));
     Ok(headers.with_auth(auth).into())
 }
 
@@ -199,13 +136,13 @@ pub(crate) fn credentials(
 fn with_functions(given: OAuthOptions, functions: &Functions<'_>) -> Result<OAuthOptions, BridgeError> {
     let mut options = given;
     if let Some(ask) = functions.instead(ACCESS_TOKEN, "token", options.token.is_some())? {
-        options = options.with_token(ask.source::<TokenRequest>());
+        options = options.with_token(source::<TokenRequest>(ask));
     }
     if let Some(ask) = functions.instead(IDENTITY_TOKEN, "identityToken", options.identity_token.is_some())? {
-        options = options.with_identity_token(ask.source::<IdentityTokenRequest>());
+        options = options.with_identity_token(source::<IdentityTokenRequest>(ask));
     }
     if let Some(ask) = functions.instead(ASSERTION, "assertion", options.assertion.is_some())? {
-        options = options.with_assertion(ask.source::<AssertionRequest>());
+        options = options.with_assertion(source::<AssertionRequest>(ask));
     }
     if let Some(store) = functions.store()? {
         if !matches!(options.store, CredentialStore::Memory) {
@@ -227,10 +164,8 @@ fn with_visit(options: OAuthOptions, functions: &Functions<'_>) -> Result<OAuthO
             )));
         }
         (None, Some(open)) => {
-            return Ok(options.with_handler(UrlOpener::new(move |url| {
-                let opened = open.answer(&AuthorizeRequest { url });
-                async move { opened.await.map(drop) }
-            })));
+            let open = move |url| result(open.call::<IgnoredAny>(&AuthorizeRequest { url }), drop);
+            return Ok(options.with_handler(UrlOpener::new(open)));
         }
         (Some(visit), None) => visit,
         (Some(_), Some(_)) => {
@@ -245,7 +180,7 @@ fn with_visit(options: OAuthOptions, functions: &Functions<'_>) -> Result<OAuthO
     // From here on, the handler owns the redirect URI.
     options.check().map_err(wrong)?;
     let handler = RedirectHandler::new(uri, move |url| {
-        visit.call::<Redirect, _>(&AuthorizeRequest { url }, |redirect| redirect.url)
+        result(visit.call::<Redirect>(&AuthorizeRequest { url }), |redirect| redirect.url)
     });
     let mut options = options.with_handler(handler);
     options.redirect_uri = None;
@@ -263,17 +198,16 @@ fn both(option: &str, function: &str) -> BridgeError {
 /// The host's functions that were given.
 struct Functions<'a> {
     handlers: &'a Handlers,
-    host: &'a HostFunction,
+    host: &'a Host,
 }
 
 impl Functions<'_> {
-    fn get(&self, name: &'static str) -> Option<HostCall> {
-        let lane = *self.handlers.get(name)?;
-        Some(HostCall { host: self.host.clone(), name, lane })
+    fn get(&self, name: &'static str) -> Option<HostFunction> {
+        HostFunction::given(self.host, self.handlers, name)
     }
 
     /// A function that replaces an option, which must not be given as well.
-    fn instead(&self, name: &'static str, option: &str, is_given: bool) -> Result<Option<HostCall>, BridgeError> {
+    fn instead(&self, name: &'static str, option: &str, is_given: bool) -> Result<Option<HostFunction>, BridgeError> {
         match self.get(name) {
             Some(_) if is_given => Err(both(option, name)),
             call => Ok(call),
@@ -289,66 +223,38 @@ impl Functions<'_> {
     }
 }
 
-/// A host function.
-#[derive(Clone)]
-struct HostCall {
-    host: HostFunction,
-    name: &'static str,
-    lane: Lane,
+/// The part of a function's result that is asked for.
+fn result<T: 'static, R: 'static>(
+    answer: BoxedTask<Result<T, FunctionError>>,
+    take: fn(T) -> R,
+) -> BoxedTask<Result<R, AuthError>> {
+    Box::pin(async move { answer.await.map(take).map_err(|error| AuthError(error.to_string())) })
 }
 
-impl HostCall {
-    /// Calls it, and extracts the required part of its response.
-    fn call<T: DeserializeOwned + 'static, R: Send + 'static>(
-        &self,
-        params: &impl Serialize,
-        take: fn(T) -> R,
-    ) -> BoxedTask<Result<R, AuthError>> {
-        let (name, answer) = (self.name, self.answer(params));
-        Box::pin(async move {
-            let read: Result<T, _> = answer.await?.read();
-            read.map(take).map_err(|problem| AuthError(format!("Invalid return value of {name}: {problem}")))
-        })
-    }
-
-    /// The tokens that it returns.
-    fn source<R: Serialize + 'static>(self) -> TokenSource<R> {
-        TokenSource::from_fn(move |request: R| self.call::<Token, _>(&request, |answer| answer.token))
-    }
-
-    fn answer(&self, params: &impl Serialize) -> BoxedTask<Result<RawJson, AuthError>> {
-        // Serializing an object of strings never fails.
-        let params = RawJson::from_value(params).unwrap_or_else(|_| RawJson::empty_object());
-        let (name, answer) = (self.name, self.host.call(self.name, self.lane, params));
-        Box::pin(async move { answer.await.map_err(|error| AuthError(format!("{name} failed: {}", error.message))) })
-    }
+/// The tokens that a function returns.
+fn source<R: Serialize + 'static>(function: HostFunction) -> TokenSource<R> {
+    TokenSource::from_fn(move |request: R| result(function.call::<Token>(&request), |answer| answer.token))
 }
 
 /// A token store implemented by the host.
 struct HostStore {
-    load: HostCall,
-    save: HostCall,
-    remove: HostCall,
+    load: HostFunction,
+    save: HostFunction,
+    remove: HostFunction,
 }
 
 impl TokenStore for HostStore {
     fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, AuthError>> {
-        let answer = self.load.answer(&CredentialsKey { key: key.to_owned() });
-        Box::pin(async move {
-            let loaded: Result<LoadedCredentials, _> = answer.await?.read();
-            loaded
-                .map(|loaded| loaded.value)
-                .map_err(|problem| AuthError(format!("Invalid return value of {LOAD}: {problem}")))
-        })
+        let key = CredentialsKey { key: key.to_owned() };
+        result(self.load.call::<LoadedCredentials>(&key), |loaded| loaded.value)
     }
 
     fn set(&self, key: &str, value: &str) -> BoxedTask<Result<(), AuthError>> {
-        let answer = self.save.answer(&Credentials { key: key.to_owned(), value: value.to_owned() });
-        Box::pin(async move { answer.await.map(drop) })
+        let credentials = Credentials { key: key.to_owned(), value: value.to_owned() };
+        result(self.save.call::<IgnoredAny>(&credentials), drop)
     }
 
     fn remove(&self, key: &str) -> BoxedTask<Result<(), AuthError>> {
-        let answer = self.remove.answer(&CredentialsKey { key: key.to_owned() });
-        Box::pin(async move { answer.await.map(drop) })
+        result(self.remove.call::<IgnoredAny>(&CredentialsKey { key: key.to_owned() }), drop)
     }
 }

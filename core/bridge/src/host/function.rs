@@ -1,16 +1,14 @@
-//! Host functions that the core calls on behalf of a connection.
+//! Functions of the host that the core calls by name: those of a connection's handlers,
+//! authorization and transport, and those of a server's store.
 
 use crate::{
-    calls::call_off,
-    error::BridgeError,
-    events::{Event, EventKind, Lane, Shape},
-    message::{Fail, FailKind},
-    state::{
-        PortState,
-        entries::{HostAnswer, PendingServerRequest},
-    },
+    BridgeError, Event, Lane, PortState, Shape,
+    calls::{HostAnswer, PendingCall, QueuedCall, outcomes},
+    message::{Fail, FailKind, Handlers},
+    state::{table::HandleTable, tables::Tables},
 };
 use bytes::Bytes;
+use serde::{Serialize, de::DeserializeOwned};
 use std::sync::{Arc, OnceLock, Weak};
 use tokio::sync::oneshot;
 use trunkline::{
@@ -18,9 +16,8 @@ use trunkline::{
     runtime::BoxedTask,
 };
 
-/// Declares a host function of a connection.
-pub(crate) struct HostFunctionRow {
-    /// Its name among the connection's handlers.
+/// Declares a function of the host, or a request that a group answers itself.
+pub(crate) struct FunctionRow {
     pub(crate) name: &'static str,
     pub(crate) doc: &'static [&'static str],
     /// The body of its calls; `None` is an empty object.
@@ -29,157 +26,181 @@ pub(crate) struct HostFunctionRow {
     pub(crate) result: Option<Type>,
 }
 
-/// Calls host functions of a connection.
+/// Declares functions: a constant for each name, and `FUNCTIONS` for the surface.
+macro_rules! functions {
+    ($($(#[doc = $doc:literal])+ $function:ident = $name:literal($($params:ty)?) $(-> $result:ty)?;)+) => {
+        $(const $function: &str = $name;)+
+
+        /// The functions, for the declaration of the surface.
+        pub(crate) static FUNCTIONS: &[$crate::host::function::FunctionRow] = &[$(
+            $crate::host::function::FunctionRow {
+                name: $name,
+                doc: &[$($doc),+],
+                params: $crate::host::function::functions!(@type $($params)?),
+                result: $crate::host::function::functions!(@type $($result)?),
+            },
+        )+];
+    };
+    (@type) => { None };
+    (@type $ty:ty) => { Some(<$ty as trunkline::protocol::describe::Described>::TYPE) };
+}
+
+pub(crate) use functions;
+
+/// Returns whether one of the functions has that name.
+pub(crate) fn has(functions: &[FunctionRow], name: &str) -> bool {
+    functions.iter().any(|function| function.name == name)
+}
+
+/// The host, as a connection or a server calls it.
 #[derive(Clone)]
-pub(crate) struct HostFunction {
+pub(crate) struct Host {
     state: Weak<PortState>,
-    /// Set as soon as the connection starts opening.
-    connection: Arc<OnceLock<u64>>,
+    /// The handle of the connection or the server. Set as soon as it has one.
+    handle: Arc<OnceLock<u64>>,
     /// Failures are reported in full, because no peer sees them.
     is_private: bool,
 }
 
-impl HostFunction {
+impl Host {
     pub(crate) fn new(state: &Arc<PortState>) -> Self {
-        Self { state: Arc::downgrade(state), connection: Arc::default(), is_private: false }
+        Self { state: Arc::downgrade(state), handle: Arc::default(), is_private: false }
     }
 
-    /// Calls functions whose failures no peer sees, so they are reported in full.
-    pub(crate) fn private(state: &Arc<PortState>) -> Self {
-        Self { is_private: true, ..Self::new(state) }
+    /// The host for the connection with that handle.
+    pub(crate) fn of(state: &Arc<PortState>, handle: u64) -> Self {
+        let host = Self::new(state);
+        host.set_handle(handle);
+        host
     }
 
-    /// The same host, for functions whose failures no peer sees.
+    /// The same host, for functions whose failures no peer sees, so they are reported in full.
     pub(crate) fn as_private(&self) -> Self {
         Self { is_private: true, ..self.clone() }
     }
 
-    /// Sets the connection, once.
-    pub(crate) fn set_connection(&self, connection: u64) {
-        let _ = self.connection.set(connection);
+    /// Sets the handle, once.
+    pub(crate) fn set_handle(&self, handle: u64) {
+        let _ = self.handle.set(handle);
     }
 
-    /// Calls a function by its name.
-    pub(crate) fn call(&self, operation: &'static str, lane: Lane, params: RawJson) -> BoxedTask<HostAnswer> {
-        self.call_within(0, operation, lane, params)
-    }
-
-    /// Calls a function for a request with this telemetry number.
-    pub(crate) fn call_within(
+    /// Calls a function for the operation with this telemetry number; 0 if there is none.
+    pub(crate) fn call(
         &self,
-        observed: u64,
-        operation: &'static str,
+        operation: u64,
+        name: &'static str,
         lane: Lane,
         params: RawJson,
-    ) -> BoxedTask<HostAnswer> {
-        let state = Weak::clone(&self.state);
-        let (connection, is_private) = (self.connection.get().copied().unwrap_or_default(), self.is_private);
-        let request = RequestForHost { connection, observed, operation, lane, params, is_private };
-        Box::pin(async move { request.answer(state).await })
+    ) -> BoxedTask<Result<RawJson, RpcError>> {
+        let host = self.clone();
+        Box::pin(async move {
+            let (answer, answered) = oneshot::channel();
+            let handle = host.handle.get().copied().unwrap_or_default();
+            let event = Event { handle, name: name.to_owned(), body: params.into_bytes().into(), ..Event::default() };
+            let call = FunctionCall { answer, operation };
+            let queued = host.state.upgrade().and_then(|state| QueuedCall::push(&state, lane, call, event));
+            let _unanswered = UnansweredCall(queued.ok_or_else(RpcError::internal)?);
+            match answered.await {
+                Ok(answer) => answer.map_err(|failure| rpc_error(failure, host.is_private)),
+                Err(_) => Err(RpcError::internal()),
+            }
+        })
     }
 }
 
-/// A request to the host.
-struct RequestForHost {
-    connection: u64,
-    /// Its telemetry number, or 0 without telemetry.
-    observed: u64,
-    operation: &'static str,
-    lane: Lane,
-    params: RawJson,
-    is_private: bool,
-}
+/// A call that the host is answering. If nobody waits for the answer any more, the host is
+/// notified.
+struct UnansweredCall(QueuedCall);
 
-impl RequestForHost {
-    async fn answer(self, state: Weak<PortState>) -> HostAnswer {
-        let (answer, answered) = oneshot::channel();
-        let waiting = self.send(state, answer).ok_or_else(RpcError::internal)?;
-        let answer = answered.await.unwrap_or_else(|_| Err(RpcError::internal()));
-        drop(waiting);
-        answer
-    }
-
-    fn send(self, state: Weak<PortState>, answer: oneshot::Sender<HostAnswer>) -> Option<WaitingCall> {
-        let there = state.upgrade()?;
-        let pending = PendingServerRequest { answer, operation: self.observed, is_private: self.is_private };
-        let ticket = there.tables.lock().server_requests.insert(pending)?;
-        let (kind, name, body) = (EventKind::Call, self.operation.to_owned(), self.params.into_bytes().into());
-        there.queue.push(self.lane, Event { kind, ticket, handle: self.connection, name, body, ..Event::default() });
-        Some(WaitingCall { state, ticket, connection: self.connection, lane: self.lane })
-    }
-}
-
-/// A request that the host is handling. If it ends without a response, the host is notified.
-struct WaitingCall {
-    state: Weak<PortState>,
-    ticket: u64,
-    connection: u64,
-    lane: Lane,
-}
-
-impl Drop for WaitingCall {
+impl Drop for UnansweredCall {
     fn drop(&mut self) {
-        let Some(state) = self.state.upgrade() else { return };
-        let unanswered = state.tables.lock().server_requests.remove(self.ticket);
-        if unanswered.is_some() {
-            let reason = Bytes::from_static(b"the response is no longer needed");
-            call_off(&state, self.lane, self.ticket, self.connection, reason);
+        self.0.call_off::<FunctionCall>(Bytes::from_static(b"the response is no longer needed"));
+    }
+}
+
+/// A call of a host function.
+pub(crate) struct FunctionCall {
+    answer: oneshot::Sender<Result<RawJson, Fail>>,
+    /// Its telemetry number, or 0 without telemetry.
+    pub(crate) operation: u64,
+}
+
+impl PendingCall for FunctionCall {
+    type Answer = Result<RawJson, Fail>;
+
+    fn table(tables: &mut Tables) -> &mut HandleTable<Self> {
+        &mut tables.function_calls
+    }
+
+    fn read(given: HostAnswer) -> Result<Self::Answer, BridgeError> {
+        match given {
+            HostAnswer::Result(Shape::Result, body) => outcomes::object(body).map(Ok),
+            HostAnswer::Result(..) => {
+                Err(BridgeError::invalid("complete: a request of a server is answered with the shape result"))
+            }
+            HostAnswer::Failure(failure) => Ok(Err(failure)),
         }
     }
-}
 
-/// Completes a request. Returns `false` if it was already completed.
-pub(crate) fn complete(state: &PortState, ticket: u64, shape: Shape, body: Bytes) -> Result<bool, BridgeError> {
-    if shape != Shape::Result {
-        let text = "complete: a request of a server is answered with the shape result";
-        return unless_done(state, ticket, BridgeError::invalid(text));
-    }
-    match RawJson::from_text(body) {
-        Ok(result) if result.as_bytes().trim_ascii_start().starts_with(b"{") => Ok(finish(state, ticket, Ok(result))),
-        Ok(_) => unless_done(state, ticket, BridgeError::invalid("complete: this shape needs a JSON object")),
-        Err(error) => unless_done(state, ticket, BridgeError::invalid(format!("complete: not JSON: {error}"))),
+    fn answer(self, answer: Self::Answer) -> bool {
+        self.answer.send(answer).is_ok()
     }
 }
 
-/// Fails a request. Returns `false` if it was already completed.
-pub(crate) fn fail(state: &PortState, ticket: u64, given: Fail) -> Result<bool, BridgeError> {
-    let error = match (given.kind, given.code) {
-        (FailKind::Tool, _) => RpcError::new(RpcError::internal().code, given.message),
-        (FailKind::Invalid, _) => RpcError::invalid_params(match given.path.as_deref() {
-            None | Some("") => given.message,
-            Some(path) => format!("{path}: {}", given.message),
-        }),
-        (FailKind::Internal, _) if is_private(state, ticket) => RpcError::new(RpcError::internal().code, given.message),
-        (FailKind::Internal, _) => {
-            if !given.logged {
-                tracing::error!(target: "trunkline::client::handlers", error = given.message, "a handler of the client failed");
+fn rpc_error(failure: Fail, is_private: bool) -> RpcError {
+    match failure.kind {
+        FailKind::Internal if !is_private => {
+            if !failure.logged {
+                tracing::error!(target: "trunkline::client::handlers", error = failure.message, "a handler of the client failed");
             }
             RpcError::internal()
         }
-        (FailKind::Protocol, Some(code)) => RpcError { code, message: given.message, data: given.data },
-        (FailKind::Protocol, None) if is_private(state, ticket) => {
-            RpcError { message: given.message, data: given.data, ..RpcError::internal() }
-        }
-        (FailKind::Protocol, None) => {
-            return unless_done(state, ticket, BridgeError::invalid("fail: a protocol failure needs a code"));
-        }
-    };
-    Ok(finish(state, ticket, Err(error)))
+        FailKind::Tool | FailKind::Internal => RpcError::new(RpcError::internal().code, failure.message),
+        FailKind::Invalid => RpcError::invalid_params(failure.located_message()),
+        FailKind::Protocol => failure.into_protocol_error(),
+    }
 }
 
-fn is_private(state: &PortState, ticket: u64) -> bool {
-    state.tables.lock().server_requests.get(ticket).is_some_and(|request| request.is_private)
+/// A function that the host has given.
+#[derive(Clone)]
+pub(crate) struct HostFunction {
+    host: Host,
+    name: &'static str,
+    lane: Lane,
 }
 
-/// Returns the error for an invalid response, unless the request is already completed. The request
-/// can then still be completed.
-fn unless_done(state: &PortState, ticket: u64, error: BridgeError) -> Result<bool, BridgeError> {
-    let waits = state.tables.lock().server_requests.get(ticket).is_some();
-    if waits { Err(error) } else { Ok(false) }
+/// Why a function has no result.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FunctionError {
+    #[error("{name} failed: {}", .error.message)]
+    Failed { name: &'static str, error: RpcError },
+    #[error("Invalid return value of {name}: {problem}")]
+    Unreadable { name: &'static str, problem: String },
 }
 
-fn finish(state: &PortState, ticket: u64, answer: HostAnswer) -> bool {
-    // The lock is released before the request is completed.
-    let request = state.tables.lock().server_requests.remove(ticket);
-    request.is_some_and(|request| request.answer.send(answer).is_ok())
+impl HostFunction {
+    /// The function with that name, if it is among the given ones.
+    pub(crate) fn given(host: &Host, handlers: &Handlers, name: &'static str) -> Option<Self> {
+        handlers.get(name).map(|lane| Self { host: host.clone(), name, lane: *lane })
+    }
+
+    pub(crate) fn call<T: DeserializeOwned + 'static>(
+        &self,
+        params: &impl Serialize,
+    ) -> BoxedTask<Result<T, FunctionError>> {
+        // Serializing an object of strings and numbers never fails.
+        self.call_json(RawJson::from_value(params).unwrap_or_else(|_| RawJson::empty_object()))
+    }
+
+    /// Calls it with these parameters.
+    pub(crate) fn call_json<T: DeserializeOwned + 'static>(
+        &self,
+        params: RawJson,
+    ) -> BoxedTask<Result<T, FunctionError>> {
+        let (name, answer) = (self.name, self.host.call(0, self.name, self.lane, params));
+        Box::pin(async move {
+            let answer = answer.await.map_err(|error| FunctionError::Failed { name, error })?;
+            answer.read().map_err(|problem| FunctionError::Unreadable { name, problem })
+        })
+    }
 }

@@ -1,4 +1,5 @@
-//! The host functions of a connection's authorization and transport.
+//! Functions of the host: handlers for server requests, and implementations of the authorization,
+//! the transport and the store.
 
 pub(crate) mod authorization;
 pub(crate) mod channel;
@@ -6,18 +7,23 @@ pub(crate) mod function;
 pub(crate) mod server_requests;
 pub(crate) mod store;
 
-use crate::{error::BridgeError, message::Handlers};
+use crate::{BridgeError, message::Handlers};
+use function::has;
 use std::collections::BTreeSet;
 
-/// The names of these functions among the handlers.
-pub(crate) fn names(handlers: &Handlers) -> BTreeSet<String> {
-    let is_function = |name: &&String| authorization::is_function(name) || channel::is_function(name);
-    handlers.keys().filter(is_function).cloned().collect()
+/// Returns whether a handler belongs to the authorization or the transport of a connection.
+fn is_fixed(name: &str) -> bool {
+    has(authorization::FUNCTIONS, name) || has(channel::FUNCTIONS, name)
+}
+
+/// The names of the functions for the authorization and the transport.
+pub(crate) fn fixed_names(handlers: &Handlers) -> BTreeSet<String> {
+    handlers.keys().filter(|name| is_fixed(name)).cloned().collect()
 }
 
 /// Refuses functions that the connection was not opened with, because they would never be called.
 pub(crate) fn check_opened(opened: &BTreeSet<String>, handlers: &Handlers) -> Result<(), BridgeError> {
-    match names(handlers).difference(opened).next() {
+    match fixed_names(handlers).difference(opened).next() {
         Some(name) => Err(BridgeError::invalid(format!(
             "handlers: {name} was set too late: the authorization and the transport of an open connection cannot change; set it before connecting"
         ))),

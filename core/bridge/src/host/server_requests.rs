@@ -1,11 +1,9 @@
 //! Server requests that the host answers.
 
 use crate::{
-    error::BridgeError,
-    events::Lane,
-    host::{authorization, channel, function::HostFunction},
+    BridgeError, Lane,
+    host::{function::Host, is_fixed},
     message::Handlers,
-    state::PortState,
 };
 use std::sync::Arc;
 use trunkline::{
@@ -18,7 +16,6 @@ use trunkline::{
 
 /// The operations that the host answers, with their lanes.
 pub(crate) fn operations(given: &Handlers) -> Result<Vec<(&'static str, Lane)>, BridgeError> {
-    let requests = given.iter().filter(|(name, _)| !authorization::is_function(name) && !channel::is_function(name));
     let operation = |(name, lane): (&String, &Lane)| match HostOperation::named(name) {
         Some(host) => Ok((host.operation.name, *lane)),
         None => {
@@ -26,23 +23,17 @@ pub(crate) fn operations(given: &Handlers) -> Result<Vec<(&'static str, Lane)>, 
             Err(BridgeError::invalid(format!("handlers: {name:?} is unknown; use one of {}", known.join(", "))))
         }
     };
-    requests.map(operation).collect()
+    given.iter().filter(|(name, _)| !is_fixed(name)).map(operation).collect()
 }
 
 /// The handlers of a connection, which pass its server requests to the host.
-pub(crate) fn handlers(
-    state: &Arc<PortState>,
-    connection: u64,
-    operations: Vec<(&'static str, Lane)>,
-) -> ClientHandlers {
-    let host = HostFunction::new(state);
-    host.set_connection(connection);
-    operations.into_iter().fold(ClientHandlers::default(), |handlers, (operation, lane)| {
+pub(crate) fn handlers(host: &Host, operations: Vec<(&'static str, Lane)>) -> ClientHandlers {
+    operations.into_iter().fold(ClientHandlers::default(), |handlers, (name, lane)| {
         let host = host.clone();
         let answer = move |request: ServerRequest<RawJson>| {
-            let observed = request.operation.as_ref().map_or(0, |operation| operation.number());
-            host.call_within(observed, operation, lane, request.into_named_params())
+            let operation = request.operation.as_ref().map_or(0, |operation| operation.number());
+            host.call(operation, name, lane, request.into_named_params())
         };
-        handlers.answer(operation, Arc::new(answer))
+        handlers.answer(name, Arc::new(answer))
     })
 }

@@ -1,33 +1,31 @@
 //! Custom stores: six host functions hold the state of a server.
 
 use crate::{
-    error::BridgeError,
-    events::Lane,
-    host::function::{HostFunction, HostFunctionRow},
+    BridgeError, Lane, PortState,
+    calls::handlers::HostTarget,
+    host::function::{FunctionError, Host, HostFunction, functions, has},
     message::{Handlers, Request},
-    requests::replies::answer_by_task,
-    state::{
-        PortState,
-        entries::{HostRequest, HostTarget},
-        full,
+    requests::{
+        HostRequest,
+        replies::{answer_by_task, written},
+        sent,
     },
+    state::full,
 };
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{
+    Deserialize, Serialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
+use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 use trunkline::{
     bridge_support::{described, store_findings},
-    protocol::{RawJson, RpcError, describe::Described, error::code},
+    protocol::error::code,
     runtime::BoxedTask,
     store::{LogEntry, Store, StoreError, StoreErrorKind},
 };
 
-const GET: &str = "store_get";
-const PUT: &str = "store_put";
-const PUT_IF: &str = "store_put_if";
-const REMOVE: &str = "store_remove";
-const APPEND: &str = "store_append";
-const READ: &str = "store_read";
 /// The name of the store in errors.
 const NAME: &str = "of the program";
 /// Maximum number of concurrent calls to the host.
@@ -37,56 +35,27 @@ const POSITIONS: u64 = 1 << 53;
 /// Maximum time to keep something, in milliseconds: a century.
 const LONGEST: u128 = 100 * 365 * 24 * 3600 * 1000;
 
-/// The functions, for the declaration of the surface.
-pub(crate) static FUNCTIONS: &[HostFunctionRow] = &[
-    HostFunctionRow {
-        name: GET,
-        doc: &[" Returns the text of a key; nothing if there is none or it has expired."],
-        params: Some(StoreKey::TYPE),
-        result: Some(FoundText::TYPE),
-    },
-    HostFunctionRow {
-        name: PUT,
-        doc: &[" Sets the text of a key, and how long to keep it, replacing any existing one."],
-        params: Some(PutText::TYPE),
-        result: None,
-    },
-    HostFunctionRow {
-        name: PUT_IF,
-        doc: &[
-            " Sets the text of a key, and how long to keep it, if its current text equals `expected`, or, if nothing is",
-            " expected, if there is none. The result says whether the text was set. Atomic across all users of the store.",
-        ],
-        params: Some(PutTextIf::TYPE),
-        result: Some(PutOutcome::TYPE),
-    },
-    HostFunctionRow {
-        name: REMOVE,
-        doc: &[" Removes the text or the log of a key, if there is one."],
-        params: Some(StoreKey::TYPE),
-        result: None,
-    },
-    HostFunctionRow {
-        name: APPEND,
-        doc: &[
-            " Appends an entry to a log, which is created on demand. The result is its position. The positions of a log increase,",
-            " possibly with gaps, are at least 1 and less than 2^53, and are never reused, even after the log was removed. Beyond",
-            " `maxEntries`, the oldest entries are removed. The whole log expires if nothing is appended for the given time.",
-        ],
-        params: Some(AppendEntry::TYPE),
-        result: Some(EntryPosition::TYPE),
-    },
-    HostFunctionRow {
-        name: READ,
-        doc: &[
-            " Returns the oldest entries of a log after a position, at most `limit`. If there are none, it may wait for one, up to",
-            " the given time. If it doesn't wait, it is called again: at once when this process appends an entry, otherwise every",
-            " 100 ms.",
-        ],
-        params: Some(ReadLog::TYPE),
-        result: Some(FoundEntries::TYPE),
-    },
-];
+functions! {
+    /// Returns the text of a key; nothing if there is none or it has expired.
+    GET = "store_get"(StoreKey) -> FoundText;
+    /// Sets the text of a key, and how long to keep it, replacing any existing one.
+    PUT = "store_put"(PutText);
+    /// Sets the text of a key, and how long to keep it, if its current text equals `expected`, or,
+    /// if nothing is expected, if there is none. The result says whether the text was set. Atomic
+    /// across all users of the store.
+    PUT_IF = "store_put_if"(PutTextIf) -> PutOutcome;
+    /// Removes the text or the log of a key, if there is one.
+    REMOVE = "store_remove"(StoreKey);
+    /// Appends an entry to a log, which is created on demand. The result is its position. The
+    /// positions of a log increase, possibly with gaps, are at least 1 and less than 2^53, and are
+    /// never reused, even after the log was removed. Beyond `maxEntries`, the oldest entries are
+    /// removed. The whole log expires if nothing is appended for the given time.
+    APPEND = "store_append"(AppendEntry) -> EntryPosition;
+    /// Returns the oldest entries of a log after a position, at most `limit`. If there are none, it
+    /// may wait for one, up to the given time. If it doesn't wait, it is called again: at once when
+    /// this process appends an entry, otherwise every 100 ms.
+    READ = "store_read"(ReadLog) -> FoundEntries;
+}
 
 described! {
     /// The key of a text or a log.
@@ -207,74 +176,69 @@ described! {
 /// A store that calls the host, with the handle of its server.
 #[derive(Clone)]
 pub(crate) struct HostedStore {
-    host: HostFunction,
-    lanes: StoreLanes,
+    host: Host,
+    functions: Arc<StoreFunctions>,
     calls: Arc<Semaphore>,
     /// The host forgets the functions when nothing uses the store anymore.
     target: Arc<HostTarget>,
 }
 
-/// The lane for the calls of each function.
-#[derive(Clone, Copy)]
-struct StoreLanes {
-    get: Lane,
-    put: Lane,
-    put_if: Lane,
-    remove: Lane,
-    append: Lane,
-    read: Lane,
+struct StoreFunctions {
+    get: HostFunction,
+    put: HostFunction,
+    put_if: HostFunction,
+    remove: HostFunction,
+    append: HostFunction,
+    read: HostFunction,
 }
 
 impl HostedStore {
-    pub(crate) fn new(state: &Arc<PortState>, functions: &Handlers) -> Result<Self, BridgeError> {
-        if let Some(name) = functions.keys().find(|name| FUNCTIONS.iter().all(|function| function.name != **name)) {
+    pub(crate) fn new(state: &Arc<PortState>, given: &Handlers) -> Result<Self, BridgeError> {
+        if let Some(name) = given.keys().find(|name| !has(FUNCTIONS, name)) {
             return Err(BridgeError::invalid(format!("server: store: {name:?} is not a function of a store")));
         }
-        let lane = |name: &str| {
+        let host = Host::new(state).as_private();
+        let function = |name| {
             let missing = || BridgeError::invalid(format!("server: store: missing function {name}"));
-            functions.get(name).copied().ok_or_else(missing)
+            HostFunction::given(&host, given, name).ok_or_else(missing)
         };
-        let lanes = StoreLanes {
-            get: lane(GET)?,
-            put: lane(PUT)?,
-            put_if: lane(PUT_IF)?,
-            remove: lane(REMOVE)?,
-            append: lane(APPEND)?,
-            read: lane(READ)?,
-        };
-        Ok(Self {
-            host: HostFunction::private(state),
-            lanes,
-            calls: Arc::new(Semaphore::new(MAX_CALLS)),
-            target: HostTarget::new(&state.queue, Lane::default()),
-        })
+        let functions = Arc::new(StoreFunctions {
+            get: function(GET)?,
+            put: function(PUT)?,
+            put_if: function(PUT_IF)?,
+            remove: function(REMOVE)?,
+            append: function(APPEND)?,
+            read: function(READ)?,
+        });
+        let target = HostTarget::new(&state.queue, Lane::default());
+        Ok(Self { host, functions, calls: Arc::new(Semaphore::new(MAX_CALLS)), target })
     }
 
     /// Sets the handle of the server, once.
     pub(crate) fn set_server(&self, handle: u64) {
-        self.host.set_connection(handle);
+        self.host.set_handle(handle);
         self.target.set_handle(handle);
     }
 
     fn ask<T: DeserializeOwned + Send + 'static>(
         &self,
-        name: &'static str,
-        lane: Lane,
+        function: &HostFunction,
         params: &impl Serialize,
     ) -> BoxedTask<Result<T, StoreError>> {
-        let (this, params) = (self.clone(), RawJson::from_value(params));
         let permit = Arc::clone(&self.calls).try_acquire_owned();
+        // The host knows the functions for as long as this lives.
+        let (target, answer) = (Arc::clone(&self.target), function.call(params));
         Box::pin(async move {
             let _permit = permit.map_err(|_| unavailable("too many calls are waiting for it"))?;
-            let params = params.map_err(|problem| unavailable(&problem.to_string()))?;
-            let answer = this.host.call(name, lane, params).await.map_err(|error| failure(&error))?;
-            answer.read().map_err(|problem| nonsense(name, &problem))
+            let answer = answer.await.map_err(failure);
+            drop(target);
+            answer
         })
     }
 
     /// Calls a function without a result.
-    fn tell(&self, name: &'static str, lane: Lane, params: &impl Serialize) -> BoxedTask<Result<(), StoreError>> {
-        let answer = self.ask::<serde::de::IgnoredAny>(name, lane, params);
+    fn tell(&self, function: &HostFunction, params: &impl Serialize) -> BoxedTask<Result<(), StoreError>> {
+        let answer = self.ask::<IgnoredAny>(function, params);
         Box::pin(async move { answer.await.map(drop) })
     }
 }
@@ -288,7 +252,11 @@ fn nonsense(name: &str, problem: &str) -> StoreError {
 }
 
 /// The failure of a function; `data.error` is the kind.
-fn failure(error: &RpcError) -> StoreError {
+fn failure(error: FunctionError) -> StoreError {
+    let error = match error {
+        FunctionError::Failed { error, .. } => error,
+        FunctionError::Unreadable { name, problem } => return nonsense(name, &problem),
+    };
     let named = error.data.as_ref().and_then(|data| data["error"].as_str());
     let kind = match named {
         Some("full") => StoreErrorKind::Full,
@@ -297,7 +265,7 @@ fn failure(error: &RpcError) -> StoreError {
         _ if error.code == code::INVALID_PARAMS => StoreErrorKind::Invalid,
         _ => StoreErrorKind::Unavailable,
     };
-    StoreError::new(kind, NAME, &*error.message)
+    StoreError::new(kind, NAME, error.message)
 }
 
 fn milliseconds(time: Duration) -> u64 {
@@ -311,13 +279,13 @@ fn count(number: usize) -> u64 {
 
 impl Store for HostedStore {
     fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
-        let found = self.ask::<FoundText>(GET, self.lanes.get, &StoreKey { key: key.to_owned() });
+        let found = self.ask::<FoundText>(&self.functions.get, &StoreKey { key: key.to_owned() });
         Box::pin(async move { Ok(found.await?.text) })
     }
 
     fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
         let keep_for_ms = milliseconds(keep_for);
-        self.tell(PUT, self.lanes.put, &PutText { key: key.to_owned(), text: text.to_owned(), keep_for_ms })
+        self.tell(&self.functions.put, &PutText { key: key.to_owned(), text: text.to_owned(), keep_for_ms })
     }
 
     fn put_if(
@@ -329,12 +297,12 @@ impl Store for HostedStore {
     ) -> BoxedTask<Result<bool, StoreError>> {
         let (key, text, expected) = (key.to_owned(), text.to_owned(), expected.map(str::to_owned));
         let put = PutTextIf { key, expected, text, keep_for_ms: milliseconds(keep_for) };
-        let outcome = self.ask::<PutOutcome>(PUT_IF, self.lanes.put_if, &put);
+        let outcome = self.ask::<PutOutcome>(&self.functions.put_if, &put);
         Box::pin(async move { Ok(outcome.await?.done) })
     }
 
     fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
-        self.tell(REMOVE, self.lanes.remove, &StoreKey { key: key.to_owned() })
+        self.tell(&self.functions.remove, &StoreKey { key: key.to_owned() })
     }
 
     fn append(
@@ -346,7 +314,7 @@ impl Store for HostedStore {
     ) -> BoxedTask<Result<u64, StoreError>> {
         let (log, entry) = (log.to_owned(), entry.to_owned());
         let entry = AppendEntry { log, entry, max_entries: count(max_entries), keep_for_ms: milliseconds(keep_for) };
-        let appended = self.ask::<EntryPosition>(APPEND, self.lanes.append, &entry);
+        let appended = self.ask::<EntryPosition>(&self.functions.append, &entry);
         Box::pin(async move {
             let EntryPosition { position } = appended.await?;
             if (1..POSITIONS).contains(&position) {
@@ -365,7 +333,7 @@ impl Store for HostedStore {
         wait: Duration,
     ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
         let wanted = ReadLog { log: log.to_owned(), after, limit: count(limit), wait_ms: milliseconds(wait) };
-        let found = self.ask::<FoundEntries>(READ, self.lanes.read, &wanted);
+        let found = self.ask::<FoundEntries>(&self.functions.read, &wanted);
         Box::pin(async move {
             let entries = found.await?.entries;
             let mut last = after;
@@ -387,20 +355,12 @@ const CHECK: &str = "checkStore";
 /// Handles a request to check the store of a server.
 pub(crate) fn check(state: &Arc<PortState>, handle: u64, given: &Request) -> Result<u64, BridgeError> {
     if given.method != CHECK {
-        return Err(BridgeError::invalid(format!(
-            "request: a server takes the method {CHECK}, not {:?}",
-            given.method
-        )));
+        let text = format!("request: a server takes the method {CHECK}, not {:?}", given.method);
+        return Err(BridgeError::invalid(text));
     }
     let (server, runtime) = (state.server(handle)?, state.runtime()?);
     let findings = store_findings(&server, &runtime).map_err(|error| BridgeError::invalid(error.to_string()))?;
     let ticket = state.tables.lock().requests.insert(HostRequest::running(given, handle)).ok_or_else(full)?;
-    let answer = async move {
-        let reply = RawJson::from_value(&serde_json::json!({"findings": findings.await}));
-        reply.map_err(|error| BridgeError::invalid(error.to_string()))
-    };
-    answer_by_task(state, ticket, given, answer).map(|()| ticket).inspect_err(|_| {
-        let request = state.tables.lock().requests.remove(ticket);
-        drop(request);
-    })
+    let answer = async move { written(&json!({"findings": findings.await})) };
+    sent(state, ticket, answer_by_task(state, ticket, given, answer))
 }

@@ -1,18 +1,13 @@
 //! Closing a port, a listener or a connection.
 
 use crate::{
-    error::{BridgeError, ErrorKind},
-    events::Event,
+    BridgeError, ErrorKind, Event, PortState,
     open::{
         connection::Connection,
-        state::{ended, failed_to_open},
+        state::{OpenState, Openable, ended, failed_to_open},
     },
     requests::streams,
-    state::{
-        PortState,
-        entries::{OpenState as Entry, Openable},
-        table::HandleKind,
-    },
+    state::table::HandleKind,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::task::AbortHandle;
@@ -81,9 +76,9 @@ async fn end<T: Openable>(state: Arc<PortState>, handle: u64, deadline: Duration
         Opening(Option<AbortHandle>),
     }
     let found = match T::table(&mut state.tables.lock()).get(handle) {
-        Some(Entry::Open { thing, .. }) => Found::Open(thing.clone()),
-        Some(Entry::Opening { task, .. }) => Found::Opening(task.clone()),
-        Some(Entry::Failed(_)) | None => return,
+        Some(OpenState::Open { thing, .. }) => Found::Open(thing.clone()),
+        Some(OpenState::Opening { task, .. }) => Found::Opening(task.clone()),
+        Some(OpenState::Failed(_)) | None => return,
     };
     match found {
         Found::Open(thing) => {

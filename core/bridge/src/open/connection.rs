@@ -17,14 +17,6 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn to_server(client: Client, functions: BTreeSet<String>) -> Self {
-        Self { client, group: None, functions: Arc::new(functions) }
-    }
-
-    pub(crate) fn to_group(group: ClientGroup, functions: BTreeSet<String>) -> Self {
-        Self { client: Client::clone(&group), group: Some(Arc::new(group)), functions: Arc::new(functions) }
-    }
-
     pub(crate) fn set_handlers(&self, handlers: ClientHandlers) -> Result<(), ClientError> {
         match &self.group {
             Some(group) => group.set_handlers(handlers),

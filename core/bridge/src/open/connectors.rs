@@ -1,9 +1,8 @@
 //! Creates connectors, from host messages and from configuration entries.
 
 use crate::{
-    error::BridgeError,
+    BridgeError, PortState,
     message::{Configured, Connecting, Memory},
-    state::PortState,
 };
 use std::sync::Arc;
 use trunkline::{

@@ -1,6 +1,6 @@
 //! Access tokens that an endpoint requires.
 
-use crate::{calls::verifications, config, error::BridgeError, state::PortState};
+use crate::{BridgeError, PortState, calls::verifications::HostVerifier, config, register};
 use serde_json::Value;
 use std::sync::Arc;
 use trunkline::{
@@ -33,7 +33,8 @@ pub(crate) fn authorization(state: &Arc<PortState>, auth: Value) -> Result<Autho
                     "open: transport.auth.{option} is for JWTs and cannot be combined with a verifier"
                 )));
             }
-            Authorization::new(authorization, verifications::verifier(state, handle)?)
+            let target = register::hook(state, handle, "verifier", None)?;
+            Authorization::new(authorization, Arc::new(HostVerifier { state: Arc::downgrade(state), target }))
         }
         None => Authorization::jwt(authorization, jwt),
     };

@@ -1,6 +1,6 @@
 //! Exits a foreground program even if a handler blocks its host.
 
-use crate::{process::stderr::write_stderr, state::PortState};
+use crate::{PortState, process::stderr::write_stderr};
 use std::{
     process,
     sync::{Arc, Weak},

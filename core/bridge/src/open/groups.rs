@@ -1,13 +1,13 @@
 //! Groups: many servers behind one connection, and the requests that the group itself answers.
 
 use crate::{
-    error::BridgeError,
-    message::{Request, SharedConnection},
+    BridgeError, PortState,
+    host::function::{functions, has},
+    message::{Request, SharedConnection, names},
     nulls::without_nulls,
     open::{connectors::of_entry, ports},
     process::log_scope::Scoped,
     requests::replies::answer_by_task,
-    state::PortState,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -16,8 +16,7 @@ use trunkline::{
     auth::OAuthOptions,
     bridge_support::described,
     client::{
-        ClientError, ClientGroup, ClientOptions, Connector, GroupServer as OpenServer, GroupServerState, NamedServer,
-        ServerEntry, ServerPlace, ServersConfig,
+        self, ClientError, ClientGroup, ClientOptions, Connector, NamedServer, ServerEntry, ServerPlace, ServersConfig,
     },
     protocol::{
         RawJson,
@@ -26,52 +25,18 @@ use trunkline::{
     },
 };
 
-/// An operation of a group.
-pub(crate) struct GroupOperation {
-    /// Its method on a connection to a group.
-    pub(crate) name: &'static str,
-    pub(crate) doc: &'static [&'static str],
-    pub(crate) params: Option<Type>,
-    pub(crate) result: Option<Type>,
+functions! {
+    /// Lists the servers of the group, with their states, in the order in which they were added.
+    SERVERS = "servers"() -> GroupServers;
+    /// Adds a server to the group. If connecting to it fails, this is an error, but the server
+    /// stays in the group, and the next request to it reconnects.
+    ADD = "add_server"(AddServer);
+    /// Removes a server from the group. Its connection is closed, and its requests in flight fail
+    /// as closed.
+    REMOVE = "remove_server"(NameServer);
+    /// Reconnects a disconnected server of the group. Has no effect if it is connected.
+    RECONNECT = "reconnect_server"(NameServer);
 }
-
-const SERVERS: &str = "servers";
-const ADD: &str = "add_server";
-const REMOVE: &str = "remove_server";
-const RECONNECT: &str = "reconnect_server";
-
-/// The operations, for the declaration of the surface.
-pub(crate) static OPERATIONS: &[GroupOperation] = &[
-    GroupOperation {
-        name: SERVERS,
-        doc: &[" Lists the servers of the group, with their states, in the order in which they were added."],
-        params: None,
-        result: Some(GroupServers::TYPE),
-    },
-    GroupOperation {
-        name: ADD,
-        doc: &[
-            " Adds a server to the group. If connecting to it fails, this is an error, but the server stays in the group, and",
-            " the next request to it reconnects.",
-        ],
-        params: Some(AddServer::TYPE),
-        result: None,
-    },
-    GroupOperation {
-        name: REMOVE,
-        doc: &[
-            " Removes a server from the group. Its connection is closed, and its requests in flight fail as closed.",
-        ],
-        params: Some(NameServer::TYPE),
-        result: None,
-    },
-    GroupOperation {
-        name: RECONNECT,
-        doc: &[" Reconnects a disconnected server of the group. Has no effect if it is connected."],
-        params: Some(NameServer::TYPE),
-        result: None,
-    },
-];
 
 described! {
     /// A server to add to a group.
@@ -114,7 +79,7 @@ described! {
         /// `_` and `-`.
         required prefix: String = "prefix",
         /// State of its connection.
-        required state: &'static str = "state" as GroupServerStates,
+        required state: GroupServerState = "state",
         /// Protocol revision, while it is connected.
         optional revision: Option<&'static str> = "revision" as String,
         /// Name and version of the server, if it sent them.
@@ -124,31 +89,18 @@ described! {
     }
 }
 
-/// The states, as JSON.
-struct GroupServerStates;
-
-impl Described for GroupServerStates {
-    const TYPE: Type = {
-        static VALUES: Values = Values {
-            name: "GroupServerState",
-            doc: &[" The state of the connection to a server of a group."],
-            values: &[
-                (CONNECTING, &[" The connection is being established."]),
-                (CONNECTED, &[" The connection is open."]),
-                (
-                    DISCONNECTED,
-                    &[" Connecting failed, or the connection was lost; the next request to the server reconnects."],
-                ),
-            ],
-            open: false,
-        };
-        Type::Values(&VALUES)
-    };
+names! {
+    /// The state of the connection to a server of a group.
+    pub enum GroupServerState, by default Disconnected {
+        /// The connection is being established.
+        Connecting = "connecting",
+        /// The connection is open.
+        Connected = "connected",
+        /// Connecting failed, or the connection was lost; the next request to the server
+        /// reconnects.
+        Disconnected = "disconnected",
+    }
 }
-
-const CONNECTING: &str = "connecting";
-const CONNECTED: &str = "connected";
-const DISCONNECTED: &str = "disconnected";
 
 /// The servers of a group. An error of one server is not an error of the group.
 pub(crate) fn servers(
@@ -156,26 +108,18 @@ pub(crate) fn servers(
     given: &Value,
     options: &ClientOptions,
 ) -> Result<Vec<NamedServer>, BridgeError> {
+    let invalid = |error: BridgeError| ClientError::Invalid(error.message);
     let entry = |entry: Result<ServerEntry, ClientError>| {
-        let made = entry.map_err(BridgeError::from).and_then(|entry| member(state, entry, options));
-        made.map_err(|error| ClientError::Invalid(error.message))
+        entry.map_err(BridgeError::from).and_then(|entry| member(state, entry, options)).map_err(invalid)
     };
     if let Value::Object(servers) = given
         && !ServersConfig::is_config(given)
     {
-        let named = |(name, server): (&String, &Value)| {
-            let server = match SharedConnection::is_meant(server) {
-                true => shared(state, "open: transport.servers", server),
-                false => {
-                    return (
-                        name.clone(),
-                        entry(ServerEntry::from_value_with(server, &options.variables).map_err(ClientError::from)),
-                    );
-                }
-            };
-            (name.clone(), server.map_err(|error| ClientError::Invalid(error.message)))
+        let place = |server| match SharedConnection::is_meant(server) {
+            true => shared(state, "open: transport.servers", server).map_err(invalid),
+            false => entry(ServerEntry::from_value_with(server, &options.variables).map_err(ClientError::from)),
         };
-        return Ok(servers.iter().map(named).collect());
+        return Ok(servers.iter().map(|(name, server)| (name.clone(), place(server))).collect());
     }
     let config = match given {
         Value::String(file) => ServersConfig::from_file_with(file, &options.variables),
@@ -217,7 +161,7 @@ pub(crate) fn check_auth(auth: Option<&OAuthOptions>) -> Result<(), BridgeError>
 
 /// Returns whether a connection to a group handles a method itself.
 pub(crate) fn is_operation(method: &str) -> bool {
-    OPERATIONS.iter().any(|operation| operation.name == method)
+    has(FUNCTIONS, method)
 }
 
 /// Handles a request about the group.
@@ -242,10 +186,11 @@ enum Action {
 
 impl Action {
     fn read(state: &Arc<PortState>, group: &ClientGroup, given: &Request) -> Result<Self, BridgeError> {
-        let name = || params::<NameServer>(given).map(|given| given.name);
+        let name = || given.read_params::<NameServer>().map(|given| given.name);
         Ok(match given.method.as_str() {
+            SERVERS => Self::List,
             ADD => {
-                let AddServer { name, target } = params(given)?;
+                let AddServer { name, target } = given.read_params()?;
                 let server = if SharedConnection::is_meant(&target) {
                     shared(state, "add_server: target", &target)?
                 } else {
@@ -257,7 +202,7 @@ impl Action {
             }
             REMOVE => Self::Remove(name()?),
             RECONNECT => Self::Reconnect(name()?),
-            _ => Self::List,
+            other => return Err(BridgeError::invalid(format!("request: {other} is not a request of groups"))),
         })
     }
 
@@ -272,11 +217,6 @@ impl Action {
     }
 }
 
-fn params<T: for<'de> Deserialize<'de>>(given: &Request) -> Result<T, BridgeError> {
-    let params = given.params.clone().unwrap_or_else(RawJson::empty_object);
-    params.read().map_err(|problem| BridgeError::invalid(format!("{}: {problem}", given.method)))
-}
-
 fn facts(group: &ClientGroup) -> Result<RawJson, ClientError> {
     let servers = group.servers().into_iter().map(server_facts).collect();
     let mut facts = json!(GroupServers { servers });
@@ -286,16 +226,16 @@ fn facts(group: &ClientGroup) -> Result<RawJson, ClientError> {
     RawJson::from_value(&facts).map_err(|error| ClientError::Invalid(error.to_string()))
 }
 
-fn server_facts(server: OpenServer) -> GroupServer {
+fn server_facts(server: client::GroupServer) -> GroupServer {
     let error =
         server.error.map(|error| serde_json::from_slice(&BridgeError::from(error).to_json()).unwrap_or_default());
     GroupServer {
         name: server.name,
         prefix: server.prefix,
         state: match server.state {
-            GroupServerState::Connecting => CONNECTING,
-            GroupServerState::Connected => CONNECTED,
-            _ => DISCONNECTED,
+            client::GroupServerState::Connecting => GroupServerState::Connecting,
+            client::GroupServerState::Connected => GroupServerState::Connected,
+            _ => GroupServerState::Disconnected,
         },
         revision: server.revision.map(|revision| revision.as_str()),
         server_info: server.server_info,

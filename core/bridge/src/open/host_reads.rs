@@ -1,7 +1,7 @@
 //! Host-driven reads: the host reads a pipe itself while messages arrive one at a time
 //! (`transport/stdio/handoff.rs` of the core).
 
-use crate::events::{Event, EventKind, Lane, queue::EventQueue};
+use crate::{Event, EventKind, Lane, events::queue::EventQueue};
 use std::{
     collections::HashMap,
     sync::{Arc, Weak},

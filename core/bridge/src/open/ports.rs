@@ -1,12 +1,7 @@
 //! All ports of the process by number: groups and mounts may use servers and connections of other
 //! ports.
 
-use crate::{
-    error::{BridgeError, ErrorKind},
-    message::SharedConnection,
-    open::connection::Connection,
-    state::PortState,
-};
+use crate::{BridgeError, ErrorKind, PortState, message::SharedConnection, open::connection::Connection};
 use std::sync::{Arc, Weak};
 use trunkline::{ProxyDefinition, bridge_support::Mutex, client::Client, server::Server};
 

@@ -1,8 +1,7 @@
 //! Reads the messages of `open`.
 
 use crate::{
-    config::{self, Given},
-    error::BridgeError,
+    BridgeError, Given, config,
     message::{Connecting, Listening, Open, OpenConnection, OpenListener, OpenMessage},
 };
 use serde_json::{Map, Value};

@@ -1,12 +1,12 @@
 //! Ends a foreground program on a signal, even if its host is blocked and cannot handle it.
 
 use crate::{
-    error::{BridgeError, ErrorKind},
+    BridgeError, ErrorKind, PortState,
     open::{
         closing::close_one,
         foreground::{exit, exit_blocked, is_blocked},
+        state::OpenState,
     },
-    state::{PortState, entries::OpenState},
 };
 use std::{
     sync::{Arc, Weak},

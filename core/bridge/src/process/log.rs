@@ -1,10 +1,6 @@
 //! Sends the library's log to the host, in batches.
 
-use crate::{
-    events::{body::LogRecord, queue::EventQueue},
-    message::LogLevel,
-    process::log_scope::current_queue,
-};
+use crate::{LogRecord, events::queue::EventQueue, message::LogLevel, process::log_scope::current_queue};
 use std::sync::{
     Arc, Once, Weak,
     atomic::{AtomicU8, Ordering},

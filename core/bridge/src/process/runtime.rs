@@ -1,7 +1,7 @@
 //! The runtime of the process. The first port that opens something starts it; it stops when the
 //! last such port is closed.
 
-use crate::error::{BridgeError, ErrorKind};
+use crate::{BridgeError, ErrorKind};
 use std::{
     sync::{Arc, Weak},
     thread,

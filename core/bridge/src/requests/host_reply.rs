@@ -1,11 +1,10 @@
 //! Receives the outcome and progress of a host's request.
 
 use crate::{
-    error::BridgeError,
+    BridgeError, PortState,
     events::{queue::Latest, slot::ReplySlot},
     message::Request,
     requests::replies::finish,
-    state::PortState,
 };
 use std::sync::{Arc, Weak};
 use trunkline::{

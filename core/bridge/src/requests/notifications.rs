@@ -1,17 +1,16 @@
-//! One-way messages from the host: notifications of handlers and of servers.
+//! One-way messages from the host: notifications of handlers, servers and clients, and settings.
 
 use crate::{
-    config,
-    error::BridgeError,
-    host::{self, server_requests},
-    message::{Notification, NotifyCall, NotifyConnection, NotifyFeature, NotifyListener, NotifyPort, NotifyServer},
-    open::connection::Connection,
-    process::log,
-    state::{
-        PortState,
-        entries::{MAX_WAITING, OpenState, WaitingMessage, too_many_wait},
-        table::HandleKind,
+    BridgeError, PortState, config,
+    host::{self, function::Host, server_requests},
+    message::{Notification, NotifyCall, NotifyConnection, NotifyFeature, NotifyPort, NotifyServer},
+    open::{
+        connection::Connection,
+        signals,
+        state::{OpenState, WaitingMessage},
     },
+    process::log,
+    state::table::HandleKind,
 };
 use std::sync::Arc;
 use trunkline::{
@@ -21,68 +20,91 @@ use trunkline::{
     server::{CallInfo, Server},
 };
 
+impl Notification {
+    /// Reads a notification. Its meaning depends on the target.
+    pub(crate) fn read(target: u64, json: &[u8]) -> Result<Self, BridgeError> {
+        let what = "notify";
+        Ok(match HandleKind::of(target) {
+            Some(HandleKind::Server) => Self::Server(config::read(what, json)?),
+            Some(HandleKind::Feature) => Self::Feature(config::read(what, json)?),
+            Some(HandleKind::Listener) => Self::Listener(config::read(what, json)?),
+            Some(HandleKind::Connection) => Self::Connection(config::read(what, json)?),
+            None if target == 0 => Self::Port(config::read(what, json)?),
+            _ => Self::Call(config::read(what, json)?),
+        })
+    }
+}
+
 /// Passes a notification to its target. If there is none, the call has just ended or the number is
 /// wrong, which only the host can tell apart.
-pub(crate) fn notify(state: &Arc<PortState>, target: u64, given: GivenNotification<'_>) -> Result<(), BridgeError> {
-    match HandleKind::of(target) {
-        None if target == 0 => {
-            let given = given.of_port()?;
-            if let Some(level) = given.log_level {
-                log::set_level(level);
-            }
-            if given.telemetry {
-                let servers: Vec<_> = state.tables.lock().servers.iter().map(|(_, server)| server.clone()).collect();
-                state.telemetry.begin(&servers);
-            }
-            if given.hold_stdio {
-                let _ = hold_stdio();
+pub(crate) fn notify(state: &Arc<PortState>, target: u64, given: Notification) -> Result<(), BridgeError> {
+    match (HandleKind::of(target), given) {
+        (None, Notification::Port(given)) => of_port(state, &given),
+        (Some(HandleKind::Call), Notification::Call(given)) => {
+            let info = state.tables.lock().calls.get(target).map(|call| call.info.clone());
+            if let Some(info) = info {
+                of_call(&info, given);
             }
             Ok(())
         }
-        Some(HandleKind::Call) => {
-            let info = state.tables.lock().calls.get(target).map(|call| call.info.clone());
-            info.map_or(Ok(()), |info| given.of_call().map(|given| of_call(&info, given)))
-        }
-        Some(HandleKind::Server) => {
+        (Some(HandleKind::Server), Notification::Server(given)) => {
             let server = state.tables.lock().servers.get(target).cloned();
-            server.map_or(Ok(()), |server| of_server(&server, given.of_server()?))
+            server.map_or(Ok(()), |server| of_server(&server, given))
         }
-        Some(HandleKind::Feature) => {
+        (Some(HandleKind::Feature), Notification::Feature(NotifyFeature { enabled: Some(is_enabled) })) => {
             let tables = state.tables.lock();
             let feature = tables.features.get(target).and_then(|it| Some(it.server.feature::<()>(it.id?)));
             drop(tables);
-            feature.map_or(Ok(()), |feature| {
-                if let Some(is_enabled) = given.of_feature()?.enabled {
-                    feature.set_enabled(is_enabled);
-                }
-                Ok(())
-            })
+            let _was_there = feature.is_some_and(|feature| feature.set_enabled(is_enabled));
+            Ok(())
         }
-        Some(HandleKind::Connection) => {
-            let given = given.of_connection()?;
-            let number = given.span.as_ref().map(|span| span.number);
-            let notified = to_connection(state, target, given);
-            if let Some(number) = number {
-                match &notified {
-                    Ok(true) => {}
-                    Ok(false) => state.telemetry.refuse(number, ClientError::Closed),
-                    Err(error) => state.telemetry.refuse(number, ClientError::Invalid(error.message.clone())),
-                }
-            }
-            notified.map(drop)
+        (Some(HandleKind::Listener), Notification::Listener(given)) if given.foreground => {
+            signals::end_by_signals(state, target)
         }
+        (Some(HandleKind::Connection), Notification::Connection(given)) => to_connection(state, target, given),
         _ => Ok(()),
     }
 }
 
-/// Passes a message to a connection. Returns `false` if it no longer exists.
-fn to_connection(state: &Arc<PortState>, target: u64, given: NotifyConnection) -> Result<bool, BridgeError> {
+fn of_port(state: &PortState, given: &NotifyPort) -> Result<(), BridgeError> {
+    if let Some(level) = given.log_level {
+        log::set_level(level);
+    }
+    if given.telemetry {
+        let servers: Vec<_> = state.tables.lock().servers.iter().map(|(_, server)| server.clone()).collect();
+        state.telemetry.begin(&servers);
+    }
+    if given.hold_stdio {
+        let _ = hold_stdio();
+    }
+    Ok(())
+}
+
+/// Passes a message to a connection. If it has a span and cannot be sent, the span ends here.
+fn to_connection(state: &Arc<PortState>, target: u64, given: NotifyConnection) -> Result<(), BridgeError> {
+    let number = given.span.as_ref().map(|span| span.number);
+    let notified = send_or_wait(state, target, given);
+    let refused = match &notified {
+        Ok(true) => None,
+        Ok(false) => Some(ClientError::Closed),
+        Err(error) => Some(ClientError::Invalid(error.message.clone())),
+    };
+    if let (Some(number), Some(error)) = (number, refused) {
+        state.telemetry.refuse(number, error);
+    }
+    notified.map(drop)
+}
+
+/// Returns `false` if the connection no longer exists.
+fn send_or_wait(state: &Arc<PortState>, target: u64, given: NotifyConnection) -> Result<bool, BridgeError> {
+    let has_settings = given.handlers.is_some() || given.roots.is_some();
+    if given.method.is_none() && (given.params.is_some() || !has_settings) {
+        return Err(BridgeError::invalid("notify: method is missing"));
+    }
     let connection = match state.tables.lock().connections.get_mut(target) {
         Some(OpenState::Open { thing, .. }) => thing.clone(),
         Some(OpenState::Opening { waiting, .. }) => {
-            if waiting.len() >= MAX_WAITING {
-                return Err(too_many_wait());
-            }
+            WaitingMessage::check_room(waiting)?;
             waiting.push(WaitingMessage::Notification(given));
             return Ok(true);
         }
@@ -136,8 +158,8 @@ pub(crate) fn of_connection(
 ) -> Result<(), BridgeError> {
     if let Some(handlers) = given.handlers {
         host::check_opened(&connection.functions, &handlers)?;
-        let handlers = server_requests::handlers(state, handle, server_requests::operations(&handlers)?);
-        connection.set_handlers(handlers)?;
+        let operations = server_requests::operations(&handlers)?;
+        connection.set_handlers(server_requests::handlers(&Host::of(state, handle), operations))?;
     }
     if let Some(roots) = given.roots {
         connection.set_roots(roots)?;
@@ -149,72 +171,4 @@ pub(crate) fn of_connection(
         connection.client.notify_within(begun, &method, params.as_ref())?;
     }
     Ok(())
-}
-
-/// A notification from the host. The meaning of the JSON depends on the target.
-#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is used once")]
-pub(crate) enum GivenNotification<'a> {
-    Json(&'a [u8]),
-    Typed(Notification),
-}
-
-impl GivenNotification<'_> {
-    fn of_call(self) -> Result<NotifyCall, BridgeError> {
-        match self {
-            Self::Json(json) => config::read("notify", json),
-            Self::Typed(Notification::Call(given)) => Ok(given),
-            Self::Typed(_) => Err(Self::mistaken("a call")),
-        }
-    }
-
-    fn of_port(self) -> Result<NotifyPort, BridgeError> {
-        match self {
-            Self::Json(json) => config::read("notify", json),
-            Self::Typed(Notification::Port(given)) => Ok(given),
-            Self::Typed(_) => Err(Self::mistaken("the port")),
-        }
-    }
-
-    fn of_server(self) -> Result<NotifyServer, BridgeError> {
-        match self {
-            Self::Json(json) => config::read("notify", json),
-            Self::Typed(Notification::Server(given)) => Ok(given),
-            Self::Typed(_) => Err(Self::mistaken("a server")),
-        }
-    }
-
-    pub(crate) fn of_listener(self) -> Result<NotifyListener, BridgeError> {
-        match self {
-            Self::Json(json) => config::read("notify", json),
-            Self::Typed(Notification::Listener(given)) => Ok(given),
-            Self::Typed(_) => Err(Self::mistaken("a listener")),
-        }
-    }
-
-    fn of_feature(self) -> Result<NotifyFeature, BridgeError> {
-        match self {
-            Self::Json(json) => config::read("notify", json),
-            Self::Typed(Notification::Feature(given)) => Ok(given),
-            Self::Typed(_) => Err(Self::mistaken("a feature")),
-        }
-    }
-
-    fn of_connection(self) -> Result<NotifyConnection, BridgeError> {
-        match self {
-            Self::Json(json) => config::read("notify", json),
-            Self::Typed(Notification::Connection(given)) => Ok(given),
-            Self::Typed(_) => Err(Self::mistaken("a connection")),
-        }
-        .and_then(|given: NotifyConnection| match &given {
-            NotifyConnection { method: None, handlers: None, roots: None, .. }
-            | NotifyConnection { method: None, params: Some(_), .. } => {
-                Err(BridgeError::invalid("notify: method is missing"))
-            }
-            _ => Ok(given),
-        })
-    }
-
-    fn mistaken(target: &str) -> BridgeError {
-        BridgeError::invalid(format!("notify: the target is {target}, but the message is for another kind of target"))
-    }
 }

@@ -1,29 +1,15 @@
 //! Delivers the outcomes of requests and opens to the waiting thread or the queue.
 
 use crate::{
-    error::{BridgeError, ErrorKind},
-    events::{Event, EventKind, Lane, queue::EventQueue, slot::ReplySlot},
+    BridgeError, ErrorKind, Event, EventKind, Lane, PortState,
+    events::slot::ReplySlot,
     message::Request,
-    state::{
-        PortState,
-        entries::{HostRequest, RunningRequest},
-    },
+    requests::{HostRequest, RunningRequest, note_sent},
 };
 use bytes::Bytes;
+use serde::Serialize;
 use std::{future::Future, sync::Arc, time::Duration};
 use trunkline::protocol::RawJson;
-
-/// Stores what is needed to cancel the request. Returns `false` if it is already done or was
-/// cancelled while being sent; only in the latter case does the caller have to cancel it.
-pub(crate) fn note_sent(state: &PortState, ticket: u64, running: RunningRequest) -> bool {
-    let mut tables = state.tables.lock();
-    let request = tables.requests.get_mut(ticket);
-    let found = request.is_some();
-    if let Some(HostRequest::Running { sent, .. }) = request {
-        *sent = Some(running);
-    }
-    found
-}
 
 /// Answers a request with a task of the port, within the timeouts of the request.
 pub(crate) fn answer_by_task(
@@ -32,16 +18,23 @@ pub(crate) fn answer_by_task(
     given: &Request,
     answer: impl Future<Output = Result<RawJson, BridgeError>> + Send + 'static,
 ) -> Result<(), BridgeError> {
-    let (process, port) = (state.process()?, Arc::clone(state));
+    let port = Arc::clone(state);
     let timeout = [given.options.timeout, given.options.max_timeout].into_iter().flatten().min();
     let silence = format!("{} did not finish", given.method);
-    let task = state.spawn(&process, async move {
+    run_task(state, ticket, async move {
         let outcome = within(timeout, &silence, answer).await;
         finish(&port, ticket, outcome.map(RawJson::into_bytes));
-    });
-    if !note_sent(state, ticket, RunningRequest::Task(task.abort_handle())) {
-        task.abort();
-    }
+    })
+}
+
+/// Runs a task of the port for a request, which ends with it if it is cancelled.
+pub(crate) fn run_task(
+    state: &Arc<PortState>,
+    ticket: u64,
+    task: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), BridgeError> {
+    let task = state.spawn(&*state.process()?, task);
+    note_sent(state, ticket, RunningRequest::Task(task.abort_handle()));
     Ok(())
 }
 
@@ -54,6 +47,11 @@ pub(crate) async fn within<T>(
     let Some(timeout) = timeout else { return future.await };
     let late = |_| Err(BridgeError::new(ErrorKind::Timeout, format!("{silence} within {timeout:?}")));
     tokio::time::timeout(timeout, future).await.unwrap_or_else(late)
+}
+
+/// A result that the core itself writes.
+pub(crate) fn written(result: &impl Serialize) -> Result<RawJson, BridgeError> {
+    RawJson::from_value(result).map_err(|error| BridgeError::new(ErrorKind::Internal, error.to_string()))
 }
 
 /// Delivers the outcome of a request to the waiting thread or the queue. Returns `false` if it
@@ -86,12 +84,9 @@ pub(crate) fn send_outcome(
             slot.fill(outcome);
             state.queue.ring_for_threads();
         }
-        None => send_reply(&state.queue, ticket, handle, outcome),
+        None => {
+            let (kind, body) = (EventKind::Reply, outcome.into());
+            state.queue.push(Lane::Queue, Event { kind, ticket, handle, body, ..Event::default() });
+        }
     }
-}
-
-/// Queues the reply to a request or an open.
-pub(crate) fn send_reply(queue: &EventQueue, ticket: u64, handle: u64, outcome: Result<Bytes, BridgeError>) {
-    let body = outcome.into();
-    queue.push(Lane::Queue, Event { kind: EventKind::Reply, ticket, handle, body, ..Event::default() });
 }

@@ -2,18 +2,16 @@
 //! cancelled.
 
 use crate::{
-    error::{BridgeError, ErrorKind},
+    BridgeError, ErrorKind, PortState,
     message::{CANCEL, NEXT, RESPOND, RESULT, Request, START_TASK, StartTask},
     requests::{
+        HostRequest,
         host_reply::{HostReply, result_schema},
-        replies::{finish, note_sent, send_outcome, within},
+        replies::{finish, run_task, send_outcome, within, written},
+        sent,
         task_progress::TaskProgress,
     },
-    state::{
-        PortState,
-        entries::{HostRequest, OpenStream, RunningRequest, StreamSource},
-        full,
-    },
+    state::full,
 };
 use std::{
     collections::BTreeMap,
@@ -23,23 +21,35 @@ use std::{
     time::Duration,
 };
 use trunkline::{
-    client::{Client, ClientTask, InputResponses, RequestOptions},
+    client::{Client, ClientTask, InputResponses, RequestOptions, Subscription},
     protocol::{RawJson, model::SubscriptionFilter},
 };
 
+/// An open stream.
+pub(crate) struct OpenStream {
+    connection: u64,
+    source: StreamSource,
+    /// Held by the request that is waiting for the next item.
+    turn: tokio::sync::Mutex<()>,
+}
+
+/// The source of a stream.
+enum StreamSource {
+    /// Changes at a server.
+    Subscription(Subscription),
+    /// States of a task.
+    Task(ClientTask, Arc<TaskProgress>),
+}
+
 /// Opens a stream. The reply is the part of the filter that the server honours, or the task.
-pub(crate) fn open(state: &Arc<PortState>, client: &Client, ticket: u64, given: &Request) -> Result<(), BridgeError> {
-    let (process, timeout) = (state.process()?, given.options.timeout);
+pub(super) fn open(state: &Arc<PortState>, client: &Client, ticket: u64, given: &Request) -> Result<(), BridgeError> {
     if given.options.input_responses != InputResponses::default() {
         let text = "`inputResponses` and `requestState` are for calls; use respond for a task";
         return Err(BridgeError::invalid(format!("request: {}: {text}", given.method)));
     }
-    if given.options.is_manual() && given.method != START_TASK {
-        return Err(BridgeError::invalid(format!("request: {}: `manualInput` is for calls and tasks", given.method)));
-    }
     let (port, client) = (Arc::clone(state), client.clone());
-    let task = if given.method == START_TASK {
-        let start: StartTask = parsed(START_TASK, given)?;
+    if given.method == START_TASK {
+        let start: StartTask = given.read_params()?;
         let progress = Arc::new(TaskProgress::default());
         let reported = Arc::clone(&progress);
         let options = given
@@ -47,35 +57,26 @@ pub(crate) fn open(state: &Arc<PortState>, client: &Client, ticket: u64, given: 
             .clone()
             .with_task_ttl(start.ttl.map(|time| time.0))
             .with_on_progress(Some(Arc::new(move |params| reported.report(params))));
-        state.spawn(&process, async move {
-            match started(&client, start, &options).await {
-                Ok(task) => {
-                    let reply = RawJson::from_value(&task.state());
-                    opened(&port, ticket, StreamSource::Task(task, progress), reply);
-                }
-                Err(error) => drop(finish(&port, ticket, Err(error))),
-            }
-        })
-    } else {
-        let filter: SubscriptionFilter = parsed("subscribe", given)?;
-        state.spawn(&process, async move {
-            let subscribing = async { client.subscribe(filter).await.map_err(BridgeError::from) };
-            match within(timeout, "The server did not accept the subscription", subscribing).await {
-                Ok(subscription) => {
-                    let reply = RawJson::from_value(subscription.filter());
-                    opened(&port, ticket, StreamSource::Subscription(subscription), reply);
-                }
-                Err(error) => drop(finish(&port, ticket, Err(error))),
-            }
-        })
-    };
-    if !note_sent(state, ticket, RunningRequest::Task(task.abort_handle())) {
-        task.abort();
+        return run_task(state, ticket, async move {
+            let task = start_task(&client, start, &options).await;
+            let opened = task.map(|task| (written(&task.state()), StreamSource::Task(task, progress)));
+            open_or_fail(&port, ticket, opened);
+        });
     }
-    Ok(())
+    if given.options.is_manual() {
+        return Err(BridgeError::invalid(format!("request: {}: `manualInput` is for calls and tasks", given.method)));
+    }
+    let filter: SubscriptionFilter = given.read_params()?;
+    let timeout = given.options.timeout;
+    run_task(state, ticket, async move {
+        let subscribing = async { client.subscribe(filter).await.map_err(BridgeError::from) };
+        let subscribed = within(timeout, "The server did not accept the subscription", subscribing).await;
+        let opened = subscribed.map(|opened| (written(opened.filter()), StreamSource::Subscription(opened)));
+        open_or_fail(&port, ticket, opened);
+    })
 }
 
-async fn started(client: &Client, start: StartTask, options: &RequestOptions) -> Result<ClientTask, BridgeError> {
+async fn start_task(client: &Client, start: StartTask, options: &RequestOptions) -> Result<ClientTask, BridgeError> {
     match start {
         StartTask { task_id: Some(id), name: None, arguments: None, .. } => {
             Ok(client.resume_task_with(&id, options).await?)
@@ -87,8 +88,19 @@ async fn started(client: &Client, start: StartTask, options: &RequestOptions) ->
     }
 }
 
-fn opened(state: &PortState, ticket: u64, source: StreamSource, reply: Result<RawJson, serde_json::Error>) {
-    let reply = reply.map(RawJson::into_bytes).map_err(unwritable);
+/// Makes a request an open stream with its reply, or fails it.
+fn open_or_fail(
+    state: &PortState,
+    ticket: u64,
+    opened: Result<(Result<RawJson, BridgeError>, StreamSource), BridgeError>,
+) {
+    let (reply, source) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            finish(state, ticket, Err(error));
+            return;
+        }
+    };
     let mut tables = state.tables.lock();
     let Some(request) = tables.requests.get_mut(ticket) else {
         drop(tables);
@@ -101,18 +113,16 @@ fn opened(state: &PortState, ticket: u64, source: StreamSource, reply: Result<Ra
     let opening = std::mem::replace(request, HostRequest::Stream { open, slot: slot.clone() });
     drop(tables);
     drop(opening);
-    send_outcome(state, ticket, handle, slot, reply);
+    send_outcome(state, ticket, handle, slot, reply.map(RawJson::into_bytes));
 }
 
 /// Handles a request about a stream: for its next item, whose reply is `null` at the end, or for
 /// the result or cancellation of a task.
-pub(crate) fn request(state: &Arc<PortState>, stream: u64, given: &Request) -> Result<u64, BridgeError> {
-    let process = state.process()?;
+pub(super) fn request(state: &Arc<PortState>, stream: u64, given: &Request) -> Result<u64, BridgeError> {
     let expected = result_schema(given)?;
     let responses = responses(given)?;
     let (open, ticket, slot) = {
-        let mut guard = state.tables.lock();
-        let tables = &mut *guard;
+        let mut tables = state.tables.lock();
         let open = match tables.requests.get(stream) {
             Some(HostRequest::Stream { open, .. }) => Arc::clone(open),
             _ => return Err(BridgeError::new(ErrorKind::Closed, "The subscription or the task is closed")),
@@ -122,39 +132,40 @@ pub(crate) fn request(state: &Arc<PortState>, stream: u64, given: &Request) -> R
         let slot = running.slot();
         (open, tables.requests.insert(running).ok_or_else(full)?, slot)
     };
+    let receiver = (given.progress && given.method == RESULT)
+        .then(|| Arc::new(HostReply::new(state, ticket, open.connection, slot, false)));
     let (port, timeout, method) = (Arc::clone(state), given.options.timeout, given.method.clone());
-    let receiver = given.progress.then(|| HostReply::new(state, ticket, open.connection, slot, false));
-    let task = state.spawn(&process, async move {
-        if method == NEXT {
-            return next(&port, ticket, &open, timeout).await;
-        }
-        let outcome = match &open.source {
-            StreamSource::Task(task, progress) if method == RESULT => {
-                let _receiving = receiver.map(|receiver| progress.receive(Arc::new(receiver)));
-                task.outcome_matching(expected, timeout).await.map_err(BridgeError::from)
-            }
-            StreamSource::Task(task, _) if method == RESPOND => {
-                let responding = async {
-                    let responses =
-                        responses.ok_or_else(|| BridgeError::invalid("respond: the responses are missing"))?;
-                    Ok(task.respond(&responses).await?)
-                };
-                let responded = within(timeout, "The task did not accept the responses", responding).await;
-                responded.and_then(|()| RawJson::from_value(&()).map_err(unwritable))
-            }
-            StreamSource::Task(task, _) => {
-                let cancelling = async { task.cancel().await.map_err(BridgeError::from) };
-                let cancelled = within(timeout, "The task was not cancelled", cancelling).await;
-                cancelled.and_then(|()| RawJson::from_value(&()).map_err(unwritable))
-            }
-            StreamSource::Subscription(_) => return,
+    let running = run_task(state, ticket, async move {
+        let (task, progress) = match &open.source {
+            StreamSource::Task(task, progress) if method != NEXT => (task, progress),
+            _ => return next(&port, ticket, &open, timeout).await,
+        };
+        let _receiving = receiver.map(|receiver| progress.receive(receiver));
+        let outcome = match &*method {
+            RESULT => task.outcome_matching(expected, timeout).await.map_err(BridgeError::from),
+            RESPOND => respond(task, responses, timeout).await,
+            _ => cancel(task, timeout).await,
         };
         finish(&port, ticket, outcome.map(RawJson::into_bytes));
     });
-    if !note_sent(state, ticket, RunningRequest::Task(task.abort_handle())) {
-        task.abort();
-    }
-    Ok(ticket)
+    sent(state, ticket, running)
+}
+
+async fn respond(
+    task: &ClientTask,
+    responses: Option<InputResponses>,
+    timeout: Option<Duration>,
+) -> Result<RawJson, BridgeError> {
+    let responding = async {
+        let responses = responses.ok_or_else(|| BridgeError::invalid("respond: the responses are missing"))?;
+        Ok(task.respond(&responses).await?)
+    };
+    written(&within(timeout, "The task did not accept the responses", responding).await?)
+}
+
+async fn cancel(task: &ClientTask, timeout: Option<Duration>) -> Result<RawJson, BridgeError> {
+    let cancelling = async { task.cancel().await.map_err(BridgeError::from) };
+    written(&within(timeout, "The task was not cancelled", cancelling).await?)
 }
 
 async fn next(port: &PortState, ticket: u64, open: &OpenStream, timeout: Option<Duration>) {
@@ -164,16 +175,11 @@ async fn next(port: &PortState, ticket: u64, open: &OpenStream, timeout: Option<
         poll_fn(|context| open.source.poll_next(context)).await
     };
     let outcome = within(timeout, "Nothing has changed", next).await;
-    let is_item = outcome.as_ref().is_ok_and(Option::is_some);
-    let json = match outcome.clone() {
-        Ok(None) => RawJson::from_value(&()).map_err(unwritable),
-        Ok(Some(item)) => Ok(item),
-        Err(error) => Err(error),
-    };
-    // The request has just been cancelled, so the next one gets the item.
-    if !finish(port, ticket, json.map(RawJson::into_bytes))
-        && is_item
-        && let Ok(Some(item)) = outcome
+    let item = outcome.as_ref().ok().cloned().flatten();
+    let reply = outcome.and_then(|item| item.map_or_else(|| written(&()), Ok));
+    // If the request has just been cancelled, the next one gets the item.
+    if !finish(port, ticket, reply.map(RawJson::into_bytes))
+        && let Some(item) = item
     {
         open.source.put_back(&item);
     }
@@ -245,17 +251,8 @@ pub(crate) fn forget(state: &PortState, connection: u64) {
     tickets.into_iter().for_each(|ticket| close(state, ticket));
 }
 
-fn parsed<T: for<'de> serde::Deserialize<'de> + Default>(name: &str, given: &Request) -> Result<T, BridgeError> {
-    let read = given.params.as_ref().map_or_else(|| Ok(T::default()), RawJson::read);
-    read.map_err(|error| BridgeError::invalid(format!("{name}: {error}")))
-}
-
 fn as_item<T: serde::Serialize>(
     item: Option<Result<T, trunkline::ClientError>>,
 ) -> Result<Option<RawJson>, BridgeError> {
-    item.transpose()?.map(|item| RawJson::from_value(&item).map_err(unwritable)).transpose()
-}
-
-fn unwritable(error: serde_json::Error) -> BridgeError {
-    BridgeError::new(ErrorKind::Internal, error.to_string())
+    item.transpose()?.as_ref().map(written).transpose()
 }

@@ -1,14 +1,14 @@
 //! The state of a port: its tables, its queue, and its reference to the runtime.
 
-pub(crate) mod entries;
 pub(crate) mod table;
+pub(crate) mod tables;
 
 use crate::{
-    error::{BridgeError, ErrorKind},
-    events::{Bell, queue::EventQueue},
+    Bell, BridgeError, ErrorKind,
+    events::queue::EventQueue,
     open::host_reads::Handoffs,
     process::{log_scope::Scoped, runtime::ProcessRuntime},
-    state::entries::Tables,
+    state::tables::Tables,
     telemetry::HostTelemetry,
 };
 use std::{

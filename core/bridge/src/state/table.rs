@@ -12,30 +12,28 @@ const GENERATIONS: u64 = 1 << (53 - GENERATION_SHIFT);
 pub(crate) enum HandleKind {
     Server = 1,
     Feature = 2,
-    Verifier = 3,
-    Listener = 4,
-    Connection = 5,
-    Call = 6,
-    Verification = 7,
-    Request = 8,
-    Exchange = 9,
-    ServerRequest = 10,
+    Listener = 3,
+    Connection = 4,
+    Call = 5,
+    Verification = 6,
+    Request = 7,
+    Exchange = 8,
+    FunctionCall = 9,
 }
 
 impl HandleKind {
     /// The kind encoded in a number. The entry may no longer exist.
     pub(crate) fn of(number: u64) -> Option<Self> {
-        const ALL: [HandleKind; 10] = [
+        const ALL: [HandleKind; 9] = [
             HandleKind::Server,
             HandleKind::Feature,
-            HandleKind::Verifier,
             HandleKind::Listener,
             HandleKind::Connection,
             HandleKind::Call,
             HandleKind::Verification,
             HandleKind::Request,
             HandleKind::Exchange,
-            HandleKind::ServerRequest,
+            HandleKind::FunctionCall,
         ];
         ALL.get((number & ((1 << KIND_BITS) - 1)).checked_sub(1)? as usize).copied()
     }
@@ -166,8 +164,8 @@ mod tests {
         );
         assert_eq!((calls.get(request), requests.remove(call)), (None, None));
         assert_eq!(calls.iter().collect::<Vec<_>>(), [(call, &"call")]);
-        assert_eq!((HandleKind::of(0), HandleKind::of(11), HandleKind::of(u64::MAX)), (None, None, None));
-        for kind in 1..=10 {
+        assert_eq!((HandleKind::of(0), HandleKind::of(10), HandleKind::of(u64::MAX)), (None, None, None));
+        for kind in 1..=9 {
             assert_eq!(HandleKind::of(kind).map(|kind| kind as u64), Some(kind));
         }
     }

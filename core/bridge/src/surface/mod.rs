@@ -4,18 +4,15 @@
 //! packages that follow from it. Each thing is declared where it is used; this module collects.
 
 use crate::{
-    ErrorKind,
+    ErrorKind, Shape,
     calls::verifications::AccessToken,
     description::{
         CallDescription, ConnectionDescription, HandlerMemory, PortDescription, ServerFeatures, VerificationDescription,
     },
-    events,
-    host::{authorization, channel, function::HostFunctionRow, store},
-    message::{self, Request},
-    open::{
-        endpoint_auth::AuthConfig,
-        groups::{self, GroupOperation},
-    },
+    events::TO_HOST,
+    host::{authorization, channel, function::FunctionRow, store},
+    message,
+    open::{endpoint_auth::AuthConfig, groups},
     requests::skills,
     telemetry::{TelemetryMeasurements, TelemetryRecord},
 };
@@ -48,87 +45,31 @@ use prose::text;
 pub fn surface() -> Value {
     let mut models = Models::default();
     models.seen.extend(["ServerOptions", "HttpOptions", "ClientOptions", "OAuthOptions"]);
-    let options = vec![
-        models.options::<ServerOptions>(),
-        models.options::<HttpOptions>(),
-        models.options::<ClientOptions>(),
-        models.request_options(RequestOptions::OBJECT.name, "Options of one request.", |json| {
-            !RequestOptions::OF_INPUT.contains(&json) && !RequestOptions::OF_KEPT_RESULTS.contains(&json)
-        }),
-        models.request_options(
-            "InputOptions",
-            "Options of a request whose input the caller supplies itself (2026-07-28).",
-            |json| RequestOptions::OF_INPUT.contains(&json),
-        ),
-        models.request_options("CacheOptions", "Options of a request whose result the client may cache.", |json| {
-            RequestOptions::OF_KEPT_RESULTS.contains(&json)
-        }),
-        models.options_named::<AuthConfig>("AuthOptions", "`AuthorizationOptions` and `JwtOptions`"),
-        models.options_named::<ChildCommand>("ChildOptions", "`ChildCommand`"),
-        models.options_named::<HttpEndpoint>("EndpointOptions", "`HttpEndpoint`"),
-        models.options::<OAuthOptions>(),
-        models.options::<ToolOptions>(),
-        models.options_named::<ResourceTemplateOptions>(
-            "ResourceOptions",
-            "`ResourceTemplateOptions`, and without `unsafe_paths` of `ResourceOptions`",
-        ),
-        models.options::<PromptOptions>(),
-        models.options::<SkillOptions>(),
-        models.options::<DirectoryOptions>(),
-        models.options::<ProxyOptions>(),
-        models.options::<RequestHandlerOptions>(),
-    ];
-    let mut messages: Vec<Value> = message::TO_CORE.iter().map(|message| models.message(message, "toCore")).collect();
-    messages.push(models.message(Request::OBJECT, "toCore"));
-    for (object, direction) in [(&AccessToken::TYPE, "body"), (&Identity::TYPE, "answer")] {
-        models.shape(object);
-        if let Type::Model(object) = object {
-            messages.push(models.message(object, direction));
-        }
-    }
-    let replies = [
-        BoundAddress::OBJECT,
-        ConnectionDescription::OBJECT,
-        CallDescription::OBJECT,
-        VerificationDescription::OBJECT,
-        HandlerMemory::OBJECT,
-        ServerFeatures::OBJECT,
-        PortDescription::OBJECT,
-        TelemetryRecord::OBJECT,
-        TelemetryMeasurements::OBJECT,
-    ];
-    messages.extend(replies.map(|reply| models.message(reply, "reply")));
-    messages.extend(events::TO_HOST.iter().map(|(kind, event)| {
-        let mut described = models.message(event, "toHost");
-        described["number"] = (*kind as u8).into();
-        described
-    }));
-    let operations: Vec<Value> = operation::CLIENT
-        .iter()
-        .chain(skills::OPERATIONS)
-        .chain(operation::HANDLER)
-        .map(|row| models.operation(row))
-        .collect();
-    let facts = [CallDescription::OBJECT, ConnectionDescription::OBJECT, VerificationDescription::OBJECT]
-        .map(|object| models.record(object.name, object.doc, object.fields, |_| true));
+    // In this order: models are listed as they are first needed.
+    let options = models.all_options();
+    let messages = models.messages();
+    let operations = operation::CLIENT.iter().chain(skills::OPERATIONS).chain(operation::HANDLER);
+    let operations = list(operations, |row| models.operation(row));
+    let facts = [CallDescription::OBJECT, ConnectionDescription::OBJECT, VerificationDescription::OBJECT];
+    let facts = list(facts, |object| models.object(object));
     let mut host: Vec<Value> = operation::HOST.iter().map(|row| models.answered(&row.operation)).collect();
     models.as_requests(&mut host);
     host.extend(authorization::FUNCTIONS.iter().map(|row| models.host_function(row)));
-    let channel: Vec<Value> = channel::FUNCTIONS.iter().map(|row| models.channel_function(row)).collect();
-    let store: Vec<Value> = store::FUNCTIONS.iter().map(|row| models.channel_function(row)).collect();
+    let channel = list(channel::FUNCTIONS, |row| models.spread_function(row));
+    let store = list(store::FUNCTIONS, |row| models.spread_function(row));
     // Subscriptions are not a protocol method: each language has a few lines of its own for these.
     let _ = [&SubscriptionFilter::TYPE, &Change::TYPE].map(|ty| models.named(ty));
-    let notifications: Vec<Value> = operation::NOTIFICATIONS.iter().map(|row| models.notification(row)).collect();
-    let group: Vec<Value> = groups::OPERATIONS.iter().map(|row| models.group_operation(row)).collect();
+    let notifications = list(operation::NOTIFICATIONS, |row| models.notification(row));
+    let group = list(groups::FUNCTIONS, |row| models.group_function(row));
     let mut kinds = ErrorKind::ALL;
     kinds.sort_unstable();
-    let errors: Vec<Value> = kinds.into_iter().map(|kind| models.error(kind)).collect();
+    let errors = list(kinds, |kind| models.error(kind));
     json!({
         "revisions": Revision::ALL.map(Revision::as_str),
         "errors": errors,
-        "errorCodes": CODES.iter().map(error_code).collect::<Vec<_>>(),
+        "errorCodes": list(CODES, error_code),
         "codes": {"internalError": code::INTERNAL_ERROR, "invalidRequest": code::INVALID_REQUEST},
-        "shapes": events::Shape::ALL.iter().map(shape).collect::<Vec<_>>(),
+        "shapes": list(Shape::ALL, shape),
         "options": options,
         "messages": messages,
         "models": models.all,
@@ -143,12 +84,23 @@ pub fn surface() -> Value {
     })
 }
 
+fn list<T>(rows: impl IntoIterator<Item = T>, describe: impl FnMut(T) -> Value) -> Value {
+    rows.into_iter().map(describe).collect()
+}
+
 fn error_code(code: &ProtocolErrorCode) -> Value {
     json!({"name": code.name, "number": code.number, "doc": text(code.doc), "remedy": code.remedy})
 }
 
-fn shape((shape, name, doc): &(events::Shape, &str, &[&str])) -> Value {
+fn shape((shape, name, doc): &(Shape, &str, &[&str])) -> Value {
     json!({"name": name, "number": *shape as u8, "doc": text(doc)})
+}
+
+fn object(ty: &Type) -> Option<&'static ObjectDescription> {
+    match ty {
+        Type::Model(object) => Some(object),
+        _ => None,
+    }
 }
 
 /// The types of the model that the rest of the surface needs, in the order in which they are first
@@ -160,8 +112,75 @@ struct Models {
 }
 
 impl Models {
+    fn all_options(&mut self) -> Vec<Value> {
+        let is_of_input = |json: &str| RequestOptions::OF_INPUT.contains(&json);
+        let is_of_cache = |json: &str| RequestOptions::OF_KEPT_RESULTS.contains(&json);
+        vec![
+            self.options::<ServerOptions>(),
+            self.options::<HttpOptions>(),
+            self.options::<ClientOptions>(),
+            self.request_options(RequestOptions::OBJECT.name, "Options of one request.", |json| {
+                !is_of_input(json) && !is_of_cache(json)
+            }),
+            self.request_options(
+                "InputOptions",
+                "Options of a request whose input the caller supplies itself (2026-07-28).",
+                is_of_input,
+            ),
+            self.request_options(
+                "CacheOptions",
+                "Options of a request whose result the client may cache.",
+                is_of_cache,
+            ),
+            self.options_named::<AuthConfig>("AuthOptions", "`AuthorizationOptions` and `JwtOptions`"),
+            self.options_named::<ChildCommand>("ChildOptions", "`ChildCommand`"),
+            self.options_named::<HttpEndpoint>("EndpointOptions", "`HttpEndpoint`"),
+            self.options::<OAuthOptions>(),
+            self.options::<ToolOptions>(),
+            self.options_named::<ResourceTemplateOptions>(
+                "ResourceOptions",
+                "`ResourceTemplateOptions`, and without `unsafe_paths` of `ResourceOptions`",
+            ),
+            self.options::<PromptOptions>(),
+            self.options::<SkillOptions>(),
+            self.options::<DirectoryOptions>(),
+            self.options::<ProxyOptions>(),
+            self.options::<RequestHandlerOptions>(),
+        ]
+    }
+
+    fn messages(&mut self) -> Vec<Value> {
+        let mut messages: Vec<_> = message::to_core().map(|message| self.message(message, "toCore")).collect();
+        for (ty, direction) in [(&AccessToken::TYPE, "body"), (&Identity::TYPE, "answer")] {
+            self.shape(ty);
+            messages.extend(object(ty).map(|object| self.message(object, direction)));
+        }
+        let replies = [
+            BoundAddress::OBJECT,
+            ConnectionDescription::OBJECT,
+            CallDescription::OBJECT,
+            VerificationDescription::OBJECT,
+            HandlerMemory::OBJECT,
+            ServerFeatures::OBJECT,
+            PortDescription::OBJECT,
+            TelemetryRecord::OBJECT,
+            TelemetryMeasurements::OBJECT,
+        ];
+        messages.extend(replies.map(|reply| self.message(reply, "reply")));
+        messages.extend(TO_HOST.iter().map(|(kind, event)| {
+            let mut described = self.message(event, "toHost");
+            described["number"] = (*kind as u8).into();
+            described
+        }));
+        messages
+    }
+
     fn options<T: Options>(&mut self) -> Value {
-        self.record(T::OBJECT.name, T::OBJECT.doc, T::OBJECT.fields, |_| true)
+        self.object(T::OBJECT)
+    }
+
+    fn object(&mut self, object: &'static ObjectDescription) -> Value {
+        self.record(object.name, object.doc, object.fields, |_| true)
     }
 
     /// Options whose structs have other names in Rust.
@@ -204,7 +223,7 @@ impl Models {
     }
 
     fn message(&mut self, message: &'static ObjectDescription, direction: &str) -> Value {
-        let mut described = self.record(message.name, message.doc, message.fields, |_| true);
+        let mut described = self.object(message);
         described["direction"] = direction.into();
         described
     }
@@ -212,12 +231,8 @@ impl Models {
     fn operation(&mut self, row: &'static Operation) -> Value {
         let params = match &row.params {
             OperationParams::Each(fields) => self.fields(fields, None),
-            OperationParams::Of(Type::Model(object)) => self.fields(object.fields, Some(object)),
-            OperationParams::Without(Type::Model(object), without) => {
-                let wanted = object.fields.iter().filter(|field| !without.contains(&field.json));
-                wanted.map(|field| self.field(field, Some(object))).collect()
-            }
-            OperationParams::Of(_) | OperationParams::Without(..) => Vec::new(),
+            OperationParams::Of(ty) => self.members(ty, &[]),
+            OperationParams::Without(ty, without) => self.members(ty, without),
         };
         json!({
             "name": row.name,
@@ -257,7 +272,7 @@ impl Models {
     }
 
     /// A function of the host that belongs to a connection.
-    fn host_function(&mut self, row: &'static HostFunctionRow) -> Value {
+    fn host_function(&mut self, row: &'static FunctionRow) -> Value {
         json!({
             "name": row.name,
             "doc": text(row.doc),
@@ -268,25 +283,29 @@ impl Models {
 
     /// A function of a transport or a store of the host's own. Its parameters and the members of
     /// its result are arguments and return values.
-    fn channel_function(&mut self, row: &'static HostFunctionRow) -> Value {
-        let mut fields = |ty: &Option<Type>| match ty {
-            Some(Type::Model(object)) => self.fields(object.fields, None),
-            _ => Vec::new(),
+    fn spread_function(&mut self, row: &'static FunctionRow) -> Value {
+        let mut members = |ty: &'static Option<Type>| {
+            let object = ty.as_ref().and_then(object);
+            object.map_or_else(Vec::new, |object| self.fields(object.fields, None))
         };
-        json!({"name": row.name, "doc": text(row.doc), "params": fields(&row.params), "result": fields(&row.result)})
+        json!({"name": row.name, "doc": text(row.doc), "params": members(&row.params), "result": members(&row.result)})
     }
 
-    fn group_operation(&mut self, row: &'static GroupOperation) -> Value {
-        let params = match &row.params {
-            Some(Type::Model(object)) => self.fields(object.fields, Some(object)),
-            _ => Vec::new(),
-        };
+    /// A request that a group answers itself.
+    fn group_function(&mut self, row: &'static FunctionRow) -> Value {
         json!({
             "name": row.name,
             "doc": text(row.doc),
-            "params": params,
+            "params": row.params.as_ref().map_or_else(Vec::new, |ty| self.members(ty, &[])),
             "result": row.result.as_ref().map(|ty| self.named(ty)),
         })
+    }
+
+    /// The members of an object, except some.
+    fn members(&mut self, ty: &'static Type, without: &[&str]) -> Vec<Value> {
+        let Some(object) = object(ty) else { return Vec::new() };
+        let wanted = object.fields.iter().filter(|field| !without.contains(&field.json));
+        wanted.map(|field| self.field(field, Some(object))).collect()
     }
 
     /// Makes requests of the parameters that handlers get: under the name of the request, and with

@@ -7,7 +7,7 @@
 pub(crate) mod observed;
 
 use crate::{
-    error::BridgeError,
+    BridgeError,
     events::queue::EventQueue,
     message::{HostSpan, Request},
     nulls::without_nulls,

@@ -1,9 +1,9 @@
 //! Telemetry records requested by the host.
 
 use crate::{
-    error::BridgeError,
+    BridgeError, PortState,
     message::{NEXT, OPEN, Request},
-    state::{PortState, table::HandleKind},
+    state::table::HandleKind,
     telemetry::{TelemetryRecord, since_1970},
 };
 use trunkline::{bridge_support::opening_start, protocol::method::Method, telemetry::OperationStart};
@@ -25,8 +25,8 @@ pub(crate) fn record(state: &PortState, target: u64, given: Option<&Request>) ->
             let info = state.tables.lock().calls.get(target).map(|call| call.info.clone());
             info.and_then(|info| state.telemetry.served(info.operation()?.number()))
         }
-        (None, Some(HandleKind::ServerRequest)) => {
-            let number = state.tables.lock().server_requests.get(target).map(|request| request.operation);
+        (None, Some(HandleKind::FunctionCall)) => {
+            let number = state.tables.lock().function_calls.get(target).map(|request| request.operation);
             number.and_then(|number| state.telemetry.served(number))
         }
         (None, _) => None,

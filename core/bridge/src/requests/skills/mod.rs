@@ -1,10 +1,14 @@
 //! Skills: the operations of clients, which take several requests and check the answers.
 
-use trunkline::protocol::{
-    describe::{Described, FieldDescription, Presence, Type},
-    method::Sender,
-    model::{ResourceContents, SkillEntry},
-    operation::{Operation, OperationParams},
+use serde::Deserialize;
+use trunkline::{
+    bridge_support::described,
+    protocol::{
+        describe::Described,
+        method::Sender,
+        model::{ResourceContents, SkillEntry},
+        operation::{Operation, OperationParams},
+    },
 };
 
 #[cfg(feature = "skills")]
@@ -16,16 +20,25 @@ pub(crate) mod work;
 const LOAD: &str = "load_skill";
 const READ_FILE: &str = "read_skill_file";
 
-const SKILL: FieldDescription = FieldDescription {
-    name: "skill",
-    json: "skill",
-    doc: &[" The entry of the skill, as the server listed it."],
-    presence: Presence::Required,
-    ty: SkillEntry::TYPE,
-    unit: None,
-    limit: None,
-    default: None,
-};
+described! {
+    /// The skill to load.
+    #[derive(Deserialize)]
+    pub struct LoadSkill {
+        /// The entry of the skill, as the server listed it.
+        required skill: SkillEntry = "skill",
+    }
+}
+
+described! {
+    /// The file to read.
+    #[derive(Deserialize)]
+    pub struct ReadSkillFile {
+        /// The entry of the skill, as the server listed it.
+        required skill: SkillEntry = "skill",
+        /// Its URI, or its path relative to the `SKILL.md`.
+        required file: String = "file",
+    }
+}
 
 /// The operations, for the declaration of the surface.
 pub(crate) static OPERATIONS: &[Operation] = &[
@@ -35,26 +48,14 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             " Loads a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against the entry. A skill is",
             " instructions of a stranger: let the user approve it before the model gets its text.",
         ],
-        params: OperationParams::Each(&[SKILL]),
+        params: OperationParams::Each(LoadSkill::OBJECT.fields),
         result: Some(ResourceContents::TYPE),
         ..several_requests(LOAD)
     },
     Operation {
         name: READ_FILE,
         doc: &[" Reads a file that a skill lists, and checks size and digest against the entry."],
-        params: OperationParams::Each(&[
-            SKILL,
-            FieldDescription {
-                name: "file",
-                json: "file",
-                doc: &[" Its URI, or its path relative to the `SKILL.md`."],
-                presence: Presence::Required,
-                ty: Type::String,
-                unit: None,
-                limit: None,
-                default: None,
-            },
-        ]),
+        params: OperationParams::Each(ReadSkillFile::OBJECT.fields),
         result: Some(ResourceContents::TYPE),
         ..several_requests(READ_FILE)
     },

@@ -1,18 +1,14 @@
 //! Stubs for builds without the cargo feature `skills`.
 
 use crate::{
-    error::BridgeError,
+    BridgeError, PortState,
     message::{RegisterSkill, Request},
-    state::PortState,
 };
 use std::sync::Arc;
-use trunkline::{
-    client::Client,
-    server::{RegisterError, Server},
-};
+use trunkline::{client::Client, server::Server};
 
 /// Fails, because skills are not available.
-pub(crate) fn addition(_: RegisterSkill) -> Result<fn(&Server) -> Result<u64, RegisterError>, BridgeError> {
+pub(crate) fn add(_: &Server, _: RegisterSkill) -> Result<u64, BridgeError> {
     Err(missing())
 }
 

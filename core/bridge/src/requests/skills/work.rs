@@ -1,29 +1,23 @@
 //! Adding skills to servers, and reading those of servers.
 
-use super::LOAD;
+use super::{LOAD, LoadSkill, ReadSkillFile};
 use crate::{
-    error::BridgeError,
+    BridgeError, PortState,
     message::{self, RegisterSkill, Request},
-    requests::replies::answer_by_task,
-    state::PortState,
+    requests::replies::{answer_by_task, written},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
 use trunkline::{
     bridge_support::skill_file_uri,
     client::Client,
-    protocol::{RawJson, model::SkillEntry},
-    server::{RegisterError, Server, SkillDefinition, SkillFile},
+    server::{Server, SkillDefinition, SkillFile},
 };
 
 /// Adds a skill to a server. Gives the id of its registration.
-pub(crate) fn addition(
-    given: RegisterSkill,
-) -> Result<impl FnOnce(&Server) -> Result<u64, RegisterError>, BridgeError> {
-    let entry = definition(given)?;
-    Ok(move |server: &Server| server.add_skill(entry).map(|added| added.id()))
+pub(crate) fn add(server: &Server, given: RegisterSkill) -> Result<u64, BridgeError> {
+    Ok(server.add_skill(definition(given)?)?.id())
 }
 
 fn file(given: message::SkillFile) -> Result<SkillFile, BridgeError> {
@@ -51,52 +45,20 @@ fn definition(given: RegisterSkill) -> Result<SkillDefinition, BridgeError> {
     Ok(entry.options(given.options))
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LoadSkill {
-    skill: SkillEntry,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReadSkillFile {
-    skill: SkillEntry,
-    file: String,
-}
-
 /// Answers a request about a skill.
 pub(crate) fn ask(state: &Arc<PortState>, client: &Client, ticket: u64, given: &Request) -> Result<(), BridgeError> {
-    let action = SkillAction::read(given)?;
     let client = client.clone();
-    answer_by_task(state, ticket, given, async move { action.run(&client).await })
-}
-
-enum SkillAction {
-    Load(SkillEntry),
-    ReadFile(SkillEntry, String),
-}
-
-impl SkillAction {
-    fn read(given: &Request) -> Result<Self, BridgeError> {
-        let params = given.params.clone().unwrap_or_else(RawJson::empty_object);
-        let action = match given.method.as_str() {
-            LOAD => params.read().map(|LoadSkill { skill }| Self::Load(skill)),
-            _ => params.read().map(|ReadSkillFile { skill, file }| Self::ReadFile(skill, file)),
-        };
-        action.map_err(|problem| BridgeError::invalid(format!("{}: {problem}", given.method)))
+    if given.method == LOAD {
+        let LoadSkill { skill } = given.read_params()?;
+        return answer_by_task(state, ticket, given, async move {
+            let uri = skill.uri.clone();
+            let loaded = client.load_skill(skill).await?;
+            written(&json!({"uri": uri, "mimeType": "text/markdown", "text": loaded.text()}))
+        });
     }
-
-    async fn run(self, client: &Client) -> Result<RawJson, BridgeError> {
-        let contents = match self {
-            Self::Load(entry) => {
-                let uri = entry.uri.clone();
-                json!({"uri": uri, "mimeType": "text/markdown", "text": client.load_skill(entry).await?.text()})
-            }
-            Self::ReadFile(entry, file) => {
-                let bytes = client.read_skill_file(&entry, &file).await?;
-                json!({"uri": skill_file_uri(&entry, &file), "blob": STANDARD.encode(bytes)})
-            }
-        };
-        RawJson::from_value(&contents).map_err(|error| BridgeError::invalid(error.to_string()))
-    }
+    let ReadSkillFile { skill, file } = given.read_params()?;
+    answer_by_task(state, ticket, given, async move {
+        let bytes = client.read_skill_file(&skill, &file).await?;
+        written(&json!({"uri": skill_file_uri(&skill, &file), "blob": STANDARD.encode(bytes)}))
+    })
 }

@@ -1,0 +1,99 @@
+//! Handlers of servers that pass their calls to the host.
+
+use crate::{
+    BridgeError, Event, Lane, PortState,
+    calls::{HostAnswer, PendingCall, QueuedCall, outcomes},
+    events::queue::EventQueue,
+    state::{table::HandleTable, tables::Tables},
+};
+use bytes::Bytes;
+use std::sync::{Arc, OnceLock, Weak};
+use trunkline::server::{Call, CallInfo, Handler, Outcome};
+
+/// The host's end of a registration. Its calls go to the host.
+pub(crate) struct HostTarget {
+    queue: Weak<EventQueue>,
+    handle: OnceLock<u64>,
+    pub(crate) lane: Lane,
+}
+
+impl HostTarget {
+    pub(crate) fn new(queue: &Arc<EventQueue>, lane: Lane) -> Arc<Self> {
+        Arc::new(Self { queue: Arc::downgrade(queue), handle: OnceLock::new(), lane })
+    }
+
+    /// Sets the handle, once.
+    pub(crate) fn set_handle(&self, handle: u64) {
+        let _ = self.handle.set(handle);
+    }
+
+    pub(crate) fn handle(&self) -> Option<u64> {
+        self.handle.get().copied()
+    }
+}
+
+impl Drop for HostTarget {
+    /// It was removed and its last call is over, so the host can release it.
+    fn drop(&mut self) {
+        if let (Some(queue), Some(&handle)) = (self.queue.upgrade(), self.handle.get()) {
+            queue.push_freed(handle);
+        }
+    }
+}
+
+/// The handler registered at the server for a [`HostTarget`].
+pub(crate) struct HostHandler {
+    state: Weak<PortState>,
+    target: Arc<HostTarget>,
+    /// The name of the calls, if the target has several kinds.
+    name: &'static str,
+}
+
+impl HostHandler {
+    pub(crate) fn new(state: &Arc<PortState>, target: Arc<HostTarget>) -> Self {
+        Self { state: Arc::downgrade(state), target, name: "" }
+    }
+
+    /// The same handler, with another name for its calls.
+    pub(crate) fn named(&self, name: &'static str) -> Self {
+        Self { state: Weak::clone(&self.state), target: Arc::clone(&self.target), name }
+    }
+}
+
+impl Handler for HostHandler {
+    fn call(&self, call: Call) {
+        let (Some(state), Some(handle)) = (self.state.upgrade(), self.target.handle()) else { return };
+        let body = call.input().clone().into_bytes().into();
+        let info = call.info().clone();
+        let event = Event { handle, name: self.name.to_owned(), body, ..Event::default() };
+        let event = event.coming_of(info.cause(), state.number);
+        let call = HandlerCall { call, info: info.clone(), _target: Arc::clone(&self.target) };
+        if let Some(queued) = QueuedCall::push(&state, self.target.lane, call, event) {
+            info.on_cancel(move |reason| queued.call_off::<HandlerCall>(Bytes::copy_from_slice(reason.as_bytes())));
+        }
+    }
+}
+
+/// A call of a handler.
+pub(crate) struct HandlerCall {
+    call: Call,
+    pub(crate) info: CallInfo,
+    /// Kept alive as long as the host may look up what is called.
+    _target: Arc<HostTarget>,
+}
+
+impl PendingCall for HandlerCall {
+    type Answer = Outcome;
+
+    fn table(tables: &mut Tables) -> &mut HandleTable<Self> {
+        &mut tables.calls
+    }
+
+    fn read(given: HostAnswer) -> Result<Outcome, BridgeError> {
+        outcomes::read(given)
+    }
+
+    fn answer(self, outcome: Outcome) -> bool {
+        self.call.complete(outcome)
+    }
+}

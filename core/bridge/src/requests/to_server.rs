@@ -1,0 +1,107 @@
+//! Requests to the server of a connection, or to its group.
+
+use crate::{
+    BridgeError, ErrorKind, PortState,
+    events::slot::ReplySlot,
+    message::{Request, START_TASK, SUBSCRIBE},
+    open::{
+        connection::Connection,
+        groups,
+        state::{OpenState, WaitingMessage},
+    },
+    requests::{
+        HostRequest, RunningRequest,
+        host_reply::{HostReply, result_schema},
+        no_receiver, note_sent, notifications,
+        replies::finish,
+        sent, set_cause, skills, streams,
+    },
+    state::full,
+};
+use std::sync::Arc;
+
+/// Sends a request, or lets it wait until its connection is open.
+pub(super) fn request(state: &Arc<PortState>, handle: u64, mut given: Request) -> Result<u64, BridgeError> {
+    let running = HostRequest::running(&given, handle);
+    let slot = running.slot();
+    let mut guard = state.tables.lock();
+    let tables = &mut *guard;
+    let connection = match tables.connections.get_mut(handle) {
+        Some(OpenState::Open { thing, .. }) => thing.clone(),
+        Some(OpenState::Opening { waiting, .. }) => {
+            WaitingMessage::check_room(waiting)?;
+            let ticket = tables.requests.insert(running).ok_or_else(full)?;
+            set_cause(state, ticket, &mut given);
+            waiting.push(WaitingMessage::Request(ticket, given));
+            return Ok(ticket);
+        }
+        Some(OpenState::Failed(_)) | None => {
+            let reason = tables.lost.reason(handle);
+            let lost = |reason| BridgeError::new(ErrorKind::Closed, format!("The connection has ended: {reason}"));
+            return Err(reason.map_or_else(no_receiver, lost));
+        }
+    };
+    let ticket = tables.requests.insert(running).ok_or_else(full)?;
+    drop(guard);
+    set_cause(state, ticket, &mut given);
+    sent(state, ticket, send(state, &connection, (handle, ticket), &given, slot))
+}
+
+/// Sends a request with its ticket to the server of the connection with that handle.
+fn send(
+    state: &Arc<PortState>,
+    Connection { client, group, .. }: &Connection,
+    (handle, ticket): (u64, u64),
+    given: &Request,
+    slot: Option<Arc<ReplySlot>>,
+) -> Result<(), BridgeError> {
+    if matches!(&*given.method, SUBSCRIBE | START_TASK) {
+        return streams::open(state, client, ticket, given);
+    }
+    if groups::is_operation(&given.method) {
+        let text = || format!("request: {} is for groups, and this connection is to one server", given.method);
+        let group = group.as_ref().ok_or_else(|| BridgeError::invalid(text()))?;
+        return groups::ask(state, group, ticket, given);
+    }
+    if skills::is_operation(&given.method) {
+        return skills::work::ask(state, client, ticket, given);
+    }
+    let start = given.trace.as_ref().and_then(|_| client.operation(&given.method, given.params.as_ref()));
+    let trace = state.telemetry.sending(ticket, start, given)?;
+    let is_traced = trace.is_some();
+    let options = given.options.clone().with_trace(trace);
+    let reply = Arc::new(HostReply::new(state, ticket, handle, slot, is_traced));
+    let reply = client.checking(result_schema(given)?, &options, reply);
+    let (method, params) = (given.method.as_str(), given.params.clone());
+    let call = if given.all {
+        client.start_all(method, params, &options, given.progress, reply)?
+    } else {
+        client.start(method, params.as_ref(), &options, given.progress.into(), reply)?
+    };
+    note_sent(state, ticket, RunningRequest::ToServer(client.clone(), call));
+    Ok(())
+}
+
+/// Sends the messages that were waiting for the connection to open.
+pub(crate) fn send_waiting(state: &Arc<PortState>, connection: &Connection, handle: u64, waiting: Vec<WaitingMessage>) {
+    for waiting in waiting {
+        let (ticket, given) = match waiting {
+            WaitingMessage::Request(ticket, given) => (ticket, given),
+            WaitingMessage::Notification(given) => {
+                if let Err(error) = notifications::of_connection(state, handle, connection, given) {
+                    tracing::warn!(target: "trunkline::bridge", %error, "could not send a queued notification");
+                }
+                continue;
+            }
+        };
+        let slot = match state.tables.lock().requests.get(ticket) {
+            Some(HostRequest::Running { slot, .. }) => slot.clone(),
+            Some(HostRequest::Done(_) | HostRequest::Stream { .. }) => None,
+            // It was cancelled in the meantime and has its reply.
+            None => continue,
+        };
+        if let Err(error) = send(state, connection, (handle, ticket), &given, slot) {
+            finish(state, ticket, Err(error));
+        }
+    }
+}
