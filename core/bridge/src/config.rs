@@ -85,3 +85,11 @@ pub(crate) fn millis(given: Option<u64>, default: Duration) -> Duration {
     const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
     given.map_or(default, |given| Duration::from_millis(given).min(CENTURY))
 }
+
+/// Removes members that are null.
+pub(crate) fn without_nulls(mut value: Value) -> Value {
+    if let Some(members) = value.as_object_mut() {
+        members.retain(|_, member| !member.is_null());
+    }
+    value
+}

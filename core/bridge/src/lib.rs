@@ -15,7 +15,6 @@ mod http;
 pub mod message;
 #[cfg(all(test, feature = "loom"))]
 mod models;
-mod nulls;
 mod open;
 mod option_names;
 mod port;

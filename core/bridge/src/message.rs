@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, time::Duration};
 use trunkline::{
     ProxyOptions,
     auth::OAuthOptions,
-    client::{ClientOptions, RequestOptions, ServerDefaults},
+    client::{RequestOptions, ServerDefaults},
     protocol::{
         RawJson, RpcError,
         describe::{Described, ObjectDescription, Type, Values},
@@ -24,7 +24,7 @@ use trunkline::{
         DirectoryOptions, PromptOptions, RequestHandlerOptions, ResourceOptions, ResourceTemplateOptions,
         ServerOptions, SkillOptions, ToolOptions,
     },
-    transport::{ChildCommand, HttpEndpoint, HttpOptions},
+    transport::{ChildCommand, HttpEndpoint},
 };
 
 /// Declares a message: required members, and after a `;` optional ones. A JSON value after `or` is
@@ -636,87 +636,10 @@ message! {
     }
 }
 
-/// A listener to open.
-#[derive(Debug, Clone)]
-pub struct OpenListener {
-    /// The server to serve.
-    pub server: u64,
-    /// Where to listen.
-    pub transport: Listening,
-    /// Whether the reply is fetched with `wait`.
-    pub wait: bool,
-    /// Whether the host may read the pipe itself while messages arrive one at a time.
-    pub host_driven_reads: bool,
-    /// Whether the program ends with the listener.
-    pub foreground: bool,
-    /// Whether the host already handles SIGINT and SIGTERM.
-    pub signals: bool,
-}
-
-/// Where a server listens.
-#[derive(Debug, Clone)]
-pub enum Listening {
-    /// Standard input and output.
-    Stdio,
-    /// A socket.
-    Http {
-        /// The options.
-        options: HttpOptions,
-        /// The access tokens that requests must have.
-        auth: Option<Value>,
-    },
-    /// No socket: a web framework passes the requests.
-    Mounted {
-        /// The path of the endpoint. Without it, every path is served.
-        path: Option<String>,
-        /// The options. Host, port and Unix socket have no effect.
-        options: HttpOptions,
-        /// The access tokens that requests must have.
-        auth: Option<Value>,
-    },
-}
-
-/// A connection to open.
-#[derive(Debug, Clone)]
-pub struct OpenConnection {
-    /// The options of the client.
-    pub client: ClientOptions,
-    /// How to reach the server.
-    pub transport: Connecting,
-    /// The server requests that the host handles, and functions for the authorization and for a
-    /// custom transport.
-    pub handlers: Handlers,
-    /// The authorization of the client.
-    pub auth: Option<OAuthOptions>,
-    /// Whether the reply is fetched with `wait`.
-    pub wait: bool,
-    /// Whether the host may read the pipe itself while messages arrive one at a time.
-    pub host_driven_reads: bool,
-    /// The span that the host has started for it.
-    pub span: Option<HostSpan>,
-}
-
 /// The server requests that the host handles, by the name of the operation (`elicit`, `elicit_url`,
 /// `sample`, `sample_with_tools`), with the drainer that receives their calls. The capabilities
 /// that they require are declared.
 pub type Handlers = BTreeMap<String, Lane>;
-
-/// How a client reaches its server.
-#[derive(Debug, Clone)]
-pub enum Connecting {
-    /// A child process.
-    Child(ChildCommand),
-    /// An HTTP endpoint.
-    Http(HttpEndpoint),
-    /// A server of the same port, in memory.
-    Memory(Memory),
-    /// A server from a configuration.
-    Config(Configured),
-    /// Several servers.
-    Group(Group),
-    /// A custom transport: `{"type": "channel"}`, with its functions among the handlers.
-    Channel,
-}
 
 message! {
     /// A span that the host has started, with the record that `telemetry` returned for opening a
@@ -1135,14 +1058,4 @@ pub(crate) fn to_core() -> impl Iterator<Item = &'static ObjectDescription> {
         Request::OBJECT,
     ];
     Registration::MESSAGES.iter().copied().chain(others)
-}
-
-/// The target of `open`.
-#[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is used once")]
-pub enum Open {
-    /// A listener of a server.
-    Listener(OpenListener),
-    /// A connection of a client.
-    Connection(OpenConnection),
 }

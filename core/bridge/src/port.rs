@@ -8,7 +8,7 @@ use crate::{
     events::slot::ReplySlot,
     http::exchanges,
     message::{Fail, HttpHead, Notification, Registration, Request},
-    open::{self, closing, listeners, ports, read, state::OpenState},
+    open::{self, closing, listeners, ports, state::OpenState},
     option_names::translated,
     process::{log, log_scope::LogScope},
     register,
@@ -120,7 +120,7 @@ impl Port {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] names what is wrong.
     pub fn open(&self, given: impl Given) -> Result<u64, BridgeError> {
-        self.begin(|state| open::open(state, read::open(given)?))
+        self.begin(|state| open::open(state, given.read("open")?))
     }
 
     /// Judges what `open` would be given, without effect.
@@ -128,7 +128,7 @@ impl Port {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] names what is wrong.
     pub fn check(&self, given: impl Given) -> Result<(), BridgeError> {
-        self.begin(|state| open::check(state, read::open(given)?))
+        self.begin(|state| open::check(state, given.read("open")?))
     }
 
     /// Opens a listener of a server on descriptors of the host's. With `wait` its reply is fetched

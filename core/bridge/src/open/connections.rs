@@ -5,11 +5,12 @@ use crate::{
     BridgeError, Event, EventKind, PortState,
     description::server_description,
     host::{self, authorization, channel, function::Host, server_requests},
-    message::{Configured, Connecting, Group, OpenConnection},
+    message::{Configured, Group, OpenMessage},
     open::{
         connection::Connection,
         connectors::connector,
         groups, host_reads,
+        read::{Connecting, connecting},
         state::{OpenState, become_open, ended},
     },
     process::log_scope::Scoped,
@@ -29,10 +30,11 @@ enum ConnectionTarget {
     Group(Vec<NamedServer>),
 }
 
-pub(super) fn open(state: &Arc<PortState>, given: OpenConnection) -> Result<u64, BridgeError> {
-    given.client.check().map_err(|problem| BridgeError::invalid(format!("open: client.{problem}")))?;
+pub(super) fn open(state: &Arc<PortState>, options: ClientOptions, given: OpenMessage) -> Result<u64, BridgeError> {
+    let transport = connecting(given.transport)?;
+    options.check().map_err(|problem| BridgeError::invalid(format!("open: client.{problem}")))?;
     let process = state.process()?;
-    let is_group = matches!(given.transport, Connecting::Group(_));
+    let is_group = matches!(transport, Connecting::Group(_));
     // Host-driven reads work for a single server only.
     let handoff = (given.host_driven_reads && !is_group).then(Arc::default);
     let host = Host::new(state);
@@ -40,13 +42,13 @@ pub(super) fn open(state: &Arc<PortState>, given: OpenConnection) -> Result<u64,
         groups::check_auth(given.auth.as_ref())?;
     }
     let auth = authorization::credentials(given.auth, &given.handlers, &host)?;
-    let options = given.client.with_auth(auth).with_server_defaults(defaults(&given.transport)?);
+    let options = options.with_auth(auth).with_server_defaults(defaults(&transport)?);
     let options = state.telemetry.of_client(options);
     let begun = given.span.map(|span| state.telemetry.begun(span)).transpose()?.flatten();
-    if !matches!(given.transport, Connecting::Channel) {
+    if !matches!(transport, Connecting::Channel) {
         channel::check_unused(&given.handlers)?;
     }
-    let target = match given.transport {
+    let target = match transport {
         Connecting::Group(Group { servers, .. }) => {
             ConnectionTarget::Group(groups::servers(state, &servers, &options)?)
         }

@@ -2,7 +2,8 @@
 
 use crate::{
     BridgeError, PortState,
-    message::{Configured, Connecting, Memory},
+    message::{Configured, Memory},
+    open::read::Connecting,
 };
 use std::sync::Arc;
 use trunkline::{

@@ -4,13 +4,12 @@ use crate::{
     BridgeError, PortState,
     host::function::{functions, has},
     message::{Request, SharedConnection, names},
-    nulls::without_nulls,
     open::{connectors::of_entry, ports},
     process::log_scope::Scoped,
     requests::replies::answer_by_task,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 use trunkline::{
     auth::OAuthOptions,
@@ -81,10 +80,13 @@ described! {
         /// State of its connection.
         required state: GroupServerState = "state",
         /// Protocol revision, while it is connected.
+        #[serde(skip_serializing_if = "Option::is_none")]
         optional revision: Option<&'static str> = "revision" as String,
         /// Name and version of the server, if it sent them.
+        #[serde(skip_serializing_if = "Option::is_none")]
         optional server_info: Option<Implementation> = "serverInfo",
         /// Error that ended the connection or prevented it.
+        #[serde(skip_serializing_if = "Option::is_none")]
         optional error: Option<Value> = "error",
     }
 }
@@ -219,11 +221,7 @@ impl Action {
 
 fn facts(group: &ClientGroup) -> Result<RawJson, ClientError> {
     let servers = group.servers().into_iter().map(server_facts).collect();
-    let mut facts = json!(GroupServers { servers });
-    for server in facts["servers"].as_array_mut().into_iter().flatten() {
-        *server = without_nulls(server.take());
-    }
-    RawJson::from_value(&facts).map_err(|error| ClientError::Invalid(error.to_string()))
+    RawJson::from_value(&GroupServers { servers }).map_err(|error| ClientError::Invalid(error.to_string()))
 }
 
 fn server_facts(server: client::GroupServer) -> GroupServer {

@@ -4,17 +4,17 @@ use super::PendingOpen;
 use crate::{
     BridgeError, ErrorKind, PortState,
     events::slot::ReplySlot,
-    message::{Listening, OpenListener},
+    message::OpenMessage,
     open::{
-        endpoint_auth::authorization,
-        foreground, host_reads, signals,
+        foreground, host_reads,
+        read::{Endpoint, endpoint},
         state::{OpenState, become_open, ended, opened},
     },
 };
 use serde_json::{Value, json};
 #[cfg(unix)]
 use std::os::fd::OwnedFd;
-use std::{io, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 use trunkline::{
     bridge_support::ReadHandoff,
     runtime::Runtime,
@@ -22,48 +22,20 @@ use trunkline::{
     transport::{HttpOptions, Listener},
 };
 
-/// How a server listens.
-enum How {
-    Stdio(Option<Arc<ReadHandoff>>),
-    #[cfg(unix)]
-    Pipe(OwnedFd, OwnedFd),
-    Http(Box<HttpOptions>),
-}
-
-/// What the end of a foreground listener does to its program.
+/// How a listener behaves, besides serving.
 #[derive(Default)]
-struct Ending {
+struct Behavior {
+    host_driven_reads: bool,
+    /// The program ends with the listener.
     foreground: bool,
     signals: bool,
 }
 
-pub(super) fn open(state: &Arc<PortState>, given: OpenListener) -> Result<u64, BridgeError> {
-    let ending = Ending { foreground: given.foreground, signals: given.signals };
-    match given.transport {
-        Listening::Mounted { path, options, auth } => {
-            let options = with_auth(state, options, auth)?;
-            mount(state, given.server, path.as_deref(), &options, given.wait)
-        }
-        Listening::Http { options, auth } => {
-            let options = with_auth(state, options, auth)?;
-            start(state, given.server, given.wait, ending, |_| How::Http(Box::new(options)))
-        }
-        Listening::Stdio => start(state, given.server, given.wait, ending, |handle| {
-            let handoff = given.host_driven_reads.then(Arc::default);
-            if let Some(handoff) = &handoff {
-                host_reads::enable(&state.handoffs, &state.queue, handle, handoff);
-            }
-            How::Stdio(handoff)
-        }),
-    }
-}
-
-pub(super) fn check(state: &Arc<PortState>, given: OpenListener) -> Result<(), BridgeError> {
-    match given.transport {
-        Listening::Mounted { options, auth, .. } | Listening::Http { options, auth } => {
-            with_auth(state, options, auth).map(drop)
-        }
-        Listening::Stdio => Ok(()),
+pub(super) fn open(state: &Arc<PortState>, server: u64, given: OpenMessage) -> Result<u64, BridgeError> {
+    let OpenMessage { wait, host_driven_reads, foreground, signals, .. } = given;
+    match endpoint(state, given.transport)? {
+        Endpoint::Mounted(path, options) => mount(state, server, path.as_deref(), &options, wait),
+        endpoint => start(state, server, endpoint, Behavior { host_driven_reads, foreground, signals }, wait),
     }
 }
 
@@ -75,13 +47,7 @@ pub(crate) fn open_pipe(
     (reader, writer): (OwnedFd, OwnedFd),
     wait: bool,
 ) -> Result<u64, BridgeError> {
-    start(state, server, wait, Ending::default(), |_| How::Pipe(reader, writer))
-}
-
-/// Adds authorization to the options of an endpoint.
-fn with_auth(state: &Arc<PortState>, options: HttpOptions, auth: Option<Value>) -> Result<HttpOptions, BridgeError> {
-    let auth = auth.map(|auth| authorization(state, auth)).transpose()?;
-    Ok(options.with_auth(auth))
+    start(state, server, Endpoint::Pipe(reader, writer), Behavior::default(), wait)
 }
 
 /// Opens a listener without a socket. Requests may arrive immediately.
@@ -101,25 +67,35 @@ fn mount(
     Ok(handle)
 }
 
-/// Starts the task of a listener. `how` gets its handle.
+/// Starts the task of a listener.
 fn start(
     state: &Arc<PortState>,
     server: u64,
+    endpoint: Endpoint,
+    behavior: Behavior,
     wait: bool,
-    ending: Ending,
-    how: impl FnOnce(u64) -> How,
 ) -> Result<u64, BridgeError> {
     let (process, server) = (state.process()?, state.server(server)?);
     let opening = PendingOpen::enter(state, wait)?;
     let handle = opening.handle;
-    state.spawn(&process, listen(opening, server, how(handle), ending));
+    let handoff = behavior.host_driven_reads.then(Arc::default);
+    if let Some(handoff) = &handoff {
+        host_reads::enable(&state.handoffs, &state.queue, handle, handoff);
+    }
+    state.spawn(&process, listen(opening, server, endpoint, handoff, behavior));
     Ok(handle)
 }
 
-async fn listen(opening: PendingOpen<Arc<Listener>>, server: Server, how: How, ending: Ending) {
+async fn listen(
+    opening: PendingOpen<Arc<Listener>>,
+    server: Server,
+    endpoint: Endpoint,
+    handoff: Option<Arc<ReadHandoff>>,
+    behavior: Behavior,
+) {
     let (state, handle) = (&opening.state, opening.handle);
     let listening = match state.runtime() {
-        Ok(runtime) => listener(&server, runtime, how).await,
+        Ok(runtime) => listener(&server, runtime, endpoint, handoff).await,
         Err(error) => Err(error),
     };
     let (listener, described) = match listening {
@@ -129,8 +105,8 @@ async fn listen(opening: PendingOpen<Arc<Listener>>, server: Server, how: How, e
     if become_open(state, handle, Arc::clone(&listener)).is_none() {
         return listener.close(Duration::ZERO).await;
     }
-    if ending.signals
-        && let Err(error) = signals::end_by_signals(state, handle)
+    if behavior.signals
+        && let Err(error) = foreground::end_by_signals(state, handle)
     {
         // The host still handles them, so a blocking handler keeps the process alive until it
         // returns.
@@ -139,24 +115,32 @@ async fn listen(opening: PendingOpen<Arc<Listener>>, server: Server, how: How, e
     opening.opened(described);
     listener.ended().await;
     ended::<Arc<Listener>>(state, handle, None);
-    if ending.foreground {
+    if behavior.foreground {
         foreground::exit_if_blocked(state, handle);
     }
 }
 
 /// A listener, with its description.
-async fn listener(server: &Server, runtime: Arc<dyn Runtime>, how: How) -> Result<(Listener, Value), BridgeError> {
-    let failed = |error: io::Error| BridgeError::new(ErrorKind::Transport, error.to_string());
-    let listener = match how {
-        How::Stdio(handoff) => Listener::stdio(server, runtime, handoff).map_err(failed)?,
+async fn listener(
+    server: &Server,
+    runtime: Arc<dyn Runtime>,
+    endpoint: Endpoint,
+    handoff: Option<Arc<ReadHandoff>>,
+) -> Result<(Listener, Value), BridgeError> {
+    let listener = match endpoint {
+        Endpoint::Stdio => Listener::stdio(server, runtime, handoff),
         #[cfg(unix)]
-        How::Pipe(reader, writer) => Listener::pipe(server, runtime, reader, writer).map_err(failed)?,
-        How::Http(options) => {
+        Endpoint::Pipe(reader, writer) => Listener::pipe(server, runtime, reader, writer),
+        Endpoint::Http(options) => {
             let listener = Listener::http(server, runtime, *options).await;
             let listener = listener.map_err(|error| BridgeError::not_listening(&error))?;
             let described = json!(listener.address());
             return Ok((listener, described));
         }
+        Endpoint::Mounted(path, options) => Ok(Listener::mounted(server, runtime, &options, path.as_deref())),
     };
-    Ok((listener, json!({})))
+    match listener {
+        Ok(listener) => Ok((listener, json!({}))),
+        Err(error) => Err(BridgeError::new(ErrorKind::Transport, error.to_string())),
+    }
 }

@@ -11,26 +11,26 @@ pub(crate) mod host_reads;
 pub(crate) mod listeners;
 pub(crate) mod ports;
 pub(crate) mod read;
-pub(crate) mod signals;
 pub(crate) mod state;
 
-use crate::{BridgeError, ErrorKind, PortState, events::slot::ReplySlot, message::Open};
+use crate::{BridgeError, ErrorKind, PortState, events::slot::ReplySlot, message::OpenMessage};
+use read::Opened;
 use serde_json::Value;
 use state::{OpenState, Openable, failed_to_open};
 use std::{marker::PhantomData, sync::Arc};
 
-pub(crate) fn open(state: &Arc<PortState>, given: Open) -> Result<u64, BridgeError> {
-    match given {
-        Open::Listener(given) => listeners::open(state, given),
-        Open::Connection(given) => connections::open(state, given),
+pub(crate) fn open(state: &Arc<PortState>, mut given: OpenMessage) -> Result<u64, BridgeError> {
+    match read::opened(&mut given)? {
+        Opened::Listener(server) => listeners::open(state, server, given),
+        Opened::Connection(options) => connections::open(state, *options, given),
     }
 }
 
 /// Validates an open without performing it.
-pub(crate) fn check(state: &Arc<PortState>, given: Open) -> Result<(), BridgeError> {
-    match given {
-        Open::Listener(given) => listeners::check(state, given),
-        Open::Connection(_) => Ok(()),
+pub(crate) fn check(state: &Arc<PortState>, mut given: OpenMessage) -> Result<(), BridgeError> {
+    match read::opened(&mut given)? {
+        Opened::Listener(_) => read::endpoint(state, given.transport).map(drop),
+        Opened::Connection(_) => read::connecting(given.transport).map(drop),
     }
 }
 

@@ -1,141 +1,172 @@
-//! Reads the messages of `open`.
+//! Reads the messages of `open`. An option that only the other side has is named.
 
 use crate::{
-    BridgeError, Given, config,
-    message::{Connecting, Listening, Open, OpenConnection, OpenListener, OpenMessage},
+    BridgeError, PortState,
+    config::read_member,
+    message::{Configured, Group, Memory, OpenMessage},
+    open::endpoint_auth::authorization,
 };
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use trunkline::{client::ClientOptions, protocol::options::Options, transport::HttpOptions};
+#[cfg(unix)]
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use trunkline::{
+    client::ClientOptions,
+    protocol::{describe::Described, options::Options},
+    transport::{ChildCommand, HttpEndpoint, HttpOptions},
+};
 
 const OPEN: &str = "open";
 
-const TRANSPORT: &str = "transport";
+/// What is opened.
+pub(super) enum Opened {
+    /// A listener of a server.
+    Listener(u64),
+    /// A connection of a client.
+    Connection(Box<ClientOptions>),
+}
 
-/// Reads what `open` is given.
-pub(crate) fn open(given: impl Given) -> Result<Open, BridgeError> {
-    let OpenMessage { server, client, transport, handlers, auth, wait, host_driven_reads, span, foreground, signals } =
-        given.read(OPEN)?;
-    match (server, client) {
-        (Some(_), None) if !handlers.is_empty() || auth.is_some() => Err(BridgeError::invalid(
-            "open: handlers and auth are for clients; a server registers its features and uses transport.auth",
-        )),
-        (None, Some(_)) if foreground || signals => {
-            Err(BridgeError::invalid("open: foreground and signals are for listeners"))
+/// Where a server listens.
+pub(super) enum Endpoint {
+    Stdio,
+    #[cfg(unix)]
+    Pipe(OwnedFd, OwnedFd),
+    Http(Box<HttpOptions>),
+    /// No socket: a web framework passes the requests. Without a path, every path is served. Host,
+    /// port and Unix socket have no effect.
+    Mounted(Option<String>, Box<HttpOptions>),
+}
+
+/// How a client reaches its server.
+pub(crate) enum Connecting {
+    Child(ChildCommand),
+    Http(HttpEndpoint),
+    /// A server of the same port.
+    Memory(Memory),
+    /// A server from a configuration.
+    Config(Configured),
+    /// Several servers.
+    Group(Group),
+    /// A custom transport, with its functions among the handlers.
+    Channel,
+}
+
+/// Reads what is opened.
+pub(super) fn opened(given: &mut OpenMessage) -> Result<Opened, BridgeError> {
+    match (given.server, given.client.take()) {
+        (Some(_), None) if !given.handlers.is_empty() || given.auth.is_some() => {
+            invalid("handlers and auth are for clients; a server registers its features and uses transport.auth")
         }
-        (Some(server), None) => {
-            let transport = listening(transport)?;
-            Ok(Open::Listener(OpenListener { server, transport, wait, host_driven_reads, foreground, signals }))
-        }
+        (None, Some(_)) if given.foreground || given.signals => invalid("foreground and signals are for listeners"),
+        (Some(server), None) => Ok(Opened::Listener(server)),
         (None, Some(mut client)) => {
             // Hosts may also give what has numbers in it apart.
             if let Some(options) = client.shift_remove("options") {
-                let _: ClientOptions = config::read_member(OPEN, "client.options", options.clone())?;
+                let _: ClientOptions = read_member(OPEN, "client.options", options.clone())?;
                 client.extend(options.as_object().cloned().unwrap_or_default());
             }
-            let client = config::read_member(OPEN, "client", Value::Object(client))?;
-            let transport = connecting(transport)?;
-            Ok(Open::Connection(OpenConnection { client, transport, handlers, auth, wait, host_driven_reads, span }))
+            let options = read_member(OPEN, "client", Value::Object(client))?;
+            Ok(Opened::Connection(Box::new(options)))
         }
-        _ => Err(BridgeError::invalid("open: either server or client must be given")),
+        _ => invalid("either server or client must be given"),
     }
 }
 
-/// Where a server listens; what a client alone has is named.
-fn listening(mut given: Map<String, Value>) -> Result<Listening, BridgeError> {
+/// Reads where a server listens.
+pub(super) fn endpoint(state: &Arc<PortState>, mut given: Map<String, Value>) -> Result<Endpoint, BridgeError> {
     match type_of(&mut given)?.as_str() {
-        "stdio" => nothing_else(&given).map(|()| Listening::Stdio),
-        "http" => {
-            if given.contains_key("url") {
-                return Err(BridgeError::invalid("open: a server over http takes host and port, not transport.url"));
-            }
-            if given.contains_key("headers") {
-                let text = "open: transport.headers is for clients, not for listeners";
-                return Err(BridgeError::invalid(text));
-            }
-            // As for options: null is absent.
-            given.retain(|_, value| !value.is_null());
-            let auth = given.shift_remove("auth");
-            // `true` means the default path.
-            if given.get("sse") == Some(&Value::Bool(true)) {
-                given.shift_remove("sse");
-            }
-            let mounted =
-                given.shift_remove("mounted").map(|mounted| config::read_member(OPEN, "transport.mounted", mounted));
-            if mounted.transpose()?.unwrap_or(false) {
-                if let Some(name) = ["host", "port", "unix"].iter().find(|name| given.contains_key(**name)) {
-                    return Err(BridgeError::invalid(format!(
-                        "open: transport.{name} is for a server with a socket of its own; a mounted one has no transport.host, port or unix: the web framework listens"
-                    )));
-                }
-                let path = given.get("path").is_some();
-                let options: HttpOptions = config::read_member(OPEN, TRANSPORT, Value::Object(given))?;
-                if options.health && !path {
-                    return Err(BridgeError::invalid(
-                        "open: transport.health of a mounted server needs transport.path; without one, the web framework must answer probes",
-                    ));
-                }
-                return Ok(Listening::Mounted { path: path.then(|| options.path.clone()), options, auth });
-            }
-            if given.contains_key("unix") && (given.contains_key("host") || given.contains_key("port")) {
-                return Err(BridgeError::invalid(
-                    "open: a server listens on transport.unix or on host and port, not on both",
-                ));
-            }
-            let options = config::read_member(OPEN, TRANSPORT, Value::Object(given))?;
-            Ok(Listening::Http { options, auth })
-        }
-        _ => Err(BridgeError::invalid("open: a server listens on stdio or http")),
+        "stdio" => nothing_else("stdio", &given).map(|()| Endpoint::Stdio),
+        "http" => http_endpoint(state, given),
+        _ => invalid("a server listens on stdio or http"),
     }
 }
 
-/// Where a client connects; what a listener alone has is named.
-fn connecting(mut given: Map<String, Value>) -> Result<Connecting, BridgeError> {
+fn http_endpoint(state: &Arc<PortState>, mut given: Map<String, Value>) -> Result<Endpoint, BridgeError> {
+    if given.contains_key("url") {
+        return invalid("a server over http takes host and port, not transport.url");
+    }
+    if given.contains_key("headers") {
+        return invalid("transport.headers is for clients, not for listeners");
+    }
+    // As for options: null is absent.
+    given.retain(|_, value| !value.is_null());
+    let auth = given.shift_remove("auth");
+    // `true` means the default path.
+    if given.get("sse") == Some(&Value::Bool(true)) {
+        given.shift_remove("sse");
+    }
+    let mounted = given.shift_remove("mounted").map(|mounted| read_member(OPEN, "transport.mounted", mounted));
+    let is_mounted = mounted.transpose()?.unwrap_or(false);
+    let has = |name: &&str| given.contains_key(*name);
+    if let Some(name) = ["host", "port", "unix"].iter().find(|name| is_mounted && has(name)) {
+        return invalid(&format!(
+            "transport.{name} is for a server with a socket of its own; a mounted one has no transport.host, port or unix: the web framework listens"
+        ));
+    }
+    if has(&"unix") && (has(&"host") || has(&"port")) {
+        return invalid("a server listens on transport.unix or on host and port, not on both");
+    }
+    let has_path = has(&"path");
+    let options: HttpOptions = transport(given)?;
+    if is_mounted && options.health && !has_path {
+        return invalid(
+            "transport.health of a mounted server needs transport.path; without one, the web framework must answer probes",
+        );
+    }
+    let path = has_path.then(|| options.path.clone());
+    let options = Box::new(options.with_auth(auth.map(|auth| authorization(state, auth)).transpose()?));
+    Ok(if is_mounted { Endpoint::Mounted(path, options) } else { Endpoint::Http(options) })
+}
+
+/// Reads where a client connects.
+pub(super) fn connecting(mut given: Map<String, Value>) -> Result<Connecting, BridgeError> {
     match type_of(&mut given)?.as_str() {
-        "child" => config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Child),
-        "group" => config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Group),
-        "config" => config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Config),
-        "memory" => config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Memory),
+        "child" => transport(given).map(Connecting::Child),
+        "group" => transport(given).map(Connecting::Group),
+        "config" => transport(given).map(Connecting::Config),
+        "memory" => transport(given).map(Connecting::Memory),
         "http" => {
             let is_listeners = |name: &&String| {
                 ["mounted", "auth"].contains(&name.as_str())
                     || HttpOptions::OBJECT.fields.iter().any(|field| field.json == **name)
             };
             if let Some(option) = given.keys().find(is_listeners) {
-                let text = format!("open: transport.{option} is for listeners; a client over http has url and headers");
-                return Err(BridgeError::invalid(text));
+                return invalid(&format!(
+                    "transport.{option} is for listeners; a client over http has url and headers"
+                ));
             }
             if !given.contains_key("url") {
-                return Err(BridgeError::invalid("open: a client over http needs transport.url"));
+                return invalid("a client over http needs transport.url");
             }
-            config::read_member(OPEN, TRANSPORT, Value::Object(given)).map(Connecting::Http)
+            transport(given).map(Connecting::Http)
         }
-        "channel" => match given.keys().next() {
-            Some(name) => {
-                Err(BridgeError::invalid(format!("open: transport.{name}: unknown option; channel takes none")))
-            }
-            None => Ok(Connecting::Channel),
-        },
-        "stdio" => Err(BridgeError::invalid(
-            "open: a client reaches a server over stdio as a child process: use transport type child",
-        )),
-        other => Err(BridgeError::invalid(format!(
-            "open: transport.type: {other:?} is not one of channel, child, config, group, http and memory"
-        ))),
+        "channel" => nothing_else("channel", &given).map(|()| Connecting::Channel),
+        "stdio" => invalid("a client reaches a server over stdio as a child process: use transport type child"),
+        other => {
+            invalid(&format!("transport.type: {other:?} is not one of channel, child, config, group, http and memory"))
+        }
     }
+}
+
+fn transport<T: Described + DeserializeOwned>(given: Map<String, Value>) -> Result<T, BridgeError> {
+    read_member(OPEN, "transport", Value::Object(given))
 }
 
 fn type_of(given: &mut Map<String, Value>) -> Result<String, BridgeError> {
     match given.shift_remove("type") {
         Some(Value::String(kind)) => Ok(kind),
-        _ => Err(BridgeError::invalid(
-            "open: transport.type must be a string: stdio, http, channel, child, config, group or memory",
-        )),
+        _ => invalid("transport.type must be a string: stdio, http, channel, child, config, group or memory"),
     }
 }
 
-fn nothing_else(given: &Map<String, Value>) -> Result<(), BridgeError> {
+fn nothing_else(kind: &str, given: &Map<String, Value>) -> Result<(), BridgeError> {
     match given.keys().next() {
-        Some(name) => Err(BridgeError::invalid(format!("open: transport.{name}: unknown option; stdio takes none"))),
+        Some(name) => invalid(&format!("transport.{name}: unknown option; {kind} takes none")),
         None => Ok(()),
     }
+}
+
+fn invalid<T>(problem: &str) -> Result<T, BridgeError> {
+    Err(BridgeError::invalid(format!("{OPEN}: {problem}")))
 }

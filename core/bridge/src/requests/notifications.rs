@@ -6,7 +6,7 @@ use crate::{
     message::{Notification, NotifyCall, NotifyConnection, NotifyFeature, NotifyPort, NotifyServer},
     open::{
         connection::Connection,
-        signals,
+        foreground,
         state::{OpenState, WaitingMessage},
     },
     process::log,
@@ -59,7 +59,7 @@ pub(crate) fn notify(state: &Arc<PortState>, target: u64, given: Notification) -
             Ok(())
         }
         (Some(HandleKind::Listener), Notification::Listener(given)) if given.foreground => {
-            signals::end_by_signals(state, target)
+            foreground::end_by_signals(state, target)
         }
         (Some(HandleKind::Connection), Notification::Connection(given)) => to_connection(state, target, given),
         _ => Ok(()),

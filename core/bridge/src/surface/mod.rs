@@ -273,12 +273,19 @@ impl Models {
 
     /// A function of the host that belongs to a connection.
     fn host_function(&mut self, row: &'static FunctionRow) -> Value {
-        json!({
-            "name": row.name,
-            "doc": text(row.doc),
-            "params": row.params.as_ref().map(|ty| self.named(ty)),
-            "result": row.result.as_ref().map(|ty| self.named(ty)),
-        })
+        let params = row.params.as_ref().map_or(Value::Null, |ty| self.named(ty));
+        self.function(row, params)
+    }
+
+    /// A request that a group answers itself.
+    fn group_function(&mut self, row: &'static FunctionRow) -> Value {
+        let params = row.params.as_ref().map_or_else(Vec::new, |ty| self.members(ty, &[]));
+        self.function(row, params.into())
+    }
+
+    fn function(&mut self, row: &'static FunctionRow, params: Value) -> Value {
+        let result = row.result.as_ref().map(|ty| self.named(ty));
+        json!({"name": row.name, "doc": text(row.doc), "params": params, "result": result})
     }
 
     /// A function of a transport or a store of the host's own. Its parameters and the members of
@@ -289,16 +296,6 @@ impl Models {
             object.map_or_else(Vec::new, |object| self.fields(object.fields, None))
         };
         json!({"name": row.name, "doc": text(row.doc), "params": members(&row.params), "result": members(&row.result)})
-    }
-
-    /// A request that a group answers itself.
-    fn group_function(&mut self, row: &'static FunctionRow) -> Value {
-        json!({
-            "name": row.name,
-            "doc": text(row.doc),
-            "params": row.params.as_ref().map_or_else(Vec::new, |ty| self.members(ty, &[])),
-            "result": row.result.as_ref().map(|ty| self.named(ty)),
-        })
     }
 
     /// The members of an object, except some.

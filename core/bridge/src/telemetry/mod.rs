@@ -8,9 +8,9 @@ pub(crate) mod observed;
 
 use crate::{
     BridgeError,
+    config::without_nulls,
     events::queue::EventQueue,
     message::{HostSpan, Request},
-    nulls::without_nulls,
 };
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -40,7 +40,7 @@ const MAX_NOTED: usize = 16_384;
 described! {
     /// An observed request or notification, from its begin to its end, or the end of a session,
     /// which has no name. At the begin, the members about the end are missing.
-    #[derive(Serialize)]
+    #[derive(Default, Serialize)]
     pub struct TelemetryRecord {
         /// Number of a served request, an opening or a notification; 0 for a request that is sent.
         required number: u64 = "number",
@@ -88,10 +88,7 @@ impl TelemetryRecord {
             attributes: object(start.attributes.iter()),
             context: json!(start.parent),
             start_us: Some(micros(start.began)),
-            end_us: None,
-            error: None,
-            metric: None,
-            requests: None,
+            ..Self::default()
         }
     }
 
@@ -121,16 +118,11 @@ impl TelemetryRecord {
 
     fn of_session(session: &ObservedSession) -> Self {
         Self {
-            number: 0,
             kind: session.kind.name(),
-            name: None,
             attributes: object(session.attributes.iter()),
             context: json!({}),
-            start_us: None,
-            end_us: None,
-            error: None,
-            requests: None,
             metric: Some(metric(session.kind.session_duration(), session.attributes.iter(), session.duration)),
+            ..Self::default()
         }
     }
 
