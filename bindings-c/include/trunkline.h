@@ -515,6 +515,41 @@ typedef void (*trunkline_log_callback)(const trunkline_str *level,
 typedef void (*trunkline_destructor)(void *user_data);
 
 /**
+ * Begins the span of a request, an opening or a notification, and returns it for the other
+ * callbacks; NULL if there is none. `record` is a `TelemetryRecord` as JSON: `kind` ("server" or
+ * "client"), `name`, `attributes`, `startUs`, and `context`, the trace context received with the
+ * request. For a message that is about to be sent, the span is a child of the thread's current
+ * one, and `context` takes the new span's trace context (`trunkline_trace_context_set`); for a
+ * request being served, `context` is NULL. All arguments are borrowed until the callback returns.
+ */
+typedef void *(*trunkline_span_begin_callback)(const trunkline_str *record,
+                                               trunkline_trace_context *context,
+                                               void *user_data);
+
+/**
+ * Makes a span the current one of the thread (`entered` is true) before a callback that serves its
+ * request, and undoes this (`entered` is false) after it.
+ */
+typedef void (*trunkline_span_scope_callback)(void *span, bool entered, void *user_data);
+
+/**
+ * Ends a span, and records its metric. `record` contains all attributes, `startUs`, `endUs`,
+ * `error` (on failure: the message, which may be empty) and `metric`: `name`, `description`,
+ * `value` in seconds, `attributes` and `boundaries`. The `name` of an opening may differ from the
+ * one at its begin. `requests`, if present, are the requests of an operation that took several,
+ * for child spans of this one, each with `name`, `attributes`, `startUs`, `endUs` and `error`.
+ *
+ * `span` is NULL if none was begun: for a request that the library answered itself and for a
+ * reconnect, whose spans begin and end here, and for a session, which has no `name` and only a
+ * metric. `record` is `{}` for a message that could not be sent. It is borrowed until the callback
+ * returns.
+ */
+typedef void (*trunkline_span_end_callback)(
+    void *span,
+    const trunkline_str *record,
+    void *user_data);
+
+/**
  * Handles the calls of a feature or hook of a server. `trunkline_call_arguments` and similar
  * functions return the arguments. `call` is borrowed until the callback returns; keep it with
  * `trunkline_call_retain` to complete it later. Must not throw or `longjmp`.
@@ -637,41 +672,6 @@ typedef void (*trunkline_answer_callback)(trunkline_call *call,
                                           const trunkline_str *json,
                                           const trunkline_error *error,
                                           void *user_data);
-
-/**
- * Begins the span of a request, an opening or a notification, and returns it for the other
- * callbacks; NULL if there is none. `record` is a `TelemetryRecord` as JSON: `kind` ("server" or
- * "client"), `name`, `attributes`, `startUs`, and `context`, the trace context received with the
- * request. For a message that is about to be sent, the span is a child of the thread's current
- * one, and `context` takes the new span's trace context (`trunkline_trace_context_set`); for a
- * request being served, `context` is NULL. All arguments are borrowed until the callback returns.
- */
-typedef void *(*trunkline_span_begin_callback)(const trunkline_str *record,
-                                               trunkline_trace_context *context,
-                                               void *user_data);
-
-/**
- * Makes a span the current one of the thread (`entered` is true) before a callback that serves its
- * request, and undoes this (`entered` is false) after it.
- */
-typedef void (*trunkline_span_scope_callback)(void *span, bool entered, void *user_data);
-
-/**
- * Ends a span, and records its metric. `record` contains all attributes, `startUs`, `endUs`,
- * `error` (on failure: the message, which may be empty) and `metric`: `name`, `description`,
- * `value` in seconds, `attributes` and `boundaries`. The `name` of an opening may differ from the
- * one at its begin. `requests`, if present, are the requests of an operation that took several,
- * for child spans of this one, each with `name`, `attributes`, `startUs`, `endUs` and `error`.
- *
- * `span` is NULL if none was begun: for a request that the library answered itself and for a
- * reconnect, whose spans begin and end here, and for a session, which has no `name` and only a
- * metric. `record` is `{}` for a message that could not be sent. It is borrowed until the callback
- * returns.
- */
-typedef void (*trunkline_span_end_callback)(
-    void *span,
-    const trunkline_str *record,
-    void *user_data);
 
 /**
  * Receives the outcome of a started request: `TRUNKLINE_OK` and the result as JSON, or the failure
@@ -815,16 +815,6 @@ trunkline_result trunkline_server_options_new(trunkline_server_options **options
 void trunkline_server_options_free(trunkline_server_options *options);
 
 /**
- * Sets a limit.
- *
- * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
- * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
- */
-trunkline_result trunkline_server_options_set_limit(trunkline_server_options *options,
-                                                    trunkline_limit limit,
-                                                    uint64_t value);
-
-/**
  * Keeps the server's state in a custom store instead of a URL
  * (`trunkline_server_options_set_store`). All functions are required; they are copied, and run
  * where callbacks run. A program that blocks elsewhere therefore delays calls that need its store,
@@ -839,6 +829,16 @@ trunkline_result trunkline_server_options_set_own_store(trunkline_server_options
                                                         const trunkline_store *store,
                                                         void *user_data,
                                                         trunkline_destructor destructor);
+
+/**
+ * Sets a limit.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_server_options_set_limit(trunkline_server_options *options,
+                                                    trunkline_limit limit,
+                                                    uint64_t value);
 
 /**
  * Sets the display name.

@@ -2,39 +2,16 @@
 //! stops the server, a second one has its default effect. Outside of Unix, the program handles its
 //! console events itself.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use crate::port::Port;
-
 #[cfg(unix)]
 pub(crate) use unix::SignalHandlers;
 
-/// A request to stop a running server.
-pub(crate) struct Stop {
-    pub(crate) is_wanted: AtomicBool,
-    port: Arc<Port>,
-}
-
-impl Stop {
-    pub(crate) fn new(port: Arc<Port>) -> Self {
-        Self { is_wanted: AtomicBool::new(false), port }
-    }
-
-    /// Safe inside a signal handler on Unix: an atomic operation and one `write`.
-    pub(crate) fn request(&self) {
-        self.is_wanted.store(true, Ordering::SeqCst);
-        self.port.waiting.wake_in_signal_handler();
-    }
-}
-
 /// While this lives, signals stop a server.
 #[cfg(not(unix))]
-pub(crate) struct SignalHandlers<'a>(std::marker::PhantomData<&'a Stop>);
+pub(crate) struct SignalHandlers<'a>(std::marker::PhantomData<&'a crate::waiting::Stop>);
 
 #[cfg(not(unix))]
 impl<'a> SignalHandlers<'a> {
-    pub(crate) fn install(_: &'a Stop) -> Self {
+    pub(crate) fn install(_: &'a crate::waiting::Stop) -> Self {
         Self(std::marker::PhantomData)
     }
 
@@ -50,8 +27,8 @@ mod unix {
 
     use libc::{SA_RESETHAND, SA_RESTART, SIG_DFL, SIGINT, SIGTERM, c_int, sighandler_t};
 
-    use super::Stop;
     use crate::edge::signals::{handler_of, set_handler};
+    use crate::waiting::Stop;
 
     const SIGNALS: [c_int; 2] = [SIGINT, SIGTERM];
 

@@ -30,6 +30,8 @@ mod port;
 
 mod options;
 
+mod store;
+
 mod server;
 
 mod features;
@@ -61,8 +63,6 @@ mod requests;
 mod scope;
 
 mod server_requests;
-
-mod store;
 
 mod waiting;
 

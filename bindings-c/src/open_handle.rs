@@ -88,8 +88,8 @@ impl EventReceiver for OpenLifespan {
     }
 }
 
-/// Closes listeners or connections of a port, all at once, and runs callbacks until they have ended.
-/// A failure of one does not keep the others open.
+/// Closes listeners or connections of a port, all at once, and runs callbacks until they have
+/// ended. A failure of one does not keep the others open.
 pub(crate) fn close(opened: &[Arc<Opened>], deadline_ms: u64) -> Result<(), Failure> {
     let mut open: Vec<_> = opened.iter().filter(|opened| !opened.open.is_closed()).collect();
     let Some(port) = open.first().map(|opened| &opened.port) else { return Ok(()) };

@@ -13,7 +13,7 @@ use trunkline_bridge::BridgeError;
 use trunkline_bridge::message::{Notification, NotifyListener, NotifyPort, Request};
 
 use crate::edge::prelude::*;
-use crate::foreground::{SignalHandlers, Stop};
+use crate::foreground::SignalHandlers;
 use crate::generated::options::LIMITS;
 use crate::lifespan::{
     HostLifespan, LifespanCallbacks, trunkline_lifespan_close_callback, trunkline_lifespan_open_callback,
@@ -24,6 +24,7 @@ use crate::options::{SetMembers, trunkline_http_options, trunkline_server_option
 use crate::port::{Port, trunkline_port};
 use crate::server_requests::ServerRequestHandlers;
 use crate::store::StoreReceiver;
+use crate::waiting::Stop;
 
 /// A server: one set of tools, resources and prompts, available over any number of transports. Free
 /// it with `trunkline_server_free`.
@@ -211,7 +212,7 @@ pub unsafe extern "C" fn trunkline_server_new_with(
             port: port.clone(),
             handle,
             drain_deadline_ms: u64::try_from(port.core.close_deadline(handle)?.as_millis()).unwrap_or(u64::MAX),
-            stop: Stop::new(port.clone()),
+            stop: Stop::new(port.waiting.clone()),
             listeners: Mutex::default(),
             lifespan: Arc::default(),
             clients: Mutex::default(),

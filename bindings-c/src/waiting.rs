@@ -131,3 +131,21 @@ impl Bell for WakesThreads {
         (self.wake)(&self.waiting);
     }
 }
+
+/// A request to stop a running server.
+pub(crate) struct Stop {
+    pub(crate) is_wanted: AtomicBool,
+    waiting: Arc<WaitingThreads>,
+}
+
+impl Stop {
+    pub(crate) fn new(waiting: Arc<WaitingThreads>) -> Self {
+        Self { is_wanted: AtomicBool::new(false), waiting }
+    }
+
+    /// Safe inside a signal handler on Unix: an atomic operation and one `write`.
+    pub(crate) fn request(&self) {
+        self.is_wanted.store(true, Ordering::SeqCst);
+        self.waiting.wake_in_signal_handler();
+    }
+}

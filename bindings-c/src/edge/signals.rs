@@ -5,8 +5,8 @@ use std::sync::Once;
 #[cfg(unix)]
 use libc::{SIG_DFL, SIG_IGN, SIGPIPE, c_int, sighandler_t};
 
-/// Ignores SIGPIPE, once, unless the program has set its own action: a disconnecting peer must not end the
-/// process, as with Rust, Python and Node.js.
+/// Ignores SIGPIPE, once, unless the program has set its own action: a disconnecting peer must not
+/// end the process, as with Rust, Python and Node.js.
 pub(crate) fn ignore_sigpipe() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
