@@ -211,8 +211,8 @@ FORK = """
         code = 1
         try:
             client._port.native.read_ready(client._handle)
-        except Exception as error:
-            code = 0 if error.args[0] == "forked" else 2
+        except ForkedError:
+            code = 0
         finally:
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import trunkline
 
@@ -28,8 +28,7 @@ class PresentedToken(AccessToken, VerificationDescription):
         """Return a token whose request is described by `describe`; tests can pass their own
         function.
         """
-        given = AccessToken.from_json(json)
-        token = cls(given.token, given.scheme, given.method, given.url, given.resource)
+        token = cast("PresentedToken", cls.from_json(json))
         token._describe = describe
         token._request = None
         return token

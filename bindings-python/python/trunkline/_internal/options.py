@@ -41,8 +41,7 @@ def encoded(names: Mapping[str, str], options: Mapping[str, Any]) -> dict[str, A
         similar = get_close_matches(unknown[0], names, n=1)
         hint = f". Did you mean {similar[0]!r}?" if similar else ""
         raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}{hint}")
-    given = ((name, names[name], value) for name, value in options.items() if value is not None)
-    return {json: in_json(name, json, value) for name, json, value in given}
+    return {names[name]: in_json(name, names[name], value) for name, value in options.items() if value is not None}
 
 
 def in_json(name: str, json: str, value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Union, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, Union, cast, get_args, get_origin
 
 from ._generated.models import CallToolResult, ReadResourceResult
 from ._generated.waist import CONTENT, INPUT, OBJECT, RESULT, TEXT, VALUE
@@ -28,25 +28,16 @@ def _typed_json(value: Any) -> Any:
     return jsonable(value, is_typed=True)
 
 
-class Returns:
+class Returns(NamedTuple):
     """The shape of a tool's results, determined by its return annotation or by each value."""
 
-    def __init__(
-        self,
-        schema: Schema | None,
-        shape: int | None,
-        *,
-        wrap: bool = False,
-        plain: bool = False,
-        write: Callable[[Any], Any] = _typed_json,
-    ) -> None:
-        self.schema = schema
-        # True if the schema describes `{"result": value}`.
-        self.wrap = wrap
-        self._shape = shape
-        self._plain = plain
-        # Converts a value of the annotated type to JSON.
-        self._write = write
+    schema: Schema | None
+    shape: int | None
+    # True if the schema describes `{"result": value}`.
+    wrap: bool = False
+    plain: bool = False
+    # Converts a value of the annotated type to JSON.
+    write: Callable[[Any], Any] = _typed_json
 
     @classmethod
     def of(cls, annotation: Any, output_schema: Mapping[str, Any] | None) -> Returns:
@@ -76,20 +67,20 @@ class Returns:
         Raises:
             TypeError: If the value cannot be represented in JSON.
         """
-        if type(value) is str and self._write is _typed_json:
+        if type(value) is str and self.write is _typed_json:
             return TEXT, value
         if isinstance(value, InputRequired):
             return INPUT, value.to_json()
         if isinstance(value, CallToolResult):
             return RESULT, jsonable(model_json(value))
-        if self._shape is not None and self._plain:
-            return self._shape, value
-        shape = self._shape_of(value) if self._shape is None else self._shape
+        if self.shape is not None and self.plain:
+            return self.shape, value
+        shape = self._shape_of(value) if self.shape is None else self.shape
         if shape == CONTENT:
             return CONTENT, _blocks(value) if _is_list(value) else jsonable(value)
         if shape == VALUE and self.schema is None and isinstance(value, (bytes, bytearray, memoryview)):
             raise TypeError("bytes have no media type: return ImageContent, AudioContent or EmbeddedResource")
-        json = self._write(value) if self._shape is not None else jsonable(value)
+        json = self.write(value) if self.shape is not None else jsonable(value)
         return (TEXT if type(json) is str and shape == VALUE else shape), json
 
     def _shape_of(self, value: Any) -> int:

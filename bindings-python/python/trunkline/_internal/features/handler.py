@@ -76,7 +76,7 @@ class Handler:
         except BaseException as error:
             from asyncio import CancelledError
 
-            self._fail(port, ticket, error, scope, Context)
+            self._fail(port, ticket, error, scope)
             # Any other exception only fails this call, as it does on a pool thread. An event loop
             # would end on exceptions of its tasks that are not an Exception, such as a library's
             # SystemExit.
@@ -90,7 +90,7 @@ class Handler:
         try:
             self._complete(port.native, ticket, self.run_in_thread(port, ticket, body, scope))
         except BaseException as error:  # noqa: BLE001 - including SystemExit, which must not end a pool thread
-            self._fail(port, ticket, error, scope, SyncContext)
+            self._fail(port, ticket, error, scope)
 
     @property
     def explainer(self) -> Handler:
@@ -124,14 +124,7 @@ class Handler:
         except (TypeError, ValueError) as error:
             raise InvalidReturn(self.where, error) from None
 
-    def _fail(
-        self,
-        port: Port,
-        ticket: int,
-        error: BaseException,
-        scope: CallScope | None,
-        context: type[Context | SyncContext],
-    ) -> None:
+    def _fail(self, port: Port, ticket: int, error: BaseException, scope: CallScope | None) -> None:
         native = port.native
         try:
             failure = self.failure(error)
@@ -141,6 +134,7 @@ class Handler:
                 if scope is not None and scope.error is None:
                     scope.error = error
                 if failure["kind"] == "internal":
+                    context = SyncContext if self.in_thread else Context
                     report(context(port, ticket, scope), error, self.subject, self.task_name)
                     failure["logged"] = True
             native.fail(ticket, failure)
