@@ -58,3 +58,21 @@ impl<K: Clone + Eq + Hash> Counts<K> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_holder_that_has_given_everything_back_is_forgotten() {
+        let (limits, mut counts) = (CountLimits { all: 5, each: 3 }, Counts::default());
+        assert!(counts.take(Some(&"ada"), 2, limits) && !counts.take(Some(&"ada"), 2, limits));
+        assert!(counts.take(None, 3, limits) && !counts.take(Some(&"bob"), 1, limits));
+        assert_eq!((counts.all, counts.of(Some(&"ada")), counts.of(None)), (5, 2, 0));
+        counts.give_back(Some(&"ada"), 1);
+        counts.give_back(None, 3);
+        assert_eq!((counts.all, counts.of.len()), (1, 1));
+        counts.give_back(Some(&"ada"), 1);
+        assert_eq!((counts.all, counts.of.len()), (0, 0));
+    }
+}
