@@ -40,9 +40,7 @@ macro_rules! described {
                         doc: &[$($field_doc),*],
                         presence: $crate::described!(@presence $presence),
                         ty: <$crate::described!(@type $ty $(, $seen)?) as Described>::TYPE,
-                        unit: None,
-                        limit: None,
-                        default: None,
+                        ..FieldDescription::EMPTY
                     },)*],
                 };
                 &OBJECT

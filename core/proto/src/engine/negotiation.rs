@@ -86,27 +86,21 @@ fn list(revisions: impl Iterator<Item = Revision>) -> String {
 }
 
 impl Described for RevisionChoice {
-    const TYPE: Type = {
-        static VALUES: Values = Values {
-            name: "RevisionChoice",
-            doc: &[" A choice of the revision to speak."],
-            values: &[
-                (
-                    "auto",
-                    &[" The newest revision that both sides support: probes first, falls back to the legacy era."],
-                ),
-                ("legacy", &[" The newest revision of the legacy era, without a probe."]),
-                ("modern", &[" The newest revision of the modern era, without a fallback."]),
-                ("2024-11-05", &[" This revision, without a probe."]),
-                ("2025-03-26", &[" This revision, without a probe."]),
-                ("2025-06-18", &[" This revision, without a probe."]),
-                ("2025-11-25", &[" This revision, without a probe."]),
-                ("2026-07-28", &[" This revision, without a probe."]),
-            ],
-            open: false,
-        };
-        Type::Values(&VALUES)
-    };
+    const TYPE: Type = Type::Values(&Values {
+        name: "RevisionChoice",
+        doc: &[" A choice of the revision to speak."],
+        values: &[
+            ("auto", &[" The newest revision that both sides support: probes first, falls back to the legacy era."]),
+            ("legacy", &[" The newest revision of the legacy era, without a probe."]),
+            ("modern", &[" The newest revision of the modern era, without a fallback."]),
+            ("2024-11-05", &[" This revision, without a probe."]),
+            ("2025-03-26", &[" This revision, without a probe."]),
+            ("2025-06-18", &[" This revision, without a probe."]),
+            ("2025-11-25", &[" This revision, without a probe."]),
+            ("2026-07-28", &[" This revision, without a probe."]),
+        ],
+        open: false,
+    });
 }
 
 impl Serialize for RevisionChoice {

@@ -9,7 +9,7 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// An incremental parser.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct EventStream {
     buffer: BytesMut,
     /// The buffer has no line end before this index.
@@ -54,20 +54,7 @@ pub struct TooLarge(usize);
 impl EventStream {
     /// A parser for messages of at most `max_bytes`.
     pub fn new(max_bytes: usize) -> Self {
-        Self {
-            buffer: BytesMut::new(),
-            searched: 0,
-            data: BytesMut::new(),
-            has_data: false,
-            kind: Kind::Message,
-            started: false,
-            after_cr: false,
-            max_bytes,
-            next_id: None,
-            last_id: None,
-            retry: None,
-            has_brought: false,
-        }
+        Self { max_bytes, ..Self::default() }
     }
 
     /// Resets the parser for a new connection: incomplete data is dropped; the last id and the

@@ -85,6 +85,21 @@ pub struct FieldDescription {
     pub default: Option<fn() -> Value>,
 }
 
+impl FieldDescription {
+    /// A member of which nothing is known.
+    #[doc(hidden)]
+    pub const EMPTY: Self = Self {
+        name: "",
+        json: "",
+        doc: &[],
+        presence: Presence::Optional,
+        ty: Type::Json,
+        unit: None,
+        limit: None,
+        default: None,
+    };
+}
+
 /// The number of members of an object and of those that are flattened into it.
 #[doc(hidden)]
 pub const fn count(parts: &[&[FieldDescription]]) -> usize {
@@ -99,17 +114,7 @@ pub const fn count(parts: &[&[FieldDescription]]) -> usize {
 /// The members of an object and of those that are flattened into it.
 #[doc(hidden)]
 pub const fn joined<const COUNT: usize>(parts: &[&[FieldDescription]]) -> [FieldDescription; COUNT] {
-    const NONE: FieldDescription = FieldDescription {
-        name: "",
-        json: "",
-        doc: &[],
-        presence: Presence::Optional,
-        ty: Type::Json,
-        unit: None,
-        limit: None,
-        default: None,
-    };
-    let mut fields = [NONE; COUNT];
+    let mut fields = [FieldDescription::EMPTY; COUNT];
     let (mut next, mut part) = (0, 0);
     while part < parts.len() {
         let mut field = 0;

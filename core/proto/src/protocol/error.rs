@@ -3,7 +3,6 @@
 use super::revision::{Era, Revision};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::fmt;
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])* $name:ident = $number:literal, $remedy:literal;)*) => {
@@ -65,7 +64,8 @@ pub struct ProtocolErrorCode {
 /// let error = RpcError::new(1001, "The quota is used up");
 /// assert_eq!((error.code, error.message.as_str()), (1001, "The quota is used up"));
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message} ({code})")]
 pub struct RpcError {
     /// One of [`code`], or an application-defined code outside of -32768..-32000.
     pub code: i64,
@@ -181,14 +181,6 @@ impl RpcError {
         matches!(self.code, code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION)
     }
 }
-
-impl fmt::Display for RpcError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.message, self.code)
-    }
-}
-
-impl std::error::Error for RpcError {}
 
 #[cfg(test)]
 mod tests {

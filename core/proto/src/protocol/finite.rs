@@ -7,7 +7,7 @@ use serde::{
         SerializeTupleStruct, SerializeTupleVariant,
     },
 };
-use std::fmt::{self, Display};
+use std::fmt::Display;
 
 /// Checks that all numbers of a value are finite.
 ///
@@ -19,7 +19,8 @@ pub(super) fn check(value: &(impl Serialize + ?Sized)) -> serde_json::Result<()>
 }
 
 /// A number that JSON cannot represent, and its path within the value.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("${path}: {problem}")]
 struct NotFinite {
     path: String,
     problem: String,
@@ -30,14 +31,6 @@ impl NotFinite {
         Self { path: format!("{part}{}", self.path), ..self }
     }
 }
-
-impl Display for NotFinite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "${}: {}", self.path, self.problem)
-    }
-}
-
-impl std::error::Error for NotFinite {}
 
 impl serde::ser::Error for NotFinite {
     fn custom<T: Display>(problem: T) -> Self {

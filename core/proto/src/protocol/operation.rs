@@ -180,9 +180,7 @@ macro_rules! described_operations {
                 doc: &[$($param_doc),*],
                 presence: described_operations!(@$presence),
                 ty: <$ty as Described>::TYPE,
-                unit: None,
-                limit: None,
-                default: None,
+                ..FieldDescription::EMPTY
             },)*]),
             fixed: &[],
             result: described_operations!(@option $(<$result as Described>::TYPE)?),
@@ -219,56 +217,50 @@ pub struct ServerNotification {
     pub params: Option<Type>,
 }
 
+const fn notification(
+    name: &'static str,
+    doc: &'static [&'static str],
+    method: &'static str,
+    params: Option<Type>,
+) -> ServerNotification {
+    ServerNotification { name, doc, method, params }
+}
+
 /// The notifications that a client receives.
 pub static NOTIFICATIONS: &[ServerNotification] = &[
-    ServerNotification {
-        name: "progress",
-        doc: &[" The progress of a request."],
-        method: method::PROGRESS,
-        params: Some(Progress::TYPE),
-    },
-    ServerNotification {
-        name: "log",
-        doc: &[" A log message from the server.", LOGGING_DEPRECATED],
-        method: method::LOG_MESSAGE,
-        params: Some(LogMessage::TYPE),
-    },
-    ServerNotification {
-        name: "tools_changed",
-        doc: &[" The server's tools have changed."],
-        method: method::TOOLS_LIST_CHANGED,
-        params: None,
-    },
-    ServerNotification {
-        name: "resources_changed",
-        doc: &[" The server's resources or resource templates have changed."],
-        method: method::RESOURCES_LIST_CHANGED,
-        params: None,
-    },
-    ServerNotification {
-        name: "prompts_changed",
-        doc: &[" The server's prompts have changed."],
-        method: method::PROMPTS_LIST_CHANGED,
-        params: None,
-    },
-    ServerNotification {
-        name: "resource_updated",
-        doc: &[" A subscribed resource has changed."],
-        method: method::RESOURCES_UPDATED,
-        params: Some(ResourceUpdated::TYPE),
-    },
-    ServerNotification {
-        name: "elicitation_complete",
-        doc: &[" A URL elicitation is complete (2025-11-25)."],
-        method: method::ELICITATION_COMPLETE,
-        params: Some(ElicitationComplete::TYPE),
-    },
-    ServerNotification {
-        name: "task_status",
-        doc: &[" A task has changed that the client follows, or that the server reports on its own."],
-        method: method::TASKS_STATUS,
-        params: Some(Task::TYPE),
-    },
+    notification("progress", &[" The progress of a request."], method::PROGRESS, Some(Progress::TYPE)),
+    notification(
+        "log",
+        &[" A log message from the server.", LOGGING_DEPRECATED],
+        method::LOG_MESSAGE,
+        Some(LogMessage::TYPE),
+    ),
+    notification("tools_changed", &[" The server's tools have changed."], method::TOOLS_LIST_CHANGED, None),
+    notification(
+        "resources_changed",
+        &[" The server's resources or resource templates have changed."],
+        method::RESOURCES_LIST_CHANGED,
+        None,
+    ),
+    notification("prompts_changed", &[" The server's prompts have changed."], method::PROMPTS_LIST_CHANGED, None),
+    notification(
+        "resource_updated",
+        &[" A subscribed resource has changed."],
+        method::RESOURCES_UPDATED,
+        Some(ResourceUpdated::TYPE),
+    ),
+    notification(
+        "elicitation_complete",
+        &[" A URL elicitation is complete (2025-11-25)."],
+        method::ELICITATION_COMPLETE,
+        Some(ElicitationComplete::TYPE),
+    ),
+    notification(
+        "task_status",
+        &[" A task has changed that the client follows, or that the server reports on its own."],
+        method::TASKS_STATUS,
+        Some(Task::TYPE),
+    ),
 ];
 
 /// The operations of a handler: requests to the client of its call.

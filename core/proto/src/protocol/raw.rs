@@ -109,6 +109,12 @@ impl RawJson {
         &self.0
     }
 
+    /// An object that can always be represented; `{}` otherwise.
+    #[doc(hidden)]
+    pub fn object(value: &impl Serialize) -> Self {
+        Self::from_value(value).unwrap_or_else(|_| Self::empty_object())
+    }
+
     /// `{}`
     pub fn empty_object() -> Self {
         Self(Bytes::from_static(b"{}"))

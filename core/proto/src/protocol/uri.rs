@@ -2,10 +2,10 @@
 
 use fluent_uri::Uri;
 use percent_encoding::percent_decode_str;
-use std::fmt;
 
 /// Why a URI was refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{uri:?} {problem}")]
 pub struct UriError {
     uri: String,
     problem: &'static str,
@@ -86,14 +86,6 @@ impl UriError {
         Self { uri: uri.chars().take(200).collect(), problem }
     }
 }
-
-impl fmt::Display for UriError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} {}", self.uri, self.problem)
-    }
-}
-
-impl std::error::Error for UriError {}
 
 #[cfg(test)]
 mod tests {

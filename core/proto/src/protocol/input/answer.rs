@@ -8,14 +8,15 @@ use crate::protocol::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use std::fmt;
 
 /// Why a response is not acceptable.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AnswerError {
     /// It is not a response to this request at all.
+    #[error("the response is malformed: {0}")]
     Malformed(String),
     /// The user accepted, but the values do not match the form. The handler may ask again.
+    #[error("the submitted content does not match the form: {0}")]
     Mismatch(Invalid),
 }
 
@@ -109,17 +110,6 @@ pub fn check_answer(method: &str, params: &Value, answer: &Value) -> Result<(), 
 fn read<T: DeserializeOwned>(answer: &Value) -> Result<T, AnswerError> {
     T::deserialize(answer).map_err(|error| AnswerError::Malformed(error.to_string()))
 }
-
-impl fmt::Display for AnswerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed(problem) => write!(f, "the response is malformed: {problem}"),
-            Self::Mismatch(invalid) => write!(f, "the submitted content does not match the form: {invalid}"),
-        }
-    }
-}
-
-impl std::error::Error for AnswerError {}
 
 #[cfg(test)]
 mod tests {

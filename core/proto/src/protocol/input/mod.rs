@@ -23,12 +23,13 @@ use serde_json::Value;
 use std::fmt;
 
 /// Why a request for input cannot be sent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error(transparent)]
 pub enum InputError {
     /// The client, or its revision, lacks a capability.
-    Unsupported(Unsupported),
+    Unsupported(#[from] Unsupported),
     /// The request is invalid, which is the caller's fault.
-    Invalid(InvalidInput),
+    Invalid(#[from] InvalidInput),
 }
 
 /// A problem in a request.
@@ -112,29 +113,6 @@ impl fmt::Display for InvalidInput {
 }
 
 impl std::error::Error for InvalidInput {}
-
-impl fmt::Display for InputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unsupported(unsupported) => unsupported.fmt(f),
-            Self::Invalid(invalid) => invalid.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for InputError {}
-
-impl From<Unsupported> for InputError {
-    fn from(unsupported: Unsupported) -> Self {
-        Self::Unsupported(unsupported)
-    }
-}
-
-impl From<InvalidInput> for InputError {
-    fn from(invalid: InvalidInput) -> Self {
-        Self::Invalid(invalid)
-    }
-}
 
 #[cfg(test)]
 mod tests {

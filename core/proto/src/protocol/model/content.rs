@@ -110,7 +110,8 @@ json_object! {
 }
 
 /// The contents of a resource.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum ResourceContents {
     /// Text.
     Text(TextResourceContents),
@@ -264,16 +265,13 @@ impl From<String> for ContentBlock {
 }
 
 impl Described for ResourceContents {
-    const TYPE: Type = {
-        static UNION: Union = Union {
-            name: "ResourceContents",
-            doc: &[" The contents of a resource."],
-            tag: None,
-            variants: &[("text", TextResourceContents::TYPE), ("blob", BlobResourceContents::TYPE)],
-            open: false,
-        };
-        Type::Union(&UNION)
-    };
+    const TYPE: Type = Type::Union(&Union {
+        name: "ResourceContents",
+        doc: &[" The contents of a resource."],
+        tag: None,
+        variants: &[("text", TextResourceContents::TYPE), ("blob", BlobResourceContents::TYPE)],
+        open: false,
+    });
 }
 
 impl Default for ResourceContents {
@@ -294,15 +292,6 @@ impl From<BlobResourceContents> for ResourceContents {
     }
 }
 
-impl Serialize for ResourceContents {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(contents) => contents.serialize(serializer),
-            Self::Blob(contents) => contents.serialize(serializer),
-        }
-    }
-}
-
 impl<'de> Deserialize<'de> for ResourceContents {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let fields = JsonObject::deserialize(deserializer)?;
@@ -317,15 +306,12 @@ impl<'de> Deserialize<'de> for ResourceContents {
 }
 
 impl Described for Role {
-    const TYPE: Type = {
-        static VALUES: Values = Values {
-            name: "Role",
-            doc: &[" A reader of content, or the sender of a message."],
-            values: &[("user", &[" The user."]), ("assistant", &[" The model."])],
-            open: true,
-        };
-        Type::Values(&VALUES)
-    };
+    const TYPE: Type = Type::Values(&Values {
+        name: "Role",
+        doc: &[" A reader of content, or the sender of a message."],
+        values: &[("user", &[" The user."]), ("assistant", &[" The model."])],
+        open: true,
+    });
 }
 
 impl Role {

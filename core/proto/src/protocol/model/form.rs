@@ -3,9 +3,9 @@
 
 use super::JsonObject;
 use crate::protocol::describe::{Described, Type};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use indexmap::IndexMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Number, Value};
-use std::fmt;
 
 json_object! {
     /// The fields of a form. Built by [`FormSchema::required`] and [`FormSchema::optional`], with a
@@ -245,23 +245,7 @@ impl Serialize for FormFields {
 
 impl<'de> Deserialize<'de> for FormFields {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> de::Visitor<'de> for InOrder {
-            type Value = FormFields;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the fields of a form by name")
-            }
-
-            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<FormFields, A::Error> {
-                let mut fields = Vec::new();
-                while let Some(field) = map.next_entry()? {
-                    fields.push(field);
-                }
-                Ok(FormFields(fields))
-            }
-        }
-        deserializer.deserialize_map(InOrder)
+        IndexMap::deserialize(deserializer).map(|fields: IndexMap<_, _>| Self(fields.into_iter().collect()))
     }
 }
 

@@ -40,9 +40,7 @@ macro_rules! json_object {
                         doc: &[$($field_doc),*],
                         presence: json_object!(@presence $kind),
                         ty: json_object!(@values [$($($value),*)?] $kind $($ty)?),
-                        unit: None,
-                        limit: None,
-                        default: None,
+                        ..FieldDescription::EMPTY
                     },)*],
                 };
                 Type::Model(&OBJECT)
@@ -256,16 +254,13 @@ macro_rules! json_names {
         }
 
         impl $crate::protocol::describe::Described for $name {
-            const TYPE: $crate::protocol::describe::Type = {
-                use $crate::protocol::describe::{Type, Values};
-                static VALUES: Values = Values {
+            const TYPE: $crate::protocol::describe::Type =
+                $crate::protocol::describe::Type::Values(&$crate::protocol::describe::Values {
                     name: stringify!($name),
                     doc: &[$($doc),*],
                     values: &[$(($wire, &[$($variant_doc),*])),*],
                     open: false,
-                };
-                Type::Values(&VALUES)
-            };
+                });
         }
     };
 }

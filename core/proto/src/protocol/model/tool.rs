@@ -3,7 +3,6 @@
 use super::{ContentBlock, Icon, JsonObject};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use std::fmt;
 
 json_object! {
     /// A tool that a client can call.
@@ -177,16 +176,9 @@ impl CallToolResult {
 }
 
 /// The result of a failed tool call, as an error ([`CallToolResult::into_result`]).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("the tool failed: {}", .0.joined_text())]
 pub struct FailedToolCall(pub Box<CallToolResult>);
-
-impl fmt::Display for FailedToolCall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the tool failed: {}", self.0.joined_text())
-    }
-}
-
-impl std::error::Error for FailedToolCall {}
 
 impl<T: Into<ContentBlock>> From<T> for CallToolResult {
     fn from(block: T) -> Self {

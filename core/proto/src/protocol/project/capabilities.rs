@@ -1,40 +1,38 @@
 //! Projection of names and capabilities.
 
-use super::fields::{ProjectedObject, remove_fields};
+use super::fields::{ProjectedObject, project_fields};
 use crate::protocol::{Revision, RevisionFeature};
 use serde_json::Value;
 
 /// Projects the name of a client or server.
 pub fn project_implementation(implementation: &mut Value, revision: Revision) {
-    if let Some(implementation) = implementation.as_object_mut() {
-        remove_fields(implementation, ProjectedObject::Implementation, revision);
-    }
+    project_fields(implementation, ProjectedObject::Implementation, revision);
 }
 
 /// Projects the capabilities of a server.
 pub fn project_server_capabilities(capabilities: &mut Value, revision: Revision) {
-    if let Some(capabilities) = capabilities.as_object_mut() {
-        remove_fields(capabilities, ProjectedObject::ServerCapabilities, revision);
-    }
+    project_fields(capabilities, ProjectedObject::ServerCapabilities, revision);
 }
 
 /// Projects the capabilities of a client.
 pub fn project_client_capabilities(capabilities: &mut Value, revision: Revision) {
-    let Some(capabilities) = capabilities.as_object_mut() else { return };
-    remove_fields(capabilities, ProjectedObject::ClientCapabilities, revision);
+    project_fields(capabilities, ProjectedObject::ClientCapabilities, revision);
     // Before modes existed, the capability meant forms, so a client that only opens URLs does not
     // have it.
     let url_only = |modes: &Value| modes.get("url").is_some() && modes.get("form").is_none();
-    if !revision.supports(RevisionFeature::ElicitationModes) && capabilities.get("elicitation").is_some_and(url_only) {
+    if !revision.supports(RevisionFeature::ElicitationModes)
+        && capabilities.get("elicitation").is_some_and(url_only)
+        && let Some(capabilities) = capabilities.as_object_mut()
+    {
         capabilities.shift_remove("elicitation");
     }
     for (name, object) in [
         ("roots", ProjectedObject::Roots),
-        ("sampling", ProjectedObject::Sampling),
-        ("elicitation", ProjectedObject::Elicitation),
+        ("sampling", ProjectedObject::SamplingCapability),
+        ("elicitation", ProjectedObject::ElicitationCapability),
     ] {
-        if let Some(capability) = capabilities.get_mut(name).and_then(Value::as_object_mut) {
-            remove_fields(capability, object, revision);
+        if let Some(capability) = capabilities.get_mut(name) {
+            project_fields(capability, object, revision);
         }
     }
 }

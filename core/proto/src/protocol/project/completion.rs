@@ -1,16 +1,15 @@
 //! Projection of completion.
 
-use super::fields::{ProjectedObject, remove_fields};
+use super::fields::{ProjectedObject, project_fields};
 use super::project_envelope;
 use crate::protocol::{Revision, model::Completion};
 use serde_json::{Value, json};
 
 /// Projects the parameters of `completion/complete`.
 pub fn project_complete_params(params: &mut Value, revision: Revision) {
-    let Some(params) = params.as_object_mut() else { return };
-    remove_fields(params, ProjectedObject::CompleteParams, revision);
-    if let Some(reference) = params.get_mut("ref").and_then(Value::as_object_mut) {
-        remove_fields(reference, ProjectedObject::PromptReference, revision);
+    project_fields(params, ProjectedObject::CompleteParams, revision);
+    if let Some(reference) = params.get_mut("ref") {
+        project_fields(reference, ProjectedObject::PromptReference, revision);
     }
 }
 

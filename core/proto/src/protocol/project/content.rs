@@ -1,6 +1,6 @@
 //! Projection of content blocks, annotations and the contents of resources.
 
-use super::fields::{ProjectedObject, remove_fields};
+use super::fields::{ProjectedObject, project_fields, remove_fields};
 use crate::protocol::{Revision, RevisionFeature};
 use serde_json::{Map, Value, json};
 
@@ -44,15 +44,31 @@ fn audio_to_resource(audio: &mut Map<String, Value>, index: usize) {
 
 /// Projects the contents of a resource.
 pub fn project_resource_contents(contents: &mut Value, revision: Revision) {
-    if let Some(contents) = contents.as_object_mut() {
-        remove_fields(contents, ProjectedObject::ResourceContents, revision);
-    }
+    project_fields(contents, ProjectedObject::ResourceContents, revision);
 }
 
 /// Projects the annotations of an object.
-pub(super) fn project_annotations(fields: &mut Map<String, Value>, revision: Revision) {
-    if let Some(annotations) = fields.get_mut("annotations").and_then(Value::as_object_mut) {
-        remove_fields(annotations, ProjectedObject::Annotations, revision);
+pub(super) fn project_annotations(object: &mut Map<String, Value>, revision: Revision) {
+    if let Some(annotations) = object.get_mut("annotations") {
+        project_fields(annotations, ProjectedObject::Annotations, revision);
+    }
+}
+
+/// Projects the blocks of a tool's result. Structured content that the revision does not support
+/// remains visible: in the existing text, or in a new text block if there is none.
+pub(super) fn project_tool_content(result: &mut Map<String, Value>, revision: Revision) {
+    let kind = match result.get("structuredContent") {
+        Some(Value::Object(_)) => RevisionFeature::StructuredContent,
+        _ => RevisionFeature::AnyStructuredContent,
+    };
+    let structured = if revision.supports(kind) { None } else { result.shift_remove("structuredContent") };
+    if let Some(content) = result.get_mut("content").and_then(Value::as_array_mut) {
+        for (index, block) in content.iter_mut().enumerate() {
+            project_block(block, index, revision);
+        }
+        if let (Some(value), true) = (structured, content.is_empty()) {
+            content.push(json!({"type": "text", "text": value.to_string()}));
+        }
     }
 }
 

@@ -21,22 +21,19 @@ pub use completion::{project_complete_params, project_complete_result};
 pub use content::project_resource_contents;
 pub use elicitation::project_elicit_params;
 pub use fields::field_span;
-pub use prompt::{project_prompt, project_prompt_list, project_prompt_result};
-pub use resource::{
-    project_read_result, project_resource, project_resource_list, project_resource_template,
-    project_resource_template_list,
-};
+pub use prompt::{project_prompt, project_prompt_result};
+pub use resource::{project_read_result, project_resource, project_resource_template};
 pub use sampling::project_sampling_params;
 pub use task::{created_task, project_task};
-pub use tool::{project_tool, project_tool_list, project_tool_result};
+pub use tool::{project_tool, project_tool_result};
 
 use super::{Revision, RevisionFeature, RpcError, meta::SERVER_INFO, method};
 use fields::{ProjectedObject, remove_fields};
 use serde_json::{Map, Value};
-use std::fmt;
 
 /// A request that a peer's revision or capabilities do not support.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{why}")]
 pub struct Unsupported {
     /// The missing part, for the author of the handler.
     pub why: String,
@@ -49,11 +46,13 @@ pub struct Unsupported {
 pub fn project_result(method: &str, result: &mut Value, revision: Revision) {
     match method {
         method::TOOLS_CALL => project_tool_result(result, revision),
-        method::TOOLS_LIST => project_tool_list(result, revision),
-        method::RESOURCES_LIST => project_resource_list(result, revision),
-        method::RESOURCES_TEMPLATES_LIST => project_resource_template_list(result, revision),
+        method::TOOLS_LIST => project_list(result, "tools", revision, project_tool),
+        method::RESOURCES_LIST => project_list(result, "resources", revision, project_resource),
+        method::RESOURCES_TEMPLATES_LIST => {
+            project_list(result, "resourceTemplates", revision, project_resource_template);
+        }
         method::RESOURCES_READ => project_read_result(result, revision),
-        method::PROMPTS_LIST => project_prompt_list(result, revision),
+        method::PROMPTS_LIST => project_list(result, "prompts", revision, project_prompt),
         method::PROMPTS_GET => project_prompt_result(result, revision),
         method::COMPLETION_COMPLETE => project_complete_result(result, revision),
         _ => {
@@ -70,6 +69,13 @@ pub fn params_projection(method: &str) -> Option<fn(&mut Value, Revision)> {
         method::COMPLETION_COMPLETE => Some(project_complete_params),
         _ => None,
     }
+}
+
+/// Projects a result, and the items of its list.
+fn project_list(result: &mut Value, list: &str, revision: Revision, project: fn(&mut Value, Revision)) {
+    let Some(result) = result.as_object_mut() else { return };
+    project_envelope(result, revision);
+    each(result, list, |item| project(item, revision));
 }
 
 /// Removes members that only results of newer revisions have.
@@ -94,14 +100,6 @@ impl Unsupported {
         Self { why: why.into(), required }
     }
 }
-
-impl fmt::Display for Unsupported {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.why)
-    }
-}
-
-impl std::error::Error for Unsupported {}
 
 impl From<Unsupported> for RpcError {
     fn from(unsupported: Unsupported) -> Self {
@@ -136,15 +134,19 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn tools(list: &mut Value, revision: Revision) {
+        project_result("tools/list", list, revision);
+    }
+
     #[test]
     fn modern_result_fields_do_not_reach_legacy_peers() {
         let list = json!({
             "tools": [{"name": "t", "inputSchema": {"type": "object"}, "title": "T"}], "nextCursor": "c", "ttlMs": 0,
             "cacheScope": "private", "resultType": "complete", "_meta": {SERVER_INFO: {"name": "s", "version": "1"}},
         });
-        assert_eq!(projected(project_tool_list, &list, V2026_07_28), list);
+        assert_eq!(projected(tools, &list, V2026_07_28), list);
         assert_eq!(
-            projected(project_tool_list, &list, V2025_03_26),
+            projected(tools, &list, V2025_03_26),
             json!({"tools": [{"name": "t", "inputSchema": {"type": "object"}}], "nextCursor": "c"})
         );
         let call = json!({"content": [], "resultType": "complete", "_meta": {SERVER_INFO: {}, "own/key": 1}});
@@ -153,20 +155,29 @@ mod tests {
 
     #[test]
     fn odd_values_are_left_alone() {
+        fn resources(list: &mut Value, revision: Revision) {
+            project_result("resources/list", list, revision);
+        }
+        fn templates(list: &mut Value, revision: Revision) {
+            project_result("resources/templates/list", list, revision);
+        }
+        fn prompts(list: &mut Value, revision: Revision) {
+            project_result("prompts/list", list, revision);
+        }
         for odd in [json!(null), json!([]), json!({"content": 1, "tools": {}}), json!({"content": [1, {"type": 2}]})] {
             for revision in Revision::ALL {
                 for project in [
                     project_tool,
-                    project_tool_list,
+                    tools,
                     project_tool_result,
                     project_client_capabilities,
                     project_resource,
-                    project_resource_list,
+                    resources,
                     project_resource_template,
-                    project_resource_template_list,
+                    templates,
                     project_read_result,
                     project_prompt,
-                    project_prompt_list,
+                    prompts,
                     project_prompt_result,
                     project_complete_params,
                     project_complete_result,

@@ -1,7 +1,7 @@
 //! Projection of prompts and their messages.
 
 use super::content::project_block;
-use super::fields::{ProjectedObject, remove_fields};
+use super::fields::{ProjectedObject, project_fields, remove_fields};
 use super::{each, project_envelope};
 use crate::protocol::Revision;
 use serde_json::Value;
@@ -10,18 +10,7 @@ use serde_json::Value;
 pub fn project_prompt(prompt: &mut Value, revision: Revision) {
     let Some(prompt) = prompt.as_object_mut() else { return };
     remove_fields(prompt, ProjectedObject::Prompt, revision);
-    each(prompt, "arguments", |argument| {
-        if let Some(argument) = argument.as_object_mut() {
-            remove_fields(argument, ProjectedObject::PromptArgument, revision);
-        }
-    });
-}
-
-/// Projects a result of `prompts/list`, including its prompts.
-pub fn project_prompt_list(result: &mut Value, revision: Revision) {
-    let Some(result) = result.as_object_mut() else { return };
-    project_envelope(result, revision);
-    each(result, "prompts", |prompt| project_prompt(prompt, revision));
+    each(prompt, "arguments", |argument| project_fields(argument, ProjectedObject::PromptArgument, revision));
 }
 
 /// Projects a result of `prompts/get`, including its messages.
@@ -38,7 +27,7 @@ pub fn project_prompt_result(result: &mut Value, revision: Revision) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::projected;
+    use super::super::{project_result, testing::projected};
     use super::*;
     use crate::protocol::Revision::*;
     use serde_json::json;
@@ -48,7 +37,9 @@ mod tests {
         let prompt = json!({"name": "n", "title": "T", "description": "d", "icons": [], "_meta": {}, "own": 1,
             "arguments": [{"name": "a", "title": "A", "required": true}]});
         let list = json!({"prompts": [prompt], "ttlMs": 0});
-        let at = |revision| projected(project_prompt_list, &list, revision)["prompts"][0].take();
+        let at = |revision| {
+            projected(|list, at| project_result("prompts/list", list, at), &list, revision)["prompts"][0].take()
+        };
         let oldest = json!({"name": "n", "description": "d", "own": 1, "arguments": [{"name": "a", "required": true}]});
         assert_eq!(at(V2024_11_05), oldest);
         assert_eq!(at(V2025_03_26), oldest);

@@ -2,50 +2,38 @@
 
 use super::content::{project_annotations, project_resource_contents};
 use super::fields::{ProjectedObject, remove_fields};
-use super::{each, project_envelope};
+use super::project_list;
 use crate::protocol::Revision;
 use serde_json::Value;
 
 /// Projects a resource of `resources/list`.
 pub fn project_resource(resource: &mut Value, revision: Revision) {
-    if let Some(resource) = resource.as_object_mut() {
-        remove_fields(resource, ProjectedObject::Resource, revision);
-        project_annotations(resource, revision);
-    }
+    project_described(resource, ProjectedObject::Resource, revision);
 }
 
 /// Projects a template of `resources/templates/list`.
 pub fn project_resource_template(template: &mut Value, revision: Revision) {
-    if let Some(template) = template.as_object_mut() {
-        remove_fields(template, ProjectedObject::ResourceTemplate, revision);
-        project_annotations(template, revision);
+    project_described(template, ProjectedObject::ResourceTemplate, revision);
+}
+
+fn project_described(value: &mut Value, object: ProjectedObject, revision: Revision) {
+    if let Some(fields) = value.as_object_mut() {
+        remove_fields(fields, object, revision);
+        project_annotations(fields, revision);
     }
-}
-
-/// Projects a result of `resources/list`, including its resources.
-pub fn project_resource_list(result: &mut Value, revision: Revision) {
-    let Some(result) = result.as_object_mut() else { return };
-    project_envelope(result, revision);
-    each(result, "resources", |resource| project_resource(resource, revision));
-}
-
-/// Projects a result of `resources/templates/list`, including its templates.
-pub fn project_resource_template_list(result: &mut Value, revision: Revision) {
-    let Some(result) = result.as_object_mut() else { return };
-    project_envelope(result, revision);
-    each(result, "resourceTemplates", |template| project_resource_template(template, revision));
 }
 
 /// Projects a result of `resources/read`.
 pub fn project_read_result(result: &mut Value, revision: Revision) {
-    let Some(result) = result.as_object_mut() else { return };
-    project_envelope(result, revision);
-    each(result, "contents", |contents| project_resource_contents(contents, revision));
+    project_list(result, "contents", revision, project_resource_contents);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{keys, projected};
+    use super::super::{
+        project_result,
+        testing::{keys, projected},
+    };
     use super::*;
     use crate::protocol::Revision::*;
     use serde_json::json;
@@ -68,7 +56,7 @@ mod tests {
         assert_eq!(at(V2026_07_28), resource);
         let list = json!({"resources": [resource], "nextCursor": "c", "ttlMs": 0, "cacheScope": "private"});
         assert_eq!(
-            projected(project_resource_list, &list, V2024_11_05),
+            projected(|list, at| project_result("resources/list", list, at), &list, V2024_11_05),
             json!({"resources": [at(V2024_11_05)], "nextCursor": "c"})
         );
     }
@@ -78,7 +66,7 @@ mod tests {
         let template =
             json!({"uriTemplate": "a:{b}", "name": "n", "title": "T", "icons": [], "_meta": {}, "annotations": {}});
         let list = json!({"resourceTemplates": [template], "resultType": "complete"});
-        let at = |revision| projected(project_resource_template_list, &list, revision);
+        let at = |revision| projected(|list, at| project_result("resources/templates/list", list, at), &list, revision);
         assert_eq!(keys(&at(V2025_03_26)["resourceTemplates"][0]).join(" "), "uriTemplate name annotations");
         assert_eq!(
             keys(&at(V2025_06_18)["resourceTemplates"][0]).join(" "),

@@ -1,6 +1,6 @@
 //! Projection of sampling requests.
 
-use super::content::project_block;
+use super::content::{project_block, project_tool_content};
 use super::fields::{ProjectedObject, remove_fields};
 use super::{Unsupported, each, project_tool};
 use crate::protocol::{Revision, RevisionFeature};
@@ -17,7 +17,7 @@ pub fn project_sampling_params(params: &mut Value, revision: Revision) -> Result
     if has_tools && !revision.supports(RevisionFeature::SamplingTools) {
         return Err(no_tools(revision));
     }
-    remove_fields(params, ProjectedObject::SamplingParams, revision);
+    remove_fields(params, ProjectedObject::CreateMessageParams, revision);
     each(params, "tools", |tool| project_tool(tool, revision));
     if let Some(messages) = params.get_mut("messages").and_then(Value::as_array_mut) {
         let mut projected = Vec::with_capacity(messages.len());
@@ -70,7 +70,7 @@ fn project_sampling_block(block: &mut Value, revision: Revision) -> Result<(), U
         }
         Some("tool_result") => {
             if let Some(result) = block.as_object_mut() {
-                project_tool_result_block(result, revision);
+                project_tool_content(result, revision);
             }
             Ok(())
         }
@@ -78,23 +78,6 @@ fn project_sampling_block(block: &mut Value, revision: Revision) -> Result<(), U
         _ => {
             project_block(block, 0, revision);
             Ok(())
-        }
-    }
-}
-
-fn project_tool_result_block(result: &mut Map<String, Value>, revision: Revision) {
-    let is_object = result.get("structuredContent").is_none_or(Value::is_object);
-    let structured = if !revision.supports(RevisionFeature::AnyStructuredContent) && !is_object {
-        result.shift_remove("structuredContent")
-    } else {
-        None
-    };
-    if let Some(content) = result.get_mut("content").and_then(Value::as_array_mut) {
-        for (index, block) in content.iter_mut().enumerate() {
-            project_block(block, index, revision);
-        }
-        if let (Some(value), true) = (structured, content.is_empty()) {
-            content.push(json!({"type": "text", "text": value.to_string()}));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Projection of tools and their results.
 
-use super::content::project_block;
+use super::content::project_tool_content;
 use super::fields::{ProjectedObject, remove_fields};
-use super::{each, project_envelope};
+use super::project_envelope;
 use crate::protocol::{Revision, RevisionFeature};
 use serde_json::{Map, Value, json};
 
@@ -23,34 +23,12 @@ pub fn project_tool(tool: &mut Value, revision: Revision) {
     }
 }
 
-/// Projects a result of `tools/list`, including its tools.
-pub fn project_tool_list(result: &mut Value, revision: Revision) {
-    let Some(result) = result.as_object_mut() else { return };
-    project_envelope(result, revision);
-    each(result, "tools", |tool| project_tool(tool, revision));
-}
-
 /// Projects a result of `tools/call`.
-///
-/// Structured content that the revision does not support remains visible: in the existing text, or
-/// in a new text block if there is none.
 pub fn project_tool_result(result: &mut Value, revision: Revision) {
     let Some(result) = result.as_object_mut() else { return };
-    let kind = match result.get("structuredContent") {
-        Some(Value::Object(_)) => RevisionFeature::StructuredContent,
-        _ => RevisionFeature::AnyStructuredContent,
-    };
-    let structured = if revision.supports(kind) { None } else { result.shift_remove("structuredContent") };
+    project_tool_content(result, revision);
     remove_fields(result, ProjectedObject::CallToolResult, revision);
     project_envelope(result, revision);
-    if let Some(content) = result.get_mut("content").and_then(Value::as_array_mut) {
-        for (index, block) in content.iter_mut().enumerate() {
-            project_block(block, index, revision);
-        }
-        if let (Some(value), true) = (structured, content.is_empty()) {
-            content.push(json!({"type": "text", "text": value.to_string()}));
-        }
-    }
 }
 
 /// Before 2026-07-28, the schema of a property is an object.

@@ -38,7 +38,8 @@ pub enum UriValue {
 pub type UriVariables = BTreeMap<String, UriValue>;
 
 /// Why a template is invalid.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem} at position {position} of the URI template")]
 pub struct UriTemplateError {
     /// The position, in bytes from the start.
     pub position: usize,
@@ -114,14 +115,6 @@ impl fmt::Display for UriTemplate {
         f.write_str(&self.text)
     }
 }
-
-impl fmt::Display for UriTemplateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at position {} of the URI template", self.problem, self.position)
-    }
-}
-
-impl std::error::Error for UriTemplateError {}
 
 impl From<&str> for UriValue {
     fn from(text: &str) -> Self {
