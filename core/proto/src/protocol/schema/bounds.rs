@@ -5,7 +5,7 @@
 
 use super::keywords::{Scope, subschemas};
 use super::{Invalid, SchemaError};
-use jsonschema::{Draft, Registry};
+use jsonschema::{Draft, Registry, Retrieve, Uri};
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -118,12 +118,12 @@ impl ValidationCost {
     /// Rejects a value whose validation would overflow the stack or take minutes.
     pub(super) fn check_value(&self, value: &Value) -> Result<(), Invalid> {
         if self.recursive > 0 && depth_within(value, MAX_STACK / self.chain.max(1)).is_none() {
-            return Err(Invalid::too_deep());
+            return Err(Invalid::one("the value nests deeper than its recursive schema can be checked"));
         }
         let most = (MAX_CHECKS / self.repeated.max(1)) as usize;
         // With fewer, no value that fits into a message is that large.
         if self.repeated > 100 && !measure(value, usize::MAX, most, &mut 0) {
-            return Err(Invalid::too_large());
+            return Err(Invalid::one("the value is too large for the many checks of its schema"));
         }
         Ok(())
     }
@@ -182,87 +182,124 @@ impl AppliedWork {
     }
 }
 
+/// Follows a schema into its subschemas and what they refer to.
+struct SchemaWalk<'a, R> {
+    limits: &'a Limits,
+    cost: ValidationCost,
+    /// Number of references whose target is only known during validation.
+    dynamic: usize,
+    /// By address: a schema in the document counts once, however many references lead to it. `None`
+    /// while it is being followed.
+    seen: HashMap<*const Value, Option<AppliedWork>>,
+    frames: Vec<FollowedSchema<'a, R>>,
+}
+
 fn follow(limits: &Limits, schema: &Value) -> Result<ValidationCost, SchemaError> {
     let draft = dialect(schema)?;
-    let mut bounds = ValidationCost::default();
+    let mut walk =
+        SchemaWalk { limits, cost: ValidationCost::default(), dynamic: 0, seen: HashMap::new(), frames: Vec::new() };
     // A schema that cannot be registered cannot be compiled either, and compiling reports the
     // reason.
-    let Ok(builder) = Registry::new().draft(draft).retriever(super::NeverFetch).add(ROOT, schema) else {
-        return Ok(bounds);
+    let Ok(builder) = Registry::new().draft(draft).retriever(NeverFetch).add(ROOT, schema) else {
+        return Ok(walk.cost);
     };
-    let Ok(registry) = builder.prepare() else { return Ok(bounds) };
-    let Ok(root) = jsonschema::uri::from_str(ROOT) else { return Ok(bounds) };
+    let Ok(registry) = builder.prepare() else { return Ok(walk.cost) };
+    let Ok(root) = jsonschema::uri::from_str(ROOT) else { return Ok(walk.cost) };
 
-    let mut dynamic = 0;
-    // By address: a schema in the document counts once, however many references lead to it. `None`
-    // while it is being followed.
-    let mut seen: HashMap<*const Value, Option<AppliedWork>> = HashMap::new();
-    let mut frames: Vec<FollowedSchema<'_, _>> = Vec::new();
     let mut next = Some((schema, registry.resolver(root)));
-    loop {
-        if let Some((schema, resolver)) = next.take() {
-            if frames.len() == MAX_CHAIN {
-                return Err(SchemaError::TooComplex("its subschemas nest more than 128 levels deep"));
-            }
-            dialect(schema)?;
-            let resolver = resolver.in_subresource(draft.create_resource_ref(schema)).unwrap_or(resolver);
-            let mut inner = Vec::new();
-            for found in subschemas(schema) {
-                bounds.alternatives |= matches!(found.keyword, "anyOf" | "oneOf");
-                if found.scope != Scope::Definition {
-                    inner.push((found.scope, found.schema, resolver.clone()));
-                }
-            }
-            for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
-                let Some(reference) = schema.get(keyword).and_then(Value::as_str) else { continue };
-                if keyword != "$ref" {
-                    bounds.recursive += 1;
-                    dynamic += 1;
-                    if dynamic > MAX_DYNAMIC {
-                        return Err(SchemaError::TooComplex("it has more than 16 dynamic references"));
-                    }
-                }
-                // An unresolvable reference fails to compile with an error that names it.
-                if let Ok(target) = resolver.lookup(reference) {
-                    let (target, resolver, _) = target.into_inner();
-                    inner.push((Scope::Same, target, resolver));
-                }
-            }
-            seen.insert(std::ptr::from_ref(schema), None);
-            frames.push(FollowedSchema { schema, inner, scope: Scope::Same, reach: AppliedWork::ONE });
+    while let Some((schema, resolver)) = next {
+        if walk.frames.len() == MAX_CHAIN {
+            return Err(SchemaError::TooComplex("its subschemas nest more than 128 levels deep"));
         }
-        let Some(frame) = frames.last_mut() else { return Ok(bounds) };
-        if let Some((scope, schema, resolver)) = frame.inner.pop() {
-            match seen.get(&std::ptr::from_ref(schema)) {
+        dialect(schema)?;
+        let resolver = resolver.in_subresource(draft.create_resource_ref(schema)).unwrap_or(resolver);
+        let mut inner = Vec::new();
+        for found in subschemas(schema) {
+            walk.cost.alternatives |= matches!(found.keyword, "anyOf" | "oneOf");
+            if found.scope != Scope::Definition {
+                inner.push((found.scope, found.schema, resolver.clone()));
+            }
+        }
+        for reference in walk.references(schema)? {
+            // An unresolvable reference fails to compile with an error that names it.
+            if let Ok(target) = resolver.lookup(reference) {
+                let (target, resolver, _) = target.into_inner();
+                inner.push((Scope::Same, target, resolver));
+            }
+        }
+        walk.enter(schema, inner);
+        next = walk.next()?;
+    }
+    Ok(walk.cost)
+}
+
+impl<'a, R> SchemaWalk<'a, R> {
+    /// The references of a schema.
+    fn references(&mut self, schema: &'a Value) -> Result<Vec<&'a str>, SchemaError> {
+        let reference = |keyword| schema.get(keyword).and_then(Value::as_str);
+        let dynamic: Vec<_> = ["$dynamicRef", "$recursiveRef"].into_iter().filter_map(reference).collect();
+        self.cost.recursive += dynamic.len() as u64;
+        self.dynamic += dynamic.len();
+        if self.dynamic > MAX_DYNAMIC {
+            return Err(SchemaError::TooComplex("it has more than 16 dynamic references"));
+        }
+        Ok(reference("$ref").into_iter().chain(dynamic).collect())
+    }
+
+    fn enter(&mut self, schema: &'a Value, inner: Vec<(Scope, &'a Value, R)>) {
+        self.seen.insert(std::ptr::from_ref(schema), None);
+        self.frames.push(FollowedSchema { schema, inner, scope: Scope::Same, reach: AppliedWork::ONE });
+    }
+
+    /// The next schema to enter, after leaving those that have no more subschemas.
+    fn next(&mut self) -> Result<Option<(&'a Value, R)>, SchemaError> {
+        while let Some(frame) = self.frames.last_mut() {
+            let Some((scope, schema, resolver)) = frame.inner.pop() else {
+                self.leave()?;
+                continue;
+            };
+            match self.seen.get(&std::ptr::from_ref(schema)) {
                 Some(Some(reach)) => frame.reach.add(*reach, scope),
                 // A cycle: the validator caches what it has checked there, so it costs one step.
                 Some(None) => {
-                    bounds.recursive += 1;
+                    self.cost.recursive += 1;
                     frame.reach.add(AppliedWork::ONE, scope);
                 }
                 None => {
                     frame.scope = scope;
-                    next = Some((schema, resolver));
+                    return Ok(Some((schema, resolver)));
                 }
             }
-            continue;
         }
-        let (schema, reach) = (frame.schema, frame.reach);
-        if reach.count > limits.reached {
-            return Err(SchemaError::TooComplex(limits.too_many_reached));
+        Ok(None)
+    }
+
+    fn leave(&mut self) -> Result<(), SchemaError> {
+        let Some(FollowedSchema { schema, reach, .. }) = self.frames.pop() else { return Ok(()) };
+        if reach.count > self.limits.reached {
+            return Err(SchemaError::TooComplex(self.limits.too_many_reached));
         }
-        bounds.chain = bounds.chain.max(reach.chain);
+        self.cost.chain = self.cost.chain.max(reach.chain);
         // The last one is the whole schema. If it refers to itself, it may apply to every part.
-        bounds.repeated = if bounds.recursive > 0 { reach.count } else { reach.repeated };
-        seen.insert(std::ptr::from_ref(schema), Some(reach));
-        frames.pop();
-        if let Some(outer) = frames.last_mut() {
+        self.cost.repeated = if self.cost.recursive > 0 { reach.count } else { reach.repeated };
+        self.seen.insert(std::ptr::from_ref(schema), Some(reach));
+        if let Some(outer) = self.frames.last_mut() {
             outer.reach.add(reach, outer.scope);
         }
+        Ok(())
     }
 }
 
 const ROOT: &str = "json-schema:///";
+
+/// Refuses to fetch references.
+pub(super) struct NeverFetch;
+
+impl Retrieve for NeverFetch {
+    fn retrieve(&self, _: &Uri<String>) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
+        Err("references are never fetched".into())
+    }
+}
 
 fn dialect(schema: &Value) -> Result<Draft, SchemaError> {
     match schema.get("$schema").and_then(Value::as_str) {

@@ -1,9 +1,10 @@
 //! Explains in one sentence why a value does not match its schema.
 
+use super::SchemaError;
 use super::bounds::{Search, ValidationCost};
 use super::failure::{Invalid, SchemaFailure, brief};
-use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
+use jsonschema::{ReferencingError, ValidationError};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -16,9 +17,24 @@ const MAX_TEXT: usize = 300;
 const MAX_PATTERN: usize = 60;
 
 /// The location and description of an error. `schema` is the whole schema, if it has patterns.
-pub(super) fn failure_of(error: &ValidationError<'_>, schema: Option<&Value>) -> SchemaFailure {
+fn failure_of(error: &ValidationError<'_>, schema: Option<&Value>) -> SchemaFailure {
     let error = innermost(error);
     SchemaFailure { path: error.instance_path().to_string(), text: shortened(describe(error, schema), MAX_TEXT) }
+}
+
+impl SchemaError {
+    pub(super) fn from_build(error: ValidationError<'_>) -> Self {
+        match error.kind() {
+            Kind::Referencing(cause) => match cause {
+                ReferencingError::UnknownSpecification { specification } => Self::UnknownDialect(specification.clone()),
+                ReferencingError::Unretrievable { uri, .. } => Self::UnresolvedReference(uri.clone()),
+                ReferencingError::PointerToNowhere { pointer } => Self::UnresolvedReference(format!("#{pointer}")),
+                ReferencingError::NoSuchAnchor { anchor } => Self::UnresolvedReference(format!("#{anchor}")),
+                other => Self::Invalid(SchemaFailure { path: String::new(), text: other.to_string() }),
+            },
+            _ => Self::Invalid(failure_of(&error, None)),
+        }
+    }
 }
 
 /// Finds the first failures of an invalid value.

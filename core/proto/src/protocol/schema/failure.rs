@@ -26,21 +26,6 @@ impl Invalid {
     }
 
     #[cfg(feature = "schema-validation")]
-    pub(super) fn too_deep() -> Self {
-        Self::one("the value nests deeper than its recursive schema can be checked")
-    }
-
-    #[cfg(feature = "schema-validation")]
-    pub(super) fn too_large() -> Self {
-        Self::one("the value is too large for the many checks of its schema")
-    }
-
-    #[cfg(feature = "schema-validation")]
-    pub(super) fn too_long() -> Self {
-        Self::one("the patterns of the schema would take too long to match: shorten the strings")
-    }
-
-    #[cfg(feature = "schema-validation")]
     pub(super) fn one(text: &str) -> Self {
         Self { failures: vec![SchemaFailure { path: String::new(), text: text.to_owned() }], more: false }
     }

@@ -8,6 +8,8 @@ mod alternatives;
 #[cfg(feature = "schema-validation")]
 mod bounds;
 #[cfg(feature = "schema-validation")]
+mod checked;
+#[cfg(feature = "schema-validation")]
 mod explain;
 mod failure;
 mod header_parameters;
@@ -26,25 +28,11 @@ pub use header_parameters::{HeaderParameter, HeaderParameterError, HeaderType, h
 pub use texts::{SchemaMember, TextMember, TextReader, is_union_of_objects, members};
 
 #[cfg(feature = "schema-validation")]
-use bounds::{Limits, ValidationCost};
-#[cfg(feature = "schema-validation")]
-use jsonschema::error::ValidationErrorKind;
-#[cfg(feature = "schema-validation")]
-use jsonschema::{ReferencingError, Retrieve, Uri, ValidationError, Validator};
-#[cfg(feature = "schema-validation")]
-use patterns::Patterns;
-use serde_json::Value;
-
+pub use checked::Schema;
 #[cfg(not(feature = "schema-validation"))]
 pub use unchecked::Schema;
 
-/// A compiled JSON Schema. Compiling usually takes microseconds; do it once.
-#[cfg(feature = "schema-validation")]
-pub struct Schema {
-    validator: Box<Validator>,
-    patterns: Patterns,
-    bounds: ValidationCost,
-}
+use serde_json::Value;
 
 /// Why a schema was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -72,88 +60,6 @@ pub enum SchemaError {
     NotAnObjectSchema(String),
 }
 
-#[cfg(feature = "schema-validation")]
-impl Schema {
-    /// Compiles a schema.
-    ///
-    /// # Errors
-    ///
-    /// If the dialect is unknown, a reference cannot be resolved, the schema is invalid in its
-    /// dialect, or it is too complex to be safe.
-    pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
-        Self::compile_within(&Limits::USUAL, schema)
-    }
-
-    /// Compiles a schema that takes at most a few milliseconds to compile, and to validate with.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::compile`], with lower limits.
-    pub fn compile_promptly(schema: &Value) -> Result<Self, SchemaError> {
-        Self::compile_within(&Limits::PROMPT, schema)
-    }
-
-    fn compile_within(limits: &'static Limits, schema: &Value) -> Result<Self, SchemaError> {
-        let bounds = ValidationCost::check(limits, schema)?;
-        let patterns = Patterns::of(limits, schema)?;
-        let validator = Box::new(patterns.build(schema)?);
-        Ok(Self { validator, patterns, bounds })
-    }
-
-    /// Returns whether compiling a schema may take so long that it should not block other work.
-    pub fn is_costly_to_compile(schema: &Value) -> bool {
-        bounds::is_costly_to_compile(schema)
-    }
-
-    /// Returns whether validating a value of this size may take so long that it should not block
-    /// other work.
-    pub fn is_costly(&self, bytes: usize) -> bool {
-        self.bounds.is_costly(bytes) || self.patterns.are_costly(bytes)
-    }
-
-    /// Validates a value.
-    ///
-    /// # Errors
-    ///
-    /// If the value does not match; the error names the first few locations.
-    pub fn validate(&self, value: &Value) -> Result<(), Invalid> {
-        self.bounds.check_value(value)?;
-        let by_names = self.patterns.for_names_of(value)?;
-        let validator = by_names.as_ref().unwrap_or(&self.validator);
-        let is_valid = validator.is_valid(value);
-        if self.patterns.are_given_up() {
-            Err(Invalid::too_long())
-        } else if is_valid {
-            Ok(())
-        } else {
-            Err(explain::explain(validator, self.patterns.schema(), &self.bounds, value))
-        }
-    }
-}
-
-#[cfg(feature = "schema-validation")]
-impl std::fmt::Debug for Schema {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Schema").field("draft", &self.validator.draft()).finish_non_exhaustive()
-    }
-}
-
-#[cfg(feature = "schema-validation")]
-impl SchemaError {
-    fn from_build(error: ValidationError<'_>) -> Self {
-        match error.kind() {
-            ValidationErrorKind::Referencing(cause) => match cause {
-                ReferencingError::UnknownSpecification { specification } => Self::UnknownDialect(specification.clone()),
-                ReferencingError::Unretrievable { uri, .. } => Self::UnresolvedReference(uri.clone()),
-                ReferencingError::PointerToNowhere { pointer } => Self::UnresolvedReference(format!("#{pointer}")),
-                ReferencingError::NoSuchAnchor { anchor } => Self::UnresolvedReference(format!("#{anchor}")),
-                other => Self::Invalid(SchemaFailure { path: String::new(), text: other.to_string() }),
-            },
-            _ => Self::Invalid(explain::failure_of(&error, None)),
-        }
-    }
-}
-
 /// Checks what the schema of a tool's arguments requires in addition to being valid: an object at
 /// the root.
 ///
@@ -168,16 +74,6 @@ pub fn check_input_root(schema: &Value) -> Result<(), SchemaError> {
             None => Err(SchemaError::NotAnObjectSchema("one without \"type\"".to_owned())),
         },
         other => Err(SchemaError::NotAnObjectSchema(failure::brief(other))),
-    }
-}
-
-#[cfg(feature = "schema-validation")]
-struct NeverFetch;
-
-#[cfg(feature = "schema-validation")]
-impl Retrieve for NeverFetch {
-    fn retrieve(&self, _: &Uri<String>) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
-        Err("references are never fetched".into())
     }
 }
 

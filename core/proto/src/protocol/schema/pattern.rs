@@ -520,22 +520,7 @@ impl Program {
             Node::Class(set) => drop(self.push(Instruction::Class { set: set.clone(), back })?),
             Node::Concat(nodes) if back => nodes.iter().rev().try_for_each(|node| self.emit(node, back, parser))?,
             Node::Concat(nodes) => nodes.iter().try_for_each(|node| self.emit(node, back, parser))?,
-            Node::Either(nodes) => {
-                let mut jumps = Vec::new();
-                for (position, node) in nodes.iter().enumerate() {
-                    let is_last = position + 1 == nodes.len();
-                    let split = if is_last { None } else { Some(self.split()?) };
-                    self.emit(node, back, parser)?;
-                    if let Some(split) = split {
-                        jumps.push(self.push(Instruction::Jump(0))?);
-                        self.join(split, self.code.len(), true);
-                    }
-                }
-                let end = self.code.len();
-                for jump in jumps {
-                    self.code[jump] = Instruction::Jump(end);
-                }
-            }
+            Node::Either(nodes) => self.emit_either(nodes, back, parser)?,
             Node::Repeat { node, least, most, greedy } => {
                 let before = self.code.len();
                 for _ in 0..*least {
@@ -544,36 +529,15 @@ impl Program {
                         return Ok(());
                     }
                 }
-                match most {
-                    None => {
-                        let split = self.split()?;
-                        let slot = (!self.remembers()).then_some(self.slots);
-                        if let Some(slot) = slot {
-                            self.slots += 1;
-                            self.push(Instruction::Save(slot))?;
-                        }
-                        self.emit(node, back, parser)?;
-                        if let Some(slot) = slot {
-                            self.push(Instruction::Moved(slot))?;
-                        }
-                        // Directly back to the repeated part, without a jump.
-                        self.rows += 1;
-                        let (again, end, row) = (split + 1, self.code.len() + 1, self.rows - 1);
-                        let (first, second) = if *greedy { (again, end) } else { (end, again) };
-                        self.push(Instruction::Split(first, second, row))?;
-                        self.join(split, end, *greedy);
-                    }
-                    Some(most) => {
-                        let mut splits = Vec::new();
-                        for _ in *least..*most {
-                            splits.push(self.split()?);
-                            self.emit(node, back, parser)?;
-                        }
-                        let end = self.code.len();
-                        for split in splits {
-                            self.join(split, end, *greedy);
-                        }
-                    }
+                let Some(most) = most else { return self.emit_loop(node, *greedy, back, parser) };
+                let mut splits = Vec::new();
+                for _ in *least..*most {
+                    splits.push(self.split()?);
+                    self.emit(node, back, parser)?;
+                }
+                let end = self.code.len();
+                for split in splits {
+                    self.join(split, end, *greedy);
                 }
             }
             Node::Capture(_, node) if self.remembers() => self.emit(node, back, parser)?,
@@ -601,6 +565,46 @@ impl Program {
                 })?;
             }
         }
+        Ok(())
+    }
+
+    /// Emits alternatives; the first that matches wins.
+    fn emit_either(&mut self, nodes: &[Node], back: bool, parser: &Parser<'_>) -> Parsed<()> {
+        let mut jumps = Vec::new();
+        for (position, node) in nodes.iter().enumerate() {
+            let is_last = position + 1 == nodes.len();
+            let split = if is_last { None } else { Some(self.split()?) };
+            self.emit(node, back, parser)?;
+            if let Some(split) = split {
+                jumps.push(self.push(Instruction::Jump(0))?);
+                self.join(split, self.code.len(), true);
+            }
+        }
+        let end = self.code.len();
+        for jump in jumps {
+            self.code[jump] = Instruction::Jump(end);
+        }
+        Ok(())
+    }
+
+    /// Emits any number of repetitions.
+    fn emit_loop(&mut self, node: &Node, greedy: bool, back: bool, parser: &Parser<'_>) -> Parsed<()> {
+        let split = self.split()?;
+        let slot = (!self.remembers()).then_some(self.slots);
+        if let Some(slot) = slot {
+            self.slots += 1;
+            self.push(Instruction::Save(slot))?;
+        }
+        self.emit(node, back, parser)?;
+        if let Some(slot) = slot {
+            self.push(Instruction::Moved(slot))?;
+        }
+        // Directly back to the repeated part, without a jump.
+        self.rows += 1;
+        let (again, end, row) = (split + 1, self.code.len() + 1, self.rows - 1);
+        let (first, second) = if greedy { (again, end) } else { (end, again) };
+        self.push(Instruction::Split(first, second, row))?;
+        self.join(split, end, greedy);
         Ok(())
     }
 
@@ -719,17 +723,8 @@ impl Execution<'_> {
                     pc += 1;
                 }
                 Instruction::Split(first, second, row) => {
-                    if self.program.remembers() {
-                        let split = row * self.width + at;
-                        let (word, bit) = (split / 64, 1 << (split % 64));
-                        if self.matched.get(word).is_some_and(|word| word & bit != 0) {
-                            return true;
-                        }
-                        if self.failed[word] & bit != 0 {
-                            return false;
-                        }
-                        self.failed[word] |= bit;
-                        self.path.push(split);
+                    if let Some(known) = self.remember(row * self.width + at) {
+                        return known;
                     }
                     self.stack.push(Backtrack::Branch { pc: *second, at, path: self.path.len() });
                     pc = *first;
@@ -759,19 +754,41 @@ impl Execution<'_> {
                     pc += 1;
                 }
                 Instruction::BackReference { group, back } => {
-                    // A group that did not participate matches the empty string.
-                    let group = self.text.get(self.saved[2 * group]..self.saved[2 * group + 1]).unwrap_or_default();
-                    *self.steps = self.steps.saturating_sub(group.len() as u64);
-                    let matches =
-                        if *back { self.text[..at].ends_with(group) } else { self.text[at..].starts_with(group) };
-                    if !matches {
-                        return false;
-                    }
-                    at = if *back { at - group.len() } else { at + group.len() };
+                    let Some(end) = self.repeated(*group, *back, at) else { return false };
+                    at = end;
                     pc += 1;
                 }
                 Instruction::Match => return true,
             }
+        }
+    }
+
+    /// Marks a split as tried on the current path. Returns whether it matches, if that is known.
+    fn remember(&mut self, split: usize) -> Option<bool> {
+        if !self.program.remembers() {
+            return None;
+        }
+        let (word, bit) = (split / 64, 1 << (split % 64));
+        if self.matched.get(word).is_some_and(|word| word & bit != 0) {
+            return Some(true);
+        }
+        if self.failed[word] & bit != 0 {
+            return Some(false);
+        }
+        self.failed[word] |= bit;
+        self.path.push(split);
+        None
+    }
+
+    /// The position after the text of a group, if that repeats here.
+    fn repeated(&mut self, group: usize, back: bool, at: usize) -> Option<usize> {
+        // A group that did not participate matches the empty string.
+        let group = self.text.get(self.saved[2 * group]..self.saved[2 * group + 1]).unwrap_or_default();
+        *self.steps = self.steps.saturating_sub(group.len() as u64);
+        if back {
+            self.text[..at].ends_with(group).then(|| at - group.len())
+        } else {
+            self.text[at..].starts_with(group).then(|| at + group.len())
         }
     }
 

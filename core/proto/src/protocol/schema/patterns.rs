@@ -1,8 +1,8 @@
 //! The patterns of a schema, for its validator.
 
 use super::{
-    Invalid, NeverFetch, SchemaError,
-    bounds::Limits,
+    Invalid, SchemaError,
+    bounds::{Limits, NeverFetch},
     pattern::{Budget, NO_ROOM, Pattern},
 };
 use jsonschema::{Keyword, PatternOptions, ValidationError, Validator};
@@ -17,6 +17,9 @@ const PROMPT: u64 = 1_000_000;
 /// Maximum number of member names per value that a pattern unsupported by the linear engine may
 /// match.
 const MAX_NAMES: usize = 1_000;
+
+/// The failure of a value that exceeds the budget.
+pub(super) const TOO_LONG: &str = "the patterns of the schema would take too long to match: shorten the strings";
 
 /// The patterns of a schema.
 pub(super) struct Patterns {
@@ -153,14 +156,14 @@ impl Patterns {
         let mut names = BTreeSet::new();
         let bytes = names_of(value, &mut names);
         if self.of_names.saturating_mul(bytes) > self.steps {
-            return Err(Invalid::too_long());
+            return Err(Invalid::one(TOO_LONG));
         }
         let mut matching = HashMap::new();
         for pattern in &self.beyond {
             let matches = |name: &&&str| self.compiled[pattern].is_match(name);
             let found: Vec<_> = names.iter().filter(matches).map(|name| regex::escape(name)).collect();
             if found.len() > MAX_NAMES {
-                return Err(Invalid::too_long());
+                return Err(Invalid::one(TOO_LONG));
             }
             if !found.is_empty() {
                 matching.insert(&**pattern, format!("^(?:{})$", found.join("|")));
