@@ -3,7 +3,7 @@
 use super::{
     ClientIdentity,
     host_tasks::{self, TaskMetadata},
-    outgoing::{OutgoingRequests, RequestTimeout, one_line},
+    outgoing::{MethodCall, OutgoingRequests, RequestTimeout, one_line},
     params::{self, ProgressTokenParams, is_object},
 };
 use crate::protocol::{
@@ -286,8 +286,7 @@ impl<T: Clone> ClientConversation<T> {
         &mut self,
         now: Instant,
         timeout: RequestTimeout,
-        method: &str,
-        params: Option<&RawJson>,
+        MethodCall { method, params }: MethodCall<'_>,
         extras: impl Into<RequestExtras>,
         item: T,
     ) -> Result<SentRequest, RpcError> {
@@ -658,8 +657,15 @@ mod tests {
     fn sent(revision: Revision, params: Option<Value>, progress: bool) -> Value {
         let params = params.map(|params| RawJson::from_value(&params).unwrap());
         let mut conversation = conversation(revision);
-        let sent =
-            conversation.request(Instant::now(), PATIENCE, "tools/call", params.as_ref(), progress, "x").unwrap();
+        let sent = conversation
+            .request(
+                Instant::now(),
+                PATIENCE,
+                MethodCall { method: "tools/call", params: params.as_ref() },
+                progress,
+                "x",
+            )
+            .unwrap();
         serde_json::from_slice(&sent.message).unwrap()
     }
 
@@ -690,7 +696,9 @@ mod tests {
     fn keys_that_are_written_with_escapes_are_kept() {
         let mut conversation = conversation(Revision::V2026_07_28);
         let params = RawJson::from_text(r#"{"na\u006de":"t","_meta":{"com.example\/x":1}}"#.into()).unwrap();
-        let sent = conversation.request(Instant::now(), PATIENCE, "tools/call", Some(&params), false, "x").unwrap();
+        let sent = conversation
+            .request(Instant::now(), PATIENCE, MethodCall { method: "tools/call", params: Some(&params) }, false, "x")
+            .unwrap();
         let sent: Value = serde_json::from_slice(&sent.message).unwrap();
         assert_eq!((&sent["params"]["name"], &sent["params"]["_meta"]["com.example/x"]), (&json!("t"), &json!(1)));
     }
@@ -700,7 +708,9 @@ mod tests {
         let text = r#"{"name":"t","arguments":{"z":1,"a":2},"_meta":{"y":1,"x":2}}"#;
         let mut conversation = conversation(Revision::V2025_11_25);
         let params = RawJson::from_text(text.into()).unwrap();
-        let sent = conversation.request(Instant::now(), PATIENCE, "tools/call", Some(&params), true, "x").unwrap();
+        let sent = conversation
+            .request(Instant::now(), PATIENCE, MethodCall { method: "tools/call", params: Some(&params) }, true, "x")
+            .unwrap();
         let sent = String::from_utf8(sent.message.to_vec()).unwrap();
         let order = r#"{"name":"t","arguments":{"z":1,"a":2},"_meta":{"y":1,"x":2,"progressToken":"#;
         assert!(sent.contains(order), "{sent}");
@@ -742,8 +752,15 @@ mod tests {
             let params = json!({"name": "t", "_meta": {"a": 1, "traceparent": "theirs", "tracestate": "theirs"}});
             let params = RawJson::from_value(&params).unwrap();
             let extras = RequestExtras { trace: Some(Arc::clone(&trace)), ..true.into() };
-            let sent =
-                conversation.request(Instant::now(), PATIENCE, "tools/call", Some(&params), extras, "x").unwrap();
+            let sent = conversation
+                .request(
+                    Instant::now(),
+                    PATIENCE,
+                    MethodCall { method: "tools/call", params: Some(&params) },
+                    extras,
+                    "x",
+                )
+                .unwrap();
             assert_eq!(trace.requests()[0].id, sent.id);
             let sent: Value = serde_json::from_slice(&sent.message).unwrap();
             let meta = &sent["params"]["_meta"];
@@ -757,7 +774,13 @@ mod tests {
         for meta in [json!(null), json!([]), json!("x")] {
             let mut conversation = conversation(Revision::V2026_07_28);
             let params = RawJson::from_value(&json!({"name": "t", "_meta": meta})).unwrap();
-            let sent = conversation.request(Instant::now(), PATIENCE, "tools/call", Some(&params), false, "x");
+            let sent = conversation.request(
+                Instant::now(),
+                PATIENCE,
+                MethodCall { method: "tools/call", params: Some(&params) },
+                false,
+                "x",
+            );
             let error = sent.unwrap_err();
             assert!(error.code == -32602 && error.message.contains("_meta"), "{error}");
             assert_eq!(conversation.in_flight(), 0);
@@ -767,7 +790,9 @@ mod tests {
     #[test]
     fn a_method_that_the_revision_lacks_is_refused_before_it_is_sent() {
         let mut modern = conversation(Revision::V2026_07_28);
-        let error = modern.request(Instant::now(), PATIENCE, "ping", None, false, "x").unwrap_err();
+        let error = modern
+            .request(Instant::now(), PATIENCE, MethodCall { method: "ping", params: None }, false, "x")
+            .unwrap_err();
         assert_eq!(error.code, -32601);
         assert_eq!(modern.in_flight(), 0);
     }
@@ -778,7 +803,13 @@ mod tests {
             for progress in [false, true] {
                 let mut conversation = conversation(revision);
                 let params = RawJson::from_value(&json!(["t"])).unwrap();
-                let sent = conversation.request(Instant::now(), PATIENCE, "tools/call", Some(&params), progress, "x");
+                let sent = conversation.request(
+                    Instant::now(),
+                    PATIENCE,
+                    MethodCall { method: "tools/call", params: Some(&params) },
+                    progress,
+                    "x",
+                );
                 assert_eq!(sent.unwrap_err().code, -32602, "{revision}");
                 assert_eq!(conversation.in_flight(), 0);
             }
@@ -790,7 +821,13 @@ mod tests {
         for revision in Revision::ALL {
             let (mut conversation, now) = (conversation(revision), Instant::now());
             let mut ids: Vec<_> = (0..100)
-                .map(|_| conversation.request(now, PATIENCE, "tools/list", None, false, "x").unwrap().id.to_string())
+                .map(|_| {
+                    conversation
+                        .request(now, PATIENCE, MethodCall { method: "tools/list", params: None }, false, "x")
+                        .unwrap()
+                        .id
+                        .to_string()
+                })
                 .collect();
             ids.sort();
             ids.dedup();
@@ -812,7 +849,9 @@ mod tests {
         ] {
             let mut conversation = conversation(revision);
             let now = Instant::now();
-            let sent = conversation.request(now, PATIENCE, "tools/list", None, false, "x").unwrap();
+            let sent = conversation
+                .request(now, PATIENCE, MethodCall { method: "tools/list", params: None }, false, "x")
+                .unwrap();
             let answer = message(json!({"jsonrpc": "2.0", "id": sent.id, "result": result}));
             let ClientReceived::Answered { outcome, .. } = conversation.receive(now, answer.clone()) else { panic!() };
             assert_eq!(outcome.is_ok(), ok, "{revision} {result}");
@@ -827,7 +866,15 @@ mod tests {
     fn methods_of_vendors_pass_and_those_of_other_revisions_do_not() {
         for revision in Revision::ALL {
             let mut conversation = conversation(revision);
-            let sent = conversation.request(Instant::now(), PATIENCE, "com.example/search", None, false, "x").unwrap();
+            let sent = conversation
+                .request(
+                    Instant::now(),
+                    PATIENCE,
+                    MethodCall { method: "com.example/search", params: None },
+                    false,
+                    "x",
+                )
+                .unwrap();
             let sent: Value = serde_json::from_slice(&sent.message).unwrap();
             assert_eq!(sent["method"], "com.example/search");
             let params = RawJson::from_value(&json!({"note": 1})).unwrap();
@@ -838,7 +885,13 @@ mod tests {
                 (&json!("notifications/com.example.noted"), &json!(1))
             );
             assert!(conversation.notification("notifications/tools/list_changed", None).is_err(), "of the server");
-            let known = conversation.request(Instant::now(), PATIENCE, "server/discover", None, false, "x");
+            let known = conversation.request(
+                Instant::now(),
+                PATIENCE,
+                MethodCall { method: "server/discover", params: None },
+                false,
+                "x",
+            );
             assert_eq!(known.is_ok(), revision.era() == Era::Modern, "{revision}");
         }
     }
@@ -847,8 +900,11 @@ mod tests {
     fn notifications_of_a_subscription_go_to_its_request_and_late_ones_nowhere() {
         let (mut conversation, now) = (conversation(Revision::V2026_07_28), Instant::now());
         let method = method::SUBSCRIPTIONS_LISTEN;
-        let sent = conversation.request(now, PATIENCE, method, None, false, "subscription").unwrap();
-        let other = conversation.request(now, PATIENCE, "tools/list", None, false, "other").unwrap();
+        let sent =
+            conversation.request(now, PATIENCE, MethodCall { method, params: None }, false, "subscription").unwrap();
+        let other = conversation
+            .request(now, PATIENCE, MethodCall { method: "tools/list", params: None }, false, "other")
+            .unwrap();
         let tagged = |id: Value| {
             message(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed",
                 "params": {"_meta": {meta::SUBSCRIPTION_ID: id}}}))
@@ -939,7 +995,7 @@ mod tests {
         {
             let mut conversation = conversation(Revision::V2026_07_28);
             let now = Instant::now();
-            let sent = conversation.request(now, PATIENCE, method, None, false, "x").unwrap();
+            let sent = conversation.request(now, PATIENCE, MethodCall { method, params: None }, false, "x").unwrap();
             let result = json!({"resultType": "input_required", "requestState": "s"});
             match conversation.receive(now, message(json!({"jsonrpc": "2.0", "id": sent.id, "result": result}))) {
                 ClientReceived::InputRequired { .. } => assert!(takes_input, "{method}"),
@@ -955,7 +1011,9 @@ mod tests {
     fn eli_02_smp_02_root_02_capabilities_and_the_log_level_are_in_each_modern_request() {
         let mut conversation = conversation(Revision::V2026_07_28);
         let meta = |conversation: &mut ClientConversation<&'static str>| {
-            let sent = conversation.request(Instant::now(), PATIENCE, "tools/list", None, true, "x").unwrap();
+            let sent = conversation
+                .request(Instant::now(), PATIENCE, MethodCall { method: "tools/list", params: None }, true, "x")
+                .unwrap();
             serde_json::from_slice::<Value>(&sent.message).unwrap()["params"]["_meta"].clone()
         };
         assert_eq!(meta(&mut conversation).get(meta::LOG_LEVEL), None);
@@ -975,7 +1033,9 @@ mod tests {
         let sent = conversation.discover(Instant::now(), PATIENCE, Revision::V2026_07_28, None, "x");
         assert_eq!(conversation.cancel(&sent.id, "late"), Some(("x", None)));
         conversation.settle(Revision::V2025_11_25);
-        let sent = conversation.request(Instant::now(), PATIENCE, "tools/list", None, false, "y").unwrap();
+        let sent = conversation
+            .request(Instant::now(), PATIENCE, MethodCall { method: "tools/list", params: None }, false, "y")
+            .unwrap();
         assert!(conversation.cancel(&sent.id, "late").unwrap().1.is_some());
     }
 }

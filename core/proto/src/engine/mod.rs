@@ -29,9 +29,9 @@ pub use modern::Mirror;
 pub use negotiation::{
     Negotiated, Negotiation, NegotiationError, NegotiationStep, Probe, ProbeOutcome, RevisionChoice,
 };
-pub use outgoing::RequestTimeout;
 #[doc(hidden)]
 pub use outgoing::later;
+pub use outgoing::{MethodCall, RequestTimeout};
 pub use params::ClientIdentity;
 pub use request_info::{MirroredParameters, RequestInfo};
 pub use server::{CallProgress, Received, RefusedRequest, ServerConversation};

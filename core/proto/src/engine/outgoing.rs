@@ -1,6 +1,6 @@
 //! Our own requests: ids, deadlines and response matching.
 
-use crate::protocol::{RequestId, meta::ProgressToken};
+use crate::protocol::{RawJson, RequestId, meta::ProgressToken};
 use std::{
     borrow::Cow,
     collections::{BTreeSet, HashMap},
@@ -14,6 +14,15 @@ pub struct RequestTimeout {
     pub timeout: Duration,
     /// Maximum total time, regardless of progress (LIFE-16).
     pub max: Duration,
+}
+
+/// A method with its parameters.
+#[derive(Debug, Clone, Copy)]
+pub struct MethodCall<'a> {
+    /// Its name.
+    pub method: &'a str,
+    /// The parameters object.
+    pub params: Option<&'a RawJson>,
 }
 
 /// The end of a wait that starts now. An endless wait is capped at a century, so that no clock

@@ -6,7 +6,7 @@ use super::{
     incoming::{Admission, Demand, Incoming, OpenCalls},
     legacy::{self, LegacyTerms},
     modern,
-    outgoing::{OutgoingRequests, one_line},
+    outgoing::{MethodCall, OutgoingRequests, one_line},
     params::ProgressTokenParams,
 };
 use crate::protocol::{
@@ -280,8 +280,7 @@ impl<T, U> ServerConversation<T, U> {
         now: Instant,
         timeout: RequestTimeout,
         revision: Revision,
-        method: &str,
-        params: Option<&RawJson>,
+        MethodCall { method, params }: MethodCall<'_>,
         item: U,
     ) -> Result<(RequestId, Bytes), RpcError> {
         if Method::find(method, MessageKind::Request, Sender::Server, revision).is_none() {

@@ -12,7 +12,7 @@ use crate::{
         options::RequestOptions,
         tasks::{calling::with_task, task_wish::TaskWish},
     },
-    engine::RequestExtras,
+    engine::{MethodCall, RequestExtras},
     protocol::{
         Era, RawJson, RequestId, Revision, RevisionFeature,
         method::{self, MessageKind, Method, Sender},
@@ -141,7 +141,7 @@ impl Client {
             if conversation.in_flight() >= inner.options.max_in_flight {
                 return Err(ClientError::Busy(format!("{} requests are already in flight", conversation.in_flight())));
             }
-            let sent = conversation.request(inner.runtime.now(), timeout, method, params, extras, awaited);
+            let sent = conversation.request(inner.runtime.now(), timeout, MethodCall { method, params }, extras, awaited);
             let sent = sent.map_err(|error| ClientError::Invalid(error.message))?;
             (sent, conversation.next_deadline(), method, revision)
         };

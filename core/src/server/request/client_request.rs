@@ -2,7 +2,7 @@
 
 use super::active_request::ActiveRequest;
 use crate::{
-    engine::{RequestTimeout, later},
+    engine::{MethodCall, RequestTimeout, later},
     protocol::{RawJson, RequestId},
     server::{
         handlers::{ClientRequestError, HookId, InputKind, InputRequest, RequestState, ResponseCallback, read_answer},
@@ -110,7 +110,8 @@ impl ActiveRequest {
                 return Err(ClientRequestError::Cancelled);
             }
             let revision = self.info.revision;
-            let made = connection.conversation().ask(now, timeout, revision, method, params, on_response);
+            let made =
+                connection.conversation().ask(now, timeout, revision, MethodCall { method, params }, on_response);
             let (id, message) = made.map_err(ClientRequestError::Refused)?;
             self.send(OutgoingMessage::Request(message), method);
             sent.get_or_init(|| id).clone()

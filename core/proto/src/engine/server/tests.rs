@@ -295,7 +295,15 @@ mod ids {
     fn requests_to_the_client_are_bounded() {
         let mut conversation = initialized("2025-06-18");
         let patience = RequestTimeout { timeout: Duration::from_secs(1), max: Duration::from_secs(1) };
-        let mut ask = || conversation.ask(Instant::now(), patience, Revision::V2025_06_18, "ping", None, "asked");
+        let mut ask = || {
+            conversation.ask(
+                Instant::now(),
+                patience,
+                Revision::V2025_06_18,
+                MethodCall { method: "ping", params: None },
+                "asked",
+            )
+        };
         for _ in 0..MAX_IN_FLIGHT {
             ask().unwrap();
         }
@@ -306,7 +314,13 @@ mod ids {
     fn rpc_07_an_answer_of_ours_is_matched_once_and_by_its_exact_id() {
         let mut conversation = initialized("2025-06-18");
         let patience = RequestTimeout { timeout: Duration::from_secs(1), max: Duration::from_secs(1) };
-        let asked = conversation.ask(Instant::now(), patience, Revision::V2025_06_18, "ping", None, "asked");
+        let asked = conversation.ask(
+            Instant::now(),
+            patience,
+            Revision::V2025_06_18,
+            MethodCall { method: "ping", params: None },
+            "asked",
+        );
         let (id, _) = asked.unwrap();
         let answer = |id: Value| json!({"jsonrpc": "2.0", "id": id, "result": {}});
         assert_eq!(fate(&mut conversation, answer(json!(id.to_string()))), "nothing");
