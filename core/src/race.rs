@@ -1,17 +1,25 @@
 //! Combinators that race futures.
 
-use crate::runtime::{BoxedTask, Runtime};
+use crate::{
+    engine::later,
+    runtime::{BoxedTask, Runtime},
+};
 use std::{
     future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     task::Poll,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// Runs a future until a deadline.
 pub(crate) async fn until<T>(runtime: &dyn Runtime, at: Instant, future: impl Future<Output = T>) -> Option<T> {
     unless(runtime.sleep_until(at), future).await
+}
+
+/// Runs a future for at most a time.
+pub(crate) async fn within<T>(runtime: &dyn Runtime, limit: Duration, future: impl Future<Output = T>) -> Option<T> {
+    until(runtime, later(runtime.now(), limit), future).await
 }
 
 /// Runs a future until another one completes.

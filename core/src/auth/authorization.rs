@@ -65,12 +65,6 @@ pub(crate) struct AuthorizationRefused {
     pub(crate) scheme: Option<Scheme>,
 }
 
-/// A request with well-formed credentials whose token has not been verified yet.
-pub(crate) struct Candidate {
-    pub(crate) request: ProtectedRequest,
-    proof: Option<Proof>,
-}
-
 impl Authorization {
     pub(super) fn of(terms: Terms) -> Self {
         Self { terms: Arc::new(terms) }
@@ -97,7 +91,7 @@ impl Authorization {
         head: &PresentingRequest,
         now: u64,
         runtime: &Arc<dyn Runtime>,
-    ) -> Result<Candidate, AuthorizationRefused> {
+    ) -> Result<(ProtectedRequest, Candidate), AuthorizationRefused> {
         let parts = &*head.parts;
         let refused = |refusal, scheme| AuthorizationRefused { refusal, scheme };
         let Presented { scheme, token } =
@@ -127,7 +121,7 @@ impl Authorization {
             now,
             runtime: Arc::clone(runtime),
         };
-        Ok(Candidate { request, proof })
+        Ok((request, Candidate { scheme, proof }))
     }
 
     fn read_proof(&self, parts: &Parts, url: &Url, token: &str, now: u64) -> Result<Proof, Refusal> {
@@ -155,7 +149,7 @@ impl Authorization {
     /// last ([`Self::permit`]).
     pub(crate) fn judge(
         &self,
-        candidate: &Judged,
+        candidate: &Candidate,
         now: u64,
         outcome: Result<Identity, Refusal>,
     ) -> Result<Identity, AuthorizationRefused> {
@@ -233,20 +227,13 @@ impl Authorization {
     }
 }
 
-/// A candidate while its token is being verified.
-pub(crate) struct Judged {
+/// Well-formed credentials while their token is being verified.
+pub(crate) struct Candidate {
     scheme: Scheme,
     proof: Option<Proof>,
 }
 
 impl Candidate {
-    pub(crate) fn split(self) -> (ProtectedRequest, Judged) {
-        let scheme = self.request.scheme;
-        (self.request, Judged { scheme, proof: self.proof })
-    }
-}
-
-impl Judged {
     /// The digest of the proof and how long to remember it, that is, until its timestamp is too old
     /// to be accepted. `None` if there is no proof.
     pub(crate) fn replay_entry(&self, now: u64) -> Option<(String, Duration)> {

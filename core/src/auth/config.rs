@@ -110,19 +110,16 @@ pub enum DpopPolicy {
 }
 
 impl Described for DpopPolicy {
-    const TYPE: Type = {
-        static VALUES: Values = Values {
-            name: "DpopPolicy",
-            doc: &[" The binding of tokens to keys (RFC 9449)."],
-            values: &[
-                ("off", &[" Tokens need not be bound; bound tokens still need their proof."]),
-                ("optional", &[" Clients may bind their tokens."]),
-                ("required", &[" Every token must be bound."]),
-            ],
-            open: false,
-        };
-        Type::Values(&VALUES)
-    };
+    const TYPE: Type = Type::Values(&Values {
+        name: "DpopPolicy",
+        doc: &[" The binding of tokens to keys (RFC 9449)."],
+        values: &[
+            ("off", &[" Tokens need not be bound; bound tokens still need their proof."]),
+            ("optional", &[" Clients may bind their tokens."]),
+            ("required", &[" Every token must be bound."]),
+        ],
+        open: false,
+    });
 }
 
 /// Nonces that proofs must contain (RFC 9449 section 9).
@@ -213,36 +210,12 @@ impl Authorization {
         if let Some(name) = Metadata::OWN_MEMBERS.iter().find(|name| options.metadata.contains_key(**name)) {
             return Err(AuthOptionError::new("metadata", format!("has {name}, which other options set")));
         }
-        if options.authorization_servers.is_empty() {
-            return Err(AuthOptionError::new(
-                "authorizationServers",
-                "must name at least one: clients get their tokens there",
-            ));
-        }
-        for server in &options.authorization_servers {
-            if !Url::parse(server).is_ok_and(|url| is_safe(&url)) {
-                let problem = format!("has {server:?}, which is not an https URL (http is for this machine only)");
-                return Err(AuthOptionError::new("authorizationServers", problem));
-            }
-        }
+        check_servers(&options.authorization_servers)?;
         let hierarchy = Hierarchy::new(options.implies);
         check_scopes("scopes", &options.scopes)?;
         check_scopes("requiredScopes", &options.required_scopes)?;
         check_scopes("implies", hierarchy.names())?;
-        let nonces = match options.dpop_nonce {
-            DpopNonce::Off => None,
-            _ if options.dpop == DpopPolicy::Off => {
-                return Err(AuthOptionError::new("dpopNonce", "has no effect while dpop is off"));
-            }
-            DpopNonce::Random => Some(Nonces::new(&random_secret()?)),
-            DpopNonce::Secret(secret) if secret.len() < MIN_SECRET => {
-                return Err(AuthOptionError::new(
-                    "dpopNonce",
-                    format!("must be a secret of at least {MIN_SECRET} bytes"),
-                ));
-            }
-            DpopNonce::Secret(secret) => Some(Nonces::new(&secret)),
-        };
+        let nonces = nonces(options.dpop_nonce, options.dpop)?;
         if options.dpop_proofs == 0 {
             return Err(AuthOptionError::new("dpopProofs", "must be at least 1"));
         }
@@ -278,6 +251,33 @@ impl Authorization {
             replays: Mutex::new(Replays::new(options.dpop_proofs)),
             verifier,
         }))
+    }
+}
+
+fn check_servers(servers: &[String]) -> Result<(), AuthOptionError> {
+    const OPTION: &str = "authorizationServers";
+    if servers.is_empty() {
+        return Err(AuthOptionError::new(OPTION, "must name at least one: clients get their tokens there"));
+    }
+    match servers.iter().find(|server| !Url::parse(server).is_ok_and(|url| is_safe(&url))) {
+        None => Ok(()),
+        Some(server) => {
+            let problem = format!("has {server:?}, which is not an https URL (http is for this machine only)");
+            Err(AuthOptionError::new(OPTION, problem))
+        }
+    }
+}
+
+fn nonces(nonce: DpopNonce, policy: DpopPolicy) -> Result<Option<Nonces>, AuthOptionError> {
+    let wrong = |problem: &str| Err(AuthOptionError::new("dpopNonce", problem));
+    match nonce {
+        DpopNonce::Off => Ok(None),
+        _ if policy == DpopPolicy::Off => wrong("has no effect while dpop is off"),
+        DpopNonce::Random => Ok(Some(Nonces::new(&random_secret()?))),
+        DpopNonce::Secret(secret) if secret.len() < MIN_SECRET => {
+            wrong(&format!("must be a secret of at least {MIN_SECRET} bytes"))
+        }
+        DpopNonce::Secret(secret) => Ok(Some(Nonces::new(&secret))),
     }
 }
 

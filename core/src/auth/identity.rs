@@ -94,7 +94,7 @@ impl Identity {
 
     /// Returns it in the form that handlers see.
     pub(crate) fn to_json(&self) -> RawJson {
-        RawJson::from_value(self).unwrap_or_else(|_| RawJson::empty_object())
+        RawJson::object(self)
     }
 }
 

@@ -12,7 +12,8 @@ use super::{
 };
 use crate::{
     protocol::{describe::Type, options::JsonForm},
-    runtime::{BoxedTask, Runtime},
+    race::within,
+    runtime::Runtime,
     sync::Mutex,
 };
 use bytes::Bytes;
@@ -20,9 +21,7 @@ use http::{Request, StatusCode, header};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::{
-    future::poll_fn,
     sync::{Arc, MutexGuard},
-    task::Poll,
     time::Duration,
 };
 use url::Url;
@@ -107,24 +106,6 @@ impl JwtOptions {
     }
 }
 
-/// Where to find an issuer's keys.
-enum KeySource {
-    Discovered,
-    At(String),
-    Given(Value),
-}
-
-impl KeySource {
-    fn of(jwks: Option<Value>, url: Option<String>) -> Result<Self, AuthOptionError> {
-        match (jwks, url) {
-            (None, None) => Ok(Self::Discovered),
-            (Some(set), None) => Ok(Self::Given(set)),
-            (None, Some(url)) => Ok(Self::At(url)),
-            (Some(_), Some(_)) => Err(AuthOptionError::new("jwksUri", "and `jwks` are mutually exclusive")),
-        }
-    }
-}
-
 /// Verifies JWT access tokens (RFC 9068): signature, issuer, audience, dates, type. Cheap to clone.
 #[derive(Clone)]
 pub struct JwtVerifier {
@@ -145,6 +126,8 @@ struct Issuer {
     state: Mutex<IssuerState>,
 }
 
+/// Where to find an issuer's keys.
+#[derive(Clone)]
 enum KeyOrigin {
     Discovered,
     At(Url),
@@ -170,43 +153,46 @@ impl JwtVerifier {
     /// If an option is invalid; the message names it.
     pub fn new(options: JwtOptions, fetch: Arc<dyn Fetch>) -> Result<Self, AuthOptionError> {
         let JwtOptions { issuer: issuers, audience: audiences, jwks, jwks_uri, algorithms, strict_type } = options;
-        let keys = KeySource::of(jwks, jwks_uri)?;
+        if jwks.is_some() && jwks_uri.is_some() {
+            return Err(AuthOptionError::new("jwksUri", "and `jwks` are mutually exclusive"));
+        }
         if issuers.is_empty() {
             return Err(AuthOptionError::new("issuer", "is missing: set the issuer of the accepted tokens"));
         }
         if algorithms.is_empty() {
             return Err(AuthOptionError::new("algorithms", "must name at least one"));
         }
-        if issuers.len() > 1 && !matches!(keys, KeySource::Discovered) {
+        if issuers.len() > 1 && (jwks.is_some() || jwks_uri.is_some()) {
             return Err(AuthOptionError::new("issuer", "must be a single issuer if `jwks` or `jwksUri` is given"));
         }
-        let issuers: Result<Vec<_>, _> = issuers.into_iter().map(|name| Issuer::new(name, &keys)).collect();
+        let keys = KeyOrigin::of(jwks, jwks_uri)?;
+        let issuers: Result<Vec<_>, _> = issuers.into_iter().map(|name| Issuer::new(name, keys.clone())).collect();
         Ok(Self { inner: Arc::new(Policy { issuers: issuers?, audiences, algorithms, strict_type, fetch }) })
     }
 }
 
-impl Issuer {
-    fn new(name: String, keys: &KeySource) -> Result<Self, AuthOptionError> {
-        let origin = match keys {
-            KeySource::Discovered if issuer_discovery::metadata_urls(&name).is_empty() => {
-                let text = format!("{name:?} is not an https URL (http is for this machine only)");
-                return Err(AuthOptionError::new("issuer", text));
-            }
-            KeySource::Discovered => KeyOrigin::Discovered,
-            KeySource::At(url) => match Url::parse(url).ok().filter(is_safe) {
-                Some(url) => KeyOrigin::At(url),
-                None => {
-                    let text = format!("{url:?} is not an https URL (http is for this machine only)");
-                    return Err(AuthOptionError::new("jwksUri", text));
-                }
-            },
-            KeySource::Given(set) => {
-                let keys = KeySet::of_json(set).map_err(|error| AuthOptionError::new("jwks", error))?;
-                KeyOrigin::Given(Arc::new(keys))
-            }
-        };
-        Ok(Self { name, keys: origin, state: Mutex::default() })
+impl KeyOrigin {
+    fn of(jwks: Option<Value>, url: Option<String>) -> Result<Self, AuthOptionError> {
+        if let Some(set) = jwks {
+            let keys = KeySet::of_json(&set).map_err(|error| AuthOptionError::new("jwks", error))?;
+            return Ok(Self::Given(Arc::new(keys)));
+        }
+        let Some(url) = url else { return Ok(Self::Discovered) };
+        Url::parse(&url).ok().filter(is_safe).map(Self::At).ok_or_else(|| unsafe_url("jwksUri", &url))
     }
+}
+
+impl Issuer {
+    fn new(name: String, keys: KeyOrigin) -> Result<Self, AuthOptionError> {
+        if matches!(keys, KeyOrigin::Discovered) && issuer_discovery::metadata_urls(&name).is_empty() {
+            return Err(unsafe_url("issuer", &name));
+        }
+        Ok(Self { name, keys, state: Mutex::default() })
+    }
+}
+
+fn unsafe_url(option: &'static str, url: &str) -> AuthOptionError {
+    AuthOptionError::new(option, format!("{url:?} is not an https URL (http is for this machine only)"))
 }
 
 impl TokenVerifier for JwtVerifier {
@@ -298,7 +284,7 @@ impl Policy {
             let issuer = &inner.issuers[index];
             let finding = find_keys(Arc::clone(&inner.fetch), issuer.name.clone(), issuer.jwks_uri());
             let late = || Err(FetchError("no answer in time".into()));
-            let found = within(&*clock, DEADLINE, Box::pin(finding)).await.unwrap_or_else(late);
+            let found = within(&*clock, DEADLINE, finding).await.unwrap_or_else(late);
             if let Err(error) = &found {
                 tracing::warn!(target: "trunkline::auth::jwt", issuer = issuer.name, %error, "could not fetch the keys of an issuer");
             }
@@ -355,16 +341,6 @@ async fn document(fetch: &dyn Fetch, url: &Url) -> Result<Value, FetchError> {
         StatusCode::OK => serde_json::from_slice(response.body()).map_err(|_| failed("is not JSON")),
         status => Err(failed(&format!("answers {status}"))),
     }
-}
-
-/// Runs a future until the timeout.
-pub(super) async fn within<T>(runtime: &dyn Runtime, limit: Duration, mut future: BoxedTask<T>) -> Option<T> {
-    let mut up = runtime.sleep_until(runtime.now() + limit);
-    poll_fn(|context| match future.as_mut().poll(context) {
-        Poll::Ready(value) => Poll::Ready(Some(value)),
-        Poll::Pending => up.as_mut().poll(context).map(|()| None),
-    })
-    .await
 }
 
 #[cfg(test)]

@@ -29,10 +29,10 @@ fn parts(headers: &[(&str, &str)]) -> Parts {
     builder.body(()).unwrap().into_parts().0
 }
 
-fn read(authorization: &Authorization, headers: &[(&str, &str)], now: u64) -> Result<Judged, AuthorizationRefused> {
+fn read(authorization: &Authorization, headers: &[(&str, &str)], now: u64) -> Result<Candidate, AuthorizationRefused> {
     let runtime: Arc<dyn Runtime> = Arc::new(TestRuntime);
     let head = PresentingRequest { parts: Arc::new(parts(headers)), remote_address: None };
-    authorization.read(&head, now, &runtime).map(|candidate| candidate.split().1)
+    authorization.read(&head, now, &runtime).map(|(_, candidate)| candidate)
 }
 
 fn identity(claims: Value) -> Identity {
@@ -103,7 +103,7 @@ fn xau_61_xau_64_and_xau_65_tokens_and_keys_belong_together() {
         read(&authorization, &[("authorization", "DPoP t"), ("dpop", &proof)], NOW).unwrap()
     };
     assert!(authorization.judge(&with(&key, "1"), NOW, bound()).is_ok());
-    let judged = |candidate: Judged, outcome| authorization.judge(&candidate, NOW, outcome).map_err(|it| code(&it));
+    let judged = |candidate: Candidate, outcome| authorization.judge(&candidate, NOW, outcome).map_err(|it| code(&it));
     assert_eq!(judged(with(&key, "1"), bound()), Err((401, Some("invalid_dpop_proof"))), "used twice");
     assert_eq!(judged(with(&other, "2"), bound()), Err((401, Some("invalid_dpop_proof"))), "another key");
     assert_eq!(judged(with(&key, "3"), Ok(identity(json!({})))), Err((401, Some("invalid_token"))), "not bound");

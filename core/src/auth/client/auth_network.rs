@@ -1,8 +1,9 @@
 //! Network access for authorization, and checks of the URLs that may be requested.
 
 use crate::{
-    auth::{FetchError, jwt::within, resource_url::is_safe},
+    auth::{FetchError, resource_url::is_safe},
     client_auth::AuthError,
+    race::within,
     runtime::{BoxedTask, Runtime},
 };
 use bytes::Bytes;

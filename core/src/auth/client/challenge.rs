@@ -1,6 +1,7 @@
 //! Parses the `WWW-Authenticate` header (RFC 9110 section 11.6.1, RFC 6750 section 3, RFC 9728
 //! section 5.1).
 
+use super::sanitized;
 use crate::protocol::model::AuthorizationDemand;
 
 /// Longer headers are ignored; a challenge is a few hundred bytes.
@@ -41,6 +42,11 @@ impl Demands {
             }
         }
         demand
+    }
+
+    /// Why the server refused, or nothing if it does not say.
+    pub(super) fn reason(&self) -> String {
+        self.description.as_deref().or(self.error.as_deref()).map(sanitized).unwrap_or_default()
     }
 }
 

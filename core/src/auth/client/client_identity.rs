@@ -57,6 +57,13 @@ pub(super) struct ClientRegistration {
     pub(super) scopes: Vec<String>,
 }
 
+impl ClientRegistration {
+    /// A client that was not registered dynamically.
+    pub(super) fn new(client_id: String, client_secret: Option<String>, method: AuthMethod) -> Self {
+        Self { client_id, client_secret, method, redirect_uri: None, secret_expires_at: None, scopes: Vec::new() }
+    }
+}
+
 /// A preregistered client (AUC-22).
 #[derive(Clone)]
 pub(super) struct GivenClient {
@@ -84,15 +91,7 @@ impl GivenClient {
                 AuthError(format!("{} authenticates clients by {} only", sanitized(&server.issuer), sanitized(&listed)))
             })?,
         };
-        let (client_id, client_secret) = (self.id.clone(), self.secret.clone());
-        Ok(ClientRegistration {
-            client_id,
-            client_secret,
-            method,
-            redirect_uri: None,
-            secret_expires_at: None,
-            scopes: Vec::new(),
-        })
+        Ok(ClientRegistration::new(self.id.clone(), self.secret.clone(), method))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{
     AuthorizationHandler, LoginStart,
     auth_network::check,
+    client_identity::ClientRegistration,
     discovery::{Discovered, ServerMetadata},
     exchange::{Obtained, Parts, token_endpoint},
     pkce,
@@ -11,7 +12,7 @@ use super::{
     token_endpoint::{ClientAuthentication, TokenError},
     tokens::TokenContext,
 };
-use crate::{auth::jwt::within, client_auth::AuthError};
+use crate::{client_auth::AuthError, race::within};
 use std::borrow::Cow;
 use url::form_urlencoded;
 
@@ -35,65 +36,87 @@ pub(super) async fn obtain(
     })?;
     check(endpoint)?;
     let registers = registration::unregistered(parts.settings, server)?.is_none();
-    let registered = registration::kept(parts.settings, server, parts.now).await?;
+    let registered = registration::kept(parts, server).await?;
     let registered = registered.and_then(|client| client.redirect_uri);
     let authorizing = handler.begin(LoginStart { issuer: server.issuer.clone(), registers, registered }).await?;
     let redirect_uri = authorizing.redirect_uri();
     // AUC-35
     check(&redirect_uri)?;
-    let client = registration::client(parts.settings, parts.network, server, &redirect_uri, scopes, parts.now).await?;
-    let (state, verifier) = (pkce::random()?, pkce::random()?);
-    let scope = scopes.join(" ");
-    let mut query = vec![
-        ("response_type", "code".to_owned()),
-        ("client_id", client.client_id.clone()),
-        ("redirect_uri", redirect_uri.clone()),
-        ("state", state.clone()),
-        ("code_challenge", pkce::challenge(&verifier)),
-        ("code_challenge_method", "S256".to_owned()),
-        ("resource", found.resource.clone()),
-    ];
-    if !scope.is_empty() {
-        query.push(("scope", scope));
-    }
-    if scopes.iter().any(|scope| scope == "offline_access") {
-        // OpenID Connect Core section 11: offline access requires consent.
-        query.push(("prompt", "consent".to_owned()));
-    }
-    if let Some(thumbprint) = parts.proofs.and_then(Proofs::thumbprint) {
-        query.push(("dpop_jkt", thumbprint));
-    }
+    let client = registration::client(parts, server, &redirect_uri, scopes).await?;
+    let login = Login { client, redirect_uri, state: pkce::random()?, verifier: pkce::random()? };
     let expected = ExpectedRedirect {
         issuer: &server.issuer,
         iss_required: server.authorization_response_iss_parameter_supported,
-        state: &state,
+        state: &login.state,
     };
     let login_timeout = parts.settings.options.login_timeout;
-    let redirected = within(&**parts.runtime, login_timeout, authorizing.visit(with_query(endpoint, &query))).await;
+    let page = with_query(endpoint, &login.query(parts, found, scopes));
+    let redirected = within(&**parts.runtime, login_timeout, authorizing.visit(page)).await;
     let redirected = redirected.ok_or_else(|| {
         AuthError(format!("Nobody logged in within {login_timeout:?} (the option `login_timeout`)"))
     })??;
     let code = expected.code(&redirected)?;
-    let form = [
-        ("grant_type", "authorization_code"),
-        ("code", code.as_str()),
-        ("redirect_uri", redirect_uri.as_str()),
-        ("code_verifier", verifier.as_str()),
-        ("resource", found.resource.as_str()),
-    ];
-    let url = token_endpoint(server)?;
-    // The login may have taken a while.
-    let now = parts.runtime.unix_time().as_secs();
-    let endpoint = TokenContext { network: parts.network, url, issuer: &server.issuer, now };
-    let credentials = ClientAuthentication { client: &client, key: parts.settings.key.as_ref() };
-    match endpoint.ask(&form, Some(credentials), parts.proofs).await {
-        Ok(answer) => Ok(Obtained { answer, client: Some(client) }),
-        Err(refused) => {
-            if refused.code.as_deref() == Some("invalid_client") && client.redirect_uri.is_some() {
-                // The server no longer knows the registration. The next attempt registers again.
-                parts.settings.store.remove(&registration::key(&server.issuer)).await?;
+    login.redeem(parts, found, &code).await
+}
+
+/// One login of a user: the client, and the secrets that its redirect and its code belong to.
+struct Login {
+    client: ClientRegistration,
+    redirect_uri: String,
+    state: String,
+    verifier: String,
+}
+
+impl Login {
+    /// The parameters of the page where the user logs in.
+    fn query(&self, parts: &Parts<'_>, found: &Discovered, scopes: &[String]) -> Vec<(&'static str, String)> {
+        let mut query = vec![
+            ("response_type", "code".to_owned()),
+            ("client_id", self.client.client_id.clone()),
+            ("redirect_uri", self.redirect_uri.clone()),
+            ("state", self.state.clone()),
+            ("code_challenge", pkce::challenge(&self.verifier)),
+            ("code_challenge_method", "S256".to_owned()),
+            ("resource", found.resource.clone()),
+        ];
+        if !scopes.is_empty() {
+            query.push(("scope", scopes.join(" ")));
+        }
+        if scopes.iter().any(|scope| scope == "offline_access") {
+            // OpenID Connect Core section 11: offline access requires consent.
+            query.push(("prompt", "consent".to_owned()));
+        }
+        if let Some(thumbprint) = parts.proofs.and_then(Proofs::thumbprint) {
+            query.push(("dpop_jkt", thumbprint));
+        }
+        query
+    }
+
+    /// Exchanges the code for a token.
+    async fn redeem(self, parts: &Parts<'_>, found: &Discovered, code: &str) -> Result<Obtained, TokenError> {
+        let Self { client, redirect_uri, verifier, .. } = self;
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("redirect_uri", &redirect_uri),
+            ("code_verifier", &verifier),
+            ("resource", &found.resource),
+        ];
+        let issuer = &found.server.issuer;
+        // The login may have taken a while.
+        let now = parts.runtime.unix_time().as_secs();
+        let endpoint = TokenContext { network: parts.network, url: token_endpoint(&found.server)?, issuer, now };
+        let credentials = ClientAuthentication { client: &client, key: parts.settings.key.as_ref() };
+        match endpoint.ask(&form, Some(credentials), parts.proofs).await {
+            Ok(answer) => Ok(Obtained { answer, client: Some(client) }),
+            Err(refused) => {
+                if refused.code.as_deref() == Some("invalid_client") && client.redirect_uri.is_some() {
+                    // The server no longer knows the registration. The next attempt registers
+                    // again.
+                    parts.settings.store.remove(&registration::key(issuer)).await?;
+                }
+                Err(refused)
             }
-            Err(refused)
         }
     }
 }

@@ -27,8 +27,8 @@ use std::sync::Arc;
 const MAX_ROUNDS: usize = 3;
 
 /// The credentials of one server.
-#[derive(Default)]
 pub(super) struct CredentialSession {
+    settings: Arc<Settings>,
     /// Held while credentials are loaded, refreshed or obtained. Other requests wait and then use
     /// them (single flight).
     turns: RefreshTurns,
@@ -52,18 +52,18 @@ struct CredentialState {
 }
 
 impl CredentialSession {
+    pub(super) fn new(settings: Arc<Settings>) -> Self {
+        Self { settings, turns: RefreshTurns::default(), state: Mutex::default() }
+    }
+
     /// The headers of a request. None until the server has asked for credentials.
-    pub(super) async fn headers(
-        &self,
-        settings: &Settings,
-        request: &OutgoingRequest,
-    ) -> Result<Vec<(String, String)>, AuthError> {
+    pub(super) async fn headers(&self, request: &OutgoingRequest) -> Result<Vec<(String, String)>, AuthError> {
         let now = request.runtime.unix_time().as_secs();
         if self.needs_work(now) {
             let _turn = self.turns.take().await;
             if self.needs_work(now) {
-                self.load(settings, request).await?;
-                self.renew_early(settings, request, now).await?;
+                self.load(request).await?;
+                self.renew_early(request, now).await?;
             }
         }
         let (tokens, proofs) = {
@@ -85,7 +85,6 @@ impl CredentialSession {
     /// Returns `true` if the credentials have changed.
     pub(super) async fn refused(
         &self,
-        settings: &Settings,
         request: &OutgoingRequest,
         refusal: &CredentialsRefusal,
     ) -> Result<bool, AuthError> {
@@ -121,13 +120,13 @@ impl CredentialSession {
                 return Err(failure.clone());
             }
             if refusal.round >= MAX_ROUNDS {
-                let why = demand.description.as_deref().or(demand.error.as_deref()).map(sanitized).unwrap_or_default();
+                let why = demand.reason();
                 let why = if why.is_empty() { why } else { format!(": {why}") };
                 return Err(AuthError(format!("The server refused new credentials {MAX_ROUNDS} times{why}")));
             }
             state.attempts += 1;
         }
-        let outcome = self.obtain(settings, request, refusal, &demand, steps_up).await;
+        let outcome = self.obtain(request, refusal, &demand, steps_up).await;
         self.state.lock().failure = outcome.as_ref().err().cloned();
         outcome
     }
@@ -152,22 +151,23 @@ impl CredentialSession {
     }
 
     /// Loads the tokens of an earlier run.
-    async fn load(&self, settings: &Settings, request: &OutgoingRequest) -> Result<(), AuthError> {
+    async fn load(&self, request: &OutgoingRequest) -> Result<(), AuthError> {
         if self.state.lock().is_loaded {
             return Ok(());
         }
-        let last: Option<LastIssuer> = token_store::read(&*settings.store, &LastIssuer::key(&request.url)).await?;
+        let last: Option<LastIssuer> = token_store::read(&*self.settings.store, &LastIssuer::key(&request.url)).await?;
         let tokens = match last {
-            Some(last) => self.kept(settings, &last.issuer, &last.resource).await?,
+            Some(last) => self.kept(&last.issuer, &last.resource).await?,
             None => None,
         };
-        self.set(settings, tokens)?;
+        self.set(tokens)?;
         self.state.lock().is_loaded = true;
         Ok(())
     }
 
     /// The stored tokens, if they belong to this client.
-    async fn kept(&self, settings: &Settings, issuer: &str, resource: &str) -> Result<Option<Tokens>, AuthError> {
+    async fn kept(&self, issuer: &str, resource: &str) -> Result<Option<Tokens>, AuthError> {
+        let settings = &self.settings;
         let tokens: Option<Tokens> = token_store::read(&*settings.store, &Tokens::key(issuer, resource)).await?;
         let ours = |tokens: &Tokens| {
             tokens.dpop_key.is_some() == settings.options.dpop
@@ -176,7 +176,7 @@ impl CredentialSession {
         Ok(tokens.filter(ours))
     }
 
-    fn set(&self, settings: &Settings, tokens: Option<Tokens>) -> Result<(), AuthError> {
+    fn set(&self, tokens: Option<Tokens>) -> Result<(), AuthError> {
         let key = tokens.as_ref().and_then(|tokens| tokens.dpop_key.as_deref());
         let mut state = self.state.lock();
         match key {
@@ -184,7 +184,9 @@ impl CredentialSession {
             Some(key) if state.proofs.as_ref().and_then(|proofs| proofs.kept()).as_deref() != Some(key) => {
                 state.proofs = Some(Arc::new(Proofs::of_kept(key)?));
             }
-            None if settings.options.dpop && state.proofs.is_none() => state.proofs = Some(Arc::new(Proofs::new()?)),
+            None if self.settings.options.dpop && state.proofs.is_none() => {
+                state.proofs = Some(Arc::new(Proofs::new()?))
+            }
             _ => {}
         }
         state.tokens = tokens;
@@ -192,7 +194,7 @@ impl CredentialSession {
         Ok(())
     }
 
-    async fn renew_early(&self, settings: &Settings, request: &OutgoingRequest, now: u64) -> Result<(), AuthError> {
+    async fn renew_early(&self, request: &OutgoingRequest, now: u64) -> Result<(), AuthError> {
         let tokens = self.state.lock().tokens.clone();
         let Some(tokens) = tokens.filter(|tokens| tokens.refresh_token.is_some() && tokens.ends_soon(now)) else {
             return Ok(());
@@ -202,10 +204,9 @@ impl CredentialSession {
         let access = if tokens.private_network {
             NetworkAccess::Anywhere
         } else {
-            settings.network.access_of(&request.url, None)
+            self.settings.network.access_of(&request.url, None)
         };
-        let network = network_context(settings, request, access);
-        match self.renew(settings, &network, &tokens, now).await {
+        match self.renew(&self.network(request, access), &tokens, now).await {
             // The old tokens may still be accepted.
             Err(error) if !tokens.has_ended(now) => {
                 tracing::warn!(target: "trunkline::auth::client", %error, "could not renew the access token yet");
@@ -218,25 +219,20 @@ impl CredentialSession {
 
     /// Refreshes the tokens unless another process has done so. Returns `false` if they are void
     /// and were removed.
-    async fn renew(
-        &self,
-        settings: &Settings,
-        network: &NetworkContext,
-        tokens: &Tokens,
-        now: u64,
-    ) -> Result<bool, AuthError> {
+    async fn renew(&self, network: &NetworkContext, tokens: &Tokens, now: u64) -> Result<bool, AuthError> {
+        let settings = &self.settings;
         let key = Tokens::key(&tokens.issuer, &tokens.resource);
         let _lock = settings.store.lock(&key).await?;
-        if let Some(kept) = self.kept(settings, &tokens.issuer, &tokens.resource).await?
+        if let Some(kept) = self.kept(&tokens.issuer, &tokens.resource).await?
             && kept.access_token != tokens.access_token
             && !kept.ends_soon(now)
         {
-            self.set(settings, Some(kept))?;
+            self.set(Some(kept))?;
             return Ok(true);
         }
         let client = registration::of_tokens(settings, tokens).await?;
         let (Some(client), Some(refresh_token)) = (client, tokens.refresh_token.as_deref()) else {
-            self.set(settings, None)?;
+            self.set(None)?;
             return Ok(false);
         };
         let proofs = self.state.lock().proofs.clone().filter(|_| tokens.dpop_key.is_some());
@@ -249,7 +245,7 @@ impl CredentialSession {
             // Only this error means that the refresh token is void. Any other may be temporary.
             Err(refused) if refused.code.as_deref() == Some("invalid_grant") => {
                 settings.store.remove(&key).await?;
-                self.set(settings, None)?;
+                self.set(None)?;
                 return Ok(false);
             }
             Err(refused) => return Err(refused.error),
@@ -262,18 +258,19 @@ impl CredentialSession {
             ..tokens.clone()
         };
         token_store::write(&*settings.store, &key, &renewed).await?;
-        self.set(settings, Some(renewed))?;
+        self.set(Some(renewed))?;
         Ok(true)
     }
 
+    /// Obtains the credentials that the server demands. Returns `true` if they have changed.
     async fn obtain(
         &self,
-        settings: &Settings,
         request: &OutgoingRequest,
         refusal: &CredentialsRefusal,
         demand: &Demands,
         steps_up: bool,
     ) -> Result<bool, AuthError> {
+        let settings = &self.settings;
         if demand.dpop && !demand.bearer && !settings.options.dpop {
             // XAU-56
             return Err(AuthError(format!(
@@ -282,7 +279,7 @@ impl CredentialSession {
             )));
         }
         let access = settings.network.access_of(&request.url, refusal.peer);
-        let network = network_context(settings, request, access);
+        let network = self.network(request, access);
         let known = self.state.lock().found.clone().filter(|_| steps_up);
         let found = match known {
             Some(found) => found,
@@ -301,18 +298,37 @@ impl CredentialSession {
             && !steps_up
         {
             if tokens.is_new && refusal.round > 0 {
-                let why = demand.description.as_deref().or(demand.error.as_deref()).map(sanitized).unwrap_or_default();
+                let why = demand.reason();
                 return Err(AuthError(format!("The server rejects a token that was just issued for it: {why}")));
             }
-            if tokens.refresh_token.is_some() && self.renew(settings, &network, tokens, now).await? {
+            if tokens.refresh_token.is_some() && self.renew(&network, tokens, now).await? {
                 return Ok(true);
             }
         }
         if matches!(settings.grant, Grant::AuthorizationCode(_)) && !refusal.interactive {
             return Ok(false);
         }
-        self.check_issuer(settings, request, &found).await?;
+        self.check_issuer(request, &found).await?;
         let earlier = tokens.map(|tokens| tokens.requested).unwrap_or_default();
+        let proofs = self.state.lock().proofs.clone().filter(|_| settings.options.dpop);
+        let parts = Parts { settings, network: &network, runtime: &request.runtime, proofs: proofs.as_deref(), now };
+        let tokens = self.granted(&parts, &found, demand, &earlier).await?;
+        let last = LastIssuer { issuer: tokens.issuer.clone(), resource: tokens.resource.clone() };
+        token_store::write(&*settings.store, &Tokens::key(&tokens.issuer, &tokens.resource), &tokens).await?;
+        token_store::write(&*settings.store, &LastIssuer::key(&request.url), &last).await?;
+        self.set(Some(tokens))?;
+        Ok(true)
+    }
+
+    /// Requests tokens with the scopes that the server demands and those of earlier tokens.
+    async fn granted(
+        &self,
+        parts: &Parts<'_>,
+        found: &Discovered,
+        demand: &Demands,
+        earlier: &[String],
+    ) -> Result<Tokens, AuthError> {
+        let settings = &self.settings;
         let is_login = matches!(settings.grant, Grant::AuthorizationCode(_));
         let wanted = Wanted {
             challenged: &demand.scopes,
@@ -321,38 +337,26 @@ impl CredentialSession {
             } else {
                 &settings.options.scopes
             },
-            earlier: &earlier,
+            earlier,
             listed: &found.server.scopes_supported,
             offline: is_login && !self.state.lock().offline_refused && settings.options.wants_offline_access(),
         };
-        let proofs = self.state.lock().proofs.clone().filter(|_| settings.options.dpop);
-        let parts = Parts { settings, network: &network, runtime: &request.runtime, proofs: proofs.as_deref(), now };
         let (scopes, added) = wanted.scopes();
-        let obtained = match grants::obtain(&parts, &found, scopes.clone()).await {
+        let obtained = match grants::obtain(parts, found, scopes.clone()).await {
             // Some users may not have it, which only the response reveals.
             Err(refused) if added && refused.is_about(OFFLINE_ACCESS) => {
                 tracing::info!(target: "trunkline::auth::client", error = %refused.error, "logging in again without offline_access");
                 self.state.lock().offline_refused = true;
-                grants::obtain(&parts, &found, scopes.into_iter().filter(|scope| scope != OFFLINE_ACCESS).collect())
-                    .await
+                grants::obtain(parts, found, scopes.into_iter().filter(|scope| scope != OFFLINE_ACCESS).collect()).await
             }
             obtained => obtained,
         };
-        let tokens = obtained?;
-        let last = LastIssuer { issuer: tokens.issuer.clone(), resource: tokens.resource.clone() };
-        token_store::write(&*settings.store, &Tokens::key(&tokens.issuer, &tokens.resource), &tokens).await?;
-        token_store::write(&*settings.store, &LastIssuer::key(&request.url), &last).await?;
-        self.set(settings, Some(tokens))?;
-        Ok(true)
+        Ok(obtained?)
     }
 
     /// AUC-25: never present a client that is registered with one authorization server to another.
-    async fn check_issuer(
-        &self,
-        settings: &Settings,
-        request: &OutgoingRequest,
-        found: &Discovered,
-    ) -> Result<(), AuthError> {
+    async fn check_issuer(&self, request: &OutgoingRequest, found: &Discovered) -> Result<(), AuthError> {
+        let settings = &self.settings;
         let Some(client) = &settings.client else { return Ok(()) };
         let last: Option<LastIssuer> = token_store::read(&*settings.store, &LastIssuer::key(&request.url)).await?;
         let expected = client.issuer.clone().or(last.map(|last| last.issuer));
@@ -366,14 +370,14 @@ impl CredentialSession {
             _ => Ok(()),
         }
     }
-}
 
-fn network_context(settings: &Settings, request: &OutgoingRequest, access: NetworkAccess) -> NetworkContext {
-    NetworkContext {
-        network: Arc::clone(&settings.network),
-        access,
-        revision: request.revision.unwrap_or(Revision::LATEST.as_str()),
-        runtime: Arc::clone(&request.runtime),
-        timeout: settings.options.request_timeout,
+    fn network(&self, request: &OutgoingRequest, access: NetworkAccess) -> NetworkContext {
+        NetworkContext {
+            network: Arc::clone(&self.settings.network),
+            access,
+            revision: request.revision.unwrap_or(Revision::LATEST.as_str()),
+            runtime: Arc::clone(&request.runtime),
+            timeout: self.settings.options.request_timeout,
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::{
     client_identity::{AuthMethod, ClientRegistration},
     discovery::{Discovered, ServerMetadata},
     proofs::Proofs,
-    registration, sanitized,
+    sanitized,
     settings::Settings,
     token_endpoint::ClientAuthentication,
     tokens::{TokenAnswer, TokenContext},
@@ -84,11 +84,4 @@ pub(super) fn check_algorithm(settings: &Settings, server: &ServerMetadata) -> R
     }
     let (issuer, listed) = (sanitized(&server.issuer), sanitized(&listed.join(", ")));
     Err(AuthError(format!("{issuer} accepts assertions signed with {listed}, but the key uses {algorithm}")))
-}
-
-/// The preregistered client, or its metadata document. Grants without a user never register a
-/// client (XAU-08, XAU-23).
-pub(super) fn given_or_document(parts: &Parts<'_>, server: &ServerMetadata) -> Result<ClientRegistration, AuthError> {
-    registration::unregistered(parts.settings, server)?
-        .ok_or_else(|| AuthError(format!("{} requires a pre-registered client id", sanitized(&server.issuer))))
 }

@@ -81,19 +81,21 @@ struct CredentialSessions {
 
 impl CredentialSessions {
     fn session(&self, url: &str) -> Arc<CredentialSession> {
-        Arc::clone(self.sessions.lock().entry(url.to_owned()).or_default())
+        let mut sessions = self.sessions.lock();
+        let new = || Arc::new(CredentialSession::new(Arc::clone(&self.settings)));
+        Arc::clone(sessions.entry(url.to_owned()).or_insert_with(new))
     }
 }
 
 impl ClientAuth for CredentialSessions {
     fn headers(&self, request: &OutgoingRequest) -> BoxedTask<Result<Vec<(String, String)>, AuthError>> {
-        let (settings, session, request) = (Arc::clone(&self.settings), self.session(&request.url), request.clone());
-        Box::pin(async move { session.headers(&settings, &request).await })
+        let (session, request) = (self.session(&request.url), request.clone());
+        Box::pin(async move { session.headers(&request).await })
     }
 
     fn refused(&self, request: &OutgoingRequest, refusal: CredentialsRefusal) -> BoxedTask<Result<bool, AuthError>> {
-        let (settings, session, request) = (Arc::clone(&self.settings), self.session(&request.url), request.clone());
-        Box::pin(async move { session.refused(&settings, &request, &refusal).await })
+        let (session, request) = (self.session(&request.url), request.clone());
+        Box::pin(async move { session.refused(&request, &refusal).await })
     }
 
     fn nonce(&self, request: &OutgoingRequest, nonce: &str) {

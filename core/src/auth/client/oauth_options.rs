@@ -133,20 +133,17 @@ impl OAuthGrant {
 }
 
 impl Described for OAuthGrant {
-    const TYPE: Type = {
-        static VALUES: Values = Values {
-            name: "OAuthGrant",
-            doc: &[" The way to access tokens."],
-            values: &[
-                ("authorization_code", &[" The user logs in and authorizes the client."]),
-                ("client_credentials", &[" The client acts on its own behalf, with an id, and a secret or a key."]),
-                ("enterprise_managed", &[" An organization's identity provider grants access."]),
-                ("workload_identity", &[" The platform vouches for this workload."]),
-            ],
-            open: false,
-        };
-        Type::Values(&VALUES)
-    };
+    const TYPE: Type = Type::Values(&Values {
+        name: "OAuthGrant",
+        doc: &[" The way to access tokens."],
+        values: &[
+            ("authorization_code", &[" The user logs in and authorizes the client."]),
+            ("client_credentials", &[" The client acts on its own behalf, with an id, and a secret or a key."]),
+            ("enterprise_managed", &[" An organization's identity provider grants access."]),
+            ("workload_identity", &[" The platform vouches for this workload."]),
+        ],
+        open: false,
+    });
 }
 
 /// Where to keep credentials.

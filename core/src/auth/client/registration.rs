@@ -3,9 +3,10 @@
 //! Registration" (AUC-14).
 
 use super::{
-    auth_network::{NetworkContext, check},
+    auth_network::check,
     client_identity::{AuthMethod, ClientRegistration},
     discovery::ServerMetadata,
+    exchange::Parts,
     sanitized,
     settings::Settings,
     token_store,
@@ -36,17 +37,15 @@ pub(super) async fn of_tokens(settings: &Settings, tokens: &Tokens) -> Result<Op
 
 /// The client for a new authorization at this server.
 pub(super) async fn client(
-    settings: &Settings,
-    network: &NetworkContext,
+    parts: &Parts<'_>,
     server: &ServerMetadata,
     redirect_uri: &str,
     scopes: &[String],
-    now: u64,
 ) -> Result<ClientRegistration, AuthError> {
-    if let Some(client) = unregistered(settings, server)? {
+    if let Some(client) = unregistered(parts.settings, server)? {
         return Ok(client);
     }
-    let kept = kept(settings, server, now).await?;
+    let kept = kept(parts, server).await?;
     // Some servers don't let a client request more scopes than it registered.
     let fits = |kept: &ClientRegistration| {
         kept.redirect_uri.as_deref() == Some(redirect_uri) && scopes.iter().all(|scope| kept.scopes.contains(scope))
@@ -56,22 +55,18 @@ pub(super) async fn client(
         kept => kept.map(|kept| kept.scopes).unwrap_or_default(),
     };
     let scopes = union(earlier.iter().chain(scopes));
-    let registration = register(settings, network, server, redirect_uri, scopes).await?;
-    token_store::write(&*settings.store, &key(&server.issuer), &registration).await?;
+    let registration = register(parts, server, redirect_uri, scopes).await?;
+    token_store::write(&*parts.settings.store, &key(&server.issuer), &registration).await?;
     Ok(registration)
 }
 
 /// The stored dynamic registration at this server, if the client uses one there.
-pub(super) async fn kept(
-    settings: &Settings,
-    server: &ServerMetadata,
-    now: u64,
-) -> Result<Option<ClientRegistration>, AuthError> {
-    if unregistered(settings, server)?.is_some() {
+pub(super) async fn kept(parts: &Parts<'_>, server: &ServerMetadata) -> Result<Option<ClientRegistration>, AuthError> {
+    if unregistered(parts.settings, server)?.is_some() {
         return Ok(None);
     }
-    let kept: Option<ClientRegistration> = token_store::read(&*settings.store, &key(&server.issuer)).await?;
-    Ok(kept.filter(|kept| kept.secret_expires_at.is_none_or(|end| end > now)))
+    let kept: Option<ClientRegistration> = token_store::read(&*parts.settings.store, &key(&server.issuer)).await?;
+    Ok(kept.filter(|kept| kept.secret_expires_at.is_none_or(|end| end > parts.now)))
 }
 
 /// A client that needs no dynamic registration: preregistered, or identified by its metadata
@@ -89,20 +84,19 @@ pub(super) fn unregistered(
 
 fn document_client(settings: &Settings, url: &str) -> ClientRegistration {
     let method = if settings.key.is_some() { AuthMethod::PrivateKeyJwt } else { AuthMethod::None };
-    ClientRegistration {
-        client_id: url.to_owned(),
-        client_secret: None,
-        method,
-        redirect_uri: None,
-        secret_expires_at: None,
-        scopes: Vec::new(),
-    }
+    ClientRegistration::new(url.to_owned(), None, method)
+}
+
+/// The preregistered client, or its metadata document. Grants without a user never register a
+/// client (XAU-08, XAU-23).
+pub(super) fn given_or_document(parts: &Parts<'_>, server: &ServerMetadata) -> Result<ClientRegistration, AuthError> {
+    unregistered(parts.settings, server)?
+        .ok_or_else(|| AuthError(format!("{} requires a pre-registered client id", sanitized(&server.issuer))))
 }
 
 /// Registers the client (RFC 7591 section 3).
 async fn register(
-    settings: &Settings,
-    network: &NetworkContext,
+    parts: &Parts<'_>,
     server: &ServerMetadata,
     redirect_uri: &str,
     scopes: Vec<String>,
@@ -116,26 +110,12 @@ async fn register(
     check(endpoint)?;
     let method = AuthMethod::choose(&[AuthMethod::None, AuthMethod::Basic, AuthMethod::Post], server)
         .ok_or_else(|| AuthError(format!("{issuer} offers no supported client authentication method")))?;
-    let mut wanted = json!({
-        "client_name": settings.options.client_name,
-        "redirect_uris": [redirect_uri],
-        "grant_types": ["authorization_code", "refresh_token"],
-        "response_types": ["code"],
-        "token_endpoint_auth_method": method.as_str(),
-        "application_type": application_type(redirect_uri),
-    });
-    if !scopes.is_empty() {
-        wanted["scope"] = scopes.join(" ").into();
-    }
-    if settings.options.dpop {
-        wanted["dpop_bound_access_tokens"] = true.into();
-    }
     let request = Request::post(endpoint)
         .header(header::CONTENT_TYPE, "application/json")
         .header(header::ACCEPT, "application/json")
-        .body(Bytes::from(wanted.to_string()))
+        .body(Bytes::from(metadata(parts.settings, method, redirect_uri, &scopes).to_string()))
         .map_err(|_| AuthError(format!("{} is not a valid request URL", sanitized(endpoint))))?;
-    let response = network.send(request).await?;
+    let response = parts.network.send(request).await?;
     let answer: Value = serde_json::from_slice(response.body()).unwrap_or_default();
     let text = |name: &str| answer[name].as_str().map(str::to_owned);
     if !response.status().is_success() {
@@ -159,14 +139,28 @@ async fn register(
         }
     };
     let secret_expires_at = answer["client_secret_expires_at"].as_u64().filter(|end| *end > 0);
-    Ok(ClientRegistration {
-        client_id,
-        client_secret,
-        method,
-        redirect_uri: Some(redirect_uri.to_owned()),
-        secret_expires_at,
-        scopes,
-    })
+    let redirect_uri = Some(redirect_uri.to_owned());
+    let client = ClientRegistration::new(client_id, client_secret, method);
+    Ok(ClientRegistration { redirect_uri, secret_expires_at, scopes, ..client })
+}
+
+/// The metadata of the client to register (RFC 7591 section 2).
+fn metadata(settings: &Settings, method: AuthMethod, redirect_uri: &str, scopes: &[String]) -> Value {
+    let mut wanted = json!({
+        "client_name": settings.options.client_name,
+        "redirect_uris": [redirect_uri],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": method.as_str(),
+        "application_type": application_type(redirect_uri),
+    });
+    if !scopes.is_empty() {
+        wanted["scope"] = scopes.join(" ").into();
+    }
+    if settings.options.dpop {
+        wanted["dpop_bound_access_tokens"] = true.into();
+    }
+    wanted
 }
 
 /// AUC-20: a native application or a web site.

@@ -2,7 +2,10 @@
 
 use super::{
     AssertionRequest, AuthNetwork, AuthorizationHandler, LoginHandler, OAuthGrant, OAuthOptions, TokenStore,
-    client_identity::GivenClient, enterprise::IdentityProvider, signing::SigningKey, token_source::TokenSource,
+    client_identity::{AuthMethod, ClientRegistration, GivenClient},
+    enterprise::IdentityProvider,
+    signing::SigningKey,
+    token_source::TokenSource,
 };
 use crate::auth::AuthOptionError;
 use std::sync::Arc;
@@ -67,9 +70,11 @@ impl Grant {
             OAuthGrant::ClientCredentials => Self::ClientCredentials,
             OAuthGrant::EnterpriseManaged => {
                 let id = options.idp_client_id.clone().ok_or_else(missing("idpClientId"))?;
+                // XAU-19
+                let method = options.idp_client_secret.as_ref().map_or(AuthMethod::None, |_| AuthMethod::Basic);
                 Self::Enterprise(IdentityProvider {
                     token_endpoint: options.idp_token_endpoint.clone().ok_or_else(missing("idpTokenEndpoint"))?,
-                    client: IdentityProvider::client(id, options.idp_client_secret.clone()),
+                    client: ClientRegistration::new(id, options.idp_client_secret.clone(), method),
                     assertion: options.identity_token.clone().ok_or_else(missing("identityToken"))?,
                     subject_token_type: options.idp_token_type.clone(),
                 })

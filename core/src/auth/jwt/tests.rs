@@ -1,7 +1,10 @@
 use super::*;
-use crate::auth::{
-    tests::{Key, request},
-    verification::ask,
+use crate::{
+    auth::{
+        tests::{Key, request},
+        verification::ask,
+    },
+    runtime::BoxedTask,
 };
 use http::Response;
 use serde_json::json;

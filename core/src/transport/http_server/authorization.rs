@@ -73,7 +73,7 @@ impl AccessControl {
         };
         let now = now();
         let address = address_of_client(&self.proxies, request);
-        let (request, candidate) = authorization.read(&head, now, runtime).map_err(refuse)?.split();
+        let (request, candidate) = authorization.read(&head, now, runtime).map_err(refuse)?;
         let unavailable = |text: &str| Err(Refusal::Unavailable(text.into()));
         let answer = match self.pending.ask(address) {
             Some(_pending) => {
