@@ -7,7 +7,7 @@ use crate::protocol::{
 };
 use indexmap::IndexMap;
 use memchr::memmem;
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::{RawValue, to_raw_value};
 
 /// The members of an object, in order.
@@ -41,16 +41,37 @@ pub(crate) fn set(object: &mut ObjectMembers, member: &str, value: &impl Seriali
 }
 
 /// Removes the progress token from the parameters of a request; keeps other metadata.
-pub(crate) fn take_progress_token(params: &mut ObjectMembers) -> Result<Option<Box<RawValue>>, RewriteError> {
-    let Some(given) = params.get(META) else { return Ok(None) };
-    let Ok(mut given) = serde_json::from_str::<ObjectMembers>(given.get()) else { return Ok(None) };
-    let token = given.shift_remove(meta::PROGRESS_TOKEN);
-    if given.is_empty() {
+pub(crate) fn take_progress_token(params: &mut ObjectMembers) -> Option<Box<RawValue>> {
+    let mut token = None;
+    change_meta(params, |given| token = given.shift_remove(meta::PROGRESS_TOKEN));
+    token
+}
+
+/// Changes the metadata, and removes it if nothing is left. Returns `None` if there is none that is
+/// an object.
+pub(crate) fn change_meta(params: &mut ObjectMembers, change: impl FnOnce(&mut ObjectMembers)) -> Option<()> {
+    let mut is_empty = false;
+    in_member(params, META, |given: &mut ObjectMembers| {
+        change(given);
+        is_empty = given.is_empty();
+        Some(())
+    })?;
+    if is_empty {
         params.shift_remove(META);
-    } else {
-        set(params, META, &given)?;
     }
-    Ok(token)
+    Some(())
+}
+
+/// Changes the value of a member. An object stays as it is if it has no such member, or the change
+/// is abandoned with `None`.
+pub(crate) fn in_member<T: DeserializeOwned + Serialize>(
+    object: &mut ObjectMembers,
+    member: &str,
+    change: impl FnOnce(&mut T) -> Option<()>,
+) -> Option<()> {
+    let mut value = serde_json::from_str(object.get(member)?.get()).ok()?;
+    change(&mut value)?;
+    set(object, member, &value).ok()
 }
 
 /// Renames a descriptor in a list. If the original name cannot be derived from the new one, also
@@ -112,13 +133,11 @@ pub(crate) fn result(method: &str, prefix: &str, result: RawJson) -> RawJson {
     }
     let rewritten = match Method::result_uris(method) {
         Some(ResultUris::Content) => in_list(&result, "content", |block| in_block(block, prefix)),
-        Some(ResultUris::Messages) => in_list(&result, "messages", |message| {
-            let mut block: ObjectMembers = serde_json::from_str(message.get("content")?.get()).ok()?;
-            in_block(&mut block, prefix)?;
-            set(message, "content", &block).ok()
-        }),
+        Some(ResultUris::Messages) => {
+            in_list(&result, "messages", |message| in_member(message, "content", |block| in_block(block, prefix)))
+        }
         Some(ResultUris::Items(list)) => in_list(&result, list, |item| in_contents(item, prefix)),
-        Some(ResultUris::Skill) => in_member(&result, "skill", |skill| {
+        Some(ResultUris::Skill) => in_result(&result, "skill", |skill| {
             in_contents(skill, prefix)?;
             in_skill(skill, prefix)
         }),
@@ -139,14 +158,8 @@ pub(crate) fn notified(method: &str, prefix: &str, params: &RawJson) -> Option<R
         return Some(params.clone());
     }
     let mut params: ObjectMembers = params.parse().ok()?;
-    if let Some(given) = params.get(META) {
-        let mut given: ObjectMembers = serde_json::from_str(given.get()).ok()?;
-        given.shift_remove(meta::SUBSCRIPTION_ID);
-        if given.is_empty() {
-            params.shift_remove(META);
-        } else {
-            set(&mut params, META, &given).ok()?;
-        }
+    if params.contains_key(META) {
+        change_meta(&mut params, |given| drop(given.shift_remove(meta::SUBSCRIPTION_ID)))?;
     }
     RawJson::from_value(&params).ok()
 }
@@ -156,70 +169,59 @@ fn in_list(
     member: &str,
     mut rewrite: impl FnMut(&mut ObjectMembers) -> Option<()>,
 ) -> Option<RawJson> {
-    let mut object: ObjectMembers = result.parse().ok()?;
-    let mut items: Vec<ObjectMembers> = serde_json::from_str(object.get(member)?.get()).ok()?;
-    for item in &mut items {
-        // Nothing to rewrite in this item.
-        let _ = rewrite(item);
-    }
-    set(&mut object, member, &items).ok()?;
-    RawJson::from_value(&object).ok()
+    in_result(result, member, |items: &mut Vec<ObjectMembers>| {
+        for item in items {
+            // Nothing to rewrite in this item.
+            let _ = rewrite(item);
+        }
+        Some(())
+    })
 }
 
-fn in_member(
+fn in_result<T: DeserializeOwned + Serialize>(
     result: &RawJson,
     member: &str,
-    rewrite: impl FnOnce(&mut ObjectMembers) -> Option<()>,
+    rewrite: impl FnOnce(&mut T) -> Option<()>,
 ) -> Option<RawJson> {
     let mut object: ObjectMembers = result.parse().ok()?;
-    let mut inner: ObjectMembers = serde_json::from_str(object.get(member)?.get()).ok()?;
-    rewrite(&mut inner)?;
-    set(&mut object, member, &inner).ok()?;
+    in_member(&mut object, member, rewrite)?;
     RawJson::from_value(&object).ok()
 }
 
 /// Rewrites the files of a skill. A skill with dynamic files has no list of them (SKL-25).
 fn in_skill(skill: &mut ObjectMembers, prefix: &str) -> Option<()> {
-    const FILES: &str = "resources";
-    let mut files: Vec<ObjectMembers> = serde_json::from_str(skill.get(FILES)?.get()).ok()?;
-    for file in &mut files {
-        in_contents(file, prefix)?;
-    }
-    set(skill, FILES, &files).ok()
+    in_member(skill, "resources", |files: &mut Vec<ObjectMembers>| {
+        files.iter_mut().try_for_each(|file| in_contents(file, prefix))
+    })
 }
 
 /// Rewrites the user interface of a tool, in both places (APP-02).
 fn interface(tool: &mut ObjectMembers, prefix: &str) -> Option<()> {
-    const RESOURCE_URI: &str = "resourceUri";
-    let mut given: ObjectMembers = serde_json::from_str(tool.get(META)?.get()).ok()?;
-    if let Some(uri) = text(&given, "ui/resourceUri") {
-        set(&mut given, "ui/resourceUri", &names::public_uri(prefix, &uri)).ok()?;
-    }
-    let ui = given.get("ui").and_then(|ui| serde_json::from_str::<ObjectMembers>(ui.get()).ok());
-    if let Some(mut ui) = ui
-        && let Some(uri) = text(&ui, RESOURCE_URI)
-    {
-        set(&mut ui, RESOURCE_URI, &names::public_uri(prefix, &uri)).ok()?;
-        set(&mut given, "ui", &ui).ok()?;
-    }
-    set(tool, META, &given).ok()
+    in_member(tool, META, |given: &mut ObjectMembers| {
+        // Tools may have either of them.
+        let _ = in_uri(given, "ui/resourceUri", prefix);
+        let _ = in_member(given, "ui", |ui| in_uri(ui, "resourceUri", prefix));
+        Some(())
+    })
 }
 
 fn in_block(block: &mut ObjectMembers, prefix: &str) -> Option<()> {
     match text(block, "type")?.as_str() {
         "resource_link" => in_contents(block, prefix),
-        "resource" => {
-            let mut resource: ObjectMembers = serde_json::from_str(block.get("resource")?.get()).ok()?;
-            in_contents(&mut resource, prefix)?;
-            set(block, "resource", &resource).ok()
-        }
+        "resource" => in_member(block, "resource", |resource| in_contents(resource, prefix)),
         _ => None,
     }
 }
 
 fn in_contents(object: &mut ObjectMembers, prefix: &str) -> Option<()> {
-    let uri = text(object, URI)?;
-    set(object, URI, &names::public_uri(prefix, &uri)).ok()
+    in_uri(object, URI, prefix)
+}
+
+fn in_uri(object: &mut ObjectMembers, member: &str, prefix: &str) -> Option<()> {
+    in_member(object, member, |uri: &mut String| {
+        *uri = names::public_uri(prefix, uri);
+        Some(())
+    })
 }
 
 #[cfg(test)]

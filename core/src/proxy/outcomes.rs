@@ -27,17 +27,8 @@ pub(super) fn passed_params(input: &RawJson) -> Result<RawJson, RpcError> {
         for member in OF_CONVERSATION {
             params.shift_remove(member);
         }
-        let given = params.get("_meta").and_then(|given| serde_json::from_str::<ObjectMembers>(given.get()).ok());
-        if let Some(mut given) = given {
-            for member in OF_META {
-                given.shift_remove(member);
-            }
-            if given.is_empty() {
-                params.shift_remove("_meta");
-            } else {
-                rewriting::set(&mut params, "_meta", &given).ok()?;
-            }
-        }
+        // Other metadata is passed on, and refused by the server if it is not an object.
+        let _ = rewriting::change_meta(&mut params, |given| given.retain(|name, _| !OF_META.contains(&&**name)));
         RawJson::from_value(&params).ok()
     };
     passed().ok_or_else(|| RpcError::invalid_params("The params must be an object"))
@@ -106,14 +97,13 @@ pub(super) fn with_own_tasks(result: RawJson, tasks: ListedTasks) -> RawJson {
     };
     let changed = || -> Option<RawJson> {
         let mut list: ObjectMembers = result.parse().ok()?;
-        let mut tools: Vec<ObjectMembers> = serde_json::from_str(list.get("tools")?.get()).ok()?;
-        for tool in &mut tools {
-            let listed = tool.shift_remove(MEMBER).is_some_and(support);
-            if tasks == ListedTasks::All || (tasks == ListedTasks::AsListed && listed) {
-                rewriting::may_be_task(tool).ok()?;
-            }
-        }
-        rewriting::set(&mut list, "tools", &tools).ok()?;
+        rewriting::in_member(&mut list, "tools", |tools: &mut Vec<ObjectMembers>| {
+            tools.iter_mut().try_for_each(|tool| {
+                let listed = tool.shift_remove(MEMBER).is_some_and(support);
+                let is_task = tasks == ListedTasks::All || (tasks == ListedTasks::AsListed && listed);
+                if is_task { rewriting::may_be_task(tool).ok() } else { Some(()) }
+            })
+        })?;
         RawJson::from_value(&list).ok()
     };
     changed().unwrap_or(result)

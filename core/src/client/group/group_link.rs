@@ -146,7 +146,7 @@ impl GroupLink {
         let read = |error: serde_json::Error| ClientError::Invalid(error.to_string());
         let mut params: rewriting::ObjectMembers = params.parse().map_err(read)?;
         // The token belongs to the group; each server gets a different one.
-        let token = rewriting::take_progress_token(&mut params)?;
+        let token = rewriting::take_progress_token(&mut params);
         let progress = token.map(|token| (token, Arc::clone(&self.inbox)));
         let of_legacy = Method::find(&method, MessageKind::Request, Sender::Client, Revision::LATEST_LEGACY);
         match (&*method, of_legacy.and_then(|row| row.target)) {
