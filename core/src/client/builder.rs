@@ -4,7 +4,7 @@ use super::{
     client::Client,
     options::ClientOptions,
     server_requests::{
-        client_handlers::{ClientHandlers, ElicitRequest, ElicitUrlRequest, SampleRequest},
+        client_handlers::{ClientHandlers, ElicitRequest, ElicitUrlRequest, SampleRequest, answering_handlers},
         handler_error::HandlerError,
     },
 };
@@ -48,52 +48,30 @@ impl Client {
     }
 }
 
+macro_rules! setters {
+    ($($(#[doc = $doc:literal])* $name:ident($request:ident) -> $result:ident = $operation:literal;)*) => {
+        impl ClientBuilder {
+            $(#[doc = concat!("See [`ClientHandlers::", stringify!($name), "`].")]
+            pub fn $name<F, R, E>(self, handler: F) -> Self
+            where
+                F: Fn($request) -> R + Send + Sync + 'static,
+                R: Future<Output = Result<$result, E>> + Send + 'static,
+                E: Into<HandlerError>,
+            {
+                self.with(|handlers| handlers.$name(handler))
+            })*
+        }
+    };
+}
+
+answering_handlers!(setters);
+
 impl ClientBuilder {
     /// Sets the options. The handlers of the builder replace theirs; so do its roots if the options
     /// have none.
     pub fn options(self, options: ClientOptions) -> Self {
         let roots = options.roots.clone().or(self.options.roots);
         Self { options: options.with_roots(roots), ..self }
-    }
-
-    /// See [`ClientHandlers::on_elicit`].
-    pub fn on_elicit<F, R, E>(self, handler: F) -> Self
-    where
-        F: Fn(ElicitRequest) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<ElicitResult, E>> + Send + 'static,
-        E: Into<HandlerError>,
-    {
-        self.with(|handlers| handlers.on_elicit(handler))
-    }
-
-    /// See [`ClientHandlers::on_elicit_url`].
-    pub fn on_elicit_url<F, R, E>(self, handler: F) -> Self
-    where
-        F: Fn(ElicitUrlRequest) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<ElicitResult, E>> + Send + 'static,
-        E: Into<HandlerError>,
-    {
-        self.with(|handlers| handlers.on_elicit_url(handler))
-    }
-
-    /// See [`ClientHandlers::on_sample`].
-    pub fn on_sample<F, R, E>(self, handler: F) -> Self
-    where
-        F: Fn(SampleRequest) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<CreateMessageResult, E>> + Send + 'static,
-        E: Into<HandlerError>,
-    {
-        self.with(|handlers| handlers.on_sample(handler))
-    }
-
-    /// See [`ClientHandlers::on_sample_with_tools`].
-    pub fn on_sample_with_tools<F, R, E>(self, handler: F) -> Self
-    where
-        F: Fn(SampleRequest) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<CreateMessageResult, E>> + Send + 'static,
-        E: Into<HandlerError>,
-    {
-        self.with(|handlers| handlers.on_sample_with_tools(handler))
     }
 
     /// The directories and files that servers may work in; connecting fails if a URI does not begin

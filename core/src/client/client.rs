@@ -7,12 +7,12 @@ use super::{
     link::{ClientId, Connector},
     opening::server_description::ServerDescription,
     options::ClientOptions,
-    server_requests::{client_handlers::ClientHandlers, host::as_raw, roots::check_roots},
+    server_requests::{client_handlers::ClientHandlers, roots::check_roots},
 };
 use crate::{
     engine::RevisionChoice,
     protocol::{
-        Era, Revision, method,
+        Era, RawJson, Revision, method,
         model::{Implementation, Root, ServerCapabilities},
     },
     runtime::Runtime,
@@ -208,7 +208,7 @@ impl Client {
         let needed = self.inner.host.needed(handlers, has_roots);
         let mut conversation = self.inner.conversation.lock();
         if conversation.revision().is_some_and(|revision| revision.era() == Era::Modern) {
-            conversation.declare(as_raw(&needed));
+            conversation.declare(RawJson::object(&needed));
         } else if let Some(missing) = missing(&needed, &self.inner.capabilities.parse().unwrap_or_default()) {
             let text = format!(
                 "The capability {missing} was not declared when the connection was opened, and this server's revision does not allow adding it later: register the handler before connecting"

@@ -5,7 +5,7 @@ use super::{
     calls::{client_call::Awaited, output_schemas::OutputSchemas, tool_headers::MirroredTools},
     error::ClientError,
     events::ClientEvents,
-    link::{ClientId, Connector, Link, LinkMessage, LocalCaller, RequestHead},
+    link::{ClientId, Connector, Link, LinkMessage, LocalCaller},
     link_failure::LinkFailure,
     opening::{pauses::Pauses, reconnecting::Reconnecting, server_description::ServerDescription},
     options::{ClientOptions, RequestOptions},
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     cause::Cause,
-    engine::{ClientConversation, ClientIdentity, RequestTimeout, SentRequest},
+    engine::{ClientConversation, ClientIdentity, RequestTimeout},
     protocol::{
         Era, RawJson, RequestId, Revision,
         envelope::{self, FrameBounds},
@@ -28,7 +28,6 @@ use crate::{
     wire_log::{Direction, MessageInfo, Side, Transport},
 };
 use bytes::Bytes;
-use serde::Serialize;
 use std::{
     sync::{
         Arc, OnceLock,
@@ -89,7 +88,7 @@ impl ClientInner {
         let began = runtime.now();
         let host = Arc::new(Host::new(&options, &*runtime));
         let events = Arc::new(HandledEvents { host: Arc::clone(&host), events });
-        let identity = ClientIdentity { info: as_object(&options.info), capabilities: host.capabilities() };
+        let identity = ClientIdentity { info: RawJson::object(&options.info), capabilities: host.capabilities() };
         let capabilities = identity.capabilities.clone();
         let telemetry = options.telemetry_receiver.clone().filter(|_| options.telemetry != Some(false));
         Arc::new(Self {
@@ -166,23 +165,8 @@ impl ClientInner {
         self.transport == Transport::Http && revision.is_some_and(|revision| revision.era() == Era::Modern)
     }
 
-    pub(super) fn send_request(
-        self: &Arc<Self>,
-        sent: SentRequest,
-        method: &str,
-        revision: Option<Revision>,
-        name: Option<String>,
-        parameters: Vec<(String, String)>,
-        cause: Option<&Arc<dyn Cause>>,
-    ) {
-        self.log(Direction::Sent, revision, method, &sent.message);
-        let head = RequestHead { id: sent.id, method: method.into(), name, revision, parameters, trace: sent.trace };
-        let caller = self.local_caller(cause);
-        self.deliver(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone, caller });
-    }
-
     /// The caller, if the server is in this process.
-    fn local_caller(&self, cause: Option<&Arc<dyn Cause>>) -> Option<LocalCaller> {
+    pub(super) fn local_caller(&self, cause: Option<&Arc<dyn Cause>>) -> Option<LocalCaller> {
         let span = if self.transport == Transport::Memory { Span::current() } else { return None };
         (cause.is_some() || !span.is_none()).then(|| LocalCaller { span, cause: cause.cloned() })
     }
@@ -190,7 +174,7 @@ impl ClientInner {
     pub(super) fn send(&self, message: Bytes) {
         self.log(Direction::Sent, self.conversation.lock().revision(), "", &message);
         if let Some(link) = self.link() {
-            link.send(LinkMessage { bytes: message, request: None, alone: false, caller: None });
+            link.send(LinkMessage::without_answer(message));
         }
     }
 
@@ -215,7 +199,7 @@ impl ClientInner {
             && let Some(cancellation) = cancellation
         {
             self.log(Direction::Sent, self.conversation.lock().revision(), "", &cancellation);
-            link.send(LinkMessage { bytes: cancellation, request: None, alone: false, caller: None });
+            link.send(LinkMessage::without_answer(cancellation));
         }
         awaited.failed(error);
     }
@@ -312,8 +296,4 @@ impl ClientInner {
             );
         }
     }
-}
-
-fn as_object(value: &impl Serialize) -> RawJson {
-    RawJson::from_value(value).unwrap_or_else(|_| RawJson::empty_object())
 }

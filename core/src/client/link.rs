@@ -131,6 +131,13 @@ pub struct LinkMessage {
     pub caller: Option<LocalCaller>,
 }
 
+impl LinkMessage {
+    /// A notification or a response.
+    pub(crate) fn without_answer(bytes: Bytes) -> Self {
+        Self { bytes, request: None, alone: false, caller: None }
+    }
+}
+
 /// The sender of a request to a server in this process.
 #[derive(Debug, Clone)]
 #[non_exhaustive]

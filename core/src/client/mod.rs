@@ -43,6 +43,7 @@ pub use group::{ClientGroup, GroupServer, GroupServerState, NamedServer, ServerP
 pub use link::{ClientId, Connector, Inbox, Link, LinkMessage, LocalCaller, RequestHead};
 pub use link_failure::{LinkFailure, ProcessEnd};
 pub use opening::server_description::ServerDescription;
+pub(crate) use options::report_progress;
 pub use options::{ClientOptions, ProgressHook, RequestOptions};
 pub(crate) use server_requests::client_handlers::PassingHandler;
 pub use server_requests::client_handlers::{

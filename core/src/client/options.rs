@@ -178,6 +178,22 @@ impl JsonForm<Implementation> for Info {
 /// Receives the parameters of progress notifications.
 pub type ProgressHook = Arc<dyn Fn(&RawJson) + Send + Sync>;
 
+/// Passes on a progress notification: the progress, the total, and a message for people.
+pub(crate) fn report_progress(
+    params: &RawJson,
+    report: impl FnOnce(f64, Option<f64>, Option<&str>),
+) -> Result<(), serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Progress {
+        progress: f64,
+        total: Option<f64>,
+        message: Option<String>,
+    }
+    let Progress { progress, total, message } = params.parse()?;
+    report(progress, total, message.as_deref());
+    Ok(())
+}
+
 trunkline_proto::options! {
     /// The options of one request.
     ///

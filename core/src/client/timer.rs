@@ -13,10 +13,7 @@ use std::{
 
 /// A timer. Its task ends when it is dropped.
 #[derive(Default)]
-pub(super) struct Timer(Arc<Aim>);
-
-#[derive(Default)]
-struct Aim(Mutex<TimerState>);
+pub(super) struct Timer(Arc<Mutex<TimerState>>);
 
 #[derive(Default)]
 struct TimerState {
@@ -44,37 +41,33 @@ impl Timer {
         fire: impl FnOnce() -> F,
     ) -> Option<BoxedTask> {
         let waker = {
-            let mut state = self.0.0.lock();
+            let mut state = self.0.lock();
             if state.ended || state.at.is_some_and(|earlier| earlier <= at) {
                 return None;
             }
             state.at = Some(at);
             if !std::mem::replace(&mut state.started, true) {
-                let (task, runtime) = (TimerTask { aim: Arc::clone(&self.0), fire: fire() }, Arc::clone(runtime));
+                let (task, runtime) = (TimerTask { state: Arc::clone(&self.0), fire: fire() }, Arc::clone(runtime));
                 return Some(Box::pin(async move {
-                    while task.aim.is_due(&*runtime).await {
+                    while is_due(&task.state, &*runtime).await {
                         (task.fire)(TimerCall::Due);
                     }
                 }));
             }
             state.waker.take()
         };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        waker.into_iter().for_each(Waker::wake);
         None
     }
 
     /// Stops the timer.
     pub(super) fn end(&self) {
         let waker = {
-            let mut state = self.0.0.lock();
+            let mut state = self.0.lock();
             state.ended = true;
             state.waker.take()
         };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        waker.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -85,43 +78,41 @@ impl Drop for Timer {
 }
 
 struct TimerTask<F: Fn(TimerCall)> {
-    aim: Arc<Aim>,
+    state: Arc<Mutex<TimerState>>,
     fire: F,
 }
 
 impl<F: Fn(TimerCall)> Drop for TimerTask<F> {
     fn drop(&mut self) {
-        let ended = self.aim.0.lock().ended;
+        let ended = self.state.lock().ended;
         if !ended {
             (self.fire)(TimerCall::RuntimeEnded);
         }
     }
 }
 
-impl Aim {
-    /// Waits for the deadline. Returns `false` if the timer was stopped.
-    async fn is_due(&self, runtime: &dyn Runtime) -> bool {
-        let mut asleep: Option<(Instant, BoxedTask)> = None;
-        poll_fn(|context| {
-            let at = {
-                let mut state = self.0.lock();
-                if state.ended {
-                    return Poll::Ready(false);
-                }
-                state.waker = Some(context.waker().clone());
-                state.at
-            };
-            let Some(at) = at else { return Poll::Pending };
-            let sleep = match &mut asleep {
-                Some((until, sleep)) if *until == at => sleep,
-                _ => &mut asleep.insert((at, runtime.sleep_until(at))).1,
-            };
-            ready!(sleep.as_mut().poll(context));
-            let mut state = self.0.lock();
-            // A deadline that was moved in the meantime is handled by the same firing.
-            state.at = None;
-            Poll::Ready(true)
-        })
-        .await
-    }
+/// Waits for the deadline. Returns `false` if the timer was stopped.
+async fn is_due(timer: &Mutex<TimerState>, runtime: &dyn Runtime) -> bool {
+    let mut asleep: Option<(Instant, BoxedTask)> = None;
+    poll_fn(|context| {
+        let at = {
+            let mut state = timer.lock();
+            if state.ended {
+                return Poll::Ready(false);
+            }
+            state.waker = Some(context.waker().clone());
+            state.at
+        };
+        let Some(at) = at else { return Poll::Pending };
+        let sleep = match &mut asleep {
+            Some((until, sleep)) if *until == at => sleep,
+            _ => &mut asleep.insert((at, runtime.sleep_until(at))).1,
+        };
+        ready!(sleep.as_mut().poll(context));
+        let mut state = timer.lock();
+        // A deadline that was moved in the meantime is handled by the same firing.
+        state.at = None;
+        Poll::Ready(true)
+    })
+    .await
 }

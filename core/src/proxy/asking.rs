@@ -3,7 +3,7 @@
 
 use super::{shares::pass_log, watching::MountPoint};
 use crate::{
-    client::{ClientError, ClientEvents, ProgressHook},
+    client::{ClientError, ClientEvents, ProgressHook, report_progress},
     protocol::{RawJson, RpcError, method, model::ElicitationComplete},
     random::unguessable,
     runtime::Promise,
@@ -138,15 +138,9 @@ impl ProxiedCall {
 
     /// Passes progress from the server to the caller.
     fn progress(&self, params: &RawJson) {
-        #[derive(serde::Deserialize)]
-        struct Progress {
-            progress: f64,
-            total: Option<f64>,
-            message: Option<String>,
-        }
         let current = self.state.lock().current.clone();
-        if let (Some(info), Ok(Progress { progress, total, message })) = (current, params.parse()) {
-            info.progress(progress, total, message.as_deref());
+        if let Some(info) = current {
+            let _ = report_progress(params, |progress, total, message| info.progress(progress, total, message));
         }
     }
 

@@ -6,13 +6,12 @@ use crate::{
     client::{Client, ClientError, ClientHandlers, ClientOptions},
     engine::later,
     protocol::{
-        RawJson, RpcError, method,
+        RpcError,
         model::{ClientCapabilities, LoggingLevel},
     },
     runtime::Promise,
     sync::Mutex,
 };
-use serde_json::json;
 use std::{
     sync::{Arc, Weak},
     time::{Duration, Instant},
@@ -239,8 +238,7 @@ impl CallerConnection {
         if self.log_level.lock().replace(wanted) == Some(wanted) {
             return;
         }
-        let params = RawJson::from_value(&json!({"level": wanted})).unwrap_or_else(|_| RawJson::empty_object());
-        if let Err(error) = client.request(method::LOGGING_SET_LEVEL, Some(&params), &Default::default()).await {
+        if let Err(error) = client.set_log_level(wanted).await {
             tracing::debug!(target: "trunkline::server::proxy", %error, "a server behind a proxy rejected the log level");
         }
     }

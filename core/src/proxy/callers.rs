@@ -1,9 +1,6 @@
 //! Identifies the callers of a proxy, and what they can be asked.
 
-use crate::{
-    protocol::{RawJson, model::ClientCapabilities},
-    server::CallInfo,
-};
+use crate::{protocol::model::ClientCapabilities, server::CallInfo};
 
 /// A caller. Requests of the same caller may share a legacy session; those of different callers
 /// never do.
@@ -36,8 +33,4 @@ pub(super) fn capabilities(info: &CallInfo) -> ClientCapabilities {
     // Changes of the caller's roots are not forwarded, so don't declare `listChanged`.
     let roots = roots.map(|_| Default::default());
     ClientCapabilities { elicitation, sampling, roots, ..ClientCapabilities::default() }
-}
-
-pub(super) fn as_raw(capabilities: &ClientCapabilities) -> RawJson {
-    RawJson::from_value(capabilities).unwrap_or_else(|_| RawJson::empty_object())
 }

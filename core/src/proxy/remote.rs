@@ -12,6 +12,7 @@ use super::{
 use crate::{
     client::{
         Client, ClientError, ClientEvents, InputResponses, OtherClient, PassingHandler, ProgressHook, RequestOptions,
+        report_progress,
     },
     engine::OnBehalf,
     protocol::{Era, RawJson, RpcError, SentTrace, error::code, extension, method, model::ClientCapabilities},
@@ -67,11 +68,8 @@ impl Remote {
     }
 
     /// Forwards a caller's request and returns its outcome.
-    async fn outcome(self: &Arc<Self>, info: &CallInfo, input: &RawJson) -> Outcome {
-        let params = match passed_params(input) {
-            Ok(params) => params,
-            Err(error) => return Outcome::Protocol(error),
-        };
+    async fn outcome(self: &Arc<Self>, info: &CallInfo, input: &RawJson) -> Result<Outcome, RpcError> {
+        let params = passed_params(input)?;
         let takes_input = matches!(info.method(), method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ);
         if takes_input && let Some(kept) = info.kept(KEPT) {
             return self.taken_up(info, &kept).await;
@@ -112,42 +110,42 @@ impl Remote {
         params: &RawJson,
         options: &RequestOptions,
         on_behalf: Option<Arc<OnBehalf>>,
-    ) -> Outcome {
-        let _permit = match self.shares.take(caller, info, &self.client) {
-            Ok(permit) => permit,
-            Err(error) => return Outcome::Protocol(error),
-        };
+    ) -> Result<Outcome, RpcError> {
+        let _permit = self.shares.take(caller, info, &self.client)?;
         let sent = self.client.request_on_behalf(on_behalf, info.method(), Some(params), options);
-        self.outcome_of(info.method(), sent.await)
+        Ok(self.outcome_of(info.method(), sent.await))
     }
 
     /// Sends a request to a modern server, which sees the caller's capabilities; its requests for
     /// input go to the caller.
-    async fn modern(&self, info: &CallInfo, caller: Caller, params: RawJson) -> Outcome {
-        let capabilities = callers::as_raw(&callers::capabilities(info));
+    async fn modern(&self, info: &CallInfo, caller: Caller, params: RawJson) -> Result<Outcome, RpcError> {
+        let capabilities = RawJson::object(&callers::capabilities(info));
         let mut options = options_for(info).with_on_progress(progress_of(info)).with_manual_input(true);
         let seen = Arc::new(OnBehalf { capabilities, log_level: info.log_level() });
         if let Some(state) = info.state() {
             options = options.with_input_responses(answers(info, &state));
         }
-        match self.shared(info, caller.clone(), &params, &options, Some(Arc::clone(&seen))).await {
+        match self.shared(info, caller.clone(), &params, &options, Some(Arc::clone(&seen))).await? {
             // TKX-05: if a tool requires tasks, run it as a task here as well, provided that the
             // caller supports tasks.
             Outcome::Protocol(error) if needs_task(&error) => {
                 info.start_task();
                 self.as_task(info, caller, params, seen).await
             }
-            outcome => outcome,
+            outcome => Ok(outcome),
         }
     }
 
     /// Makes a call as a task on a modern server. The task's requests for input go to the caller.
-    async fn as_task(&self, info: &CallInfo, caller: Caller, params: RawJson, seen: Arc<OnBehalf>) -> Outcome {
-        let permit = match self.shares.take(caller, info, &self.client) {
-            Ok(permit) => permit,
-            Err(error) => return Outcome::Protocol(error),
-        };
-        let Some(call) = ProxiedCall::new() else { return Outcome::Protocol(RpcError::internal()) };
+    async fn as_task(
+        &self,
+        info: &CallInfo,
+        caller: Caller,
+        params: RawJson,
+        seen: Arc<OnBehalf>,
+    ) -> Result<Outcome, RpcError> {
+        let permit = self.shares.take(caller, info, &self.client)?;
+        let call = ProxiedCall::new().ok_or_else(RpcError::internal)?;
         let mut options = options_for(info).with_on_progress(call.progress_for(info));
         if let Some(state) = info.state() {
             options = options.with_input_responses(answers(info, &state));
@@ -192,16 +190,10 @@ impl Remote {
         caller: Caller,
         capabilities: ClientCapabilities,
         params: RawJson,
-    ) -> Outcome {
-        let lease = match self.connections.lease(caller, capabilities) {
-            Ok(lease) => lease,
-            Err(error) => return Outcome::Protocol(error),
-        };
-        let client = match lease.client(info.log_level()).await {
-            Ok(client) => client,
-            Err(error) => return Outcome::Protocol(rpc_error(&error)),
-        };
-        let Some(call) = ProxiedCall::new() else { return Outcome::Protocol(RpcError::internal()) };
+    ) -> Result<Outcome, RpcError> {
+        let lease = self.connections.lease(caller, capabilities)?;
+        let client = lease.client(info.log_level()).await.map_err(|error| rpc_error(&error))?;
+        let call = ProxiedCall::new().ok_or_else(RpcError::internal)?;
         let options = options_for(info).with_on_progress(call.progress_for(info));
         let (sent, method) = (Arc::clone(&call), info.method());
         lease.connection.calls.add(&call);
@@ -218,28 +210,26 @@ impl Remote {
     }
 
     /// Resumes a call with the caller's answers.
-    async fn taken_up(&self, info: &CallInfo, kept: &Value) -> Outcome {
+    async fn taken_up(&self, info: &CallInfo, kept: &Value) -> Result<Outcome, RpcError> {
         let Some(call) = kept.as_str().and_then(|id| self.parked.take(id)) else {
             let text = "The server behind this one ended the call before it received the responses; call again";
-            return Outcome::Protocol(RpcError::invalid_request(text));
+            return Err(RpcError::invalid_request(text));
         };
         self.drive(call, info).await
     }
 
     /// Serves a call until it has an outcome, or parks it until the caller's next round.
-    async fn drive(&self, call: Arc<ProxiedCall>, info: &CallInfo) -> Outcome {
-        let mut guard = StopCallOnDrop(Some(call));
-        let Some(call) = &guard.0 else { return Outcome::Protocol(RpcError::internal()) };
-        match call.drive(info).await {
+    async fn drive(&self, call: Arc<ProxiedCall>, info: &CallInfo) -> Result<Outcome, RpcError> {
+        let mut guard = StopCallOnDrop(Some(Arc::clone(&call)));
+        Ok(match call.drive(info).await {
             Some(outcome) => self.outcome_of(info.method(), outcome),
             None => {
                 info.keep(KEPT, json!(call.id));
-                if let Some(call) = guard.0.take() {
-                    self.parked.keep(call, info.timeout_for(method::ELICITATION_CREATE));
-                }
+                guard.0 = None;
+                self.parked.keep(call, info.timeout_for(method::ELICITATION_CREATE));
                 Outcome::Internal("the caller has to come back with the answers".into())
             }
-        }
+        })
     }
 }
 
@@ -252,7 +242,7 @@ impl Handler for Remote {
             let outcome = unless(info.cancelled(), ambient.around(remote.outcome(&info, call.input()))).await;
             // A cancelled call needs no response.
             if let Some(outcome) = outcome {
-                call.complete(outcome);
+                call.complete(outcome.unwrap_or_else(Outcome::Protocol));
             }
         }));
     }
@@ -337,18 +327,10 @@ impl Drop for StopCallOnDrop {
 
 /// Passes on progress, if the caller asked for it.
 fn progress_of(info: &CallInfo) -> Option<ProgressHook> {
-    #[derive(serde::Deserialize)]
-    struct Progress {
-        progress: f64,
-        total: Option<f64>,
-        message: Option<String>,
-    }
     info.request_info().progress_token.as_ref()?;
     let info = info.clone();
     Some(Arc::new(move |params: &RawJson| {
-        if let Ok(Progress { progress, total, message }) = params.parse() {
-            info.progress(progress, total, message.as_deref());
-        }
+        let _ = report_progress(params, |progress, total, message| info.progress(progress, total, message));
     }))
 }
 

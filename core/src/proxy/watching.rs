@@ -4,10 +4,7 @@
 use crate::{
     client::{Client, ClientError, Subscription},
     composition::names,
-    protocol::{
-        RpcError,
-        model::{ChangeKind, SubscriptionFilter},
-    },
+    protocol::{RpcError, model::ChangeKind},
     server::{Category, Server, WeakServer},
     sync::Mutex,
 };
@@ -47,16 +44,8 @@ impl Watching {
 
     /// Starts reporting list changes that the server announces.
     pub(super) fn begin(self: &Arc<Self>, client: &Client) {
-        let all = SubscriptionFilter::default().with_tools(true).with_prompts(true).with_resource_list(true);
-        let filter = match client.server().declared() {
-            // Not known yet, so subscribe to everything; the server honors what it supports.
-            None => all,
-            Some(declared) => all
-                .with_tools(declared.tools.is_some_and(|tools| tools.list_changed))
-                .with_prompts(declared.prompts.is_some_and(|prompts| prompts.list_changed))
-                .with_resource_list(declared.resources.is_some_and(|resources| resources.list_changed)),
-        };
-        if filter == SubscriptionFilter::default() {
+        let filter = client.server().announced_lists();
+        if filter.is_empty() {
             return;
         }
         let (watching, client) = (Arc::downgrade(self), client.clone());

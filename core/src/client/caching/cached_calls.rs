@@ -26,7 +26,7 @@ impl ClientInner {
 
     /// The cache slot for the result of a request that is being sent.
     pub(in crate::client) fn cache_slot(&self, key: CacheKey) -> CacheSlot {
-        CacheSlot { key, requested: self.cache.requested_at(self.auth_context()) }
+        self.cache.slot(key, self.auth_context())
     }
 
     pub(in crate::client) fn keep_result(&self, slot: &CacheSlot, result: &RawJson) {

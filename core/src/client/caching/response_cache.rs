@@ -44,17 +44,12 @@ struct CachedResponse {
     context: Option<u64>,
 }
 
-/// When a result was requested.
-#[derive(Clone, Copy)]
-pub(in crate::client) struct RequestedAt {
-    changes: u64,
-    context: Option<u64>,
-}
-
 /// The slot for a requested result.
 pub(in crate::client) struct CacheSlot {
-    pub(in crate::client) key: CacheKey,
-    pub(in crate::client) requested: RequestedAt,
+    key: CacheKey,
+    /// The number of changes and the authorization context when it was requested.
+    changes: u64,
+    context: Option<u64>,
 }
 
 /// The caching hints of a result.
@@ -90,16 +85,16 @@ impl ResponseCache {
         may_have.then(|| entry.result.clone())
     }
 
-    /// The current moment, for a request that is being sent.
-    pub(in crate::client) fn requested_at(&self, context: Option<u64>) -> RequestedAt {
-        RequestedAt { changes: self.0.lock().changes, context }
+    /// The slot for the result of a request that is being sent.
+    pub(in crate::client) fn slot(&self, key: CacheKey, context: Option<u64>) -> CacheSlot {
+        CacheSlot { key, changes: self.0.lock().changes, context }
     }
 
     /// Caches a result, if the server allows it and nothing has changed since it was requested.
     /// Evicts older results beyond `max_bytes`. `context` is the current one.
     pub(in crate::client) fn keep(
         &self,
-        CacheSlot { key, requested }: &CacheSlot,
+        CacheSlot { key, changes, context: requested_in }: &CacheSlot,
         result: &RawJson,
         context: Option<u64>,
         now: Instant,
@@ -111,12 +106,12 @@ impl ResponseCache {
         let context = match hints.scope.as_str() {
             Some("public") => None,
             // The credentials are unknown, or have changed in the meantime.
-            _ if requested.context.is_none() || requested.context != context => return,
-            _ => requested.context,
+            _ if requested_in.is_none() || *requested_in != context => return,
+            _ => context,
         };
         let bytes = size(key, result);
         let mut cached = self.0.lock();
-        if ttl.is_zero() || bytes > max_bytes || cached.changes != requested.changes {
+        if ttl.is_zero() || bytes > max_bytes || cached.changes != *changes {
             return;
         }
         cached.remove(key);

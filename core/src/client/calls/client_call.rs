@@ -11,6 +11,7 @@ use crate::{
     runtime::{Promise, Runtime},
     sync::Mutex,
 };
+use serde::Deserialize;
 use std::{borrow::Cow, fmt, sync::Arc, time::Instant};
 
 /// A call to the server. It continues when its handles are dropped;
@@ -176,4 +177,14 @@ impl fmt::Debug for ClientCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientCall").field("method", &self.method).finish_non_exhaustive()
     }
+}
+
+/// The tool that a request calls.
+pub(in crate::client) fn tool_of(params: Option<&RawJson>) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct CalledTool<'a> {
+        #[serde(borrow)]
+        name: Cow<'a, str>,
+    }
+    params?.parse::<CalledTool<'_>>().ok().map(|called| called.name)
 }

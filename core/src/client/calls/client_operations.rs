@@ -138,7 +138,7 @@ impl ParamsMembers {
         if self.0.is_empty() {
             return Ok(None);
         }
-        RawJson::from_value(self).map(Some).map_err(|error| ClientError::Invalid(error.to_string()))
+        RawJson::from_value(self).map(Some).map_err(ClientError::unwritable)
     }
 }
 
@@ -153,8 +153,7 @@ impl Serialize for ParamsMembers {
 pub(in crate::client) fn read<T: DeserializeOwned + Described>(result: &RawJson) -> Result<T, ClientError> {
     let read: T = result.read().map_err(ClientError::InvalidResponse)?;
     if let Type::Model(object) = T::TYPE {
-        let members: BTreeMap<String, IgnoredAny> =
-            result.parse().map_err(|error| ClientError::InvalidResponse(error.to_string()))?;
+        let members: BTreeMap<String, IgnoredAny> = result.parse().map_err(ClientError::unreadable)?;
         let missing =
             object.fields.iter().find(|field| field.presence == Presence::List && !members.contains_key(field.json));
         if let Some(field) = missing {

@@ -6,7 +6,7 @@ use crate::protocol::{
     model::Task,
 };
 use indexmap::IndexMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::{
     json,
     value::{RawValue, to_raw_value},
@@ -73,7 +73,8 @@ trunkline_proto::options! {
 }
 
 /// A server's state (`requestState`), which is sent back exactly as received.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "String")]
 pub struct EchoedState(RawJson);
 
 impl From<&str> for EchoedState {
@@ -90,18 +91,6 @@ impl From<String> for EchoedState {
 
 impl Described for EchoedState {
     const TYPE: Type = Type::String;
-}
-
-impl Serialize for EchoedState {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for EchoedState {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self::from)
-    }
 }
 
 impl InputRequired {

@@ -74,7 +74,7 @@ impl ContinuedCall {
     ) -> Result<(), ClientError> {
         let Some(first) = call.repeatable.as_ref().map(|call| &call.request) else { return Ok(()) };
         let params = responses.with_params(first.params.as_ref());
-        self.request.params = Some(params.map_err(|error| ClientError::Invalid(error.to_string()))?);
+        self.request.params = Some(params.map_err(ClientError::unwritable)?);
         let times = client.request_timeout(&first.options);
         let left = times.max.saturating_sub(self.spent);
         if left.is_zero() {

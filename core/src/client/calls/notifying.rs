@@ -48,7 +48,7 @@ impl Client {
         self.inner.check_size(method, &notification)?;
         let revision = self.inner.conversation.lock().revision();
         self.inner.log(Direction::Sent, revision, "", &notification);
-        self.inner.deliver(LinkMessage { bytes: notification, request: None, alone: false, caller: None });
+        self.inner.deliver(LinkMessage::without_answer(notification));
         Ok(())
     }
 }

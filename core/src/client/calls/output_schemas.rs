@@ -1,6 +1,6 @@
 //! Output schemas of tools, from the server's lists (TOOL-14).
 
-use super::result_schema::ResultSchema;
+use super::{client_call::tool_of, result_schema::ResultSchema};
 use crate::{protocol::RawJson, sync::Mutex};
 use memchr::memmem;
 use serde::Deserialize;
@@ -53,17 +53,11 @@ impl OutputSchemas {
 
     /// The output schema of the tool that a request calls.
     pub(in crate::client) fn of_call(&self, params: Option<&RawJson>) -> Option<Arc<ResultSchema>> {
-        #[derive(Deserialize)]
-        struct CalledTool<'a> {
-            #[serde(borrow)]
-            name: Cow<'a, str>,
-        }
         let known = self.0.lock();
         if known.by_name.is_empty() {
             return None;
         }
-        let called = params?.parse::<CalledTool<'_>>().ok()?;
-        known.by_name.get(&*called.name).cloned()
+        known.by_name.get(&*tool_of(params)?).cloned()
     }
 }
 

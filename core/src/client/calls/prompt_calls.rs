@@ -1,6 +1,6 @@
 //! Client calls for prompts and completion.
 
-use super::client_operations::read;
+use super::{client_operations::read, tool_calls::invalid};
 use crate::{
     client::{client::Client, error::ClientError, options::RequestOptions},
     protocol::{
@@ -105,8 +105,4 @@ fn strings(prompt: &str, arguments: &impl Serialize) -> Result<Option<Map<String
         }
     }
     Ok(Some(members))
-}
-
-fn invalid(error: serde_json::Error) -> ClientError {
-    ClientError::Invalid(format!("The arguments cannot be serialized as JSON: {error}"))
 }

@@ -56,7 +56,7 @@ impl Client {
         params: impl Serialize,
         options: &RequestOptions,
     ) -> Result<R, ClientError> {
-        let params = RawJson::from_value(&params).map_err(|error| ClientError::Invalid(error.to_string()))?;
+        let params = RawJson::from_value(&params).map_err(ClientError::unwritable)?;
         let given = (params.as_bytes() != b"null").then_some(&params);
         self.request(method, given, options).await?.read().map_err(ClientError::InvalidResponse)
     }
@@ -163,7 +163,7 @@ impl Client {
     /// As for [`Client::request`].
     pub async fn set_log_level(&self, level: LoggingLevel) -> Result<(), ClientError> {
         let params = RawJson::from_value(&serde_json::json!({"level": level}));
-        let params = params.map_err(|error| ClientError::Invalid(error.to_string()))?;
+        let params = params.map_err(ClientError::unwritable)?;
         self.request(method::LOGGING_SET_LEVEL, Some(&params), &RequestOptions::default()).await.map(drop)
     }
 

@@ -9,6 +9,7 @@ use crate::{
         client::Client,
         error::ClientError,
         inner::ClientInner,
+        link::{LinkMessage, RequestHead},
         options::RequestOptions,
         tasks::{calling::with_task, task_wish::TaskWish},
     },
@@ -18,6 +19,7 @@ use crate::{
         method::{self, MessageKind, Method, Sender},
     },
     runtime::Promise,
+    wire_log::Direction,
 };
 use serde_json::value::RawValue;
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
@@ -64,7 +66,7 @@ impl Client {
         let responses = &request.options.input_responses;
         let mut params = request.params.cloned();
         if takes_input && responses.are_given() {
-            params = Some(responses.with_params(params.as_ref()).map_err(unwritable)?);
+            params = Some(responses.with_params(params.as_ref()).map_err(ClientError::unwritable)?);
         }
         extras.task |= task.as_ref().is_some_and(|task| task.as_task);
         let asks = task.as_ref().is_some_and(TaskWish::asks_by_params);
@@ -74,7 +76,7 @@ impl Client {
             began: self.inner.runtime.now(),
         }));
         if asks {
-            params = Some(with_task(params.as_ref(), request.options.task_ttl).map_err(unwritable)?);
+            params = Some(with_task(params.as_ref(), request.options.task_ttl).map_err(ClientError::unwritable)?);
         }
         let call = Arc::new(call);
         self.send_noting(&call, RequestParts { params: params.as_ref(), ..request }, extras, None)?;
@@ -141,7 +143,8 @@ impl Client {
             if conversation.in_flight() >= inner.options.max_in_flight {
                 return Err(ClientError::Busy(format!("{} requests are already in flight", conversation.in_flight())));
             }
-            let sent = conversation.request(inner.runtime.now(), timeout, MethodCall { method, params }, extras, awaited);
+            let sent =
+                conversation.request(inner.runtime.now(), timeout, MethodCall { method, params }, extras, awaited);
             let sent = sent.map_err(|error| ClientError::Invalid(error.message))?;
             (sent, conversation.next_deadline(), method, revision)
         };
@@ -150,14 +153,13 @@ impl Client {
             inner.conversation.lock().fail(&id);
             return Err(error);
         }
-        inner.send_request(sent, method, revision, name, parameters, options.cause.as_ref());
+        inner.log(Direction::Sent, revision, method, &sent.message);
+        let head = RequestHead { id: sent.id, method: method.into(), name, revision, parameters, trace: sent.trace };
+        let caller = inner.local_caller(options.cause.as_ref());
+        inner.deliver(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone, caller });
         inner.arm_timer(deadline);
         Ok(id)
     }
-}
-
-fn unwritable(error: serde_json::Error) -> ClientError {
-    ClientError::Invalid(error.to_string())
 }
 
 /// The era without `ping` uses discovery as its liveness check (docs/versions.md, 2.5).

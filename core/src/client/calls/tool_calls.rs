@@ -1,10 +1,14 @@
 //! Client calls for tools.
 
 use crate::{
-    client::{client::Client, error::ClientError, options::RequestOptions},
+    client::{
+        client::Client,
+        error::ClientError,
+        options::{RequestOptions, report_progress},
+    },
     protocol::{RawJson, method, model::CallToolResult},
 };
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::Serialize;
 use std::sync::Arc;
 
 impl Client {
@@ -28,7 +32,7 @@ impl Client {
         options: &RequestOptions,
     ) -> Result<CallToolResult, ClientError> {
         let params = call_params(name, &arguments)?;
-        read(&self.request(method::TOOLS_CALL, Some(&params), options).await?)
+        self.request(method::TOOLS_CALL, Some(&params), options).await?.read().map_err(ClientError::InvalidResponse)
     }
 }
 
@@ -37,16 +41,9 @@ impl RequestOptions {
     /// message for people. Must not block.
     #[must_use]
     pub fn with_progress(mut self, hook: impl Fn(f64, Option<f64>, Option<&str>) + Send + Sync + 'static) -> Self {
-        #[derive(Deserialize)]
-        struct Progress {
-            progress: f64,
-            total: Option<f64>,
-            message: Option<String>,
-        }
-        self.on_progress = Some(Arc::new(move |params: &RawJson| match params.parse() {
-            Ok(Progress { progress, total, message }) => hook(progress, total, message.as_deref()),
-            Err(error) => {
-                tracing::warn!(target: "trunkline::client::tools", %error, "ignored an invalid progress notification")
+        self.on_progress = Some(Arc::new(move |params: &RawJson| {
+            if let Err(error) = report_progress(params, &hook) {
+                tracing::warn!(target: "trunkline::client::tools", %error, "ignored an invalid progress notification");
             }
         }));
         self
@@ -70,10 +67,6 @@ fn as_json(value: &impl Serialize) -> Result<RawJson, ClientError> {
     RawJson::from_value(value).map_err(invalid)
 }
 
-fn invalid(error: serde_json::Error) -> ClientError {
+pub(super) fn invalid(error: serde_json::Error) -> ClientError {
     ClientError::Invalid(format!("The arguments cannot be serialized as JSON: {error}"))
-}
-
-fn read<T: DeserializeOwned>(result: &RawJson) -> Result<T, ClientError> {
-    result.read().map_err(ClientError::InvalidResponse)
 }

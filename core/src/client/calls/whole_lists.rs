@@ -181,7 +181,7 @@ impl WholeList {
         let items = String::from_utf8(text).map_err(|error| error.to_string());
         let items = items.and_then(|text| RawValue::from_string(text).map_err(|error| error.to_string()));
         let items = items.map_err(|error| nonsense(&self.method, &format!("cannot be assembled: {error}")))?;
-        let mut members: Members<'_> = first.parse().map_err(|error| ClientError::Invalid(error.to_string()))?;
+        let mut members: Members<'_> = first.parse().map_err(ClientError::unwritable)?;
         members.insert(self.member.to_owned(), &items);
         as_json(&members)
     }
@@ -193,15 +193,15 @@ fn array_inside(text: &str) -> Option<&str> {
 }
 
 fn with_cursor(params: Option<&RawJson>, cursor: &str) -> Result<RawJson, ClientError> {
-    let invalid = |error: serde_json::Error| ClientError::Invalid(error.to_string());
-    let mut members: Members<'_> = params.map_or(Ok(Members::new()), RawJson::parse).map_err(invalid)?;
-    let cursor = to_raw_value(cursor).map_err(invalid)?;
+    let mut members: Members<'_> =
+        params.map_or(Ok(Members::new()), RawJson::parse).map_err(ClientError::unwritable)?;
+    let cursor = to_raw_value(cursor).map_err(ClientError::unwritable)?;
     members.insert(CURSOR.to_owned(), &cursor);
     as_json(&members)
 }
 
 fn as_json(members: &Members<'_>) -> Result<RawJson, ClientError> {
-    RawJson::from_value(members).map_err(|error| ClientError::Invalid(error.to_string()))
+    RawJson::from_value(members).map_err(ClientError::unwritable)
 }
 
 fn nonsense(method: &str, what: &str) -> ClientError {

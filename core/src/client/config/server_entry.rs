@@ -100,16 +100,7 @@ impl ServerEntry {
             let known = "stdio, http, streamable-http and sse";
             return Err(location.member("type").error(&format!("{kind:?} is unknown; the types are {known}")));
         }
-        if members.contains_key("envFile") {
-            let instead = "put its variables in \"env\" or in the environment of this program";
-            return Err(location.member("envFile").error(&format!("is not supported: {instead}")));
-        }
-        for name in members.keys().filter(|name| !MEMBERS.contains(&name.as_str())) {
-            // Unknown members may belong to other hosts.
-            if let Some(known) = nearest(name, MEMBERS.into_iter()) {
-                return Err(location.member(name).error(&format!("is unknown: did you mean \"{known}\"?")));
-            }
-        }
+        reader.check_names()?;
         let mut urls = URLS.into_iter().filter(|name| members.contains_key(*name));
         let url = urls.next();
         if let (Some(one), Some(other)) = (url, urls.next()) {
@@ -127,22 +118,7 @@ impl ServerEntry {
             (false, true) if kind == Some(STDIO) => {
                 Err(location.member("type").error("a server of the type \"stdio\" has a \"command\", not a \"url\""))
             }
-            (true, false) => {
-                let mut command = vec![reader.text("command")?.unwrap_or_default()];
-                if command[0].is_empty() {
-                    return Err(location.member("command").error("is empty; it must name the program to start"));
-                }
-                command.extend(reader.texts("args")?);
-                let cwd = reader.text("cwd")?.map(|folder| reader.in_home(folder));
-                let stderr = reader.text("stderr")?;
-                if stderr.as_deref().is_some_and(|word| !DESTINATIONS.contains(&word)) {
-                    let wrong = format!("must be one of {}", DESTINATIONS.join(", "));
-                    return Err(location.member("stderr").error(&wrong));
-                }
-                let stderr_file = reader.text("stderrFile")?;
-                let (env, inherit_env) = (reader.map("env")?, reader.boolean("inheritEnv")?);
-                Ok(Self::Command { command, env, cwd, inherit_env, stderr, stderr_file })
-            }
+            (true, false) => reader.command(),
             (false, true) => Ok(Self::Url {
                 url: url.map(|name| reader.text(name)).transpose()?.flatten().unwrap_or_default(),
                 headers: reader.map("headers")?,
@@ -185,6 +161,39 @@ pub(super) struct EntryReader<'a> {
 }
 
 impl EntryReader<'_> {
+    /// Refuses members that are misspelled or not supported.
+    fn check_names(&self) -> Result<(), ConfigError> {
+        if self.members.contains_key("envFile") {
+            let instead = "put its variables in \"env\" or in the environment of this program";
+            return Err(self.location.member("envFile").error(&format!("is not supported: {instead}")));
+        }
+        for name in self.members.keys().filter(|name| !MEMBERS.contains(&name.as_str())) {
+            // Unknown members may belong to other hosts.
+            if let Some(known) = nearest(name, MEMBERS.into_iter()) {
+                return Err(self.location.member(name).error(&format!("is unknown: did you mean \"{known}\"?")));
+            }
+        }
+        Ok(())
+    }
+
+    /// A program to start.
+    fn command(&self) -> Result<ServerEntry, ConfigError> {
+        let mut command = vec![self.text("command")?.unwrap_or_default()];
+        if command[0].is_empty() {
+            return Err(self.location.member("command").error("is empty; it must name the program to start"));
+        }
+        command.extend(self.texts("args")?);
+        let cwd = self.text("cwd")?.map(|folder| self.in_home(folder));
+        let stderr = self.text("stderr")?;
+        if stderr.as_deref().is_some_and(|word| !DESTINATIONS.contains(&word)) {
+            let wrong = format!("must be one of {}", DESTINATIONS.join(", "));
+            return Err(self.location.member("stderr").error(&wrong));
+        }
+        let stderr_file = self.text("stderrFile")?;
+        let (env, inherit_env) = (self.map("env")?, self.boolean("inheritEnv")?);
+        Ok(ServerEntry::Command { command, env, cwd, inherit_env, stderr, stderr_file })
+    }
+
     fn text(&self, name: &str) -> Result<Option<String>, ConfigError> {
         self.given(name).map(|value| self.replaced(value, &self.location.member(name))).transpose()
     }

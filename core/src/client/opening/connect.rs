@@ -1,6 +1,6 @@
 //! Opening a conversation: connect, negotiate, set up.
 
-use super::{era_cache::ERAS, server_description::ServerDescription};
+use super::server_description::ServerDescription;
 use crate::{
     client::{
         calls::{
@@ -22,7 +22,8 @@ use crate::{
         Negotiated, Negotiation, NegotiationError, NegotiationStep, Probe, ProbeOutcome, RequestTimeout,
         RevisionChoice, later,
     },
-    protocol::{Era, method, option_names::OptionNames},
+    negotiation_cache::NegotiationCache,
+    protocol::{Era, RawJson, method, option_names::OptionNames},
     race::until,
     runtime::Runtime,
     wire_log::Direction,
@@ -32,6 +33,10 @@ use std::{
     sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
+
+/// The eras of recently seen servers (DISC-22). Probing a legacy server that stays silent is slow,
+/// so it is done only once.
+static ERAS: NegotiationCache<Era> = NegotiationCache::new();
 
 impl Client {
     /// Opens a conversation with the server that `connector` reaches.
@@ -97,6 +102,20 @@ fn declaring_auth(mut options: ClientOptions, own: Option<Arc<dyn ClientAuth>>) 
     options
 }
 
+/// The outcome of a probe for the negotiation; an error that ends it is returned.
+fn probe_outcome(outcome: Result<RawJson, ClientError>) -> Result<ProbeOutcome, ClientError> {
+    Ok(match outcome {
+        Ok(result) => ProbeOutcome::Result(result),
+        Err(ClientError::Protocol(error)) => ProbeOutcome::Error(error),
+        Err(ClientError::InvalidResponse(text)) => ProbeOutcome::InvalidResponse(text),
+        Err(ClientError::Timeout(_)) => ProbeOutcome::TimedOut,
+        Err(ClientError::Link(LinkFailure::Status { status, text, .. })) => ProbeOutcome::Status(status, text),
+        Err(ClientError::Link(failure @ LinkFailure::Exited(_))) => ProbeOutcome::Exited(failure.to_string()),
+        Err(ClientError::Link(failure)) => ProbeOutcome::Unreachable(failure.to_string()),
+        Err(error) => return Err(error),
+    })
+}
+
 impl ClientInner {
     /// The error message for a silent peer: its name, the timeout, and a likely reason.
     pub(in crate::client) fn silence(&self) -> String {
@@ -157,9 +176,12 @@ impl ClientInner {
                     if matches!(probe, Probe::Initialize { fresh: true, .. }) {
                         self.connect(connector).await?;
                     }
-                    let (outcome, failed) = self.probe(probe, self.connect_deadline(), connector.is_pipe()).await?;
-                    step = negotiation.next(outcome);
-                    failure = failed;
+                    let outcome = self.probe(probe, self.connect_deadline(), connector.is_pipe()).await;
+                    failure = match &outcome {
+                        Err(ClientError::Link(failure)) => Some(failure.clone()),
+                        _ => None,
+                    };
+                    step = negotiation.next(probe_outcome(outcome)?);
                 }
                 NegotiationStep::Done(negotiated) => return self.settle(negotiated),
                 NegotiationStep::Fail(error) => {
@@ -190,16 +212,33 @@ impl ClientInner {
         Ok(())
     }
 
+    /// Sends a probe and waits for its outcome.
     pub(in crate::client) async fn probe(
         self: &Arc<Self>,
         probe: Probe,
         deadline: Instant,
         pipe: bool,
-    ) -> Result<(ProbeOutcome, Option<LinkFailure>), ClientError> {
+    ) -> Result<RawJson, ClientError> {
+        let call = Arc::new(ClientCall::new(CallReceiver::future(None)));
+        let method = self.send_probe(probe, deadline, pipe, Awaited::by(&call))?;
+        self.arm_timer_again();
+        let outcome = call.receiver.outcome().await;
+        if let Some(opening) = &*self.opening.lock() {
+            opening.answered(self.runtime.now(), method, &outcome);
+        }
+        outcome
+    }
+
+    /// Sends a probe and returns its method.
+    fn send_probe(
+        &self,
+        probe: Probe,
+        deadline: Instant,
+        pipe: bool,
+        awaited: Awaited,
+    ) -> Result<&'static str, ClientError> {
         let now = self.runtime.now();
         let left = deadline.saturating_duration_since(now);
-        let call = Arc::new(ClientCall::new(CallReceiver::future(None)));
-        let awaited = Awaited::by(&call);
         let trace = self.opening.lock().as_ref().map(|opening| Arc::clone(&opening.trace));
         let (sent, method, revision) = {
             let mut conversation = self.conversation.lock();
@@ -235,26 +274,7 @@ impl ClientInner {
         if let Some(failure) = failure {
             self.request_failed(&sent.id, failure);
         }
-        self.arm_timer_again();
-        let outcome = call.receiver.outcome().await;
-        if let Some(opening) = &*self.opening.lock() {
-            opening.answered(self.runtime.now(), method, &outcome);
-        }
-        let failure = match &outcome {
-            Err(ClientError::Link(failure)) => Some(failure.clone()),
-            _ => None,
-        };
-        let outcome = match outcome {
-            Ok(result) => ProbeOutcome::Result(result),
-            Err(ClientError::Protocol(error)) => ProbeOutcome::Error(error),
-            Err(ClientError::InvalidResponse(text)) => ProbeOutcome::InvalidResponse(text),
-            Err(ClientError::Timeout(_)) => ProbeOutcome::TimedOut,
-            Err(ClientError::Link(LinkFailure::Status { status, text, .. })) => ProbeOutcome::Status(status, text),
-            Err(ClientError::Link(failure @ LinkFailure::Exited(_))) => ProbeOutcome::Exited(failure.to_string()),
-            Err(ClientError::Link(failure)) => ProbeOutcome::Unreachable(failure.to_string()),
-            Err(error) => return Err(error),
-        };
-        Ok((outcome, failure))
+        Ok(method)
     }
 
     fn settle(self: &Arc<Self>, Negotiated { revision, result }: Negotiated) -> Result<(), ClientError> {
@@ -264,12 +284,7 @@ impl ClientInner {
             None => ServerDescription::pinned(revision),
         };
         self.conversation.lock().settle(revision);
-        let link = self.link().ok_or(ClientError::Closed)?;
-        link.settled(revision);
-        if revision.era() == Era::Legacy {
-            let initialized = self.conversation.lock().notification(method::INITIALIZED, None);
-            self.send(initialized.map_err(|error| ClientError::Invalid(error.message))?);
-        }
+        self.begin_session(revision)?;
         let _ = self.server.set(server);
         self.reconnecting.lock().made(self.runtime.now());
         self.ready.store(true, Ordering::Release);

@@ -2,7 +2,6 @@
 
 mod connect;
 mod description_request;
-mod era_cache;
 pub(super) mod pauses;
 mod reconnect;
 pub(super) mod reconnecting;

@@ -5,7 +5,7 @@
 
 use crate::{
     client::{error::ClientError, inner::ClientInner, link::LinkMessage, link_failure::LinkFailure},
-    engine::{NegotiationError, Probe, ProbeOutcome, later},
+    engine::{NegotiationError, Probe, later},
     protocol::{Era, Revision, method},
     race::until,
 };
@@ -179,6 +179,11 @@ impl ClientInner {
         if revision.era() == Era::Legacy {
             self.shake_hands(revision, deadline).await?;
         }
+        self.begin_session(revision)
+    }
+
+    /// Tells the link and a legacy server that the revision is settled.
+    pub(super) fn begin_session(&self, revision: Revision) -> Result<(), ClientError> {
         let link = self.link().ok_or(ClientError::Closed)?;
         link.settled(revision);
         if revision.era() == Era::Legacy {
@@ -189,9 +194,9 @@ impl ClientInner {
     }
 
     async fn shake_hands(self: &Arc<Self>, revision: Revision, deadline: Instant) -> Result<(), ClientError> {
-        let (outcome, failure) = self.probe(Probe::Initialize { revision, fresh: false }, deadline, false).await?;
-        let error = match (outcome, failure) {
-            (ProbeOutcome::Result(result), _) => match result.read::<Initialized>() {
+        let outcome = self.probe(Probe::Initialize { revision, fresh: false }, deadline, false).await;
+        let error = match outcome {
+            Ok(result) => match result.read::<Initialized>() {
                 Ok(found) if found.protocol_version == revision.as_str() => return Ok(()),
                 Ok(found) => NegotiationError::NoCommonRevision {
                     server: found.protocol_version,
@@ -199,10 +204,10 @@ impl ClientInner {
                 },
                 Err(problem) => NegotiationError::InvalidResponse(problem),
             },
-            (_, Some(failure)) => return Err(ClientError::Link(failure)),
-            (ProbeOutcome::Error(error), _) => NegotiationError::Refused(error),
-            (ProbeOutcome::InvalidResponse(text), _) => NegotiationError::InvalidResponse(text),
-            _ => return Err(ClientError::Timeout(self.silence())),
+            Err(ClientError::Protocol(error)) => NegotiationError::Refused(error),
+            Err(ClientError::InvalidResponse(text)) => NegotiationError::InvalidResponse(text),
+            Err(ClientError::Timeout(_)) => return Err(ClientError::Timeout(self.silence())),
+            Err(error) => return Err(error),
         };
         Err(ClientError::Negotiation(error))
     }

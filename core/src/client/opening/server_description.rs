@@ -1,6 +1,9 @@
 //! What a server says about itself.
 
-use crate::protocol::{RawJson, Revision, meta, model::ServerCapabilities};
+use crate::protocol::{
+    RawJson, Revision, meta,
+    model::{ServerCapabilities, SubscriptionFilter},
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -28,6 +31,19 @@ impl ServerDescription {
     pub(crate) fn declared(&self) -> Option<ServerCapabilities> {
         let is_known = self.info.is_some() || self.capabilities.as_bytes() != b"{}";
         is_known.then(|| self.capabilities.parse().unwrap_or_default())
+    }
+
+    /// The lists whose changes it announces. Before it is known what it announces, that is all of
+    /// them: a server honours what it supports.
+    pub(crate) fn announced_lists(&self) -> SubscriptionFilter {
+        let all = SubscriptionFilter::default().with_tools(true).with_prompts(true).with_resource_list(true);
+        match self.declared() {
+            None => all,
+            Some(declared) => all
+                .with_tools(declared.tools.is_some_and(|tools| tools.list_changed))
+                .with_prompts(declared.prompts.is_some_and(|prompts| prompts.list_changed))
+                .with_resource_list(declared.resources.is_some_and(|resources| resources.list_changed)),
+        }
     }
 
     /// Parses the result of `initialize` or `server/discover`.

@@ -2,7 +2,7 @@
 
 use super::{
     client_handlers::{PassingHandler, ServerRequest},
-    host::{Run, as_raw},
+    host::Run,
 };
 use crate::{
     client::inner::ClientInner,
@@ -114,7 +114,7 @@ impl ClientInner {
         if method == method::ROOTS_LIST {
             let roots = self.host.roots().map(|roots| roots.into_iter().collect::<ListRootsResult>());
             let answer = roots.ok_or_else(|| Unanswered::Failed(RpcError::internal()));
-            return Box::pin(std::future::ready(answer.map(|roots| as_raw(&roots))));
+            return Box::pin(std::future::ready(answer.map(|roots| RawJson::object(&roots))));
         }
         let Some(handler) = handlers.handler_of(method, &given) else {
             tracing::error!(target: "trunkline::client::handlers", method, "the client declares a capability but has no handler for its request");
@@ -162,7 +162,9 @@ impl ClientInner {
             };
             let answer: Value = answer.parse().map_err(|error| Unanswered::Invalid(error.to_string()))?;
             let complete = complete_answer(&method, &given, answer, revision);
-            complete.map(|answer| as_raw(&answer)).map_err(|error| Unanswered::Invalid(format!("{method}: {error}")))
+            complete
+                .map(|answer| RawJson::object(&answer))
+                .map_err(|error| Unanswered::Invalid(format!("{method}: {error}")))
         })
     }
 }

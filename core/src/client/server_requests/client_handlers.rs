@@ -77,64 +77,54 @@ pub(crate) type PassingHandler = Arc<dyn Fn(&str, RawJson) -> BoxedTask<Result<R
 
 type NotificationHandler = Arc<dyn Fn(&str, Option<&RawJson>) + Send + Sync>;
 
+/// The handlers that answer requests of servers, for [`ClientHandlers`] and the builder of a
+/// client.
+macro_rules! answering_handlers {
+    ($setters:ident) => {
+        $setters! {
+            /// Lets servers ask the user to fill in forms. Missing fields get their defaults;
+            /// content that does not match the form is not sent.
+            on_elicit(ElicitRequest) -> ElicitResult = "elicit";
+            /// Lets servers ask the user to open pages (2025-11-25 and later).
+            on_elicit_url(ElicitUrlRequest) -> ElicitResult = "elicit_url";
+            /// Lets servers ask the model to continue a conversation.
+            ///
+            /// Deprecated in 2026-07-28: call the API of a model provider instead.
+            on_sample(SampleRequest) -> CreateMessageResult = "sample";
+            /// Lets servers ask the model to continue a conversation, with tools (2025-11-25 and
+            /// later) or without.
+            ///
+            /// Deprecated in 2026-07-28: call the API of a model provider instead.
+            on_sample_with_tools(SampleRequest) -> CreateMessageResult = "sample_with_tools";
+        }
+    };
+}
+pub(in crate::client) use answering_handlers;
+
+macro_rules! setters {
+    ($($(#[doc = $doc:literal])* $name:ident($request:ident) -> $result:ident = $operation:literal;)*) => {
+        impl ClientHandlers {
+            $($(#[doc = $doc])*
+            pub fn $name<F, R, E>(self, handler: F) -> Self
+            where
+                F: Fn($request) -> R + Send + Sync + 'static,
+                R: Future<Output = Result<$result, E>> + Send + 'static,
+                E: Into<HandlerError>,
+            {
+                self.answer($operation, typed(handler))
+            })*
+        }
+    };
+}
+
+answering_handlers!(setters);
+
 impl ClientHandlers {
-    /// Lets servers ask the user to fill in forms. Missing fields get their defaults; content that
-    /// does not match the form is not sent.
-    pub fn on_elicit<F, R, E>(self, handler: F) -> Self
-    where
-        F: Fn(ElicitRequest) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<ElicitResult, E>> + Send + 'static,
-        E: Into<HandlerError>,
-    {
-        self.answer("elicit", typed(handler))
-    }
-
-    /// Lets servers ask the user to open pages (2025-11-25 and later).
-    pub fn on_elicit_url<F, R, E>(self, handler: F) -> Self
-    where
-        F: Fn(ElicitUrlRequest) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<ElicitResult, E>> + Send + 'static,
-        E: Into<HandlerError>,
-    {
-        self.answer("elicit_url", typed(handler))
-    }
-
-    /// Lets servers ask the model to continue a conversation.
-    ///
-    /// Deprecated in 2026-07-28: call the API of a model provider instead.
-    pub fn on_sample<F, R, E>(self, handler: F) -> Self
-    where
-        F: Fn(SampleRequest) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<CreateMessageResult, E>> + Send + 'static,
-        E: Into<HandlerError>,
-    {
-        self.answer("sample", typed(handler))
-    }
-
-    /// Lets servers ask the model to continue a conversation, with tools (2025-11-25 and later) or
-    /// without.
-    ///
-    /// Deprecated in 2026-07-28: call the API of a model provider instead.
-    pub fn on_sample_with_tools<F, R, E>(self, handler: F) -> Self
-    where
-        F: Fn(SampleRequest) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<CreateMessageResult, E>> + Send + 'static,
-        E: Into<HandlerError>,
-    {
-        self.answer("sample_with_tools", typed(handler))
-    }
-
     /// Receives log messages from servers. Must not block.
     ///
     /// Deprecated in 2026-07-28: log to standard error or through OpenTelemetry instead.
     pub fn on_log(self, handler: impl Fn(LogMessage) + Send + Sync + 'static) -> Self {
-        self.on_notification(move |method, params| {
-            if method == method::LOG_MESSAGE
-                && let Some(message) = read_notification(method, params)
-            {
-                handler(message);
-            }
-        })
+        self.on_received(method::LOG_MESSAGE, |params| params.read(), handler)
     }
 
     /// Called when the server's tools have changed. Must not block.
@@ -155,29 +145,30 @@ impl ClientHandlers {
     /// Called when a URL elicitation is complete (2025-11-25). Its id may be unknown to this
     /// client. Must not block.
     pub fn on_elicitation_complete(self, handler: impl Fn(ElicitationComplete) + Send + Sync + 'static) -> Self {
-        self.on_notification(move |method, params| {
-            if method == method::ELICITATION_COMPLETE
-                && let Some(complete) = read_notification(method, params)
-            {
-                handler(complete);
-            }
-        })
+        self.on_received(method::ELICITATION_COMPLETE, |params| params.read(), handler)
     }
 
     /// Called with the task states that servers report: unprompted (2025-11-25), or for tasks that
     /// are followed or subscribed to. Must not block.
     pub fn on_task_status(self, handler: impl Fn(TaskOfServer) + Send + Sync + 'static) -> Self {
+        let read = |params: &RawJson| read_task(params).map_err(|error| error.to_string());
+        self.on_received(method::TASKS_STATUS, read, handler)
+    }
+
+    fn on_received<T: 'static>(
+        self,
+        wanted: &'static str,
+        read: fn(&RawJson) -> Result<T, String>,
+        handler: impl Fn(T) + Send + Sync + 'static,
+    ) -> Self {
         self.on_notification(move |method, params| {
-            if method != method::TASKS_STATUS {
+            if method != wanted {
                 return;
             }
-            match params.map(read_task) {
-                Some(Ok(task)) => handler(task),
-                Some(Err(error)) => {
-                    tracing::warn!(target: "trunkline::client::handlers", method, %error, "ignored an invalid notification from the server");
-                }
-                None => {
-                    tracing::warn!(target: "trunkline::client::handlers", method, error = "it has no params", "ignored an invalid notification from the server")
+            match params.map_or_else(|| Err("it has no params".to_owned()), read) {
+                Ok(received) => handler(received),
+                Err(error) => {
+                    tracing::warn!(target: "trunkline::client::handlers", method, error, "ignored an invalid notification from the server");
                 }
             }
         })
@@ -337,14 +328,6 @@ where
             })
         })
     })
-}
-
-fn read_notification<T: DeserializeOwned>(method: &str, params: Option<&RawJson>) -> Option<T> {
-    let read = params.map_or_else(|| Err("it has no params".to_owned()), RawJson::read);
-    read.inspect_err(
-        |problem| tracing::warn!(target: "trunkline::client::handlers", method, error = problem, "ignored an invalid notification from the server"),
-    )
-    .ok()
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ impl Host {
 
     /// The configured capabilities plus those of the handlers and roots.
     pub(in crate::client) fn capabilities(&self) -> RawJson {
-        as_raw(&self.needed(&self.handlers(), self.roots.lock().is_some()))
+        RawJson::object(&self.needed(&self.handlers(), self.roots.lock().is_some()))
     }
 
     /// The configured capabilities plus those of these handlers and roots.
@@ -177,8 +177,4 @@ impl Drop for Host {
     fn drop(&mut self) {
         self.stop_all();
     }
-}
-
-pub(in crate::client) fn as_raw(value: &impl serde::Serialize) -> RawJson {
-    RawJson::from_value(value).unwrap_or_else(|_| RawJson::empty_object())
 }

@@ -37,44 +37,37 @@ impl Changes {
     /// Adds a change. A change that is already queued is not repeated; a task is replaced. Changes
     /// beyond the limit are replaced by one of the kind `missed`.
     pub(super) fn push(&self, change: Change) {
-        let waker = {
-            let mut waiting = self.0.lock();
-            if waiting.end.is_some() {
-                return;
+        self.change(|waiting| {
+            if waiting.end.is_none() {
+                waiting.add(change);
             }
-            waiting.add(change);
-            waiting.waker.take()
-        };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        });
     }
 
     /// Puts back the change that was just taken.
     pub(super) fn put_back(&self, change: Change) {
-        let waker = {
-            let mut waiting = self.0.lock();
-            if waiting.changes.iter().any(|(waiting, _)| same(waiting, &change)) {
-                return;
+        self.change(|waiting| {
+            if !waiting.changes.iter().any(|(waiting, _)| same(waiting, &change)) {
+                let size = size_of(&change);
+                waiting.bytes += size;
+                waiting.changes.push_front((change, size));
             }
-            let size = size_of(&change);
-            waiting.bytes += size;
-            waiting.changes.push_front((change, size));
-            waiting.waker.take()
-        };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        });
     }
 
     /// Stops adding changes; queued ones are still delivered. `error` is the reason, unless the
     /// subscription was closed.
     pub(super) fn end(&self, error: Option<ClientError>) {
+        self.change(|waiting| {
+            waiting.end.get_or_insert_with(|| error.map_or(SubscriptionEnd::Over, SubscriptionEnd::Failed));
+        });
+    }
+
+    /// Wakes the reader without holding the lock.
+    fn change(&self, change: impl FnOnce(&mut PendingChanges)) {
         let waker = {
             let mut waiting = self.0.lock();
-            if waiting.end.is_none() {
-                waiting.end = Some(error.map_or(SubscriptionEnd::Over, SubscriptionEnd::Failed));
-            }
+            change(&mut waiting);
             waiting.waker.take()
         };
         if let Some(waker) = waker {

@@ -18,7 +18,7 @@ use crate::{
         method,
         model::{JsonObject, SubscriptionFilter},
     },
-    race::until,
+    race,
     runtime::Promise,
 };
 use serde::Deserialize;
@@ -45,7 +45,7 @@ impl ClientInner {
     ) -> Result<SubscriptionFilter, ClientError> {
         let options = RequestOptions::default().with_timeout(Duration::MAX).with_max_timeout(Duration::MAX);
         let params = RawJson::from_value(&json!({"notifications": listen_filter(&entry.filter)}));
-        let params = params.map_err(|error| ClientError::Invalid(error.to_string()))?;
+        let params = params.map_err(ClientError::unwritable)?;
         let stream = Arc::new(ListenStream {
             client: Arc::downgrade(self),
             entry: Arc::clone(entry),
@@ -61,10 +61,10 @@ impl ClientInner {
         if !entry.note_stream(&call) {
             client.cancel(&call, "the subscription is closed");
         }
-        let deadline = later(self.runtime.now(), within);
-        let acknowledged = until(&*self.runtime, deadline, stream.acknowledged.kept()).await.unwrap_or_else(|| {
-            Err(ClientError::Timeout(format!("The server did not acknowledge {method} within {within:?}")))
-        });
+        let acknowledged =
+            race::within(&*self.runtime, within, stream.acknowledged.kept()).await.unwrap_or_else(|| {
+                Err(ClientError::Timeout(format!("The server did not acknowledge {method} within {within:?}")))
+            });
         let honoured = acknowledged.and_then(|honoured| compared(&entry.filter, honoured));
         honoured.inspect_err(|_| client.cancel(&call, "the subscription was not accepted as requested"))
     }

@@ -6,7 +6,7 @@ pub(super) mod open_subscriptions;
 mod resource_subscriptions;
 
 use crate::{
-    client::{client::Client, error::ClientError, inner::ClientInner},
+    client::{client::Client, error::ClientError, inner::ClientInner, opening::server_description::ServerDescription},
     protocol::{
         Era, extension,
         method::{self, MessageKind, Method, Sender},
@@ -155,8 +155,6 @@ impl Debug for Subscription {
 }
 
 impl ClientInner {
-    /// The lists whose changes `ClientOptions::listen` asks for; none where the server sends them
-    /// anyway.
     pub(super) fn end_subscription(self: &Arc<Self>, entry: &Arc<SubscriptionEntry>) {
         entry.end(None);
         if !self.subscriptions.remove(entry) {
@@ -170,17 +168,11 @@ impl ClientInner {
         }
     }
 
+    /// The lists whose changes `ClientOptions::listen` asks for; none where the server sends them
+    /// anyway.
     fn announced_lists(&self) -> SubscriptionFilter {
         let modern = self.description().filter(|server| server.revision.era() == Era::Modern);
-        let Some(server) = modern else { return SubscriptionFilter::default() };
-        let all = SubscriptionFilter::default().with_tools(true).with_prompts(true).with_resource_list(true);
-        match server.declared() {
-            None => all,
-            Some(declared) => all
-                .with_tools(declared.tools.is_some_and(|tools| tools.list_changed))
-                .with_prompts(declared.prompts.is_some_and(|prompts| prompts.list_changed))
-                .with_resource_list(declared.resources.is_some_and(|resources| resources.list_changed)),
-        }
+        modern.map(ServerDescription::announced_lists).unwrap_or_default()
     }
 
     /// The part of a filter that the server has declared (PRM-07).

@@ -82,11 +82,9 @@ impl ClientInner {
         drop(uses);
         let reply = Arc::new(Reconciled { client: Arc::downgrade(self), uri: uri.to_owned(), method });
         let client = Client { inner: Arc::clone(self) };
-        let sent = RawJson::from_value(&json!({"uri": uri}))
-            .map_err(|error| ClientError::Invalid(error.to_string()))
-            .and_then(|params| {
-                client.start(method, Some(&params), &RequestOptions::default(), RequestExtras::default(), reply.clone())
-            });
+        let sent = RawJson::from_value(&json!({"uri": uri})).map_err(ClientError::unwritable).and_then(|params| {
+            client.start(method, Some(&params), &RequestOptions::default(), RequestExtras::default(), reply.clone())
+        });
         if let Err(error) = sent {
             reply.answered(Err(error));
         }

@@ -7,13 +7,12 @@ use super::{
     support::{Support, TaskForm},
     task_form::{created_task, read_task},
     task_input::TaskInput,
-    task_state::{ClientTaskState, Handle},
     task_wish::TaskWish,
 };
 use crate::{
     client::{
         calls::{
-            client_call::{Awaited, ClientCall, Flight, RequestParts, ServerAnswer},
+            client_call::{Awaited, ClientCall, Flight, RequestParts, ServerAnswer, tool_of},
             continuing::ContinuedCall,
         },
         client::Client,
@@ -24,12 +23,11 @@ use crate::{
     protocol::{RawJson, RequestId, RpcError, method},
 };
 use indexmap::IndexMap;
-use serde::Deserialize;
 use serde_json::{
     json,
     value::{RawValue, to_raw_value},
 };
-use std::{borrow::Cow, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 impl Client {
     pub(in crate::client) fn task_form(&self) -> Option<TaskForm> {
@@ -100,7 +98,7 @@ impl ClientCall {
                 return Err(ClientError::Protocol(refused));
             }
             let params = with_task(first.params.as_ref(), first.options.task_ttl);
-            call.request.params = Some(params.map_err(|error| ClientError::Invalid(error.to_string()))?);
+            call.request.params = Some(params.map_err(ClientError::unwritable)?);
         }
         call.request.extras.task = true;
         call.begin_as_task(client.inner.runtime.now());
@@ -123,19 +121,18 @@ impl ClientCall {
         let task = task.map_err(|error| ClientError::InvalidResponse(format!("the task: {error}")))?;
         let id = task.task_id.clone();
         let of_progress = self.last_request().filter(|_| self.follows_progress());
-        let state = Arc::new(ClientTaskState::new(task.clone()));
         let input = match wish.taker.as_ref().and_then(|taker| taker.other.clone()) {
             Some(other) => TaskInput::Passed(other),
             None => TaskInput::of(&call.request.options),
         };
-        Following::start(&client, &task, &state, wish.form, input, of_progress);
+        let handle = Following::start(&client, task, wish.form, input, of_progress);
         let outcome = match &wish.taker {
             Some(taker) => {
-                let handed_over = async { *taker.task.lock() = Some(Handle(state)) };
+                let handed_over = async { *taker.task.lock() = Some(handle) };
                 self.unless_cancelled(handed_over).await.map(|()| RawJson::empty_object())
             }
             None => {
-                let task = ClientTask::new(&client, Handle(state));
+                let task = ClientTask::new(&client, handle);
                 let spent = client.inner.runtime.now().saturating_duration_since(call.began);
                 let left = client.inner.request_timeout(&call.request.options).max.saturating_sub(spent);
                 self.unless_cancelled(task.outcome_within(left)).await.unwrap_or_else(Err)
@@ -178,10 +175,9 @@ impl Awaited {
 impl ClientInner {
     /// Cancels a task that nobody waits for (CAN-04, TKX-19).
     pub(in crate::client) fn cancel_task(self: &Arc<Self>, id: &str) {
-        let (client, params) = (Client { inner: Arc::clone(self) }, RawJson::from_value(&json!({"taskId": id})));
+        let (client, id) = (Client { inner: Arc::clone(self) }, id.to_owned());
         self.runtime.spawn(Box::pin(async move {
-            let Ok(params) = params else { return };
-            if let Err(error) = client.request(method::TASKS_CANCEL, Some(&params), &RequestOptions::default()).await {
+            if let Err(error) = client.cancel_task(&id).await {
                 tracing::debug!(target: "trunkline::client::tasks", %error, "could not cancel a task");
             }
         }));
@@ -205,14 +201,4 @@ pub(in crate::client) fn with_task(
     let task = to_raw_value(&ttl.map_or_else(|| json!({}), |ttl| json!({"ttl": ttl})))?;
     members.insert("task".to_owned(), &task);
     RawJson::from_value(&members)
-}
-
-/// The tool of a call.
-fn tool_of(params: Option<&RawJson>) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Named<'a> {
-        #[serde(borrow)]
-        name: Cow<'a, str>,
-    }
-    params?.parse::<Named<'_>>().ok().map(|named| named.name.into_owned())
 }

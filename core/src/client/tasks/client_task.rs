@@ -1,10 +1,10 @@
 //! The handle of a task.
 
 use super::{
-    following::{Following, unknown},
+    following::{Following, task_params, unknown},
     task_form::read_task,
     task_input::TaskInput,
-    task_state::{ClientTaskState, Handle, StateCursor},
+    task_state::{Handle, StateCursor},
 };
 use crate::{
     client::{
@@ -18,11 +18,10 @@ use crate::{
         RawJson, RevisionFeature, method,
         model::{CallToolResult, Task, TaskStatus},
     },
-    race::until,
+    race,
     sync::Mutex,
 };
 use futures_core::Stream;
-use serde_json::json;
 use std::{
     fmt::{self, Debug, Formatter},
     future::poll_fn,
@@ -83,14 +82,9 @@ impl Client {
         let Some(form) = self.task_form() else {
             return Err(ClientError::Invalid("resume_task: the server has no tasks".into()));
         };
-        let params = task_params(id)?;
         let times = RequestOptions::default().with_timeout(options.timeout).with_max_timeout(options.max_timeout);
-        let state = self.request(method::TASKS_GET, Some(&params), &times).await;
-        let task = read_task(&state.map_err(unknown)?);
-        let task = task.map_err(|error| ClientError::InvalidResponse(format!("{}: {error}", method::TASKS_GET)))?;
-        let state = Arc::new(ClientTaskState::new(task.clone()));
-        Following::start(self, &task, &state, form, TaskInput::of(options), None);
-        Ok(ClientTask::new(self, Handle(state)))
+        let task = self.task_state(id, &times).await?;
+        Ok(ClientTask::new(self, Following::start(self, task, form, TaskInput::of(options), None)))
     }
 
     /// Cancels a task by its id, unless it is over.
@@ -106,8 +100,7 @@ impl Client {
     /// # Errors
     /// As for [`Client::cancel_task`].
     pub async fn cancel_task_with(&self, id: &str, options: &RequestOptions) -> Result<(), ClientError> {
-        let params = task_params(id)?;
-        self.request(method::TASKS_CANCEL, Some(&params), options).await.map(drop).map_err(unknown)
+        self.task_request(method::TASKS_CANCEL, id, options).await.map(drop)
     }
 }
 
@@ -194,8 +187,7 @@ impl ClientTask {
 
     #[doc(hidden)]
     pub async fn outcome_within(&self, within: Duration) -> Result<RawJson, ClientError> {
-        let runtime = &*self.client.inner.runtime;
-        let outcome = until(runtime, later(runtime.now(), within), self.handle.0.outcome()).await;
+        let outcome = race::within(&*self.client.inner.runtime, within, self.handle.0.outcome()).await;
         outcome.unwrap_or_else(|| {
             let id = self.id().unwrap_or_default();
             Err(ClientError::Timeout(format!("The task {id} did not finish within {within:?}")))
@@ -212,32 +204,23 @@ impl ClientTask {
         if self.status().is_final() {
             return Ok(());
         }
-        let params = task_params(&id)?;
-        let answer = self.client.request(method::TASKS_CANCEL, Some(&params), &RequestOptions::default()).await;
-        match answer.map_err(unknown) {
-            Ok(answer) => {
-                // On 2025-11-25, the response is the task (TSK-30); in the extension, it is only an
-                // acknowledgement.
-                if let Ok(task) = read_task(&answer) {
-                    self.handle.0.apply(task);
-                    self.handle.0.poll_now.keep(());
-                }
-                Ok(())
-            }
+        let options = RequestOptions::default();
+        let state = match self.client.task_request(method::TASKS_CANCEL, &id, &options).await {
+            // On 2025-11-25, the response is the task (TSK-30); in the extension, it is only an
+            // acknowledgement.
+            Ok(answer) => read_task(&answer).ok(),
             // TSK-29: it may have ended in the meantime.
-            Err(error @ ClientError::UnknownTask(_)) => {
-                let state = self.client.request(method::TASKS_GET, Some(&params), &RequestOptions::default()).await;
-                match state.map(|state| read_task(&state)) {
-                    Ok(Ok(task)) if task.status.is_final() => {
-                        self.handle.0.apply(task);
-                        self.handle.0.poll_now.keep(());
-                        Ok(())
-                    }
-                    _ => Err(error),
-                }
-            }
-            Err(error) => Err(error),
+            Err(error @ ClientError::UnknownTask(_)) => match self.client.task_state(&id, &options).await {
+                Ok(task) if task.status.is_final() => Some(task),
+                _ => return Err(error),
+            },
+            Err(error) => return Err(error),
+        };
+        if let Some(task) = state {
+            self.handle.0.apply(task);
+            self.handle.0.poll_now.keep(());
         }
+        Ok(())
     }
 
     /// Answers the requests for input in the task's state (extension only), if the caller does so
@@ -252,7 +235,7 @@ impl ClientTask {
             return Err(ClientError::Invalid("respond: a task of this revision does not take input responses".into()));
         };
         let params = responses.with_params(Some(&task_params(&id)?));
-        let params = params.map_err(|error| ClientError::Invalid(error.to_string()))?;
+        let params = params.map_err(ClientError::unwritable)?;
         let update = self.client.request(method::TASKS_UPDATE, Some(&params), &RequestOptions::default()).await;
         update.map(drop).map_err(unknown)
     }
@@ -270,8 +253,4 @@ impl Debug for ClientTask {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientTask").field("id", &self.id()).field("status", &self.status()).finish_non_exhaustive()
     }
-}
-
-fn task_params(id: &str) -> Result<RawJson, ClientError> {
-    RawJson::from_value(&json!({"taskId": id})).map_err(|error| ClientError::Invalid(error.to_string()))
 }

@@ -2,8 +2,9 @@
 
 use super::{
     support::TaskForm,
+    task_form::read_task,
     task_input::{Answering, TaskAnswers, TaskInput},
-    task_state::ClientTaskState,
+    task_state::{ClientTaskState, Handle},
 };
 use crate::{
     client::{
@@ -17,10 +18,10 @@ use crate::{
         method,
         model::{SubscriptionFilter, Task, TaskStatus},
     },
-    race::{unless, until},
+    race::{unless, within},
     runtime::BoxedTask,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{
     future::poll_fn,
     pin::pin,
@@ -66,23 +67,24 @@ enum Woken {
 }
 
 impl Following {
+    /// Follows a task from the state that is known.
     pub(super) fn start(
         client: &Client,
-        task: &Task,
-        state: &Arc<ClientTaskState>,
+        task: Task,
         form: TaskForm,
         input: TaskInput,
         progress: Option<RequestId>,
-    ) {
-        let (inner, id) = (&client.inner, task.task_id.clone());
+    ) -> Handle {
+        let (inner, id, is_over) = (&client.inner, task.task_id.clone(), task.status.is_final());
+        let state = Arc::new(ClientTaskState::new(task));
         let now = inner.runtime.now();
-        let streams = inner.tasks.add(&id, state);
-        if form == TaskForm::Extension && streams && !task.status.is_final() {
-            open_stream(client, &id, state);
+        let streams = inner.tasks.add(&id, &state);
+        if form == TaskForm::Extension && streams && !is_over {
+            open_stream(client, &id, &state);
         }
         let following = Self {
             client: client.clone(),
-            state: Arc::clone(state),
+            state: Arc::clone(&state),
             id,
             form,
             input,
@@ -98,6 +100,7 @@ impl Following {
         if let Err(error) = inner.check_open() {
             state.end(error);
         }
+        Handle(state)
     }
 
     async fn run(mut self) {
@@ -152,17 +155,18 @@ impl Following {
 
     /// Polls the state, and sends input that is ready.
     async fn poll(&mut self) -> Result<(), ClientError> {
-        let response = request(&self.client, method::TASKS_GET, &json!({"taskId": self.id})).await;
+        let options = RequestOptions::default();
+        let task = self.client.task_state(&self.id, &options).await;
         self.learned = self.client.inner.runtime.now();
-        let task = super::task_form::read_task(&response?)
-            .map_err(|error| ClientError::InvalidResponse(format!("{}: {error}", method::TASKS_GET)))?;
+        let task = task?;
         self.failing = None;
         // TKX-33: the task may no longer need the input when the user has decided.
         let outstanding = task.input_requests.clone().filter(|_| task.status == TaskStatus::InputRequired);
         self.state.apply(task);
         let Some(responses) = self.answering.outstanding(outstanding.as_ref()) else { return Ok(()) };
         let update = json!({"taskId": self.id, "inputResponses": responses});
-        request(&self.client, method::TASKS_UPDATE, &update).await?;
+        let update = RawJson::from_value(&update).map_err(ClientError::unwritable)?;
+        self.client.request(method::TASKS_UPDATE, Some(&update), &options).await.map_err(unknown)?;
         self.answering.handed_over();
         Ok(())
     }
@@ -191,11 +195,10 @@ impl Following {
             (TaskStatus::Cancelled, _) => Err(ClientError::TaskCancelled(task.task_id)),
             (_, TaskForm::Core) => {
                 let timeout = self.client.inner.options.timeout;
-                if let Some(fetching) = self.fetching.take() {
-                    let runtime = &*self.client.inner.runtime;
-                    if let Some(Ok(result)) = until(runtime, later(runtime.now(), timeout), fetching).await {
-                        return Ok(result);
-                    }
+                if let Some(fetching) = self.fetching.take()
+                    && let Some(Ok(result)) = within(&*self.client.inner.runtime, timeout, fetching).await
+                {
+                    return Ok(result);
                 }
                 fetch(&self.client, &self.id, timeout).await
             }
@@ -279,17 +282,32 @@ impl Following {
     }
 }
 
-async fn request(client: &Client, method: &str, params: &Value) -> Result<RawJson, ClientError> {
-    let params = RawJson::from_value(params).map_err(|error| ClientError::Invalid(error.to_string()))?;
-    client.request(method, Some(&params), &RequestOptions::default()).await.map_err(unknown)
+impl Client {
+    /// Requests the state of a task.
+    pub(super) async fn task_state(&self, id: &str, options: &RequestOptions) -> Result<Task, ClientError> {
+        let state = self.task_request(method::TASKS_GET, id, options).await?;
+        read_task(&state).map_err(|error| ClientError::InvalidResponse(format!("{}: {error}", method::TASKS_GET)))
+    }
+
+    /// Sends a request about a task that only names it.
+    pub(super) async fn task_request(
+        &self,
+        method: &str,
+        id: &str,
+        options: &RequestOptions,
+    ) -> Result<RawJson, ClientError> {
+        self.request(method, Some(&task_params(id)?), options).await.map_err(unknown)
+    }
+}
+
+pub(super) fn task_params(id: &str) -> Result<RawJson, ClientError> {
+    RawJson::from_value(&json!({"taskId": id})).map_err(ClientError::unwritable)
 }
 
 /// `tasks/result` (TSK-20).
 async fn fetch(client: &Client, id: &str, within: Duration) -> Result<RawJson, ClientError> {
-    let params =
-        RawJson::from_value(&json!({"taskId": id})).map_err(|error| ClientError::Invalid(error.to_string()))?;
     let options = RequestOptions::default().with_timeout(within).with_max_timeout(within);
-    client.request(method::TASKS_RESULT, Some(&params), &options).await
+    client.request(method::TASKS_RESULT, Some(&task_params(id)?), &options).await
 }
 
 /// Opens the notification stream of the task (TKX-41). If that fails, polling alone notices the

@@ -5,7 +5,6 @@ pub(super) mod calling;
 mod client_task;
 pub(super) mod client_task_table;
 mod following;
-mod other_client;
 mod start_as_task;
 pub(super) mod support;
 pub(super) mod task_form;
@@ -14,4 +13,4 @@ mod task_state;
 pub(super) mod task_wish;
 
 pub use client_task::ClientTask;
-pub(crate) use other_client::OtherClient;
+pub(crate) use task_wish::OtherClient;

@@ -2,10 +2,9 @@
 
 use super::{
     client_task::ClientTask,
-    other_client::OtherClient,
     support::{Support, TaskForm},
     task_state::{ClientTaskState, Handle},
-    task_wish::{TaskTaker, TaskWish},
+    task_wish::{OtherClient, TaskTaker, TaskWish},
 };
 use crate::{
     client::{

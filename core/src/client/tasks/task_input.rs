@@ -1,6 +1,6 @@
 //! Input for tasks (extension): each request is answered once.
 
-use super::other_client::OtherClient;
+use super::task_wish::OtherClient;
 use crate::{
     client::{
         calls::{

@@ -1,7 +1,7 @@
 //! How a call relates to tasks.
 
-use super::{other_client::OtherClient, support::TaskForm, task_state::Handle};
-use crate::sync::Mutex;
+use super::{support::TaskForm, task_state::Handle};
+use crate::{client::server_requests::client_handlers::PassingHandler, engine::OnBehalf, sync::Mutex};
 use std::sync::Arc;
 
 /// The task-related part of a call.
@@ -19,6 +19,14 @@ pub(super) struct TaskTaker {
     pub(super) task: Mutex<Option<Handle>>,
     /// The client on whose behalf the call is made.
     pub(super) other: Option<Arc<OtherClient>>,
+}
+
+/// The client on whose behalf a call is made, for example the caller of a proxy.
+pub(crate) struct OtherClient {
+    /// The client as the server sees it.
+    pub(crate) seen: Arc<OnBehalf>,
+    /// Passes the task's requests for input to it.
+    pub(crate) ask: PassingHandler,
 }
 
 impl TaskWish {

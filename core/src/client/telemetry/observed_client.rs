@@ -40,9 +40,7 @@ impl ClientInner {
         request: RequestParts<'_>,
         extras: &mut RequestExtras,
     ) -> Option<Box<CallOperation>> {
-        let telemetry = self.telemetry.as_deref()?;
-        let start = self.operation(request.method, request.params);
-        let operation = RunningOperation::begin(telemetry, &self.runtime, start)?;
+        let operation = self.observed(None, || self.operation(request.method, request.params))?;
         let mut context = operation.context();
         if extras.trace.is_some() {
             // A proxy continues the trace of its caller, but does not forward its baggage.
@@ -61,35 +59,37 @@ impl ClientInner {
         params: Option<&RawJson>,
         given: Option<Arc<dyn OpenOperation>>,
     ) -> Option<RunningOperation> {
+        self.observed(given, || self.operation(method, params))
+    }
+
+    /// Takes over the operation that the program has started, or starts one.
+    fn observed(
+        &self,
+        given: Option<Arc<dyn OpenOperation>>,
+        start: impl FnOnce() -> OperationStart,
+    ) -> Option<RunningOperation> {
         let telemetry = self.telemetry.as_deref()?;
         match given {
             Some(open) => Some(RunningOperation::of(open, &self.runtime)),
-            None => RunningOperation::begin(telemetry, &self.runtime, self.operation(method, params)),
+            None => RunningOperation::begin(telemetry, &self.runtime, start()),
         }
     }
 
     /// Starts the operation of a request from the server.
     pub(in crate::client) fn observed_request(&self, request: &IncomingRequest) -> Option<RunningOperation> {
-        let telemetry = self.telemetry.as_deref()?;
-        let (method, params, id) = (request.method, Some(&request.params), &request.id);
-        let now = self.runtime.unix_time();
-        let operation = OperationStart::received(method, params, id, self.network(), now);
-        let operation = operation.with_parent(TraceContext::of_params(params));
-        RunningOperation::begin(telemetry, &self.runtime, operation)
+        self.observed(None, || {
+            let (method, params, id) = (request.method, Some(&request.params), &request.id);
+            let start = OperationStart::received(method, params, id, self.network(), self.runtime.unix_time());
+            start.with_parent(TraceContext::of_params(params))
+        })
     }
 
     /// Starts the operation of an opening. `given` is set if the program has already started a span
     /// for it.
     pub(in crate::client) fn begin_opening(&self, given: Option<Arc<dyn OpenOperation>>) {
-        let Some(telemetry) = self.telemetry.as_deref() else { return };
-        let operation = match given {
-            Some(open) => Some(RunningOperation::of(open, &self.runtime)),
-            None => {
-                let (network, now) = (self.network_facts(), self.runtime.unix_time());
-                let start = OperationStart::opening(self.first_method(), network, now);
-                RunningOperation::begin(telemetry, &self.runtime, start)
-            }
-        };
+        let operation = self.observed(given, || {
+            OperationStart::opening(self.first_method(), self.network_facts(), self.runtime.unix_time())
+        });
         *self.opening.lock() = operation.map(ObservedOpening::new);
     }
 

@@ -118,7 +118,7 @@ fn ask(
     name: String,
     on_decision: impl FnOnce(bool) + Send + 'static,
 ) {
-    let input = RawJson::from_value(&json!({"name": name})).unwrap_or_else(|_| RawJson::empty_object());
+    let input = RawJson::object(&json!({"name": name}));
     let decided = |decision: Result<RawJson, RpcError>| decision.is_ok_and(|decision| decision.as_bytes() == TRUE);
     let scope = Responder::Client.scope(context);
     let responder = Responder::Inside(scope, Box::new(move |decision| on_decision(decided(decision))));

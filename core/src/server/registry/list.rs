@@ -43,7 +43,7 @@ impl Descriptor {
         self.rendered[revision as usize].get_or_init(|| {
             let mut value = self.value.clone();
             (self.project)(&mut value, revision);
-            RawJson::from_value(&value).unwrap_or_else(|_| RawJson::empty_object())
+            RawJson::object(&value)
         })
     }
 }

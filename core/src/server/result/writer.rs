@@ -71,6 +71,6 @@ impl ResultWriter {
                 meta.insert(meta::SERVER_INFO.into(), self.implementation(revision));
             }
         }
-        RawJson::from_value(&result).unwrap_or_else(|_| RawJson::empty_object())
+        RawJson::object(&result)
     }
 }

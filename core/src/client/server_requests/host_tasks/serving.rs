@@ -4,10 +4,7 @@ use super::host_task_table::{BegunTask, EndedTask, TaskBounds};
 use crate::{
     client::{
         inner::ClientInner,
-        server_requests::{
-            answering::Unanswered,
-            host::{Run, as_raw},
-        },
+        server_requests::{answering::Unanswered, host::Run},
     },
     engine::{IncomingRequest, TaskMetadata, later},
     protocol::{RawJson, RequestId, RpcError, meta, method},
@@ -27,7 +24,7 @@ impl ClientInner {
             Ok(begun) => begun,
             Err(error) => return self.answer(&id, Err(error)),
         };
-        self.answer(&id, Ok(as_raw(&created)));
+        self.answer(&id, Ok(RawJson::object(&created)));
         self.expire_later(task.clone(), ttl);
         let paused = self.pause_requests();
         let (client, answer) = (Arc::downgrade(self), self.host_answer(method, params, None));
@@ -65,11 +62,11 @@ impl ClientInner {
             },
             _ => named(method, params).and_then(|task| self.host.tasks.show(&task)),
         };
-        self.answer(id, answer.map(|view| as_raw(&view)));
+        self.answer(id, answer.map(|view| RawJson::object(&view)));
     }
 
     fn host_task_ended(&self, task: &str, EndedTask { view, outcome, waiting }: EndedTask) {
-        let status = self.conversation.lock().notification(method::TASKS_STATUS, Some(&as_raw(&view)));
+        let status = self.conversation.lock().notification(method::TASKS_STATUS, Some(&RawJson::object(&view)));
         if let Ok(status) = status {
             self.send(status);
         }
@@ -132,5 +129,5 @@ fn related(task: &str, outcome: Result<RawJson, RpcError>) -> Result<RawJson, Rp
         result["_meta"] = json!({});
     }
     result["_meta"][meta::RELATED_TASK] = json!({"taskId": task});
-    Ok(as_raw(&result))
+    Ok(RawJson::object(&result))
 }
