@@ -131,13 +131,13 @@ impl ClientInner {
     }
 
     fn message(self: &Arc<Self>, message: Message) {
-        let copy = self.runtime.wire_log().map(|_| message.clone());
+        let copy = self.wire_log().map(|_| message.clone());
         let (received, revision, declared) = {
             let mut conversation = self.conversation.lock();
             let received = conversation.receive(self.runtime.now(), message);
             (received, conversation.revision(), copy.as_ref().map(|_| conversation.declared().clone()))
         };
-        if let (Some(log), Some(copy)) = (self.runtime.wire_log(), copy) {
+        if let (Some(log), Some(copy)) = (self.wire_log(), copy) {
             let method = match &received {
                 ClientReceived::Answered { method, .. }
                 | ClientReceived::InputRequired { method, .. }

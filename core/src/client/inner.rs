@@ -25,7 +25,7 @@ use crate::{
     runtime::Runtime,
     sync::Mutex,
     telemetry::Telemetry,
-    wire_log::{Direction, MessageInfo, Side, Transport},
+    wire_log::{Direction, MessageInfo, Side, Transport, WireLog},
 };
 use bytes::Bytes;
 use std::{
@@ -286,8 +286,14 @@ impl ClientInner {
         self.arm_timer_again();
     }
 
+    /// The wire log. Messages between a client and its group never leave the process; the
+    /// connections to the servers log theirs.
+    pub(super) fn wire_log(&self) -> Option<&dyn WireLog> {
+        self.runtime.wire_log().filter(|_| self.connector.has_sessions())
+    }
+
     pub(super) fn log(&self, direction: Direction, revision: Option<Revision>, method: &str, text: &[u8]) {
-        if let Some(log) = self.runtime.wire_log() {
+        if let Some(log) = self.wire_log() {
             let (side, transport) = (Side::Client, self.transport);
             let (method, client_capabilities) = (Some(method), Some(&self.capabilities));
             log.text(

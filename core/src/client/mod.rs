@@ -38,7 +38,7 @@ pub use config::{ConfigError, ServerDefaults, ServerEntry, ServersConfig};
 pub use error::ClientError;
 pub use error_kinds::ErrorKind;
 pub use events::ClientEvents;
-pub(crate) use group::GroupServerAccess;
+pub(crate) use group::GroupMember;
 pub use group::{ClientGroup, GroupServer, GroupServerState, NamedServer, ServerPlace};
 pub use link::{ClientId, Connector, Inbox, Link, LinkMessage, LocalCaller, RequestHead};
 pub use link_failure::{LinkFailure, ProcessEnd};

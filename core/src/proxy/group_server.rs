@@ -3,7 +3,7 @@
 
 use super::{outcomes::rpc_error, remote::Remote, watching::MountPoint};
 use crate::{
-    client::{Client, ClientGroup, GroupServerAccess},
+    client::{Client, ClientGroup, GroupMember},
     protocol::{RawJson, RpcError, method::Method},
     race::unless,
     runtime::{BoxedTask, Runtime},
@@ -16,7 +16,7 @@ use std::sync::{Arc, Weak};
 /// A server of a proxied group.
 pub(super) struct ServerOfGroup {
     this: Weak<Self>,
-    access: GroupServerAccess,
+    member: Arc<GroupMember>,
     runtime: Arc<dyn Runtime>,
     mount_point: MountPoint,
     max_connections: usize,
@@ -26,15 +26,15 @@ pub(super) struct ServerOfGroup {
 
 impl ServerOfGroup {
     pub(super) fn new(
-        access: GroupServerAccess,
+        member: Arc<GroupMember>,
         group: &ClientGroup,
         server: WeakServer,
         max_connections: usize,
     ) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
-            mount_point: MountPoint { server, prefix: access.prefix().to_owned() },
-            access,
+            mount_point: MountPoint { server, prefix: member.prefix.clone() },
+            member,
             runtime: Arc::clone(group.runtime()),
             max_connections,
             remote: Mutex::default(),
@@ -55,14 +55,14 @@ impl ServerOfGroup {
     }
 
     async fn connected(&self) -> Result<Arc<Remote>, RpcError> {
-        let client = self.access.client().await.map_err(|error| rpc_error(&error))?;
+        let client = self.member.client().await.map_err(|error| rpc_error(&error))?;
         Ok(self.remote(client))
     }
 }
 
 impl Handler for ServerOfGroup {
     fn call(&self, call: Call) {
-        if let Some(client) = self.access.connected() {
+        if let Some(client) = self.member.connected() {
             return self.remote(client).call(call);
         }
         if let Some(list) = Method::list_member(call.info().method()) {
@@ -91,7 +91,7 @@ impl Handler for ServerOfGroup {
 
 impl RemoteServer for ServerOfGroup {
     fn offers(&self) -> Offers {
-        match self.access.connected() {
+        match self.member.connected() {
             Some(client) => self.remote(client).offers(),
             // Unknown until it is connected.
             None => Offers { lists: ListSet::every(), completions: true, skills: false, tasks: false },

@@ -2,7 +2,7 @@
 
 use super::group_server::ServerOfGroup;
 use crate::{
-    client::{ClientEvents, ClientGroup, GroupServerAccess},
+    client::{ClientEvents, ClientGroup, GroupMember},
     protocol::{RawJson, method},
     server::{Category, FeatureHandle, MountSource, RegisterError, Server},
     sync::Mutex,
@@ -22,7 +22,7 @@ pub(super) struct ProxiedGroup {
 
 /// A mounted server of the group.
 struct MountedServer {
-    access: GroupServerAccess,
+    member: Arc<GroupMember>,
     /// `None` if it cannot be mounted.
     mount: Option<FeatureHandle<Server>>,
 }
@@ -47,8 +47,8 @@ impl ProxiedGroup {
             max_connections,
             mounted: Mutex::default(),
         });
-        for access in proxied.group.server_accesses() {
-            proxied.check(&access).map_err(|problem| RegisterError(format!("proxy: {problem}")))?;
+        for member in proxied.group.members() {
+            proxied.check(&member).map_err(|problem| RegisterError(format!("proxy: {problem}")))?;
         }
         proxied.group.add_observer(Arc::clone(&proxied.observer));
         proxied.update();
@@ -56,12 +56,12 @@ impl ProxiedGroup {
     }
 
     /// Refuses a server whose calls would be ambiguous or endless.
-    fn check(&self, access: &GroupServerAccess) -> Result<(), String> {
-        let name = access.name();
-        if !access.has_sessions() {
+    fn check(&self, member: &GroupMember) -> Result<(), String> {
+        let (name, connector) = (&member.name, member.connector());
+        if connector.is_some_and(|connector| !connector.has_sessions()) {
             return Err(format!("the server {name:?} of the group is itself a group; add a proxy for that one"));
         }
-        if access.is_of_server(self.outside) {
+        if connector.is_some_and(|connector| connector.is_of_server(self.outside)) {
             return Err(format!("the server {name:?} of the group is this server itself, so calls would never end"));
         }
         Ok(())
@@ -70,32 +70,33 @@ impl ProxiedGroup {
     /// Mounts servers that were added to the group, and removes those that have left it.
     fn update(&self) {
         let mut mounted = self.mounted.lock();
-        let servers = self.group.server_accesses();
+        let members = self.group.members();
         mounted.retain(|server| {
-            let stays = servers.iter().any(|access| access.is(&server.access));
+            let stays = members.iter().any(|member| Arc::ptr_eq(member, &server.member));
             if let (false, Some(mount)) = (stays, &server.mount) {
                 mount.remove();
             }
             stays
         });
-        for access in servers {
-            if !mounted.iter().any(|server| server.access.is(&access)) {
-                let mount = self.mount(&access);
-                mounted.push(MountedServer { access, mount });
+        for member in members {
+            // A server that was added again under the same name is another one.
+            if !mounted.iter().any(|server| Arc::ptr_eq(&server.member, &member)) {
+                let mount = self.mount(&member);
+                mounted.push(MountedServer { member, mount });
             }
         }
     }
 
-    fn mount(&self, access: &GroupServerAccess) -> Option<FeatureHandle<Server>> {
-        let server = || ServerOfGroup::new(access.clone(), &self.group, self.server.downgrade(), self.max_connections);
-        let added = self.check(access).and_then(|()| {
-            let added = self.server.add_mount(access.prefix(), MountSource::Remote(server()));
+    fn mount(&self, member: &Arc<GroupMember>) -> Option<FeatureHandle<Server>> {
+        let server =
+            || ServerOfGroup::new(Arc::clone(member), &self.group, self.server.downgrade(), self.max_connections);
+        let added = self.check(member).and_then(|()| {
+            let added = self.server.add_mount(&member.prefix, MountSource::Remote(server()));
             added.map_err(|error| error.to_string())
         });
         added
             .inspect_err(|error| {
-                let name = access.name();
-                tracing::warn!(target: "trunkline::server::proxy", server = name, error, "could not add a server of a group");
+                tracing::warn!(target: "trunkline::server::proxy", server = member.name, error, "could not add a server of a group");
             })
             .ok()
     }

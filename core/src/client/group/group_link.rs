@@ -1,7 +1,7 @@
 //! The link of a group: its client sends requests as if to a single server, and each is routed to
 //! one of the group's servers.
 
-use super::{group_members::GroupMembers, group_tasks::GroupTasks, member::Member};
+use super::{group_members::GroupMembers, group_tasks::GroupTasks, member::GroupMember};
 use crate::{
     client::{ClientError, ClientId, Connector, Inbox, Link, LinkFailure, LinkMessage, RequestOptions},
     composition::rewriting,
@@ -34,7 +34,7 @@ impl Connector for GroupConnector {
             let opening = Opening(Some(&*members));
             members.connect_all().await;
             opening.done();
-            members.changes().begin(Arc::clone(&inbox));
+            members.changes.begin(Arc::clone(&inbox));
             let link: Arc<dyn Link> = Arc::new_cyclic(|link| GroupLink {
                 link: Weak::clone(link),
                 members,
@@ -116,7 +116,7 @@ impl Link for GroupLink {
         // In a separate task, so that it continues if the caller stops waiting.
         let end = Arc::new(Promise::default());
         let ended = Arc::clone(&end);
-        self.members.runtime().spawn(Box::pin(async move {
+        self.members.changes.runtime.spawn(Box::pin(async move {
             members.close_all(deadline).await;
             ended.keep(());
         }));
@@ -129,7 +129,7 @@ impl GroupLink {
         let Some(link) = self.link.upgrade() else { return };
         let stop = Arc::new(Promise::default());
         self.in_flight.lock().insert(request.id.clone(), Arc::clone(&stop));
-        self.members.runtime().spawn(Box::pin(async move {
+        self.members.changes.runtime.spawn(Box::pin(async move {
             let id = request.id.clone();
             let outcome = unless(stop.kept(), link.answer(request)).await;
             // Abandoned requests need no response.
@@ -143,14 +143,13 @@ impl GroupLink {
 
     async fn answer(&self, Request { id, method, params }: Request) -> Result<RawJson, ClientError> {
         let params = params.unwrap_or_else(RawJson::empty_object);
-        let read = |error: serde_json::Error| ClientError::Invalid(error.to_string());
-        let mut params: rewriting::ObjectMembers = params.parse().map_err(read)?;
+        let mut params: rewriting::ObjectMembers = params.parse().map_err(ClientError::unwritable)?;
         // The token belongs to the group; each server gets a different one.
         let token = rewriting::take_progress_token(&mut params);
         let progress = token.map(|token| (token, Arc::clone(&self.inbox)));
         let of_legacy = Method::find(&method, MessageKind::Request, Sender::Client, Revision::LATEST_LEGACY);
         match (&*method, of_legacy.and_then(|row| row.target)) {
-            (method::INITIALIZE, _) => RawJson::from_value(&description()).map_err(read),
+            (method::INITIALIZE, _) => RawJson::from_value(&description()).map_err(ClientError::unwritable),
             (method::PING, _) => Ok(RawJson::empty_object()),
             (method::LOGGING_SET_LEVEL, _) => {
                 let level = params.get("level").and_then(|level| serde_json::from_str(level.get()).ok());
@@ -162,7 +161,7 @@ impl GroupLink {
                 let id = rewriting::text(&params, "taskId").unwrap_or_default();
                 let owner = self.members.owner_of_task(&id)?;
                 let options = request_options(None);
-                self.tasks.ask(&method, &params, owner, self.members.changes(), &options).await
+                self.tasks.ask(&method, &params, owner, &options).await
             }
             (_, Some(target @ (Target::Tool | Target::Prompt))) => {
                 let is_tool = target == Target::Tool;
@@ -172,14 +171,14 @@ impl GroupLink {
                 rewriting::set(&mut params, "name", &own)?;
                 if is_tool && params.contains_key("task") {
                     let _in_flight = member.in_flight(id);
-                    let client = member.client(self.members.changes()).await?;
+                    let client = member.client().await?;
                     return self.tasks.start(&member, &client, &params, request_options(progress)).await;
                 }
                 self.forward(&member, id, &method, &params, progress).await
             }
             (method::RESOURCES_SUBSCRIBE, _) => {
                 let (member, own) = self.of_uri(&params)?;
-                member.subscribe(&own, self.members.changes()).await?;
+                member.subscribe(&own).await?;
                 Ok(RawJson::empty_object())
             }
             (_, Some(Target::Resource)) => {
@@ -204,21 +203,21 @@ impl GroupLink {
     }
 
     /// The server of a request's resource, and the server's own URI for it.
-    fn of_uri(&self, params: &rewriting::ObjectMembers) -> Result<(Arc<Member>, String), ClientError> {
+    fn of_uri(&self, params: &rewriting::ObjectMembers) -> Result<(Arc<GroupMember>, String), ClientError> {
         self.members.owner_of_uri(&rewriting::text(params, "uri").unwrap_or_default())
     }
 
     async fn forward(
         &self,
-        member: &Arc<Member>,
+        member: &Arc<GroupMember>,
         id: RequestId,
         method: &str,
         params: &rewriting::ObjectMembers,
         progress: Option<GroupProgress>,
     ) -> Result<RawJson, ClientError> {
         let _in_flight = member.in_flight(id);
-        let client = member.client(self.members.changes()).await?;
-        let params = RawJson::from_value(params).map_err(|error| ClientError::Invalid(error.to_string()))?;
+        let client = member.client().await?;
+        let params = RawJson::from_value(params).map_err(ClientError::unwritable)?;
         let result = client.request(method, Some(&params), &request_options(progress)).await;
         match result {
             Ok(result) => Ok(rewriting::result(method, &member.prefix, result)),
@@ -228,7 +227,7 @@ impl GroupLink {
     }
 
     /// The server for a completion. Rewrites its parameters to the server's own name.
-    async fn of_reference(&self, params: &mut rewriting::ObjectMembers) -> Result<Arc<Member>, ClientError> {
+    async fn of_reference(&self, params: &mut rewriting::ObjectMembers) -> Result<Arc<GroupMember>, ClientError> {
         let reference =
             params.get("ref").and_then(|raw| serde_json::from_str::<rewriting::ObjectMembers>(raw.get()).ok());
         let mut reference =

@@ -3,7 +3,7 @@
 use super::{
     group_changes::GroupChanges,
     group_settings::GroupSettings,
-    member::{Member, MemberServer},
+    member::{GroupMember, MemberServer},
 };
 use crate::{
     client::{Client, ClientError, RequestOptions},
@@ -30,9 +30,9 @@ const AT_ONCE: usize = 16;
 /// The servers of a group, by prefix.
 pub(super) struct GroupMembers {
     /// `None` once the group is closed, so that no more servers are added.
-    table: Mutex<Option<IndexMap<String, Arc<Member>>>>,
-    changes: Arc<GroupChanges>,
-    settings: Arc<GroupSettings>,
+    table: Mutex<Option<IndexMap<String, Arc<GroupMember>>>>,
+    pub(super) changes: Arc<GroupChanges>,
+    pub(super) settings: Arc<GroupSettings>,
 }
 
 impl GroupMembers {
@@ -41,20 +41,8 @@ impl GroupMembers {
         Arc::new(Self { table, changes: GroupChanges::new(runtime), settings: Arc::new(settings) })
     }
 
-    pub(super) fn settings(&self) -> &Arc<GroupSettings> {
-        &self.settings
-    }
-
-    pub(super) fn changes(&self) -> &Arc<GroupChanges> {
-        &self.changes
-    }
-
-    pub(super) fn runtime(&self) -> &Arc<dyn Runtime> {
-        &self.changes.runtime
-    }
-
-    pub(super) fn add(&self, name: String, server: MemberServer) -> Result<Arc<Member>, ClientError> {
-        let member = Member::new(name, server, Arc::clone(&self.settings));
+    pub(super) fn add(&self, name: String, server: MemberServer) -> Result<Arc<GroupMember>, ClientError> {
+        let member = GroupMember::new(name, server, Arc::clone(&self.settings), Arc::clone(&self.changes));
         let mut table = self.table.lock();
         let table = table.as_mut().ok_or(ClientError::Closed)?;
         if table.contains_key(&member.prefix) {
@@ -65,28 +53,23 @@ impl GroupMembers {
     }
 
     /// The servers, in the order in which they were added.
-    pub(super) fn all(&self) -> Vec<Arc<Member>> {
+    pub(super) fn all(&self) -> Vec<Arc<GroupMember>> {
         self.table.lock().iter().flat_map(IndexMap::values).cloned().collect()
     }
 
     /// The server with this name.
-    pub(super) fn named(&self, name: &str) -> Result<Arc<Member>, ClientError> {
+    pub(super) fn named(&self, name: &str) -> Result<Arc<GroupMember>, ClientError> {
         self.of_prefix(&names::prefix(name)).ok_or_else(|| self.unknown(&format!("no server named {name:?}")))
     }
 
-    pub(super) fn take(&self, name: &str) -> Result<Arc<Member>, ClientError> {
+    pub(super) fn take(&self, name: &str) -> Result<Arc<GroupMember>, ClientError> {
         let taken = self.table.lock().as_mut().and_then(|table| table.shift_remove(&names::prefix(name)));
         taken.ok_or_else(|| self.unknown(&format!("no server named {name:?}")))
     }
 
     /// Connects to all servers. Failed ones record their error.
     pub(super) async fn connect_all(self: &Arc<Self>) {
-        let changes = Arc::clone(&self.changes);
-        self.each(self.all(), move |member| {
-            let changes = Arc::clone(&changes);
-            Box::pin(async move { drop(member.client(&changes).await) })
-        })
-        .await;
+        self.each(self.all(), |member| Box::pin(async move { drop(member.client().await) })).await;
     }
 
     /// Updates the handlers and roots of all connections.
@@ -117,7 +100,7 @@ impl GroupMembers {
 
     /// Sets the log level of all servers that support logging, including those added later.
     pub(super) async fn set_log_level(self: &Arc<Self>, level: LoggingLevel) {
-        self.settings.set_log_level(level);
+        self.settings.change(|options| options.log_level = Some(level));
         let options = self.settings.part_options();
         self.each(self.all(), move |member| {
             let options = options.clone();
@@ -149,8 +132,7 @@ impl GroupMembers {
         })
         .await;
         let items: Vec<_> = std::mem::take(&mut *pages.lock()).into_iter().flatten().collect();
-        RawJson::from_value(&IndexMap::from([(list, items)]))
-            .map_err(|error| ClientError::InvalidResponse(error.to_string()))
+        RawJson::from_value(&IndexMap::from([(list, items)])).map_err(ClientError::unreadable)
     }
 
     /// The server of a tool or prompt, and the server's own name for it. `list` is the method that
@@ -159,7 +141,7 @@ impl GroupMembers {
         self: &Arc<Self>,
         public: &str,
         list: &str,
-    ) -> Result<(Arc<Member>, String), ClientError> {
+    ) -> Result<(Arc<GroupMember>, String), ClientError> {
         let found = names::split(public).and_then(|(prefix, rest)| Some((self.of_prefix(prefix)?, rest)));
         let (member, rest) = found.ok_or_else(|| self.unknown(&format!("nothing named {public:?}")))?;
         if !names::is_alias(rest) {
@@ -167,7 +149,7 @@ impl GroupMembers {
         }
         if member.own_name(list, rest).is_none() {
             // Shortened in an earlier run of the program. The list has the full name.
-            member.client(&self.changes).await?;
+            member.client().await?;
             list_of(&member, list, &self.settings.part_options()).await?;
         }
         let own = member.own_name(list, rest);
@@ -178,7 +160,7 @@ impl GroupMembers {
     }
 
     /// The server of a resource, and the server's own URI for it.
-    pub(super) fn owner_of_uri(&self, public: &str) -> Result<(Arc<Member>, String), ClientError> {
+    pub(super) fn owner_of_uri(&self, public: &str) -> Result<(Arc<GroupMember>, String), ClientError> {
         let found = names::split_uri(public).and_then(|(prefix, uri)| Some((self.of_prefix(prefix)?, uri)));
         found.map(|(member, uri)| (member, uri.into_owned())).ok_or_else(|| {
             self.unknown(&format!("no resource {public:?}; URIs of a group begin with the prefix of the server and +"))
@@ -186,7 +168,7 @@ impl GroupMembers {
     }
 
     /// The server of a task, and the server's own id for it.
-    pub(super) fn owner_of_task(&self, public: &str) -> Result<(Arc<Member>, String), ClientError> {
+    pub(super) fn owner_of_task(&self, public: &str) -> Result<(Arc<GroupMember>, String), ClientError> {
         let found = names::split(public).and_then(|(prefix, id)| Some((self.of_prefix(prefix)?, id)));
         found.map(|(member, id)| (member, id.to_owned())).ok_or_else(|| {
             let problem = "ids of a group begin with the name of the server and __";
@@ -194,7 +176,7 @@ impl GroupMembers {
         })
     }
 
-    fn of_prefix(&self, prefix: &str) -> Option<Arc<Member>> {
+    fn of_prefix(&self, prefix: &str) -> Option<Arc<GroupMember>> {
         self.table.lock().as_ref()?.get(prefix).cloned()
     }
 
@@ -202,7 +184,7 @@ impl GroupMembers {
         if self.table.lock().is_none() {
             return ClientError::Closed;
         }
-        let display = |member: &Arc<Member>| match &member.prefix {
+        let display = |member: &Arc<GroupMember>| match &member.prefix {
             prefix if *prefix == member.name => prefix.clone(),
             prefix => format!("{} (its names begin with {prefix}__)", member.name),
         };
@@ -252,17 +234,16 @@ impl Drop for KeepOnDrop {
 
 /// The list of one server under the names of the group. A disconnected server has none.
 async fn list_of(
-    member: &Member,
+    member: &GroupMember,
     method: &str,
     options: &RequestOptions,
 ) -> Result<Vec<rewriting::ObjectMembers>, ClientError> {
     let Some(client) = member.connected().filter(|client| offers(client, method)) else { return Ok(Vec::new()) };
     let list = client.list_all(method, None, options).await?;
-    let unreadable = |error: serde_json::Error| ClientError::InvalidResponse(error.to_string());
-    let mut list: IndexMap<String, &RawValue> = list.parse().map_err(unreadable)?;
+    let mut list: IndexMap<String, &RawValue> = list.parse().map_err(ClientError::unreadable)?;
     let items = Method::list_member(method).and_then(|member| list.shift_remove(member));
     let items: Vec<rewriting::ObjectMembers> =
-        serde_json::from_str(items.map_or("[]", RawValue::get)).map_err(unreadable)?;
+        serde_json::from_str(items.map_or("[]", RawValue::get)).map_err(ClientError::unreadable)?;
     let mut aliases = HashMap::new();
     let decides_tasks = method == method::TOOLS_LIST && extension::TASKS.is_in(&capabilities_of(&client));
     let renamed = items.into_iter().map(|mut item| {

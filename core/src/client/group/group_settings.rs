@@ -1,8 +1,7 @@
 //! The options of a group's connections, which may change while it is open.
 
 use crate::{
-    client::{ClientHandlers, ClientOptions, RequestOptions},
-    protocol::model::{LoggingLevel, Root},
+    client::{ClientOptions, RequestOptions},
     sync::Mutex,
 };
 
@@ -31,22 +30,10 @@ impl GroupSettings {
         (current.options.clone(), current.version)
     }
 
-    pub(super) fn set_handlers(&self, handlers: ClientHandlers) {
-        self.change(|options| options.handlers = handlers);
-    }
-
-    pub(super) fn set_roots(&self, roots: Vec<Root>) {
-        self.change(|options| options.roots = Some(roots));
-    }
-
-    fn change(&self, change: impl FnOnce(&mut ClientOptions)) {
+    pub(super) fn change(&self, change: impl FnOnce(&mut ClientOptions)) {
         let mut current = self.0.lock();
         change(&mut current.options);
         current.version += 1;
-    }
-
-    pub(super) fn set_log_level(&self, level: LoggingLevel) {
-        self.change(|options| options.log_level = Some(level));
     }
 
     /// The options of a single server's part of a request to all servers. The timeout of the group

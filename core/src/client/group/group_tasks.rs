@@ -1,6 +1,6 @@
 //! Tasks of a group. Each belongs to a server and has an id in the group.
 
-use super::{group_changes::GroupChanges, member::Member};
+use super::member::GroupMember;
 use crate::{
     client::{Client, ClientError, ClientTask, RequestOptions},
     composition::rewriting::{self, ObjectMembers},
@@ -25,7 +25,7 @@ impl GroupTasks {
     /// task, this returns the result of the call.
     pub(super) async fn start(
         &self,
-        member: &Arc<Member>,
+        member: &Arc<GroupMember>,
         client: &Client,
         params: &ObjectMembers,
         options: RequestOptions,
@@ -46,10 +46,10 @@ impl GroupTasks {
         let Some(state) = task.state() else {
             return Ok(rewriting::result(method::TOOLS_CALL, &member.prefix, task.outcome_matching(None, None).await?));
         };
-        let state = RawJson::from_value(&state).map_err(unreadable)?;
+        let state = RawJson::from_value(&state).map_err(ClientError::unreadable)?;
         let (prefixed, id) = prefixed(&member.prefix, &state)?;
         self.follow(id, task);
-        RawJson::from_value(&Created { task: prefixed }).map_err(unreadable)
+        RawJson::from_value(&Created { task: prefixed }).map_err(ClientError::unreadable)
     }
 
     /// Handles a request about a task of a server; `params` are from the group's client.
@@ -57,24 +57,23 @@ impl GroupTasks {
         &self,
         method: &str,
         params: &ObjectMembers,
-        (member, own): (Arc<Member>, String),
-        changes: &Arc<GroupChanges>,
+        (member, own): (Arc<GroupMember>, String),
         options: &RequestOptions,
     ) -> Result<RawJson, ClientError> {
-        let client = member.client(changes).await?;
+        let client = member.client().await?;
         if method == method::TASKS_RESULT {
             let public = rewriting::text(params, "taskId").unwrap_or_default();
             let task = self.followed(&client, public, &own).await?;
             let result = task.outcome_within(Duration::MAX).await?;
             return Ok(rewriting::result(method::TOOLS_CALL, &member.prefix, result));
         }
-        let named = RawJson::from_value(&IndexMap::from([("taskId", &own)])).map_err(unreadable)?;
+        let named = RawJson::from_value(&IndexMap::from([("taskId", &own)])).map_err(ClientError::unreadable)?;
         let mut state = client.request(method, Some(&named), options).await?;
         // In the extension, a cancellation is only acknowledged (TKX-17).
         if prefixed(&member.prefix, &state).is_err() {
             state = client.request(method::TASKS_GET, Some(&named), options).await?;
         }
-        RawJson::from_value(&prefixed(&member.prefix, &state)?.0).map_err(unreadable)
+        RawJson::from_value(&prefixed(&member.prefix, &state)?.0).map_err(ClientError::unreadable)
     }
 
     async fn followed(&self, client: &Client, public: String, own: &str) -> Result<Arc<ClientTask>, ClientError> {
@@ -106,12 +105,8 @@ impl GroupTasks {
 
 /// A task of a server as the group's client sees it, and its id there.
 fn prefixed(prefix: &str, state: &RawJson) -> Result<(ObjectMembers, String), ClientError> {
-    let mut state: ObjectMembers = state.parse().map_err(unreadable)?;
+    let mut state: ObjectMembers = state.parse().map_err(ClientError::unreadable)?;
     let id = rewriting::task(prefix, &mut state)
         .ok_or_else(|| ClientError::InvalidResponse("a task has no \"taskId\"".to_owned()))?;
     Ok((state, id))
-}
-
-fn unreadable(error: serde_json::Error) -> ClientError {
-    ClientError::InvalidResponse(error.to_string())
 }

@@ -33,11 +33,14 @@ use std::{
 pub(super) type MemberServer = Result<ServerPlace, ClientError>;
 
 /// A server of a group.
-pub(super) struct Member {
-    pub(super) name: String,
-    pub(super) prefix: String,
+pub(crate) struct GroupMember {
+    /// The name by which it was added.
+    pub(crate) name: String,
+    /// The prefix of its names in the group.
+    pub(crate) prefix: String,
     server: MemberServer,
     settings: Arc<GroupSettings>,
+    changes: Arc<GroupChanges>,
     state: Mutex<MemberState>,
     /// The server's own names of tools and prompts with shortened names, by list method, from the
     /// latest lists.
@@ -61,17 +64,32 @@ enum MemberState {
     Removed,
 }
 
-impl Member {
-    pub(super) fn new(name: String, server: MemberServer, settings: Arc<GroupSettings>) -> Arc<Self> {
-        let (state, aliases) = (Mutex::new(MemberState::Apart(None)), Mutex::default());
-        let (prefix, subscriptions, pauses) =
-            (names::prefix(&name), MemberSubscriptions::default(), MemberPauses::default());
-        let observation = Mutex::default();
-        Arc::new(Self { prefix, name, server, settings, state, aliases, subscriptions, pauses, observation })
+impl GroupMember {
+    pub(super) fn new(
+        name: String,
+        server: MemberServer,
+        settings: Arc<GroupSettings>,
+        changes: Arc<GroupChanges>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            prefix: names::prefix(&name),
+            name,
+            server,
+            settings,
+            changes,
+            state: Mutex::new(MemberState::Apart(None)),
+            aliases: Mutex::default(),
+            subscriptions: MemberSubscriptions::default(),
+            pauses: MemberPauses::default(),
+            observation: Mutex::default(),
+        })
     }
 
     /// The connection, reconnecting if it failed or ended.
-    pub(super) async fn client(self: &Arc<Self>, changes: &Arc<GroupChanges>) -> Result<Client, ClientError> {
+    ///
+    /// # Errors
+    /// If connecting fails, or the server was removed from the group.
+    pub(crate) async fn client(self: &Arc<Self>) -> Result<Client, ClientError> {
         let mut tried = false;
         loop {
             let promise = Arc::new(Promise::default());
@@ -100,7 +118,7 @@ impl Member {
                 // In a separate task, because others may still wait for it when the caller no
                 // longer does.
                 let connecting = PendingConnect { member: Arc::clone(self), outcome: None };
-                changes.runtime.spawn(Box::pin(connecting.run(stop, Arc::clone(changes))));
+                self.changes.runtime.spawn(Box::pin(connecting.run(stop)));
             }
             promise.kept().await;
             tried = true;
@@ -108,7 +126,7 @@ impl Member {
     }
 
     /// The connection, if there is one.
-    pub(super) fn connected(&self) -> Option<Client> {
+    pub(crate) fn connected(&self) -> Option<Client> {
         match &*self.state.lock() {
             MemberState::Connected(client) if client.inner.check_open().is_ok() => Some(client.clone()),
             _ => None,
@@ -139,7 +157,7 @@ impl Member {
     }
 
     /// The connector of the server; `None` if its configuration is invalid.
-    pub(super) fn connector(&self) -> Option<&Arc<dyn Connector>> {
+    pub(crate) fn connector(&self) -> Option<&Arc<dyn Connector>> {
         self.server.as_ref().ok().map(ServerPlace::connector)
     }
 
@@ -169,9 +187,9 @@ impl Member {
     }
 
     /// Subscribes to a resource, by the server's own URI.
-    pub(super) async fn subscribe(self: &Arc<Self>, uri: &str, changes: &Arc<GroupChanges>) -> Result<(), ClientError> {
-        let client = self.client(changes).await?;
-        self.subscriptions.open(&client, &self.prefix, uri, changes).await
+    pub(super) async fn subscribe(self: &Arc<Self>, uri: &str) -> Result<(), ClientError> {
+        let client = self.client().await?;
+        self.subscriptions.open(&client, &self.prefix, uri, &self.changes).await
     }
 
     pub(super) fn unsubscribe(&self, uri: &str) {
@@ -203,7 +221,7 @@ impl Member {
         let logging =
             |client: &Client| client.revision().era() == Era::Modern || client.server_capabilities().logging.is_some();
         let Some(client) = self.connected().filter(logging) else { return };
-        let params = RawJson::from_value(&json!({"level": level})).unwrap_or_else(|_| RawJson::empty_object());
+        let params = RawJson::object(&json!({"level": level}));
         if let Err(error) = client.request(method::LOGGING_SET_LEVEL, Some(&params), options).await {
             tracing::warn!(target: "trunkline::client::group", server = self.name, %error, "a server rejected the log level");
         }
@@ -243,24 +261,23 @@ impl Member {
 
 /// A connection being established. However the task ends, the waiters are woken.
 struct PendingConnect {
-    member: Arc<Member>,
+    member: Arc<GroupMember>,
     outcome: Option<Result<Client, ClientError>>,
 }
 
 impl PendingConnect {
-    async fn run(mut self, stop: Arc<Promise<()>>, changes: Arc<GroupChanges>) {
+    async fn run(mut self, stop: Arc<Promise<()>>) {
         let member = Arc::clone(&self.member);
         let (mut options, version) = member.settings.current();
         options.handlers = options.handlers.of_member();
-        let (changes_of, member_of) = (Arc::downgrade(&changes), Arc::downgrade(&member));
-        let events = Arc::new(MemberEvents { changes: changes_of, member: member_of, asking: AtomicUsize::new(0) });
+        let events = Arc::new(MemberEvents { member: Arc::downgrade(&member), asking: AtomicUsize::new(0) });
         let opened = match &member.server {
             Ok(ServerPlace::Client(client)) => {
                 let joining = member.share(client, events);
                 unless(stop.kept(), joining).await.unwrap_or(Err(ClientError::Closed))
             }
             Ok(ServerPlace::Connector(connector)) => {
-                let opening = Client::open(Arc::clone(&changes.runtime), Arc::clone(connector), options, events);
+                let opening = Client::open(Arc::clone(&member.changes.runtime), Arc::clone(connector), options, events);
                 unless(stop.kept(), opening).await.unwrap_or(Err(ClientError::Closed))
             }
             Err(error) => Err(error.clone()),
@@ -280,8 +297,8 @@ impl PendingConnect {
                     member.set_log_level(level, &member.settings.part_options()).await;
                 }
             }
-            member.subscriptions.open_again(&client, &member.prefix, &changes).await;
-            changes.lists_changed();
+            member.subscriptions.open_again(&client, &member.prefix, &member.changes).await;
+            member.changes.lists_changed();
         }
     }
 }
@@ -312,16 +329,15 @@ impl Drop for PendingConnect {
 
 /// Passes notifications of one connection to the group.
 struct MemberEvents {
-    changes: Weak<GroupChanges>,
-    member: Weak<Member>,
+    member: Weak<GroupMember>,
     /// Number of pending questions to the user for this connection.
     asking: AtomicUsize,
 }
 
 impl MemberEvents {
     fn end_pause(&self) {
-        if let (Some(changes), Some(member)) = (self.changes.upgrade(), self.member.upgrade()) {
-            member.pauses.end(changes.inbox().as_ref());
+        if let Some(member) = self.member.upgrade() {
+            member.pauses.end(member.changes.inbox().as_ref());
         }
     }
 }
@@ -335,15 +351,15 @@ impl Drop for MemberEvents {
 
 impl ClientEvents for MemberEvents {
     fn notification(&self, method: &str, params: Option<&RawJson>) {
-        if let (Some(changes), Some(member)) = (self.changes.upgrade(), self.member.upgrade()) {
-            changes.notified(&member.prefix, method, params);
+        if let Some(member) = self.member.upgrade() {
+            member.changes.notified(&member.prefix, method, params);
         }
     }
 
     /// It may be another process or session, with different lists.
     fn reconnected(&self) {
-        if let Some(changes) = self.changes.upgrade() {
-            changes.lists_changed();
+        if let Some(member) = self.member.upgrade() {
+            member.changes.lists_changed();
         }
     }
 
@@ -355,8 +371,8 @@ impl ClientEvents for MemberEvents {
             return;
         }
         self.asking.fetch_add(1, Ordering::AcqRel);
-        if let (Some(changes), Some(member)) = (self.changes.upgrade(), self.member.upgrade()) {
-            member.pauses.begin(changes.inbox().as_ref());
+        if let Some(member) = self.member.upgrade() {
+            member.pauses.begin(member.changes.inbox().as_ref());
         }
     }
 
@@ -365,10 +381,10 @@ impl ClientEvents for MemberEvents {
     }
 
     fn closed(&self, error: Option<&ClientError>) {
-        let (Some(changes), Some(member)) = (self.changes.upgrade(), self.member.upgrade()) else { return };
+        let Some(member) = self.member.upgrade() else { return };
         // The program may have closed a shared client.
         member.ended(error.unwrap_or(&ClientError::Closed));
-        changes.lists_changed();
+        member.changes.lists_changed();
     }
 }
 
@@ -387,8 +403,8 @@ mod tests {
         let server = Server::builder("one", "1.0.0").build();
         let connector = Target::from(&server).connector(&ClientOptions::default(), &runtime).unwrap();
         let settings = Arc::new(GroupSettings::new(&ClientOptions::default()));
-        let (member, changes) = (Member::new("m".into(), Ok(connector.into()), settings), GroupChanges::new(runtime));
-        member.client(&changes).await.unwrap();
+        let member = GroupMember::new("m".into(), Ok(connector.into()), settings, GroupChanges::new(runtime));
+        member.client().await.unwrap();
         member.ended(&ClientError::Closed);
         assert!(member.connected().is_some());
         assert!(matches!(member.status(), Some(Ok(_))));

@@ -8,9 +8,7 @@ mod group_tasks;
 mod member;
 mod member_pauses;
 mod member_subscriptions;
-mod server_access;
 mod server_place;
-mod unrecorded;
 
 use crate::{
     client::{Client, ClientError, ClientEvents, ClientHandlers, ClientOptions},
@@ -24,10 +22,9 @@ use crate::{
 use group_link::GroupConnector;
 use group_members::GroupMembers;
 use group_settings::GroupSettings;
-pub(crate) use server_access::GroupServerAccess;
+pub(crate) use member::GroupMember;
 pub use server_place::ServerPlace;
 use std::{ops::Deref, sync::Arc, time::Duration};
-use unrecorded::Unrecorded;
 
 /// Many servers behind one client. It has all operations of [`Client`]; each request is routed to
 /// one of the servers.
@@ -128,7 +125,7 @@ impl ClientGroup {
             .with_log_level(None)
             .with_connect_timeout(Duration::MAX);
         let connector = Arc::new(GroupConnector(Arc::clone(&members)));
-        let client = Client::open(Arc::new(Unrecorded(runtime)), connector, own, events).await?;
+        let client = Client::open(runtime, connector, own, events).await?;
         Ok(Self { client, members })
     }
 
@@ -157,7 +154,7 @@ impl ClientGroup {
     /// # Errors
     /// If there is no such server, or it cannot be connected to.
     pub async fn server_client(&self, name: &str) -> Result<Client, ClientError> {
-        self.members.named(name)?.client(self.members.changes()).await
+        self.members.named(name)?.client().await
     }
 
     /// Adds a server and connects to it. If that fails, the server stays in the group with its
@@ -171,10 +168,10 @@ impl ClientGroup {
             return Err(ClientError::Invalid(format!("add_server: {name:?} is this group itself, or contains it")));
         }
         let member = self.members.add(name.to_owned(), Ok(server))?;
-        let connected = member.client(self.members.changes()).await;
+        let connected = member.client().await;
         if connected.is_err() {
             // It is in the group all the same, and will be tried again on demand.
-            self.members.changes().lists_changed();
+            self.members.changes.lists_changed();
         }
         connected.map(drop)
     }
@@ -187,7 +184,7 @@ impl ClientGroup {
     pub async fn remove_server(&self, name: &str) -> Result<(), ClientError> {
         let member = self.members.take(name)?;
         member.remove(self.options().close_timeout).await;
-        self.members.changes().lists_changed();
+        self.members.changes.lists_changed();
         Ok(())
     }
 
@@ -205,7 +202,7 @@ impl ClientGroup {
     /// If they need a capability that was not declared when the group was opened.
     pub fn set_handlers(&self, handlers: ClientHandlers) -> Result<(), ClientError> {
         self.client.set_handlers(handlers.clone())?;
-        self.members.settings().set_handlers(handlers);
+        self.members.settings.change(|options| options.handlers = handlers);
         self.members.update_all();
         Ok(())
     }
@@ -219,7 +216,7 @@ impl ClientGroup {
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), ClientError> {
         let roots: Vec<_> = roots.into_iter().collect();
         self.client.set_roots(roots.clone())?;
-        self.members.settings().set_roots(roots);
+        self.members.settings.change(|options| options.roots = Some(roots));
         self.members.update_all();
         Ok(())
     }
@@ -227,17 +224,16 @@ impl ClientGroup {
     /// The current options of each connection.
     #[doc(hidden)]
     pub fn options(&self) -> ClientOptions {
-        self.members.settings().current().0
+        self.members.settings.current().0
     }
 
     /// The servers one by one, in the order in which they were added.
-    pub(crate) fn server_accesses(&self) -> Vec<GroupServerAccess> {
-        let changes = self.members.changes();
-        self.members.all().into_iter().map(|member| GroupServerAccess::new(member, changes)).collect()
+    pub(crate) fn members(&self) -> Vec<Arc<GroupMember>> {
+        self.members.all()
     }
 
     pub(crate) fn runtime(&self) -> &Arc<dyn Runtime> {
-        self.members.runtime()
+        &self.members.changes.runtime
     }
 }
 
