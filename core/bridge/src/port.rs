@@ -8,12 +8,15 @@ use crate::{
     events::slot::ReplySlot,
     http::exchanges,
     message::{Fail, HttpHead, Notification, Registration, Request},
-    open::{self, closing, listeners, ports, state::OpenState},
+    open::{self, closing, listeners, ports},
     option_names::translated,
     process::{log, log_scope::LogScope},
     register,
-    requests::{self, HostRequest, notifications},
-    state::table::HandleKind,
+    requests::{self, notifications},
+    state::{
+        entries::{HostRequest, OpenState},
+        table::HandleKind,
+    },
     telemetry::observed,
 };
 use bytes::Bytes;

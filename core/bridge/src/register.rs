@@ -2,13 +2,17 @@
 
 use crate::{
     BridgeError, Lane, PortState,
-    calls::handlers::{HostHandler, HostTarget},
+    calls::handlers::HostHandler,
     config,
     host::store::HostedStore,
     message::{EXPLAIN, RegisterProxy, RegisterServer, RegisterTool, Registration, SharedConnection},
     open::ports,
     requests::skills,
-    state::{full, table::HandleKind},
+    state::{
+        entries::{HostTarget, Registered},
+        full,
+        table::HandleKind,
+    },
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -22,18 +26,6 @@ use trunkline::{
     },
     store::StoreChoice,
 };
-
-/// A registered feature, middleware or hook.
-pub(crate) struct Registered {
-    pub(crate) server: Server,
-    /// The kind of its registration.
-    kind: &'static str,
-    /// Its id in the registry. `None` while it is being added, and for hooks, which are in no list.
-    pub(crate) id: Option<u64>,
-    /// Its host target if the registry doesn't hold it: of hooks, and of features that the core
-    /// answers itself.
-    target: Option<Arc<HostTarget>>,
-}
 
 pub(crate) fn register(state: &Arc<PortState>, given: Registration) -> Result<u64, BridgeError> {
     let (server, lane) = given.place();

@@ -1,45 +1,17 @@
 //! Handlers of servers that pass their calls to the host.
 
 use crate::{
-    BridgeError, Event, Lane, PortState,
+    BridgeError, Event, PortState,
     calls::{HostAnswer, PendingCall, QueuedCall, outcomes},
-    events::queue::EventQueue,
-    state::{table::HandleTable, tables::Tables},
+    state::{
+        entries::{HandlerCall, HostTarget},
+        table::HandleTable,
+        tables::Tables,
+    },
 };
 use bytes::Bytes;
-use std::sync::{Arc, OnceLock, Weak};
-use trunkline::server::{Call, CallInfo, Handler, Outcome};
-
-/// The host's end of a registration. Its calls go to the host.
-pub(crate) struct HostTarget {
-    queue: Weak<EventQueue>,
-    handle: OnceLock<u64>,
-    pub(crate) lane: Lane,
-}
-
-impl HostTarget {
-    pub(crate) fn new(queue: &Arc<EventQueue>, lane: Lane) -> Arc<Self> {
-        Arc::new(Self { queue: Arc::downgrade(queue), handle: OnceLock::new(), lane })
-    }
-
-    /// Sets the handle, once.
-    pub(crate) fn set_handle(&self, handle: u64) {
-        let _ = self.handle.set(handle);
-    }
-
-    pub(crate) fn handle(&self) -> Option<u64> {
-        self.handle.get().copied()
-    }
-}
-
-impl Drop for HostTarget {
-    /// It was removed and its last call is over, so the host can release it.
-    fn drop(&mut self) {
-        if let (Some(queue), Some(&handle)) = (self.queue.upgrade(), self.handle.get()) {
-            queue.push_freed(handle);
-        }
-    }
-}
+use std::sync::{Arc, Weak};
+use trunkline::server::{Call, Handler, Outcome};
 
 /// The handler registered at the server for a [`HostTarget`].
 pub(crate) struct HostHandler {
@@ -72,14 +44,6 @@ impl Handler for HostHandler {
             info.on_cancel(move |reason| queued.call_off::<HandlerCall>(Bytes::copy_from_slice(reason.as_bytes())));
         }
     }
-}
-
-/// A call of a handler.
-pub(crate) struct HandlerCall {
-    call: Call,
-    pub(crate) info: CallInfo,
-    /// Kept alive as long as the host may look up what is called.
-    _target: Arc<HostTarget>,
 }
 
 impl PendingCall for HandlerCall {

@@ -8,15 +8,14 @@ pub(crate) mod verifications;
 
 use crate::{
     BridgeError, Event, EventKind, Lane, PortState, Shape,
-    host::function::FunctionCall,
     message::Fail,
     state::{
+        entries::{FunctionCall, HandlerCall},
         table::{HandleKind, HandleTable},
         tables::Tables,
     },
 };
 use bytes::Bytes;
-use handlers::HandlerCall;
 use std::sync::{Arc, Weak};
 use trunkline::auth::Verification;
 

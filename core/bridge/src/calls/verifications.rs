@@ -2,10 +2,10 @@
 
 use crate::{
     BridgeError, Event, PortState, Shape,
-    calls::{HostAnswer, PendingCall, QueuedCall, handlers::HostTarget},
+    calls::{HostAnswer, PendingCall, QueuedCall},
     config,
     message::{Fail, FailKind},
-    state::{table::HandleTable, tables::Tables},
+    state::{entries::HostTarget, table::HandleTable, tables::Tables},
 };
 use bytes::Bytes;
 use serde::Serialize;

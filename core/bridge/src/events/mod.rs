@@ -9,8 +9,10 @@ use crate::message::names;
 use body::Body;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use trunkline::bridge_support::Cause;
-use trunkline::protocol::describe::{Described, FieldDescription, ObjectDescription, Presence, Type, Values};
+use trunkline::{
+    bridge_support::Cause,
+    protocol::describe::{Described, FieldDescription, ObjectDescription, Presence, Type, Values},
+};
 
 /// An event for the host: a flat record, the same in every language.
 #[derive(Debug, Clone, Default)]

@@ -5,7 +5,7 @@ use crate::{
     BridgeError, Event, Lane, PortState, Shape,
     calls::{HostAnswer, PendingCall, QueuedCall, outcomes},
     message::{Fail, FailKind, Handlers},
-    state::{table::HandleTable, tables::Tables},
+    state::{entries::FunctionCall, table::HandleTable, tables::Tables},
 };
 use bytes::Bytes;
 use serde::{Serialize, de::DeserializeOwned};
@@ -116,13 +116,6 @@ impl Drop for UnansweredCall {
     fn drop(&mut self) {
         self.0.call_off::<FunctionCall>(Bytes::from_static(b"the response is no longer needed"));
     }
-}
-
-/// A call of a host function.
-pub(crate) struct FunctionCall {
-    answer: oneshot::Sender<Result<RawJson, Fail>>,
-    /// Its telemetry number, or 0 without telemetry.
-    pub(crate) operation: u64,
 }
 
 impl PendingCall for FunctionCall {

@@ -2,15 +2,16 @@
 
 use crate::{
     BridgeError, Lane, PortState,
-    calls::handlers::HostTarget,
     host::function::{FunctionError, Host, HostFunction, functions, has},
     message::{Handlers, Request},
     requests::{
-        HostRequest,
         replies::{answer_by_task, written},
-        sent,
+        sending::sent,
     },
-    state::full,
+    state::{
+        entries::{HostRequest, HostTarget},
+        full,
+    },
 };
 use serde::{
     Deserialize, Serialize,

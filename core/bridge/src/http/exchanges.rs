@@ -2,55 +2,19 @@
 //! host as fast as it grants credit.
 
 use crate::{
-    Body, BridgeError, ErrorKind, Event, EventKind, Lane, PortState, ResponseHead, calls::causes, http::credit::Credit,
-    message::HttpHead, state::full,
+    Body, BridgeError, ErrorKind, Event, EventKind, Lane, PortState, ResponseHead,
+    calls::causes,
+    message::HttpHead,
+    state::{entries::HttpExchange, full},
 };
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Request, Uri};
 use http_body_util::BodyExt;
-use std::sync::{
-    Arc, OnceLock, Weak,
-    atomic::{AtomicBool, Ordering},
-};
-use tokio::task::AbortHandle;
+use std::sync::{Arc, Weak};
 use trunkline::{
-    bridge_support::{BodyFeed, Exchange, FedBody},
+    bridge_support::{Exchange, FedBody},
     server::RemoteAddress,
 };
-
-/// An exchange: a request from a web framework that is being answered.
-pub(crate) struct HttpExchange {
-    feed: BodyFeed,
-    credit: Credit,
-    cancelled: AtomicBool,
-    task: OnceLock<AbortHandle>,
-}
-
-impl HttpExchange {
-    fn new(feed: BodyFeed) -> Arc<Self> {
-        let (credit, cancelled, task) = (Credit::default(), AtomicBool::new(false), OnceLock::new());
-        Arc::new(Self { feed, credit, cancelled, task })
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Acquire)
-    }
-
-    /// Called when the host no longer wants the response.
-    fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Release);
-        if let Some(task) = self.task.get() {
-            task.abort();
-        }
-    }
-
-    fn runs_as(&self, task: AbortHandle) {
-        let _ = self.task.set(task);
-        if self.cancelled.load(Ordering::Acquire) {
-            self.cancel();
-        }
-    }
-}
 
 pub(crate) fn request(state: &Arc<PortState>, listener: u64, head: &HttpHead, end: bool) -> Result<u64, BridgeError> {
     let mounted = match state.tables.lock().listeners.get(listener).and_then(|listener| listener.get()) {

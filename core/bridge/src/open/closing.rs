@@ -4,10 +4,10 @@ use crate::{
     BridgeError, ErrorKind, Event, PortState,
     open::{
         connection::Connection,
-        state::{OpenState, Openable, ended, failed_to_open},
+        state::{Openable, ended, failed_to_open},
     },
     requests::streams,
-    state::table::HandleKind,
+    state::{entries::OpenState, table::HandleKind},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::task::AbortHandle;

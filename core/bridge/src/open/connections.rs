@@ -1,6 +1,5 @@
 //! Opening connections.
 
-use super::PendingOpen;
 use crate::{
     BridgeError, Event, EventKind, PortState,
     description::server_description,
@@ -11,10 +10,11 @@ use crate::{
         connectors::connector,
         groups, host_reads,
         read::{Connecting, connecting},
-        state::{OpenState, become_open, ended},
+        state::{PendingOpen, become_open, ended},
     },
     process::log_scope::Scoped,
     requests::to_server,
+    state::entries::OpenState,
 };
 use bytes::Bytes;
 use std::sync::{Arc, Weak};

@@ -1,6 +1,5 @@
 //! Opening listeners.
 
-use super::PendingOpen;
 use crate::{
     BridgeError, ErrorKind, PortState,
     events::slot::ReplySlot,
@@ -8,8 +7,9 @@ use crate::{
     open::{
         foreground, host_reads,
         read::{Endpoint, endpoint},
-        state::{OpenState, become_open, ended, opened},
+        state::{PendingOpen, become_open, ended, opened},
     },
+    state::entries::OpenState,
 };
 use serde_json::{Value, json};
 #[cfg(unix)]

@@ -4,91 +4,17 @@
 use crate::{
     BridgeError, ErrorKind, Event, EventKind, Lane, PortState,
     events::slot::ReplySlot,
-    message::{NotifyConnection, Request},
     open::connection::Connection,
     requests::replies,
-    state::{table::HandleTable, tables::Tables},
+    state::{
+        entries::{OpenState, WaitingMessage},
+        table::HandleTable,
+        tables::Tables,
+    },
 };
 use serde_json::Value;
-use std::{future::Future, sync::Arc, time::Duration};
-use tokio::task::AbortHandle;
+use std::{future::Future, marker::PhantomData, sync::Arc, time::Duration};
 use trunkline::transport::Listener;
-
-/// A listener or a connection.
-pub(crate) enum OpenState<T> {
-    /// Being opened.
-    Opening {
-        slot: Option<Arc<ReplySlot>>,
-        /// Messages to send when the connection is open.
-        waiting: Vec<WaitingMessage>,
-        task: Option<AbortHandle>,
-    },
-    Open {
-        thing: T,
-        slot: Option<Arc<ReplySlot>>,
-    },
-    /// Opening failed, and the reply has not been fetched yet.
-    Failed(Arc<ReplySlot>),
-}
-
-/// A request or notification made before its connection was open.
-pub(crate) enum WaitingMessage {
-    /// A request with its ticket.
-    Request(u64, Request),
-    Notification(NotifyConnection),
-}
-
-impl WaitingMessage {
-    /// Maximum messages waiting for their connection to open; as many as may be in flight on an
-    /// open one.
-    const MOST: usize = 16_384;
-
-    /// Fails if no more messages can wait.
-    pub(crate) fn check_room(waiting: &[Self]) -> Result<(), BridgeError> {
-        if waiting.len() < Self::MOST {
-            return Ok(());
-        }
-        let most = Self::MOST;
-        let text = format!("{most} requests and notifications are already waiting for the connection to open");
-        Err(BridgeError::new(ErrorKind::Busy, text))
-    }
-}
-
-impl<T> OpenState<T> {
-    pub(crate) fn opening(slot: Option<Arc<ReplySlot>>) -> Self {
-        Self::Opening { slot, waiting: Vec::new(), task: None }
-    }
-
-    pub(crate) fn get(&self) -> Option<&T> {
-        match self {
-            Self::Open { thing, .. } => Some(thing),
-            Self::Opening { .. } | Self::Failed(_) => None,
-        }
-    }
-
-    /// Returns whether it is open or opening.
-    pub(crate) fn is_open(&self) -> bool {
-        !matches!(self, Self::Failed(_))
-    }
-
-    pub(crate) fn slot(&self) -> Option<Arc<ReplySlot>> {
-        match self {
-            Self::Opening { slot, .. } | Self::Open { slot, .. } => slot.clone(),
-            Self::Failed(slot) => Some(Arc::clone(slot)),
-        }
-    }
-}
-
-impl<T> HandleTable<OpenState<T>> {
-    /// Removes a fetched reply to an open, and the entry itself if opening failed.
-    pub(crate) fn forget_reply(&mut self, handle: u64) {
-        match self.get_mut(handle) {
-            Some(OpenState::Open { slot, .. }) => *slot = None,
-            Some(OpenState::Failed(_)) => drop(self.remove(handle)),
-            Some(OpenState::Opening { .. }) | None => {}
-        }
-    }
-}
 
 /// Listeners and connections.
 pub(crate) trait Openable: Clone + Send + Sync + Sized + 'static {
@@ -180,5 +106,38 @@ pub(crate) fn ended<T: Openable>(state: &PortState, handle: u64, error: Option<B
         let closed = Event { kind: EventKind::Closed, handle, body: error.into(), ..Event::default() };
         state.queue.push(Lane::Queue, closed);
         state.queue.ring_for_threads();
+    }
+}
+
+/// A listener or connection that is opening. However the task ends, the host gets a reply.
+pub(super) struct PendingOpen<T: Openable> {
+    pub(super) state: Arc<PortState>,
+    pub(super) handle: u64,
+    slot: Option<Arc<ReplySlot>>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: Openable> PendingOpen<T> {
+    pub(super) fn enter(state: &Arc<PortState>, wait: bool) -> Result<Self, BridgeError> {
+        let slot = wait.then(Arc::<ReplySlot>::default);
+        let entry = OpenState::opening(slot.clone());
+        let handle = state.insert_opening(|tables| T::table(tables).insert(entry))?;
+        Ok(Self { handle, state: Arc::clone(state), slot, of: PhantomData })
+    }
+
+    pub(super) fn opened(&self, described: Value) {
+        opened(&self.state, self.handle, self.slot.clone(), Ok(described));
+    }
+
+    pub(super) fn failed(&self, error: BridgeError) {
+        failed_to_open::<T>(&self.state, self.handle, error);
+    }
+}
+
+impl<T: Openable> Drop for PendingOpen<T> {
+    fn drop(&mut self) {
+        // A no-op if it was opened or has failed normally. That leaves panics and the end of the
+        // runtime.
+        self.failed(BridgeError::new(ErrorKind::Internal, "The opening was aborted by an internal error"));
     }
 }

@@ -8,8 +8,7 @@ use std::{
     time::Duration,
 };
 use tokio::{runtime::Handle, sync::oneshot};
-use trunkline::bridge_support::Mutex;
-use trunkline::{runtime::Runtime, transport::TokioRuntime};
+use trunkline::{bridge_support::Mutex, runtime::Runtime, transport::TokioRuntime};
 
 /// A reference to the runtime. Dropping the last one stops it.
 pub(crate) struct ProcessRuntime {

@@ -4,13 +4,12 @@ use crate::{
     BridgeError, PortState, config,
     host::{self, function::Host, server_requests},
     message::{Notification, NotifyCall, NotifyConnection, NotifyFeature, NotifyPort, NotifyServer},
-    open::{
-        connection::Connection,
-        foreground,
-        state::{OpenState, WaitingMessage},
-    },
+    open::{connection::Connection, foreground},
     process::log,
-    state::table::HandleKind,
+    state::{
+        entries::{OpenState, WaitingMessage},
+        table::HandleKind,
+    },
 };
 use std::sync::Arc;
 use trunkline::{

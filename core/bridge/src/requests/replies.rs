@@ -4,7 +4,8 @@ use crate::{
     BridgeError, ErrorKind, Event, EventKind, Lane, PortState,
     events::slot::ReplySlot,
     message::Request,
-    requests::{HostRequest, RunningRequest, note_sent},
+    requests::sending::note_sent,
+    state::entries::{HostRequest, RunningRequest},
 };
 use bytes::Bytes;
 use serde::Serialize;

@@ -5,13 +5,15 @@ use crate::{
     BridgeError, ErrorKind, PortState,
     message::{CANCEL, NEXT, RESPOND, RESULT, Request, START_TASK, StartTask},
     requests::{
-        HostRequest,
         host_reply::{HostReply, result_schema},
         replies::{finish, run_task, send_outcome, within, written},
-        sent,
+        sending::sent,
         task_progress::TaskProgress,
     },
-    state::full,
+    state::{
+        entries::{HostRequest, OpenStream, StreamSource},
+        full,
+    },
 };
 use std::{
     collections::BTreeMap,
@@ -21,25 +23,9 @@ use std::{
     time::Duration,
 };
 use trunkline::{
-    client::{Client, ClientTask, InputResponses, RequestOptions, Subscription},
+    client::{Client, ClientTask, InputResponses, RequestOptions},
     protocol::{RawJson, model::SubscriptionFilter},
 };
-
-/// An open stream.
-pub(crate) struct OpenStream {
-    connection: u64,
-    source: StreamSource,
-    /// Held by the request that is waiting for the next item.
-    turn: tokio::sync::Mutex<()>,
-}
-
-/// The source of a stream.
-enum StreamSource {
-    /// Changes at a server.
-    Subscription(Subscription),
-    /// States of a task.
-    Task(ClientTask, Arc<TaskProgress>),
-}
 
 /// Opens a stream. The reply is the part of the filter that the server honours, or the task.
 pub(super) fn open(state: &Arc<PortState>, client: &Client, ticket: u64, given: &Request) -> Result<(), BridgeError> {

@@ -3,8 +3,14 @@
 use crate::{
     BridgeError, PortState,
     message::{NEXT, Request},
-    requests::{HostRequest, RunningRequest, no_receiver, note_sent, replies::finish, sent, set_cause},
-    state::full,
+    requests::{
+        replies::finish,
+        sending::{no_receiver, note_sent, sent, set_cause},
+    },
+    state::{
+        entries::{HostRequest, RunningRequest},
+        full,
+    },
 };
 use std::sync::Arc;
 use trunkline::{

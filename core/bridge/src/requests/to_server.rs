@@ -4,19 +4,18 @@ use crate::{
     BridgeError, ErrorKind, PortState,
     events::slot::ReplySlot,
     message::{Request, START_TASK, SUBSCRIBE},
-    open::{
-        connection::Connection,
-        groups,
-        state::{OpenState, WaitingMessage},
-    },
+    open::{connection::Connection, groups},
     requests::{
-        HostRequest, RunningRequest,
         host_reply::{HostReply, result_schema},
-        no_receiver, note_sent, notifications,
+        notifications,
         replies::finish,
-        sent, set_cause, skills, streams,
+        sending::{no_receiver, note_sent, sent, set_cause},
+        skills, streams,
     },
-    state::full,
+    state::{
+        entries::{HostRequest, OpenState, RunningRequest, WaitingMessage},
+        full,
+    },
 };
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 //! The state of a port: its tables, its queue, and its reference to the runtime.
 
+pub(crate) mod entries;
 pub(crate) mod table;
 pub(crate) mod tables;
 
@@ -19,8 +20,11 @@ use std::{
     },
 };
 use tokio::task::JoinHandle;
-use trunkline::bridge_support::{Closing, Mutex};
-use trunkline::{runtime::Runtime, server::Server};
+use trunkline::{
+    bridge_support::{Closing, Mutex},
+    runtime::Runtime,
+    server::Server,
+};
 
 /// The state of a port.
 pub(crate) struct PortState {

@@ -1,14 +1,8 @@
-//! What the handles and tickets of a port refer to.
+//! The tables of a port.
 
+use super::entries::{FunctionCall, HandlerCall, HostRequest, HttpExchange, OpenState, Registered};
 use super::table::{HandleKind, HandleTable};
-use crate::{
-    calls::handlers::HandlerCall,
-    host::function::FunctionCall,
-    http::exchanges::HttpExchange,
-    open::{connection::Connection, state::OpenState},
-    register::Registered,
-    requests::HostRequest,
-};
+use crate::open::connection::Connection;
 use std::{collections::VecDeque, sync::Arc};
 use trunkline::{auth::Verification, server::Server, transport::Listener};
 

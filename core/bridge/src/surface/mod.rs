@@ -16,21 +16,22 @@ use crate::{
     requests::skills,
     telemetry::{TelemetryMeasurements, TelemetryRecord},
 };
+use prose::text;
 use serde_json::{Map, Value, json};
-use trunkline::protocol::{
-    Revision,
-    describe::{Described, FieldDescription, ObjectDescription, Type, Unit},
-    error::{CODES, ProtocolErrorCode, code},
-    method::Sender,
-    model::{Change, SubscriptionFilter},
-    operation::{self, Operation, OperationParams, ServerNotification},
-    options::Options,
-    project::field_span,
-};
 use trunkline::{
     ChildCommand, ClientOptions, HttpOptions, ProxyOptions, RequestOptions, ServerOptions,
     auth::{Identity, OAuthOptions},
     bridge_support::BoundAddress,
+    protocol::{
+        Revision,
+        describe::{Described, FieldDescription, ObjectDescription, Type, Unit},
+        error::{CODES, ProtocolErrorCode, code},
+        method::Sender,
+        model::{Change, SubscriptionFilter},
+        operation::{self, Operation, OperationParams, ServerNotification},
+        options::Options,
+        project::field_span,
+    },
     server::{
         DirectoryOptions, PromptOptions, RequestHandlerOptions, ResourceTemplateOptions, SkillOptions, ToolOptions,
     },
@@ -38,8 +39,6 @@ use trunkline::{
 };
 
 mod prose;
-
-use prose::text;
 
 /// The surface as JSON.
 pub fn surface() -> Value {

@@ -1,0 +1,259 @@
+//! What the handles and tickets of a port refer to.
+
+use crate::{
+    BridgeError, ErrorKind, Lane,
+    events::{queue::EventQueue, slot::ReplySlot},
+    http::credit::Credit,
+    message::{Fail, NotifyConnection, Request},
+    requests::task_progress::TaskProgress,
+    state::table::HandleTable,
+};
+use std::sync::{
+    Arc, OnceLock, Weak,
+    atomic::{AtomicBool, Ordering},
+};
+use tokio::{sync::oneshot, task::AbortHandle};
+use trunkline::{
+    bridge_support::{BodyFeed, ClientCall},
+    client::{Client, ClientTask, Subscription},
+    protocol::RawJson,
+    server::{Call, CallInfo, PendingClientRequest, Server},
+};
+
+/// The host's end of a registration. Its calls go to the host.
+pub(crate) struct HostTarget {
+    queue: Weak<EventQueue>,
+    handle: OnceLock<u64>,
+    pub(crate) lane: Lane,
+}
+
+impl HostTarget {
+    pub(crate) fn new(queue: &Arc<EventQueue>, lane: Lane) -> Arc<Self> {
+        Arc::new(Self { queue: Arc::downgrade(queue), handle: OnceLock::new(), lane })
+    }
+
+    /// Sets the handle, once.
+    pub(crate) fn set_handle(&self, handle: u64) {
+        let _ = self.handle.set(handle);
+    }
+
+    pub(crate) fn handle(&self) -> Option<u64> {
+        self.handle.get().copied()
+    }
+}
+
+impl Drop for HostTarget {
+    /// It was removed and its last call is over, so the host can release it.
+    fn drop(&mut self) {
+        if let (Some(queue), Some(&handle)) = (self.queue.upgrade(), self.handle.get()) {
+            queue.push_freed(handle);
+        }
+    }
+}
+
+/// A call of a handler.
+pub(crate) struct HandlerCall {
+    pub(crate) call: Call,
+    pub(crate) info: CallInfo,
+    /// Kept alive as long as the host may look up what is called.
+    pub(crate) _target: Arc<HostTarget>,
+}
+
+/// A call of a host function.
+pub(crate) struct FunctionCall {
+    pub(crate) answer: oneshot::Sender<Result<RawJson, Fail>>,
+    /// Its telemetry number, or 0 without telemetry.
+    pub(crate) operation: u64,
+}
+
+/// A registered feature, middleware or hook.
+pub(crate) struct Registered {
+    pub(crate) server: Server,
+    /// The kind of its registration.
+    pub(crate) kind: &'static str,
+    /// Its id in the registry. `None` while it is being added, and for hooks, which are in no list.
+    pub(crate) id: Option<u64>,
+    /// Its host target if the registry doesn't hold it: of hooks, and of features that the core
+    /// answers itself.
+    pub(crate) target: Option<Arc<HostTarget>>,
+}
+
+/// A listener or a connection.
+pub(crate) enum OpenState<T> {
+    /// Being opened.
+    Opening {
+        slot: Option<Arc<ReplySlot>>,
+        /// Messages to send when the connection is open.
+        waiting: Vec<WaitingMessage>,
+        task: Option<AbortHandle>,
+    },
+    Open {
+        thing: T,
+        slot: Option<Arc<ReplySlot>>,
+    },
+    /// Opening failed, and the reply has not been fetched yet.
+    Failed(Arc<ReplySlot>),
+}
+
+/// A request or notification made before its connection was open.
+pub(crate) enum WaitingMessage {
+    /// A request with its ticket.
+    Request(u64, Request),
+    Notification(NotifyConnection),
+}
+
+impl WaitingMessage {
+    /// Maximum messages waiting for their connection to open; as many as may be in flight on an
+    /// open one.
+    const MOST: usize = 16_384;
+
+    /// Fails if no more messages can wait.
+    pub(crate) fn check_room(waiting: &[Self]) -> Result<(), BridgeError> {
+        if waiting.len() < Self::MOST {
+            return Ok(());
+        }
+        let most = Self::MOST;
+        let text = format!("{most} requests and notifications are already waiting for the connection to open");
+        Err(BridgeError::new(ErrorKind::Busy, text))
+    }
+}
+
+impl<T> OpenState<T> {
+    pub(crate) fn opening(slot: Option<Arc<ReplySlot>>) -> Self {
+        Self::Opening { slot, waiting: Vec::new(), task: None }
+    }
+
+    pub(crate) fn get(&self) -> Option<&T> {
+        match self {
+            Self::Open { thing, .. } => Some(thing),
+            Self::Opening { .. } | Self::Failed(_) => None,
+        }
+    }
+
+    /// Returns whether it is open or opening.
+    pub(crate) fn is_open(&self) -> bool {
+        !matches!(self, Self::Failed(_))
+    }
+
+    pub(crate) fn slot(&self) -> Option<Arc<ReplySlot>> {
+        match self {
+            Self::Opening { slot, .. } | Self::Open { slot, .. } => slot.clone(),
+            Self::Failed(slot) => Some(Arc::clone(slot)),
+        }
+    }
+}
+
+impl<T> HandleTable<OpenState<T>> {
+    /// Removes a fetched reply to an open, and the entry itself if opening failed.
+    pub(crate) fn forget_reply(&mut self, handle: u64) {
+        match self.get_mut(handle) {
+            Some(OpenState::Open { slot, .. }) => *slot = None,
+            Some(OpenState::Failed(_)) => drop(self.remove(handle)),
+            Some(OpenState::Opening { .. }) | None => {}
+        }
+    }
+}
+
+/// A host's request.
+pub(crate) enum HostRequest {
+    /// `sent` is `None` while the request is waiting for its connection or being sent.
+    Running { slot: Option<Arc<ReplySlot>>, sent: Option<RunningRequest>, handle: u64 },
+    /// Completed, but the reply has not been fetched yet.
+    Done(Arc<ReplySlot>),
+    /// An open stream. Its reply may not have been fetched yet.
+    Stream { open: Arc<OpenStream>, slot: Option<Arc<ReplySlot>> },
+}
+
+impl HostRequest {
+    /// A request that has not been sent yet.
+    pub(crate) fn running(given: &Request, handle: u64) -> Self {
+        Self::Running { slot: given.wait.then(Arc::default), sent: None, handle }
+    }
+
+    pub(crate) fn slot(&self) -> Option<Arc<ReplySlot>> {
+        match self {
+            Self::Running { slot, .. } | Self::Stream { slot, .. } => slot.clone(),
+            Self::Done(slot) => Some(Arc::clone(slot)),
+        }
+    }
+}
+
+impl HandleTable<HostRequest> {
+    /// Removes a fetched reply to a request. A stream stays open.
+    pub(crate) fn forget_reply(&mut self, ticket: u64) {
+        match self.get_mut(ticket) {
+            Some(HostRequest::Stream { slot, .. }) => *slot = None,
+            _ => drop(self.remove(ticket)),
+        }
+    }
+}
+
+/// A request in flight.
+pub(crate) enum RunningRequest {
+    /// To a server.
+    ToServer(Client, Arc<ClientCall>),
+    /// From a handler to the client of its call.
+    ToClient(CallInfo, PendingClientRequest),
+    /// A task of this port.
+    Task(AbortHandle),
+}
+
+impl RunningRequest {
+    pub(crate) fn cancel(&self, reason: &str) {
+        match self {
+            Self::ToServer(client, call) => client.cancel(call, reason),
+            Self::ToClient(info, request) => info.cancel_client_request(request, reason),
+            Self::Task(task) => task.abort(),
+        }
+    }
+}
+
+/// An open stream.
+pub(crate) struct OpenStream {
+    pub(crate) connection: u64,
+    pub(crate) source: StreamSource,
+    /// Held by the request that is waiting for the next item.
+    pub(crate) turn: tokio::sync::Mutex<()>,
+}
+
+/// The source of a stream.
+pub(crate) enum StreamSource {
+    /// Changes at a server.
+    Subscription(Subscription),
+    /// States of a task.
+    Task(ClientTask, Arc<TaskProgress>),
+}
+
+/// An exchange: a request from a web framework that is being answered.
+pub(crate) struct HttpExchange {
+    pub(crate) feed: BodyFeed,
+    pub(crate) credit: Credit,
+    cancelled: AtomicBool,
+    task: OnceLock<AbortHandle>,
+}
+
+impl HttpExchange {
+    pub(crate) fn new(feed: BodyFeed) -> Arc<Self> {
+        let (credit, cancelled, task) = (Credit::default(), AtomicBool::new(false), OnceLock::new());
+        Arc::new(Self { feed, credit, cancelled, task })
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
+    }
+
+    /// Called when the host no longer wants the response.
+    pub(crate) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Release);
+        if let Some(task) = self.task.get() {
+            task.abort();
+        }
+    }
+
+    pub(crate) fn runs_as(&self, task: AbortHandle) {
+        let _ = self.task.set(task);
+        if self.cancelled.load(Ordering::Acquire) {
+            self.cancel();
+        }
+    }
+}
