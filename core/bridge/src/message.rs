@@ -975,7 +975,8 @@ impl Fail {
 names! {
     /// The kind of a failure of a call.
     pub enum FailKind, by default Tool {
-        /// A result that says that the tool failed; outside of tools a JSON-RPC error with the text.
+        /// A result that says that the tool failed; outside of tools a JSON-RPC error with the
+        /// text.
         Tool = "tool",
         /// Invalid arguments that fit the schema, answered as if the schema had refused them.
         Invalid = "invalid",

@@ -1,6 +1,6 @@
 //! A client's link over a custom transport.
 
-use super::{MAX_QUEUED, closing::Closing};
+use super::{closing::Closing, queued::MAX_QUEUED};
 use crate::{
     client::{Connector, Inbox, Link, LinkFailure, LinkMessage, ProcessEnd},
     protocol::{RequestId, Revision},

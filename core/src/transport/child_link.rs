@@ -1,8 +1,8 @@
 //! A client's link to a child process.
 
 use super::{
-    MAX_QUEUED,
     child::{ChildCommand, ChildProcess, ChildStdin, ChildStdout, CloseDeadlines},
+    queued::MAX_QUEUED,
     stdio::{Line, LineCutter, ReadHandoff, RoundTripTracker},
 };
 use crate::sync::Mutex;

@@ -39,6 +39,8 @@ pub(crate) mod memory;
 #[cfg(all(feature = "auth", feature = "http-client"))]
 mod oauth;
 mod private_file;
+#[cfg(any(feature = "client", feature = "stdio", feature = "http-server"))]
+mod queued;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 pub(crate) mod signals;
 #[cfg(feature = "skills")]
@@ -54,12 +56,6 @@ mod tokio_runtime;
 #[cfg(any(feature = "auth", feature = "http-client"))]
 mod user_agent;
 mod wire_file;
-
-/// Bytes that may be queued for a peer that does not read. Beyond that, progress and other
-/// notifications are dropped and new calls are refused as busy. Answers are still queued, because
-/// admission bounds their number.
-#[cfg(any(feature = "client", feature = "stdio", feature = "http-server"))]
-const MAX_QUEUED: usize = 16 << 20;
 
 #[cfg(feature = "client")]
 pub use channel::{Channel, ChannelConnector};

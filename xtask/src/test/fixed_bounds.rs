@@ -55,7 +55,7 @@ const ROWS: [(&str, &[Constant]); 33] = [
     ("a stream whose token does not expire", &[("authorization.rs", "LONGEST_STREAM")]),
     ("a session never used since it was opened", &[("core/proto/src/http/sessions.rs", "UNUSED")]),
     ("notifications queued for the reader of a stream", &[("queue.rs", "MAX_BYTES")]),
-    ("everything queued for the reader of a stream", &[("core/src/transport/mod.rs", "MAX_QUEUED")]),
+    ("everything queued for the reader of a stream", &[("core/src/transport/queued.rs", "MAX_QUEUED")]),
     ("names that a session or stream subscribes to", &[(NAMES, "MAX"), (NAMES, "MAX_BYTES")]),
     ("a sealed `requestState`", &[("core/src/server/request/request_state.rs", "MAX_SEALED")]),
     ("resumed states and values kept by `once`", &[("core/src/server/request/resumptions.rs", "MAX_BYTES")]),

@@ -1,6 +1,6 @@
 //! Messages queued for a client that may read slowly.
 
-use crate::{server::OutgoingMessage, transport::MAX_QUEUED};
+use crate::{server::OutgoingMessage, transport::queued::MAX_QUEUED};
 use bytes::Bytes;
 use std::collections::VecDeque;
 

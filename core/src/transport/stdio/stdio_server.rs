@@ -58,7 +58,8 @@ const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_millis(500);
 const MAX_MESSAGES_WHILE_CONGESTED: usize = 100_000;
 
 impl PipeServer {
-    /// Serves a pipe until its input ends. `handoff`: for a host that reads the pipe itself at times.
+    /// Serves a pipe until its input ends. `handoff`: for a host that reads the pipe itself at
+    /// times.
     ///
     /// # Errors
     /// If no threads can be started.

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     server::{Connection, Outbound, OutgoingMessage},
     sync::{Condvar, Mutex},
-    transport::MAX_QUEUED,
+    transport::queued::MAX_QUEUED,
 };
 use std::{
     io::{self, Write},
