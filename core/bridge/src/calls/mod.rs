@@ -33,6 +33,11 @@ pub(crate) trait PendingCall: Sized {
 
     fn read(given: HostAnswer) -> Result<Self::Answer, BridgeError>;
 
+    /// Refuses an answer that this call cannot have.
+    fn check(&self, _: &Self::Answer) -> Result<(), BridgeError> {
+        Ok(())
+    }
+
     /// Delivers the answer. Returns `false` if nobody waits for it.
     fn answer(self, answer: Self::Answer) -> bool;
 }
@@ -83,7 +88,12 @@ fn answer_as<T: PendingCall>(state: &PortState, ticket: u64, given: HostAnswer) 
     match T::read(given) {
         Ok(answer) => {
             // The lock is released before the call is answered.
-            let call = T::table(&mut state.tables.lock()).remove(ticket);
+            let call = {
+                let mut tables = state.tables.lock();
+                let table = T::table(&mut tables);
+                table.get(ticket).map_or(Ok(()), |call| call.check(&answer))?;
+                table.remove(ticket)
+            };
             Ok(call.is_some_and(|call| call.answer(answer)))
         }
         Err(error) if is_pending::<T>(state, ticket) => Err(error),

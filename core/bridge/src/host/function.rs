@@ -97,7 +97,7 @@ impl Host {
             let (answer, answered) = oneshot::channel();
             let handle = host.handle.get().copied().unwrap_or_default();
             let event = Event { handle, name: name.to_owned(), body: params.into_bytes().into(), ..Event::default() };
-            let call = FunctionCall { answer, operation };
+            let call = FunctionCall { answer, operation, is_private: host.is_private };
             let queued = host.state.upgrade().and_then(|state| QueuedCall::push(&state, lane, call, event));
             let _unanswered = UnansweredCall(queued.ok_or_else(RpcError::internal)?);
             match answered.await {
@@ -132,6 +132,15 @@ impl PendingCall for FunctionCall {
                 Err(BridgeError::invalid("complete: a request of a server is answered with the shape result"))
             }
             HostAnswer::Failure(failure) => Ok(Err(failure)),
+        }
+    }
+
+    fn check(&self, answer: &Self::Answer) -> Result<(), BridgeError> {
+        match answer {
+            Err(failure) if failure.kind == FailKind::Protocol && failure.code.is_none() && !self.is_private => {
+                Err(BridgeError::invalid("fail: a protocol failure needs a code"))
+            }
+            _ => Ok(()),
         }
     }
 

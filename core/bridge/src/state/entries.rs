@@ -64,6 +64,8 @@ pub(crate) struct FunctionCall {
     pub(crate) answer: oneshot::Sender<Result<RawJson, Fail>>,
     /// Its telemetry number, or 0 without telemetry.
     pub(crate) operation: u64,
+    /// Its failures are reported in full, because no peer sees them.
+    pub(crate) is_private: bool,
 }
 
 /// A registered feature, middleware or hook.
