@@ -13,8 +13,8 @@ class BackgroundLoop:
     """
 
     def __init__(self) -> None:
-        self.pid = os.getpid()
-        self.loop = asyncio.new_event_loop()
+        self.pid: int = os.getpid()
+        self.loop: asyncio.AbstractEventLoop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="trunkline-loop", daemon=True)
         self._thread.start()
 
