@@ -16,7 +16,10 @@ server.registerTool("slow", { task: "optional" }, async (_, ctx) => {
   return "done";
 });
 let aborted = 0;
-server.registerTool("endless", { task: "required" }, (_, ctx) => sleep(60_000, undefined, { signal: ctx.signal }).finally(() => aborted++));
+server.registerTool("endless", { task: "required" }, (_, ctx) => {
+  ctx.setTaskMessage("it has begun");
+  return sleep(60_000, undefined, { signal: ctx.signal }).finally(() => aborted++);
+});
 server.registerTool("aborted", { task: "forbidden" }, () => aborted);
 server.registerTool("fails", { task: "optional" }, () => {
   throw new ToolError("it failed");

@@ -13,6 +13,7 @@ const weather = { type: "object", properties: { degrees: { type: "number" } }, r
 async function withReports(options, use) {
   const server = new Server({ name: "reports", version: "1.0.0" }, { taskPollInterval: 20 });
   const { promise: gate, resolve: goOn } = deferred();
+  const { promise: begun, resolve: begin } = deferred();
   const aborted = [];
   const task = "optional";
   server.registerTool("report", { task }, async (_, ctx) => {
@@ -34,6 +35,7 @@ async function withReports(options, use) {
     throw new ProtocolError("it broke", { code: -32000, data: { a: 1 } });
   });
   server.registerTool("endless", { task }, async (_, ctx) => {
+    begin();
     await sleep(60_000, undefined, { signal: ctx.signal }).catch(() => aborted.push("endless"));
     return "never";
   });
@@ -42,7 +44,7 @@ async function withReports(options, use) {
   try {
     const client = await Client.connect(server, options);
     try {
-      await use(client, { goOn, aborted });
+      await use(client, { goOn, begun, aborted });
     } finally {
       await client.close();
     }
@@ -92,7 +94,7 @@ for (const revision of withTasks) {
     }));
 
   test(`TSK-21, TSK-30, TSK-31: failures of tasks are typed, revision ${revision}`, () =>
-    withReports({ revision }, async (client, { aborted }) => {
+    withReports({ revision }, async (client, { begun, aborted }) => {
       const broken = client.startTask("breaks").then((task) => task.result());
       await assert.rejects(broken, (error) => error instanceof ProtocolError && error.code === -32000 && error.data.a === 1);
       const failed = await client.startTask("fails");
@@ -100,6 +102,7 @@ for (const revision of withTasks) {
       await assert.rejects(failed.result({ raiseOnError: true }), ToolError);
 
       const endless = await client.startTask("endless");
+      await begun; // a task that is cancelled before never begins
       await endless.cancel();
       await assert.rejects(endless.result(), CancelledError);
       for (let left = 3_000; left > 0 && aborted.length === 0; left--) await sleep(10);

@@ -24,6 +24,11 @@ async function until(peer, taskId, ...wanted) {
   throw new Error(`the task did not become ${wanted}`);
 }
 
+/** Asks for a task until its handler has begun. If it is cancelled before, it never begins. */
+async function begun(peer, taskId) {
+  while ((await peer.result("tasks/get", { taskId })).statusMessage !== "it has begun") await sleep(20);
+}
+
 async function stops(peer) {
   for (let left = 3_000; left > 0; left--) {
     if ((await peer.call("aborted")) === "1") return;
@@ -78,6 +83,7 @@ describe("tasks on 2025-11-25", () => {
 
   test("TSK-30: a cancelled task aborts its handler's signal", async () => {
     const { taskId } = await begin("endless");
+    await begun(peer, taskId);
     assert.equal((await peer.result("tasks/cancel", { taskId })).status, "cancelled");
     await stops(peer);
   });
@@ -127,6 +133,7 @@ describe("tasks on 2026-07-28", () => {
 
   test("TKX-17: a cancelled task aborts its handler's signal", async () => {
     const { taskId } = await begin("endless");
+    await begun(peer, taskId);
     await peer.result("tasks/cancel", { taskId });
     assert.equal((await until(peer, taskId, ...final)).status, "cancelled");
     await stops(peer);

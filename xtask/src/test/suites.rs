@@ -73,6 +73,8 @@ pub(crate) fn instructions(workspace: &Workspace, _: &Selection) -> Result<Count
         return Ok(Count { note: "counted on Linux only".to_owned(), ..Count::default() });
     }
     system::valgrind()?;
+    // Not those of the wire log, which other steps record.
+    let workspace = Workspace { records: None, ..workspace.clone() };
     let mut python = workspace.command(system::python()?);
     python.arg(workspace.path("benches/instructions.py")).arg(workspace.target.join("debug"));
     let output = run(python, DEADLINE)?;
