@@ -26,7 +26,11 @@ async function until(peer, taskId, ...wanted) {
 
 /** Asks for a task until its handler has begun. If it is cancelled before, it never begins. */
 async function begun(peer, taskId) {
-  while ((await peer.result("tasks/get", { taskId })).statusMessage !== "it has begun") await sleep(20);
+  for (let left = 3_000; left > 0; left--) {
+    if ((await peer.result("tasks/get", { taskId })).statusMessage === "it has begun") return;
+    await sleep(20);
+  }
+  throw new Error("the handler did not begin");
 }
 
 async function stops(peer) {

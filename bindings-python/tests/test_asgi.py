@@ -680,7 +680,6 @@ def test_a_signal_lets_tasks_and_the_lifespan_of_a_mounted_server_finish(
     assert "Traceback" not in said, said
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot send itself a signal")
 def test_a_request_during_the_shutdown_gets_503_and_does_not_reopen_the_application() -> None:
     ended: list[str] = []
 
