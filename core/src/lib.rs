@@ -165,7 +165,7 @@ mod composition;
 mod holder;
 #[cfg(all(test, feature = "full"))]
 mod kept_log;
-#[cfg(feature = "bridge")]
+#[cfg(any(feature = "bridge", all(test, feature = "full")))]
 mod log_text;
 #[cfg(feature = "client")]
 mod negotiation_cache;
@@ -199,7 +199,7 @@ pub use schemars;
 pub use serde_json;
 
 pub use trunkline_proto::protocol;
-use trunkline_proto::{engine, http};
+use trunkline_proto::{engine, fast_map, http};
 
 #[cfg(feature = "client")]
 pub use client::{

@@ -20,6 +20,8 @@ mod described;
 #[doc(hidden)]
 pub mod engine;
 #[doc(hidden)]
+pub mod fast_map;
+#[doc(hidden)]
 pub mod http;
 #[cfg(test)]
 mod processor_time;

@@ -1,8 +1,9 @@
 //! Requests from the peer: admission, queueing, cancellation and progress.
 
 use super::{Limits, RequestInfo};
+use crate::fast_map::FastMap;
 use crate::protocol::{RawJson, RequestId, method::Method};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Identifies an open request within one conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -58,8 +59,8 @@ pub enum Admission<T> {
 /// The table of the peer's requests. A `T` is kept with each queued call.
 #[derive(Debug)]
 pub struct Incoming<T> {
-    by_id: HashMap<RequestId, CallKey>,
-    open: HashMap<CallKey, OpenCall>,
+    by_id: FastMap<RequestId, CallKey>,
+    open: FastMap<CallKey, OpenCall>,
     waiting: VecDeque<QueuedRequest<T>>,
     /// Bytes of queued calls.
     bytes: usize,
@@ -93,8 +94,8 @@ impl<T> Incoming<T> {
     /// An empty table.
     pub fn new(limits: &Limits) -> Self {
         Self {
-            by_id: HashMap::new(),
-            open: HashMap::new(),
+            by_id: FastMap::default(),
+            open: FastMap::default(),
             waiting: VecDeque::new(),
             bytes: 0,
             running: 0,

@@ -1,9 +1,10 @@
 //! Our own requests: ids, deadlines and response matching.
 
+use crate::fast_map::FastMap;
 use crate::protocol::{RawJson, RequestId, meta::ProgressToken};
 use std::{
     borrow::Cow,
-    collections::{BTreeSet, HashMap},
+    collections::BTreeSet,
     time::{Duration, Instant},
 };
 
@@ -50,7 +51,7 @@ pub struct OutgoingRequests<T> {
     next_id: i64,
     /// The prefix of all ids, if other processes make requests in the same session.
     prefix: Option<Box<str>>,
-    pending: HashMap<i64, Pending<T>>,
+    pending: FastMap<i64, Pending<T>>,
     deadlines: BTreeSet<(Instant, i64)>,
 }
 
@@ -72,7 +73,7 @@ struct Paused {
 
 impl<T> Default for OutgoingRequests<T> {
     fn default() -> Self {
-        Self { next_id: 1, prefix: None, pending: HashMap::new(), deadlines: BTreeSet::new() }
+        Self { next_id: 1, prefix: None, pending: FastMap::default(), deadlines: BTreeSet::new() }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The sessions of the legacy era (HTTP-41..47).
 
+use crate::fast_map::FastMap;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
@@ -11,6 +12,9 @@ pub const ID_BYTES: usize = 24;
 
 /// Maximum lifetime of a session that is never used after it was opened.
 pub const UNUSED: Duration = Duration::from_secs(60);
+
+/// Precision of the order of eviction. Within this time, further uses of a session cost nothing.
+const TURN: Duration = Duration::from_millis(100);
 
 /// Limits of sessions.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +30,7 @@ pub struct SessionBounds {
 /// The open sessions of an endpoint.
 #[derive(Debug)]
 pub struct Sessions<S> {
-    open: HashMap<Arc<str>, StoredSession<S>>,
+    open: FastMap<Arc<str>, StoredSession<S>>,
     /// The ids in the order of eviction.
     order: BTreeMap<SessionTurn, Arc<str>>,
     /// The sessions of each principal, in the same order.
@@ -57,7 +61,7 @@ struct SessionTurn {
 impl<S: Clone> Sessions<S> {
     /// An empty table.
     pub fn new(bounds: SessionBounds) -> Self {
-        let (open, order, of) = (HashMap::new(), BTreeMap::new(), HashMap::new());
+        let (open, order, of) = (FastMap::default(), BTreeMap::new(), HashMap::new());
         Self { open, order, of, latest: 0, looks: [None; 2], bounds }
     }
 
@@ -132,6 +136,9 @@ impl<S: Clone> Sessions<S> {
 
     fn use_now(&mut self, now: Instant, id: &str) -> Option<&S> {
         let entry = self.open.get_mut(id)?;
+        if entry.turn.was_used && now.saturating_duration_since(entry.turn.last_used) < TURN {
+            return Some(&entry.session);
+        }
         let turn = SessionTurn { was_used: true, last_used: now, ..entry.turn };
         let before = std::mem::replace(&mut entry.turn, turn);
         if let Some(id) = self.order.remove(&before) {

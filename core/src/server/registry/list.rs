@@ -1,12 +1,10 @@
 //! One list of a server, in registration order, with lookup by key and paging.
 
 use super::{access::AccessOptions, duplicate::OnDuplicate, register_error::RegisterError};
+use crate::fast_map::FastMap;
 use crate::protocol::{RawJson, Revision, RevisionFeature};
 use serde_json::Value;
-use std::{
-    collections::HashMap,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
 /// An item of a list.
 pub(crate) trait Listed {
@@ -51,7 +49,7 @@ impl Descriptor {
 /// An immutable version of a list. Its order is stable (TOOL-04).
 pub(crate) struct List<T> {
     items: Vec<Numbered<T>>,
-    by_key: HashMap<Arc<str>, usize>,
+    by_key: FastMap<Arc<str>, usize>,
     /// The number of the last registration.
     last: u64,
     /// The first page per revision, cached because nearly every list request asks for it.
@@ -100,7 +98,7 @@ impl<T> Default for List<T> {
     fn default() -> Self {
         Self {
             items: Vec::new(),
-            by_key: HashMap::new(),
+            by_key: FastMap::default(),
             last: 0,
             first_page: Default::default(),
             is_personal: OnceLock::new(),
@@ -235,9 +233,10 @@ fn taken<T: Listed>(item: &T) -> RegisterError {
     RegisterError(format!("{} named {:?} is already registered", T::NOUN, item.key()))
 }
 
-/// Returns the members of a list result.
+/// Returns a list result without its closing brace.
 pub(crate) fn list_members(member: &str, items: &[u8], next: Option<&str>, hints: &str, revision: Revision) -> Vec<u8> {
-    let mut members = format!(r#""{member}":["#).into_bytes();
+    let mut members = Vec::with_capacity(items.len() + 256);
+    members.extend_from_slice(format!(r#"{{"{member}":["#).as_bytes());
     members.extend_from_slice(items);
     members.push(b']');
     if let Some(next) = next {

@@ -3,6 +3,7 @@
 use super::{outbound::Outbound, subscriptions::OpenSubscription};
 use crate::{
     engine::CallKey,
+    fast_map::FastMap,
     protocol::{RawJson, RequestId, RpcError},
     sync::Mutex,
     telemetry::{LoadShare, OperationEnd, RunningOperation},
@@ -63,7 +64,7 @@ impl RequestTelemetry {
 }
 
 /// Calls, each with its count as a running call.
-type RunningCalls = HashMap<CallKey, (Arc<dyn ServedRequest>, LoadShare)>;
+type RunningCalls = FastMap<CallKey, (Arc<dyn ServedRequest>, LoadShare)>;
 
 /// The requests of a conversation that are being served.
 #[derive(Default)]

@@ -13,6 +13,7 @@ use crate::{
     client::{Inbox, Link, LinkFailure, LinkMessage},
     client_auth::ClientAuth,
     engine::Limits,
+    fast_map::FastMap,
     protocol::{
         Era, RequestId, Revision,
         envelope::{Frame, FrameBounds, Message},
@@ -24,7 +25,6 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 use reqwest::{Client, Url};
 use std::{
-    collections::HashMap,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
@@ -79,7 +79,7 @@ pub(super) struct LinkState {
     pub(super) opening: OpeningMessages,
     handshake: Handshake,
     pub(super) has_stream: bool,
-    posts: HashMap<RequestId, RunningPost>,
+    posts: FastMap<RequestId, RunningPost>,
     tasks: JoinSet<()>,
 }
 
