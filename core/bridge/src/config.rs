@@ -8,7 +8,7 @@ use trunkline::{
     protocol::{
         describe::Described,
         fault::{Fault, placed},
-        surrogates, too_deep,
+        located, surrogates, too_deep,
     },
     server::Category,
 };
@@ -69,8 +69,7 @@ pub(crate) fn read_member<T: Described + DeserializeOwned>(
 }
 
 fn judged<T: Described + DeserializeOwned>(value: Value) -> Result<T, Fault> {
-    serde_path_to_error::deserialize::<_, T>(&value)
-        .map_err(|error| Fault::of(T::TYPE, &value, &error.path().to_string(), &error.into_inner().to_string()))
+    located::from_value(&value).map_err(|error| Fault::of(T::TYPE, &value, error))
 }
 
 /// The lists of a server by their names.

@@ -4,7 +4,7 @@ use super::{
     ClientIdentity,
     host_tasks::{self, TaskMetadata},
     outgoing::{MethodCall, OutgoingRequests, RequestTimeout, one_line},
-    params::{self, ProgressTokenParams, is_object},
+    params::{self, is_object, progress_token},
 };
 use crate::protocol::{
     Era, RawJson, RequestId, Revision, RevisionFeature, RpcError, SentTrace,
@@ -380,11 +380,9 @@ impl<T: Clone> ClientConversation<T> {
                 let Some(params) = notification.params else {
                     return ClientReceived::Nothing("progress without params");
                 };
-                let token = params
-                    .parse::<ProgressTokenParams<'_>>()
-                    .ok()
-                    .and_then(|p| RequestId::from_json(p.progress_token.get()));
-                let Some(token) = token else { return ClientReceived::Nothing("progress without a token") };
+                let Some(token) = progress_token(&params) else {
+                    return ClientReceived::Nothing("progress without a token");
+                };
                 let of_request = self.outgoing.progress(now, &token).map(|sent| sent.item.clone());
                 match of_request.or_else(|| self.tasks.get(&token).cloned()) {
                     Some(item) => ClientReceived::Progress { item, params },

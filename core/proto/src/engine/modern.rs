@@ -5,12 +5,12 @@ use super::request_info::{MirroredParameters, RequestInfo};
 use crate::protocol::{
     Era, RawJson, Revision, RpcError,
     envelope::Request,
+    members::{MemberValue, members},
     meta::{self, RequestMeta},
     method::{MessageKind, Method, Sender},
     model::LoggingLevel,
 };
-use serde_json::value::RawValue;
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 /// The decoded mirror headers of a request. They are compared with the body here (H26-01..08).
 #[derive(Debug, Clone, Default)]
@@ -28,7 +28,7 @@ pub struct Mirror {
 /// Checks a request in the order of docs/versions.md, 2.2, and returns its origin.
 pub(crate) fn check(
     request: &Request,
-    raw_meta: Option<&RawValue>,
+    raw_meta: Option<MemberValue<'_>>,
     meta: &RequestMeta<'_>,
     mirror: Option<&Mirror>,
     served: Option<&'static Method>,
@@ -43,8 +43,8 @@ pub(crate) fn check(
         .filter(|revision| revision.era() == Era::Modern)
         .ok_or_else(|| RpcError::unsupported_version(&version))?;
     let buffer = request.params.as_ref().map(RawJson::buffer).ok_or_else(RpcError::internal)?;
-    let object = |key: &str, raw: Option<&RawValue>| match raw {
-        Some(raw) if raw.get().starts_with('{') => Ok(Some(RawJson::slice_of(buffer, raw))),
+    let object = |key: &str, raw: Option<MemberValue<'_>>| match raw {
+        Some(raw) if raw.is_object() => Ok(Some(raw.in_buffer(buffer))),
         Some(_) => Err(RpcError::invalid_params(format!("The request's _meta has a {key} that is not an object"))),
         None => Ok(None),
     };
@@ -63,7 +63,7 @@ pub(crate) fn check(
         revision,
         client_info,
         client_capabilities,
-        meta: raw_meta.map(|raw| RawJson::slice_of(buffer, raw)),
+        meta: raw_meta.map(|raw| raw.in_buffer(buffer)),
         progress_token: meta.token(),
         log_level,
         mirrored: mirror.map(|mirror| Arc::clone(&mirror.parameters)),
@@ -73,9 +73,10 @@ pub(crate) fn check(
 }
 
 /// LOG-06
-fn read_level(raw: &RawValue) -> Result<LoggingLevel, RpcError> {
-    serde_json::from_str(raw.get()).map_err(|_| {
-        RpcError::invalid_params(format!("The request's _meta has an unknown {}: {}", meta::LOG_LEVEL, raw.get()))
+fn read_level(raw: MemberValue<'_>) -> Result<LoggingLevel, RpcError> {
+    raw.parse().map_err(|_| {
+        let level = String::from_utf8_lossy(raw.as_bytes());
+        RpcError::invalid_params(format!("The request's _meta has an unknown {}: {level}", meta::LOG_LEVEL))
     })
 }
 
@@ -91,9 +92,8 @@ fn compare(header: &str, value: Option<&str>, body: &str) -> Result<(), RpcError
 
 fn compare_name(mirror: &Mirror, request: &Request) -> Result<(), RpcError> {
     let Some(parameter) = Method::name_parameter(&request.method) else { return Ok(()) };
-    let params: BTreeMap<String, &RawValue> =
-        request.params.as_ref().and_then(|params| params.parse().ok()).unwrap_or_default();
-    let Some(name) = params.get(parameter).and_then(|raw| serde_json::from_str::<String>(raw.get()).ok()) else {
+    let found = request.params.as_ref().and_then(|params| members(params.as_bytes(), [parameter]).ok());
+    let Some(name) = found.and_then(|[name]| name?.as_str()) else {
         // The method's own validation names the missing parameter, which is more helpful.
         return Ok(());
     };

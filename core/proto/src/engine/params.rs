@@ -4,20 +4,19 @@ use super::outgoing::one_line;
 use crate::protocol::{
     Era, RawJson, RequestId, Revision, RpcError,
     extension::Extension,
-    meta::{self, CommonParams},
+    members::members,
+    meta::{self, ProgressToken},
     model::LoggingLevel,
     project,
 };
 use indexmap::IndexMap;
-use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 use std::borrow::Cow;
 
 /// The token of a `notifications/progress`.
-#[derive(Deserialize)]
-pub(super) struct ProgressTokenParams<'a> {
-    #[serde(borrow, rename = "progressToken")]
-    pub(super) progress_token: &'a RawValue,
+pub(super) fn progress_token(params: &RawJson) -> Option<ProgressToken> {
+    let [token] = members(params.as_bytes(), [meta::PROGRESS_TOKEN]).ok()?;
+    token?.id()
 }
 
 /// The identity of the client, as configured.
@@ -128,10 +127,9 @@ pub(super) fn is_object(json: &RawJson) -> bool {
 }
 
 fn with_meta(params: &RawJson, meta: &str) -> Result<Vec<u8>, RpcError> {
-    let common: CommonParams<'_> = params
-        .read()
+    let [own] = members(params.as_bytes(), ["_meta"])
         .map_err(|problem| RpcError::invalid_params(format!("The params must be an object: {problem}")))?;
-    if common.meta.is_some() {
+    if own.is_some() {
         return merged(params, meta);
     }
     // The object's own members follow ours. This is the common case, and nothing is parsed twice.

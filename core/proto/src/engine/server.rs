@@ -7,11 +7,12 @@ use super::{
     legacy::{self, LegacyTerms},
     modern,
     outgoing::{MethodCall, OutgoingRequests, one_line},
-    params::ProgressTokenParams,
+    params::progress_token,
 };
 use crate::protocol::{
     RawJson, RequestId, Revision, RpcError,
     envelope::{self, NoResult, Notification, Request, Response, cancellation},
+    members::MemberValue,
     meta::RequestMeta,
     method::{self, MessageKind, Method, Sender},
 };
@@ -174,7 +175,7 @@ impl<T, U> ServerConversation<T, U> {
     fn check_legacy(
         &self,
         request: &Request,
-        raw_meta: Option<&serde_json::value::RawValue>,
+        raw_meta: Option<MemberValue<'_>>,
         meta: &RequestMeta<'_>,
         served: Option<&'static Method>,
     ) -> Result<(&'static Method, RequestInfo), RpcError> {
@@ -190,7 +191,7 @@ impl<T, U> ServerConversation<T, U> {
         };
         let method = find(session.revision).or(served).ok_or_else(|| RpcError::method_not_found(&request.method))?;
         let buffer = request.params.as_ref().map(RawJson::buffer);
-        let meta_object = buffer.zip(raw_meta).map(|(buffer, raw)| RawJson::slice_of(buffer, raw));
+        let meta_object = buffer.zip(raw_meta).map(|(buffer, raw)| raw.in_buffer(buffer));
         Ok((method, session.info(meta_object, meta.token())))
     }
 
@@ -218,9 +219,7 @@ impl<T, U> ServerConversation<T, U> {
                 Received::Cancelled { key, reason: cancelled.reason, waiting, next }
             }
             method::PROGRESS => {
-                let token = read::<ProgressTokenParams>(notification)
-                    .and_then(|p| RequestId::from_json(p.progress_token.get()));
-                if let Some(token) = token {
+                if let Some(token) = notification.params.as_ref().and_then(progress_token) {
                     self.outgoing.progress(now, &token);
                 }
                 Received::Nothing("progress")

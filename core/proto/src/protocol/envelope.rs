@@ -4,7 +4,6 @@
 mod reading;
 mod writing;
 
-pub(crate) use reading::present;
 #[doc(hidden)]
 pub use reading::{Beginning, count_values, excess};
 pub use writing::{cancellation, encode_error, encode_notification, encode_request, encode_result};

@@ -3,6 +3,7 @@
 use super::{
     describe::{ObjectDescription, Presence, Type, Union},
     known_names::unknown_name,
+    located::LocatedError,
     serde_words::{between_ticks, is_of_serde, reworded},
 };
 use serde_json::{Map, Value};
@@ -27,16 +28,13 @@ impl fmt::Display for Fault {
 }
 
 impl Fault {
-    /// Finds the problem of a value that serde rejected as a type, with its path and serde's
-    /// message. Our own messages are kept.
-    pub fn of(ty: Type, value: &Value, place: &str, words: &str) -> Self {
-        let place = match place {
-            "." => String::new(),
-            place if place.starts_with('[') => place.to_owned(),
-            place => format!(".{place}"),
-        };
+    /// Finds the problem of a value that serde rejected as a type. Our own messages are kept.
+    pub fn of(ty: Type, value: &Value, error: LocatedError) -> Self {
+        let LocatedError { path, message } = error;
+        let place = if path.is_empty() || path.starts_with('[') { path } else { format!(".{path}") };
+        let words = &*message;
         if !is_of_serde(words) {
-            return Self { place, problem: words.to_owned() };
+            return Self { place, problem: message };
         }
         if let Some(name) = between_ticks(words.strip_prefix("unknown field ").unwrap_or_default()) {
             return unknown(ty, value, name).unwrap_or(Self { place, problem: format!("unknown option `{name}`") });
@@ -192,14 +190,15 @@ mod tests {
     use super::*;
     use crate::protocol::{
         describe::Described,
+        located,
         model::{Prompt, Resource, ResourceTemplate, Root, Tool},
     };
     use serde::de::DeserializeOwned;
     use serde_json::json;
 
     fn fault<T: Described + DeserializeOwned>(value: Value) -> String {
-        let error = serde_path_to_error::deserialize::<_, T>(&value).map(drop).expect_err("the value is wrong");
-        Fault::of(T::TYPE, &value, &error.path().to_string(), &error.inner().to_string()).to_string()
+        let error = located::from_value::<T>(&value).map(drop).expect_err("the value is wrong");
+        Fault::of(T::TYPE, &value, error).to_string()
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The `_meta` object of requests: version, capabilities, identity and progress token.
 
-use super::{RawJson, RequestId, envelope::present};
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use super::{
+    RawJson, RequestId,
+    members::{MemberValue, members},
+};
 use std::borrow::Cow;
 
 /// Key of the protocol version of a modern request.
@@ -31,55 +32,47 @@ pub const PROGRESS_TOKEN: &str = "progressToken";
 /// Identifies the progress of one request: a string or an integer, as for ids.
 pub type ProgressToken = RequestId;
 
-/// The parts of request parameters that the engine uses, read in one pass; all are slices of the
-/// JSON.
-#[derive(Debug, Default, Deserialize)]
-pub struct CommonParams<'a> {
-    /// `_meta`
-    #[serde(borrow, default, deserialize_with = "present", rename = "_meta")]
-    pub meta: Option<&'a RawValue>,
-}
-
 /// The keys of a request's `_meta` that the protocol defines, unparsed.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default)]
 pub struct RequestMeta<'a> {
     /// The version of a modern request.
-    #[serde(borrow, default, deserialize_with = "present", rename = "io.modelcontextprotocol/protocolVersion")]
-    pub protocol_version: Option<&'a RawValue>,
+    pub protocol_version: Option<MemberValue<'a>>,
     /// The capabilities of a modern request.
-    #[serde(borrow, default, deserialize_with = "present", rename = "io.modelcontextprotocol/clientCapabilities")]
-    pub client_capabilities: Option<&'a RawValue>,
+    pub client_capabilities: Option<MemberValue<'a>>,
     /// The identity of the client.
-    #[serde(borrow, default, deserialize_with = "present", rename = "io.modelcontextprotocol/clientInfo")]
-    pub client_info: Option<&'a RawValue>,
+    pub client_info: Option<MemberValue<'a>>,
     /// The log level of a modern request.
-    #[serde(borrow, default, deserialize_with = "present", rename = "io.modelcontextprotocol/logLevel")]
-    pub log_level: Option<&'a RawValue>,
+    pub log_level: Option<MemberValue<'a>>,
     /// The token for progress notifications.
-    #[serde(borrow, default, deserialize_with = "present", rename = "progressToken")]
-    pub progress_token: Option<&'a RawValue>,
+    pub progress_token: Option<MemberValue<'a>>,
 }
 
 impl<'a> RequestMeta<'a> {
     /// Reads the `_meta` of parameters. Anything but an object counts as absent: the method's own
     /// check rejects it.
-    pub fn of(params: Option<&'a RawJson>) -> (Option<&'a RawValue>, Self) {
-        let raw = params.and_then(|params| params.parse::<CommonParams<'a>>().ok()).and_then(|params| params.meta);
-        // Serde would read an array as the members in order.
-        let raw = raw.filter(|raw| raw.get().starts_with('{'));
-        let meta = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
-        (raw, meta)
+    pub fn of(params: Option<&'a RawJson>) -> (Option<MemberValue<'a>>, Self) {
+        let Some(raw) = object(params) else { return (None, Self::default()) };
+        let keys = [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN];
+        let [protocol_version, client_capabilities, client_info, log_level, progress_token] =
+            members(raw.as_bytes(), keys).unwrap_or_default();
+        (Some(raw), Self { protocol_version, client_capabilities, client_info, log_level, progress_token })
     }
 
     /// The version, if it is a string.
     pub fn version(&self) -> Option<Cow<'a, str>> {
-        self.protocol_version.and_then(|raw| serde_json::from_str(raw.get()).ok())
+        self.protocol_version?.as_str()
     }
 
     /// The progress token, if it is a string or an integer.
     pub fn token(&self) -> Option<ProgressToken> {
-        self.progress_token.and_then(|raw| RequestId::from_json(raw.get()))
+        self.progress_token?.id()
     }
+}
+
+/// The `_meta` object of parameters.
+pub(super) fn object(params: Option<&RawJson>) -> Option<MemberValue<'_>> {
+    let [meta] = members(params?.as_bytes(), ["_meta"]).ok()?;
+    meta.filter(|meta| meta.is_object())
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 
 mod annotations;
 #[doc(hidden)]
+pub mod call_params;
+#[doc(hidden)]
 pub mod describe;
 pub mod envelope;
 pub mod error;
@@ -15,8 +17,13 @@ mod finite;
 mod id;
 #[doc(hidden)]
 pub mod input;
+mod json_string;
 #[doc(hidden)]
 pub mod known_names;
+#[doc(hidden)]
+pub mod located;
+#[doc(hidden)]
+pub mod members;
 pub mod meta;
 pub mod method;
 pub mod model;
@@ -43,9 +50,11 @@ pub mod vendor;
 pub use annotations::check_annotations;
 pub use error::RpcError;
 pub use id::RequestId;
-pub use raw::RawJson;
 #[doc(hidden)]
-pub use raw::too_deep;
+pub use json_string::push_string;
+#[doc(hidden)]
+pub use located::too_deep;
+pub use raw::RawJson;
 pub use revision::{Era, Revision, RevisionFeature};
 pub use trace_context::TraceContext;
 #[doc(hidden)]

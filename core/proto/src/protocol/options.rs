@@ -7,10 +7,14 @@ use super::{
     describe::{Described, ObjectDescription, Presence, Type, Unit},
     fault::Fault,
     known_names::unknown_name,
+    located,
 };
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{DeserializeOwned, DeserializeSeed, Error, MapAccess, Visitor},
+    de::{
+        DeserializeOwned, DeserializeSeed, Error, MapAccess, SeqAccess, Visitor,
+        value::{MapAccessDeserializer, SeqAccessDeserializer},
+    },
 };
 use serde_json::Value;
 use std::{borrow::Cow, fmt, marker::PhantomData, time::Duration};
@@ -94,15 +98,69 @@ impl<'de, T, F: JsonForm<T>> DeserializeSeed<'de> for OptionSeed<T, F> {
     type Value = Option<T>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
-        let Some(given) = Option::<Value>::deserialize(deserializer)? else { return Ok(None) };
-        let shown = given.clone();
-        match serde_path_to_error::deserialize::<_, Formed<T, F>>(given) {
-            Ok(Formed(value, _)) => Ok(Some(value)),
-            Err(error) => {
-                let (place, words) = (error.path().to_string(), error.into_inner().to_string());
-                Err(D::Error::custom(Fault::of(F::TYPE, &shown, &place, &words)))
+        let mut read = None;
+        deserializer.deserialize_any(CheckedValue(&mut |given| match located::from_value(given) {
+            Ok(Formed::<T, F>(value, _)) => {
+                read = Some(value);
+                Ok(())
             }
-        }
+            Err(error) => Err(Fault::of(F::TYPE, given, error)),
+        }))?;
+        Ok(read)
+    }
+}
+
+/// Passes a value other than `null` to a check. The check is part of the visit, so that the error
+/// has the position of the value.
+struct CheckedValue<'a>(&'a mut dyn FnMut(&Value) -> Result<(), Fault>);
+
+impl CheckedValue<'_> {
+    fn check<E: Error>(self, value: impl Into<Value>) -> Result<(), E> {
+        (self.0)(&value.into()).map_err(E::custom)
+    }
+}
+
+impl<'de> Visitor<'de> for CheckedValue<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_none<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
+        self.check(value)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
+        self.check(value)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
+        self.check(value)
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
+        self.check(value)
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<(), E> {
+        self.check(value)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<(), A::Error> {
+        self.check(Value::deserialize(SeqAccessDeserializer::new(items))?)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<(), A::Error> {
+        self.check(Value::deserialize(MapAccessDeserializer::new(members))?)
     }
 }
 
@@ -482,8 +540,7 @@ mod tests {
     }
 
     fn read(value: Value) -> Result<Outer, String> {
-        serde_path_to_error::deserialize(value)
-            .map_err(|error| placed(&error.path().to_string(), &error.inner().to_string()))
+        located::from_value(&value).map_err(|error| placed(&error.path, &error.message))
     }
 
     #[test]

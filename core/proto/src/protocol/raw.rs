@@ -1,6 +1,6 @@
 //! Unparsed JSON.
 
-use super::{finite, serde_words::reworded, surrogates};
+use super::{finite, located::LocatedError, surrogates};
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -81,27 +81,7 @@ impl RawJson {
     /// As [`Self::parse`], but the error says which member is wrong and what was expected there.
     #[doc(hidden)]
     pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, String> {
-        self.parse().map_err(|error| {
-            // Tracking the path is slow, so it is only done after an error.
-            let mut again = serde_json::Deserializer::from_slice(&self.0);
-            let located = serde_path_to_error::deserialize::<_, T>(&mut again).err();
-            let path = located.map(|error| error.path().to_string()).filter(|path| path != ".");
-            let words = error.to_string();
-            if let Some(problem) = too_deep(&words) {
-                return problem.to_owned();
-            }
-            // Line and column are of no use to a reader who did not write the JSON.
-            let words = words.rfind(" at line ").filter(|_| error.is_data()).map_or(&*words, |end| &words[..end]);
-            match path {
-                Some(path) => {
-                    // Model objects name the member themselves.
-                    let member = path.rsplit('.').next().unwrap_or_default();
-                    let own = words.strip_prefix(&format!("`{member}`: ")).unwrap_or(words);
-                    format!("{path}: {}", shortened(&reworded(own)))
-                }
-                None => shortened(&reworded(words)),
-            }
-        })
+        self.parse().map_err(|error| LocatedError::new(&self.0, &error).describe())
     }
 
     /// The JSON as bytes.
@@ -130,23 +110,6 @@ impl RawJson {
     pub fn into_bytes(self) -> Bytes {
         self.0
     }
-}
-
-/// Replaces serde's error for JSON that is nested too deeply.
-#[doc(hidden)]
-pub fn too_deep(words: &str) -> Option<&'static str> {
-    let is_it = words.starts_with("recursion limit exceeded");
-    is_it.then_some("it nests deeper than 128 levels, the most that max_nesting allows")
-}
-
-/// Shortens such errors, which repeat the unexpected value at any length.
-fn shortened(words: &str) -> String {
-    const HALF: usize = 100;
-    let length = words.chars().count();
-    if length <= 2 * HALF {
-        return words.to_owned();
-    }
-    words.chars().take(HALF).chain(['…']).chain(words.chars().skip(length - HALF)).collect()
 }
 
 impl<'de> Deserialize<'de> for RawJson {

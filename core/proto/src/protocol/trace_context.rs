@@ -1,10 +1,11 @@
 //! The W3C trace context of a request, in its `_meta` (SEP-414) or in HTTP headers.
 
-use super::{RawJson, RequestId, meta};
+use super::{RawJson, RequestId, members::members, meta};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use std::{
+    borrow::Cow,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
@@ -48,17 +49,18 @@ impl TraceContext {
 
     /// The context in a `_meta` object. Values that are not strings count as absent.
     pub fn of_meta(meta: &RawJson) -> Self {
-        meta.parse::<IndexMap<String, &RawValue>>().map_or_else(|_| Self::default(), |members| Self::among(&members))
+        Self::among(meta.as_bytes())
     }
 
     /// The context in the `_meta` of the parameters of a request.
     pub fn of_params(params: Option<&RawJson>) -> Self {
-        let meta = meta::RequestMeta::of(params).0.and_then(|meta| serde_json::from_str(meta.get()).ok());
-        meta.map_or_else(Self::default, |members| Self::among(&members))
+        meta::object(params).map_or_else(Self::default, |meta| Self::among(meta.as_bytes()))
     }
 
-    fn among(members: &IndexMap<String, &RawValue>) -> Self {
-        Self::of(|key| serde_json::from_str(members.get(key)?.get()).ok())
+    fn among(meta: &[u8]) -> Self {
+        let [traceparent, tracestate, baggage] =
+            members(meta, Self::KEYS).unwrap_or_default().map(|value| value?.as_str().map(Cow::into_owned));
+        Self { traceparent, tracestate, baggage }
     }
 
     /// The value of a key, or `None` if it is unset or unknown.

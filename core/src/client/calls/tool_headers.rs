@@ -4,6 +4,7 @@ use crate::{
     client::error::ClientError,
     protocol::{
         RawJson,
+        call_params::CallParams,
         schema::{HeaderParameter, header_parameters},
     },
     sync::Mutex,
@@ -80,21 +81,13 @@ impl MirroredTools {
 
     /// The mirrored headers of a call: name and value, not encoded yet.
     pub(in crate::client) fn of_call(&self, params: Option<&RawJson>) -> Result<Vec<(String, String)>, ClientError> {
-        #[derive(Deserialize)]
-        struct CallParams<'a> {
-            #[serde(borrow)]
-            name: Cow<'a, str>,
-            #[serde(borrow)]
-            arguments: Option<&'a RawValue>,
-        }
         let by_name = self.by_name.lock();
         if by_name.is_empty() {
             return Ok(Vec::new());
         }
-        let Some(call) = params.and_then(|params| params.parse::<CallParams<'_>>().ok()) else { return Ok(Vec::new()) };
+        let Some(call) = params.and_then(|params| CallParams::read(params).ok()) else { return Ok(Vec::new()) };
         let Some(parameters) = by_name.get(&*call.name) else { return Ok(Vec::new()) };
-        let arguments: Value =
-            call.arguments.map_or(Ok(Value::Null), |raw| serde_json::from_str(raw.get())).unwrap_or_default();
+        let arguments: Value = call.arguments.and_then(|value| value.parse().ok()).unwrap_or_default();
         let mut headers = Vec::with_capacity(parameters.len());
         for parameter in parameters {
             match parameter.text(&arguments) {

@@ -3,7 +3,7 @@
 use super::{access, mount_routes, provided::ProvidedFeature};
 use crate::{
     engine::RequestInfo,
-    protocol::{RawJson, RpcError},
+    protocol::{RawJson, RpcError, call_params::CallParams},
     server::{
         handlers::{Handler, Outcome},
         registry::{Category, ListSet, RegisteredPrompt},
@@ -11,31 +11,22 @@ use crate::{
         result::{ResultWriter, render_prompt},
     },
 };
-use serde::Deserialize;
-use serde_json::value::RawValue;
-use std::{borrow::Cow, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 pub(super) fn get(context: &ActiveRequest, params: Option<&RawJson>) -> Result<Routed, RpcError> {
-    #[derive(Deserialize)]
-    struct GetParams<'a> {
-        #[serde(borrow)]
-        name: Cow<'a, str>,
-        #[serde(borrow)]
-        arguments: Option<&'a RawValue>,
-    }
     if !context.snapshot.offered().has(ListSet::PROMPTS) {
         return Err(RpcError::method_not_found(context.method));
     }
     let raw = params.ok_or_else(|| RpcError::invalid_params("prompts/get needs the parameter name"))?;
-    let params: GetParams<'_> =
-        raw.read().map_err(|problem| RpcError::invalid_params(format!("prompts/get: {problem}")))?;
+    let params =
+        CallParams::read(raw).map_err(|problem| RpcError::invalid_params(format!("prompts/get: {problem}")))?;
     let Some(prompt) = context.snapshot.prompts.get(&params.name) else {
         if let Some(routed) = mount_routes::by_name(&context.snapshot, Category::Prompts, &params.name, raw) {
             return routed;
         }
         return ProvidedFeature::route(context, Category::Prompts, &params.name, raw);
     };
-    let arguments = params.arguments.map_or_else(RawJson::empty_object, |text| RawJson::slice_of(raw.buffer(), text));
+    let arguments = params.arguments.map_or_else(RawJson::empty_object, |value| value.in_buffer(raw.buffer()));
     let filled = Arc::clone(prompt);
     access::decide(context, &prompt.options.access, &prompt.name, move |context, is_visible| {
         if !is_visible {

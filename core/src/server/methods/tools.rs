@@ -6,11 +6,11 @@ use super::{
 };
 use crate::{
     engine::RequestInfo,
-    protocol::{RawJson, RevisionFeature, RpcError},
+    protocol::{RawJson, RevisionFeature, RpcError, call_params::CallParams},
     server::{
         handlers::{Handler, Outcome, lacking},
         registry::{Category, ListSet, RegisteredTool, ToolTasks},
-        request::{ActiveRequest, CallParams, Mode, NextStep, ResultMapper, Routed, mode},
+        request::{ActiveRequest, Mode, NextStep, ResultMapper, Routed, mode},
         result::{ResultWriter, ToolOf, invalid_arguments, render_tool, tool_error},
     },
 };
@@ -24,9 +24,8 @@ pub(super) fn call(context: &ActiveRequest, params: Option<&RawJson>) -> Result<
         return Err(RpcError::method_not_found(context.method));
     }
     let raw = params.ok_or_else(|| RpcError::invalid_params("tools/call needs the parameter name"))?;
-    let params: CallParams<'_> =
-        raw.read().map_err(|problem| RpcError::invalid_params(format!("tools/call: {problem}")))?;
-    let arguments = params.arguments.map_or_else(RawJson::empty_object, |text| RawJson::slice_of(raw.buffer(), text));
+    let params = CallParams::read(raw).map_err(|problem| RpcError::invalid_params(format!("tools/call: {problem}")))?;
+    let arguments = params.arguments.map_or_else(RawJson::empty_object, |value| value.in_buffer(raw.buffer()));
     let Some(tool) = snapshot.tools.get(&params.name) else {
         if let Some(routed) = mount_routes::by_name(snapshot, Category::Tools, &params.name, raw) {
             return routed;

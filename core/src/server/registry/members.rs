@@ -5,6 +5,7 @@ use crate::protocol::{
     describe::{Described, Type},
     fault::Fault,
     known_names::nearest,
+    located::LocatedError,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -28,7 +29,8 @@ const BESIDE: [&str; 11] = [
 /// Deserializes a descriptor. The error names the invalid member.
 pub(super) fn read<T: Described + DeserializeOwned>(descriptor: &Value) -> Result<T, String> {
     T::deserialize(descriptor).map_err(|error| {
-        let fault = Fault::of(T::TYPE, descriptor, ".", &error.to_string()).to_string();
+        let error = LocatedError { path: String::new(), message: error.to_string() };
+        let fault = Fault::of(T::TYPE, descriptor, error).to_string();
         match fault.strip_prefix('.') {
             Some(fault) => fault.to_owned(),
             None => format!("the descriptor: {fault}"),

@@ -5,23 +5,14 @@ use super::active_request::ActiveRequest;
 use crate::{
     engine::MirroredParameters,
     protocol::{
-        RawJson, RpcError, method,
+        RpcError,
+        call_params::CallParams,
+        method,
         schema::{HeaderParameter, HeaderType},
     },
     server::registry::RegisteredTool,
 };
-use serde::Deserialize;
-use serde_json::{Value, json, value::RawValue};
-use std::borrow::Cow;
-
-/// The parameters of `tools/call`.
-#[derive(Deserialize)]
-pub(in crate::server) struct CallParams<'a> {
-    #[serde(borrow)]
-    pub(in crate::server) name: Cow<'a, str>,
-    #[serde(borrow)]
-    pub(in crate::server) arguments: Option<&'a RawValue>,
-}
+use serde_json::{Value, json};
 
 /// Compares the headers of a request with its original body, before middleware can change it. Does
 /// nothing if no headers are mirrored.
@@ -31,9 +22,9 @@ pub(in crate::server) fn check(context: &ActiveRequest) -> Result<(), RpcError> 
         return Ok(());
     }
     // Invalid parameters are refused later, by the method.
-    let Some(Ok(called)) = context.params.as_ref().map(RawJson::parse::<CallParams<'_>>) else { return Ok(()) };
+    let Some(Ok(called)) = context.params.as_ref().map(CallParams::read) else { return Ok(()) };
     match context.snapshot.tool(&called.name).filter(|tool| !tool.mirrored.is_empty()) {
-        Some(tool) => match called.arguments.map(|text| (text.get().len(), serde_json::from_str(text.get()))) {
+        Some(tool) => match called.arguments.map(|value| (value.as_bytes().len(), value.parse())) {
             Some((len, Ok(arguments))) => compare(&tool, headers, &arguments, len),
             Some((_, Err(_))) => Ok(()),
             None => compare(&tool, headers, &json!({}), 0),

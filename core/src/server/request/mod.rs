@@ -22,5 +22,4 @@ pub use request_state::StateKey;
 
 pub(super) use active_request::{ActiveRequest, Responder, Route, Routed, Services};
 pub(super) use mapper::{NextStep, ResultMapper};
-pub(super) use mirrored::CallParams;
 pub(super) use tasks::{Mode, NamedTask, Task, mode, visible_tasks};

@@ -25,9 +25,9 @@ pub(in crate::server) fn render_object(
     };
     let text = raw.as_bytes().trim_ascii();
     if text == b"null" {
-        return Ok(results.seal(Vec::new(), revision));
+        return Ok(results.seal(b"{".to_vec(), revision));
     }
-    let Some(inner) = text.strip_prefix(b"{").and_then(|text| text.strip_suffix(b"}")) else {
+    let Some(open) = text.strip_suffix(b"}").filter(|text| text.starts_with(b"{")) else {
         let given = String::from_utf8_lossy(text);
         return Err(fault(format!("a result must be an object, such as {{\"value\": …}}, not {given:.60}")));
     };
@@ -36,5 +36,5 @@ pub(in crate::server) fn render_object(
     if ["_meta", "resultType"].iter().any(|name| members.contains_key(*name)) {
         return Ok(results.seal_object(raw.parse().map_err(unread)?, revision));
     }
-    Ok(results.seal(inner.trim_ascii().to_vec(), revision))
+    Ok(results.seal(open.trim_ascii_end().to_vec(), revision))
 }

@@ -6,7 +6,7 @@ use super::{
     writer::ResultWriter,
 };
 use crate::{
-    protocol::{RawJson, Revision, RevisionFeature, RpcError, model::CallToolResult, project},
+    protocol::{RawJson, Revision, RevisionFeature, RpcError, model::CallToolResult, project, push_string},
     server::handlers::Outcome,
 };
 use serde::{Deserialize, Deserializer};
@@ -41,23 +41,23 @@ pub(in crate::server) fn render_tool(
                 let text = Value::from(text.as_str());
                 Structured::of(if output.takes_objects { json!({"result": text}) } else { text })
             });
-            finish(results, tool, revision, text_block(&text), structured, false)
+            finish(results, tool, revision, text_content(&text), structured, false)
         }
         Outcome::Content(raw) => content(results, tool, revision, &raw),
         Outcome::Object(raw) => value(results, tool, revision, &raw, false),
         nothing @ Outcome::Value(_) if nothing.is_null() && tool.output.is_none() => {
-            finish(results, tool, revision, b"[]".to_vec(), None, false)
+            finish(results, tool, revision, br#"{"content":[]"#.to_vec(), None, false)
         }
         Outcome::Value(raw) => {
             let wrap = tool.output.is_some_and(|output| output.wrap || output.takes_objects);
             value(results, tool, revision, &raw, wrap)
         }
         Outcome::Result(raw) => full_result(results, tool, revision, &raw),
-        Outcome::ToolError(message) => finish(results, tool, revision, text_block(&message), None, true),
+        Outcome::ToolError(message) => finish(results, tool, revision, text_content(&message), None, true),
         Outcome::InvalidArguments(problem) => {
             let message = invalid_arguments(tool.name, &problem);
             if revision.supports(RevisionFeature::InputErrorsAsResults) {
-                finish(results, tool, revision, text_block(&message), None, true)
+                finish(results, tool, revision, text_content(&message), None, true)
             } else {
                 Err(RpcError::invalid_params(message))
             }
@@ -75,7 +75,7 @@ pub(in crate::server) fn render_tool(
         }
         Outcome::Reported(detail) => {
             let text = if results.debug() { format!("{GENERIC_FAILURE} {detail}") } else { GENERIC_FAILURE.into() };
-            finish(results, tool, revision, text_block(&text), None, true)
+            finish(results, tool, revision, text_content(&text), None, true)
         }
     }
 }
@@ -85,13 +85,11 @@ pub(in crate::server) fn invalid_arguments(name: &str, problem: &dyn fmt::Displa
     format!("Invalid arguments for tool {name}: {problem}")
 }
 
-/// `[{"type":"text","text":…}]`, written directly because most calls return it.
-fn text_block(text: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len() + 32);
-    out.extend_from_slice(br#"[{"type":"text","text":"#);
-    if serde_json::to_writer(&mut out, text).is_err() {
-        out.extend_from_slice(b"\"\"");
-    }
+/// `{"content":[{"type":"text","text":…}]`, written directly because most calls return it.
+fn text_content(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + text.len() / 8 + 256);
+    out.extend_from_slice(br#"{"content":[{"type":"text","text":"#);
+    push_string(&mut out, text);
     out.extend_from_slice(b"}]");
     out
 }
@@ -142,33 +140,31 @@ fn value(
         Ok(structured) => structured.map(|structured| if wrap { structured.wrapped() } else { structured }),
         Err(error) => return unreadable(results, tool, revision, &error),
     };
-    finish(results, tool, revision, text_block(&lossy(raw)), structured, false)
+    finish(results, tool, revision, text_content(&lossy(raw)), structured, false)
 }
 
+/// Completes a result that starts with its content.
 fn finish(
     results: &ResultWriter,
     tool: &ToolOf<'_>,
     revision: Revision,
-    content: Vec<u8>,
+    mut object: Vec<u8>,
     structured: Option<Structured>,
     is_error: bool,
 ) -> Result<RawJson, RpcError> {
-    let mut members = Vec::with_capacity(content.len() + 256);
-    members.extend_from_slice(br#""content":"#);
-    members.extend_from_slice(&content);
     if let Some(structured) = structured {
         if let Some(problem) = tool.output_problem(&structured.value) {
             return output_failed(results, tool, revision, &problem);
         }
         if may_carry(revision, &structured.value) {
-            members.extend_from_slice(br#","structuredContent":"#);
-            members.extend_from_slice(&structured.text);
+            object.extend_from_slice(br#","structuredContent":"#);
+            object.extend_from_slice(&structured.text);
         }
     }
     if is_error {
-        members.extend_from_slice(br#","isError":true"#);
+        object.extend_from_slice(br#","isError":true"#);
     }
-    Ok(results.seal(members, revision))
+    Ok(results.seal(object, revision))
 }
 
 /// TOOL-16, TOOL-17: objects from 2025-06-18, anything from 2026-07-28.
@@ -186,7 +182,7 @@ fn output_failed(
 ) -> Result<RawJson, RpcError> {
     let text = format!("The result of the tool {} does not match its output schema: {problem}", tool.name);
     tracing::error!(target: "trunkline::server::handlers", tool = tool.name, error = problem, "the result of a tool does not match its output schema");
-    finish(results, tool, revision, text_block(&text), None, true)
+    finish(results, tool, revision, text_content(&text), None, true)
 }
 
 fn content(results: &ResultWriter, tool: &ToolOf<'_>, revision: Revision, raw: &RawJson) -> Result<RawJson, RpcError> {
@@ -268,8 +264,7 @@ fn with_structured(sealed: &RawJson, structured: &Structured) -> RawJson {
 
 /// A result that tells the model why the tool failed.
 pub(in crate::server) fn tool_error(results: &ResultWriter, revision: Revision, message: &str) -> RawJson {
-    let mut members = br#""content":"#.to_vec();
-    members.extend_from_slice(&text_block(message));
-    members.extend_from_slice(br#","isError":true"#);
-    results.seal(members, revision)
+    let mut object = text_content(message);
+    object.extend_from_slice(br#","isError":true"#);
+    results.seal(object, revision)
 }

@@ -45,19 +45,16 @@ impl ResultWriter {
         self.debug
     }
 
-    /// Closes the object `members` (without its braces) as a result of `revision`.
-    pub(in crate::server) fn seal(&self, mut members: Vec<u8>, revision: Revision) -> RawJson {
+    /// Closes `object`, which lacks its closing brace, as a result of `revision`.
+    pub(in crate::server) fn seal(&self, mut object: Vec<u8>, revision: Revision) -> RawJson {
         if revision.supports(RevisionFeature::ResultType) {
-            if !members.is_empty() {
-                members.push(b',');
+            if object.len() > 1 {
+                object.push(b',');
             }
-            members.extend_from_slice(self.tail.as_bytes());
+            object.extend_from_slice(self.tail.as_bytes());
         }
-        let mut text = Vec::with_capacity(members.len() + 2);
-        text.push(b'{');
-        text.extend_from_slice(&members);
-        text.push(b'}');
-        RawJson::trusted(text.into())
+        object.push(b'}');
+        RawJson::trusted(object.into())
     }
 
     /// Like [`Self::seal`], for an object that may have its own `_meta`, which is kept.

@@ -2,7 +2,7 @@
 
 use super::schema::root_schema;
 use crate::{
-    protocol::model::CompleteParams,
+    protocol::{RawJson, located::LocatedError, model::CompleteParams},
     server::{Context, ToolError},
 };
 use schemars::JsonSchema;
@@ -192,12 +192,27 @@ impl<S: Sync, T: DeserializeOwned + JsonSchema> FromContext<S> for Params<T> {
 
     async fn from_context(ctx: &Context, _: &S) -> Result<Self, ToolError> {
         // The arguments match the schema, but a stricter type may still refuse them.
-        ctx.arguments().read().map(Self).map_err(ToolError::invalid_arguments)
+        read(ctx.arguments()).map(Self)
     }
 
     fn input_schema() -> Option<Value> {
         Some(root_schema::<T>())
     }
+}
+
+/// Deserializes arguments; the error says which member is wrong.
+fn read<T: DeserializeOwned>(arguments: &RawJson) -> Result<T, ToolError> {
+    arguments.parse().map_err(|error| {
+        let mut located = LocatedError::new(arguments.as_bytes(), &error);
+        // The position of an error from `try_from` or `deserialize_with` can be that of the object
+        // around the member. Tracking the path is slow, so it is only done after an error.
+        let mut again = serde_json::Deserializer::from_slice(arguments.as_bytes());
+        if let Err(tracked) = serde_path_to_error::deserialize::<_, T>(&mut again) {
+            let path = tracked.path().to_string();
+            located.path = if path == "." { String::new() } else { path };
+        }
+        ToolError::invalid_arguments(located.describe())
+    })
 }
 
 /// Extracts the argument to complete.

@@ -2,9 +2,8 @@
 //! reported.
 
 use super::{Frame, FrameBounds, Malformed, Message, NoResult, Notification, Request, Response};
-use crate::protocol::{RawJson, RequestId, RpcError, error::code};
+use crate::protocol::{RawJson, RequestId, RpcError, error::code, members::next_structural};
 use bytes::Bytes;
-use memchr::memchr2;
 use serde::{
     Deserialize, Deserializer,
     de::{Error as _, SeqAccess, Visitor},
@@ -92,7 +91,7 @@ struct MessageMembers<'a> {
 }
 
 /// Distinguishes a member that is `null` from an absent one.
-pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
@@ -283,11 +282,9 @@ pub fn count_values(text: &[u8]) -> usize {
 /// Counts brackets and commas outside strings. The parser checks whether they are well-placed.
 fn scan(text: &[u8], bounds: FrameBounds) -> Result<usize, String> {
     let (mut depth, mut values, mut rest) = (0_usize, 1_usize, text);
-    while let Some(position) = rest.iter().position(|byte| STRUCTURAL[usize::from(*byte)]) {
-        let byte = rest[position];
-        rest = &rest[position + 1..];
+    while let Some((byte, after)) = next_structural(rest) {
+        rest = after;
         match byte {
-            b'"' => rest = behind_string(rest),
             b'{' | b'[' => {
                 depth += 1;
                 values += 1;
@@ -304,39 +301,6 @@ fn scan(text: &[u8], bounds: FrameBounds) -> Result<usize, String> {
     }
     Ok(values)
 }
-
-/// The bytes that start a string or are counted.
-static STRUCTURAL: [bool; 256] = {
-    let mut table = [false; 256];
-    let (bytes, mut index) = (b"\"{}[],", 0);
-    while index < bytes.len() {
-        table[bytes[index] as usize] = true;
-        index += 1;
-    }
-    table
-};
-
-/// The text after the end of a string that has started.
-fn behind_string(mut text: &[u8]) -> &[u8] {
-    while let Some(position) = end_or_escape(text) {
-        if text[position] == b'"' {
-            return &text[position + 1..];
-        }
-        text = text.get(position + 2..).unwrap_or_default();
-    }
-    &[]
-}
-
-/// The first quote or backslash. Most strings are short, and for them a loop is faster than vector
-/// instructions.
-fn end_or_escape(text: &[u8]) -> Option<usize> {
-    let (near, far) = text.split_at(text.len().min(SHORT));
-    let found = near.iter().position(|byte| matches!(byte, b'"' | b'\\'));
-    found.or_else(|| memchr2(b'"', b'\\', far).map(|position| SHORT + position))
-}
-
-/// Maximum length of a short string, in bytes.
-const SHORT: usize = 16;
 
 #[cfg(test)]
 mod tests;

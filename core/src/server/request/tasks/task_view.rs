@@ -168,26 +168,26 @@ impl TaskView {
 
     /// The task as a result.
     pub(in crate::server) fn to_result(&self, results: &ResultWriter, revision: Revision) -> RawJson {
-        results.seal(self.written_members(revision), revision)
+        results.seal(self.open_object(revision), revision)
     }
 
     /// The task as JSON text, for notifications.
     pub(super) fn to_text(&self, revision: Revision) -> RawJson {
-        let members = self.written_members(revision);
-        RawJson::trusted([b"{", &*members, b"}"].concat().into())
+        let mut object = self.open_object(revision);
+        object.push(b'}');
+        RawJson::trusted(object.into())
     }
 
-    /// The members, without braces.
-    fn written_members(&self, revision: Revision) -> Vec<u8> {
+    /// The task as an object without its closing brace.
+    fn open_object(&self, revision: Revision) -> Vec<u8> {
         let (task, result) = self.parts(revision);
-        let text = task.to_string();
-        let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default();
-        let mut members = inner.as_bytes().to_vec();
+        let mut object = task.to_string().into_bytes();
+        object.pop();
         if let Some(result) = result {
-            members.extend_from_slice(br#","result":"#);
-            members.extend_from_slice(result.as_bytes());
+            object.extend_from_slice(br#","result":"#);
+            object.extend_from_slice(result.as_bytes());
         }
-        members
+        object
     }
 
     /// The task for a revision, and the result if that revision includes it.
