@@ -2,7 +2,7 @@
 
 use super::{
     registry::{
-        Addition, Edited, PromptDefinition, RegisterError, ResourceDefinition, ResourceTemplateDefinition, Snapshot,
+        Addition, Change, PromptDefinition, RegisterError, ResourceDefinition, ResourceTemplateDefinition, Snapshot,
         ToolDefinition,
     },
     session::ServerState,
@@ -43,7 +43,7 @@ impl<D> FeatureHandle<D> {
 
     /// Removes the feature. Returns `false` if it was already removed or replaced.
     pub fn remove(&self) -> bool {
-        self.edit(|registry| registry.without(self.id))
+        self.edit(|registry| registry.remove(self.id))
     }
 
     #[doc(hidden)]
@@ -51,7 +51,7 @@ impl<D> FeatureHandle<D> {
         self.id
     }
 
-    fn edit(&self, change: impl FnOnce(&Snapshot) -> Option<Edited>) -> bool {
+    fn edit(&self, change: impl FnOnce(&mut Snapshot) -> Option<Change>) -> bool {
         let Some(state) = self.state.upgrade() else { return false };
         state.edit(|registry| change(registry).ok_or(())).is_ok()
     }
@@ -59,7 +59,7 @@ impl<D> FeatureHandle<D> {
     /// Shows or hides the feature. Returns `false` if it was removed or replaced.
     #[doc(hidden)]
     pub fn set_enabled(&self, is_enabled: bool) -> bool {
-        self.edit(|registry| registry.enabled(self.id, is_enabled))
+        self.edit(|registry| registry.enable(self.id, is_enabled))
     }
 }
 
@@ -82,7 +82,7 @@ macro_rules! changeable {
                         registry.$list.registered(self.id).is_some_and(|item| Arc::ptr_eq(item, &now))
                     };
                     let edited = state.edit(|registry| match is_unchanged(registry) {
-                        true => registry.changed(self.id, Addition::$addition(next)).map_err(Some),
+                        true => registry.change(self.id, Addition::$addition(next)).map_err(Some),
                         false => Err(None),
                     });
                     match edited {
@@ -101,7 +101,7 @@ macro_rules! changeable {
             pub fn replace(&self, by: impl IntoDefinition<(), $definition>) -> Result<(), RegisterError> {
                 let state = self.state.upgrade().ok_or_else(RegisterError::removed)?;
                 let next = Arc::new(by.into_entry(()).compile()?);
-                state.edit(|registry| registry.changed(self.id, Addition::$addition(next)))
+                state.edit(|registry| registry.change(self.id, Addition::$addition(next)))
             }
 
             /// Shows the feature again. Returns `false` if it was removed or replaced.

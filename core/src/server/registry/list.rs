@@ -46,7 +46,7 @@ impl Descriptor {
     }
 }
 
-/// An immutable version of a list. Its order is stable (TOOL-04).
+/// A list. Its order is stable (TOOL-04).
 pub(crate) struct List<T> {
     items: Vec<Numbered<T>>,
     by_key: FastMap<Arc<str>, usize>,
@@ -106,66 +106,73 @@ impl<T> Default for List<T> {
     }
 }
 
+impl<T> Clone for List<T> {
+    fn clone(&self) -> Self {
+        let (items, by_key) = (self.items.clone(), self.by_key.clone());
+        Self { items, by_key, last: self.last, ..Self::default() }
+    }
+}
+
 impl<T: Listed> List<T> {
-    /// Returns the list with one more item, or with the item of the same key replaced.
-    pub(in crate::server) fn with(
-        &self,
+    /// Adds an item, or replaces the item of the same key, which is returned.
+    pub(in crate::server) fn add(
+        &mut self,
         id: u64,
         item: Arc<T>,
         on_duplicate: OnDuplicate,
-    ) -> Result<Self, RegisterError> {
-        let mut next = self.edited();
-        match next.by_key.get(item.key()) {
-            Some(_) if on_duplicate == OnDuplicate::Error => return Err(taken(&*item)),
+    ) -> Result<Option<Arc<T>>, RegisterError> {
+        match self.by_key.get(item.key()) {
+            Some(_) if on_duplicate == OnDuplicate::Error => Err(taken(&*item)),
             Some(&position) => {
-                let number = next.items[position].number;
-                next.items[position] = Numbered { number, id, item, is_enabled: true };
+                self.forget_pages();
+                let Numbered { number, .. } = self.items[position];
+                let replaced =
+                    std::mem::replace(&mut self.items[position], Numbered { number, id, item, is_enabled: true });
+                Ok(Some(replaced.item))
             }
             None => {
-                next.last += 1;
-                next.by_key.insert(item.key().into(), next.items.len());
-                next.items.push(Numbered { number: next.last, id, item, is_enabled: true });
+                self.forget_pages();
+                self.last += 1;
+                self.by_key.insert(item.key().into(), self.items.len());
+                self.items.push(Numbered { number: self.last, id, item, is_enabled: true });
+                Ok(None)
             }
         }
-        Ok(next)
     }
 
-    /// Returns the list with the item of a registration replaced, possibly under another key.
-    pub(in crate::server) fn changed(&self, id: u64, item: Arc<T>) -> Result<Self, RegisterError> {
+    /// Replaces the item of a registration, possibly under another key, and returns the old one.
+    pub(in crate::server) fn change(&mut self, id: u64, item: Arc<T>) -> Result<Arc<T>, RegisterError> {
         let position = self.position(id).ok_or_else(RegisterError::removed)?;
-        let mut next = self.edited();
-        next.by_key.remove(self.items[position].item.key());
-        if next.by_key.contains_key(item.key()) {
+        if self.by_key.get(item.key()).is_some_and(|other| *other != position) {
             return Err(taken(&*item));
         }
-        next.by_key.insert(item.key().into(), position);
-        next.items[position].item = item;
-        Ok(next)
+        self.forget_pages();
+        self.by_key.remove(self.items[position].item.key());
+        self.by_key.insert(item.key().into(), position);
+        Ok(std::mem::replace(&mut self.items[position].item, item))
     }
 
-    /// Returns the list with the item of a registration enabled or disabled. Returns `None` if it
-    /// does not exist.
-    pub(in crate::server) fn enabled(&self, id: u64, is_enabled: bool) -> Option<Self> {
+    /// Enables or disables the item of a registration. Returns `None` if it does not exist.
+    pub(in crate::server) fn enable(&mut self, id: u64, is_enabled: bool) -> Option<()> {
         let position = self.position(id)?;
-        let mut next = self.edited();
-        next.items[position].is_enabled = is_enabled;
-        Some(next)
+        self.forget_pages();
+        self.items[position].is_enabled = is_enabled;
+        Some(())
     }
 
-    /// Returns the list without the item of a registration. Returns `None` if it does not exist.
-    pub(in crate::server) fn without(&self, id: u64) -> Option<Self> {
+    /// Removes and returns the item of a registration. Returns `None` if it does not exist.
+    pub(in crate::server) fn remove(&mut self, id: u64) -> Option<Arc<T>> {
         let position = self.position(id)?;
-        let mut next = self.edited();
-        let removed = next.items.remove(position);
-        next.by_key.remove(removed.item.key());
-        next.by_key.values_mut().filter(|later| **later > position).for_each(|later| *later -= 1);
-        Some(next)
+        self.forget_pages();
+        let removed = self.items.remove(position);
+        self.by_key.remove(removed.item.key());
+        self.by_key.values_mut().filter(|later| **later > position).for_each(|later| *later -= 1);
+        Some(removed.item)
     }
 
-    /// A copy to modify.
-    fn edited(&self) -> Self {
-        let (items, by_key) = (self.items.clone(), self.by_key.clone());
-        Self { items, by_key, last: self.last, ..Self::default() }
+    fn forget_pages(&mut self) {
+        self.first_page = Default::default();
+        self.is_personal = OnceLock::new();
     }
 
     fn position(&self, id: u64) -> Option<usize> {

@@ -40,6 +40,6 @@ pub(crate) use mount::{MountSource, Offers, RemoteServer};
 pub(super) use prompt::RegisteredPrompt;
 pub(super) use request_handler::RegisteredRequestHandler;
 pub(super) use resource::{ReadInfo, RegisteredTemplate, template_setters};
-pub(super) use snapshot::{Addition, Edited, Snapshot};
+pub(super) use snapshot::{Addition, Change, Snapshot};
 pub(crate) use tool::ToolTasks;
 pub(super) use tool::{RegisteredTool, tool_setters};

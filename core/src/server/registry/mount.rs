@@ -5,7 +5,7 @@ use super::{
     prompt::RegisteredPrompt,
     register_error::RegisterError,
     resource::ReadInfo,
-    snapshot::Snapshot,
+    snapshot::{DeclaredCapabilities, Snapshot},
     tool::{RegisteredTool, ToolTasks},
 };
 use crate::{composition::names, protocol::RpcError, runtime::BoxedTask, server::handlers::Handler, sync::Mutex};
@@ -106,8 +106,8 @@ impl RegisteredMount {
 impl Snapshot {
     /// The kinds of features of this server, including those mounted on it.
     pub(in crate::server) fn offers(&self) -> Offers {
-        let own =
-            Offers { lists: self.offered, completions: self.completes, skills: self.has_skills, tasks: self.has_tasks };
+        let DeclaredCapabilities { completions, skills, tasks } = self.capabilities;
+        let own = Offers { lists: self.offered, completions, skills, tasks };
         self.mounts.iter().fold(own, |all, mount| all.and(mount.offers()))
     }
 

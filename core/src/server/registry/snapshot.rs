@@ -1,5 +1,4 @@
-//! Immutable snapshots of the registry: each request sees one snapshot, and each change creates a
-//! new one.
+//! The features of a server. Each request sees one snapshot of them.
 
 use super::{
     category::{Category, ListSet},
@@ -18,6 +17,7 @@ use super::{
 };
 use crate::server::{handlers::Handler, server_hooks::ServerHooks};
 use std::{
+    any::Any,
     collections::{BTreeMap, HashMap},
     sync::Arc,
 };
@@ -38,14 +38,20 @@ pub(crate) struct Snapshot {
     pub(in crate::server) mounts: Arc<Vec<Arc<RegisteredMount>>>,
     /// The lists that have or had items. A capability stays declared once it was.
     pub(super) offered: ListSet,
-    /// `true` if a completion was ever registered.
-    pub(super) completes: bool,
-    /// `true` if a skill was ever registered.
-    pub(super) has_skills: bool,
-    /// `true` if a tool that can run as a task was ever registered.
-    pub(super) has_tasks: bool,
+    pub(super) capabilities: DeclaredCapabilities,
     /// Shared by all snapshots of a server.
     pub(in crate::server) hooks: ServerHooks,
+}
+
+/// The capabilities beside the lists. They stay declared once they were.
+#[derive(Clone, Copy, Default)]
+pub(super) struct DeclaredCapabilities {
+    /// A completion was registered.
+    pub(super) completions: bool,
+    /// A skill was registered.
+    pub(super) skills: bool,
+    /// A tool that can run as a task was registered.
+    pub(super) tasks: bool,
 }
 
 /// A feature to add to the registry.
@@ -62,8 +68,31 @@ pub(in crate::server) enum Addition {
     Mount(RegisteredMount),
 }
 
-/// The registry after a change, and the lists that have changed.
-pub(in crate::server) type Edited = (Snapshot, ListSet);
+/// A change of the registry.
+#[derive(Default)]
+pub(in crate::server) struct Change {
+    /// The lists that have changed.
+    pub(in crate::server) lists: ListSet,
+    /// What was removed or replaced. Dropping it may notify its owner, so it is dropped without
+    /// locks.
+    pub(in crate::server) removed: Option<Arc<dyn Any + Send + Sync>>,
+    /// The mount that was removed, whose lists have changed too.
+    pub(in crate::server) unmounted: Option<Arc<RegisteredMount>>,
+}
+
+impl Addition {
+    /// The lists that the feature is in.
+    pub(in crate::server) fn lists(&self) -> ListSet {
+        match self {
+            Self::Tool(_) => ListSet::TOOLS,
+            Self::Resource(_) | Self::Template(_) | Self::Skill(_) => ListSet::RESOURCES,
+            Self::Prompt(_) => ListSet::PROMPTS,
+            Self::Provider(entry) => entry.category.change(),
+            Self::Mount(mount) => mount.offers().lists,
+            Self::Completion(_) | Self::Middleware(_) | Self::RequestHandler(_) => ListSet::NONE,
+        }
+    }
+}
 
 impl Snapshot {
     /// Creates the registry of a server without features.
@@ -77,27 +106,31 @@ impl Snapshot {
         if offered == ListSet::NONE { ListSet::TOOLS } else { offered }
     }
 
-    /// Returns the registry with one more feature, or with the feature of the same name replaced.
-    pub(in crate::server) fn with(
-        &self,
+    /// Adds a feature that is in these lists, or replaces the feature of the same name. An error
+    /// changes nothing.
+    pub(in crate::server) fn add(
+        &mut self,
         id: u64,
         addition: Addition,
+        lists: ListSet,
         on_duplicate: OnDuplicate,
-    ) -> Result<Edited, RegisterError> {
-        let mut next = self.clone();
-        let changed = next.declare(&addition);
-        match addition {
-            Addition::Tool(tool) => set(&mut next.tools, |list| list.with(id, tool, on_duplicate))?,
-            Addition::Resource(resource) => set(&mut next.resources, |list| list.with(id, resource, on_duplicate))?,
-            Addition::Template(template) => set(&mut next.templates, |list| list.with(id, template, on_duplicate))?,
-            Addition::Prompt(prompt) => set(&mut next.prompts, |list| list.with(id, prompt, on_duplicate))?,
+    ) -> Result<Change, RegisterError> {
+        let capabilities = self.capabilities_with(&addition);
+        let removed = match addition {
+            Addition::Tool(tool) => any(Arc::make_mut(&mut self.tools).add(id, tool, on_duplicate)?),
+            Addition::Resource(resource) => any(Arc::make_mut(&mut self.resources).add(id, resource, on_duplicate)?),
+            Addition::Template(template) => any(Arc::make_mut(&mut self.templates).add(id, template, on_duplicate)?),
+            Addition::Prompt(prompt) => any(Arc::make_mut(&mut self.prompts).add(id, prompt, on_duplicate)?),
             Addition::Skill(skill) => {
                 let others = || self.skills.iter().filter(|other| other.key() != skill.key());
                 others().try_for_each(|other| skill.check_nesting(other))?;
                 others().for_each(|other| skill.warn_of_same_name(other));
-                let file = Arc::clone(&skill.resource);
-                set(&mut next.resources, |list| list.with(id, file, on_duplicate))?;
-                set(&mut next.skills, |list| list.with(id, skill, on_duplicate))?;
+                let mut skills = (*self.skills).clone();
+                let replaced = skills.add(id, Arc::clone(&skill), on_duplicate)?;
+                let resources = Arc::make_mut(&mut self.resources);
+                let file = resources.add(id, Arc::clone(&skill.resource), on_duplicate)?;
+                self.skills = Arc::new(skills);
+                any(Some(Arc::new((replaced, file))))
             }
             Addition::Completion(entry) => {
                 self.check_completion(&entry)?;
@@ -106,48 +139,49 @@ impl Snapshot {
                     return Err(entry.taken());
                 }
                 let completion = RegisteredCompletion { id, handler: Arc::clone(&entry.handler) };
-                Arc::make_mut(&mut next.completions).insert(entry.key(), completion);
+                any(Arc::make_mut(&mut self.completions).insert(entry.key(), completion).map(Arc::new))
             }
             Addition::Provider(entry) => {
                 self.check_provider()?;
                 let provider = Arc::new(RegisteredProvider::new(id, entry.handler));
-                Arc::make_mut(&mut next.providers).push((entry.category, provider));
+                Arc::make_mut(&mut self.providers).push((entry.category, provider));
+                None
             }
-            Addition::Middleware(middleware) => Arc::make_mut(&mut next.middlewares).push(Arc::new(middleware)),
+            Addition::Middleware(middleware) => {
+                Arc::make_mut(&mut self.middlewares).push(Arc::new(middleware));
+                None
+            }
             Addition::RequestHandler(entry) => {
                 let method = entry.method.name;
                 if self.request_handlers.contains_key(method) && on_duplicate == OnDuplicate::Error {
                     return Err(RegisterError(format!("A handler of {method} is already registered")));
                 }
-                Arc::make_mut(&mut next.request_handlers).insert(method, (id, Arc::new(entry)));
+                let handlers = Arc::make_mut(&mut self.request_handlers);
+                any(handlers.insert(method, (id, Arc::new(entry))).map(|(_, replaced)| replaced))
             }
             Addition::Mount(mount) => {
                 self.check_mount(&mount.prefix)?;
-                Arc::make_mut(&mut next.mounts).push(Arc::new(mount));
+                Arc::make_mut(&mut self.mounts).push(Arc::new(mount));
+                None
             }
-        }
-        next.offered = self.offered.with(changed);
-        Ok((next, changed))
+        };
+        self.capabilities = capabilities;
+        self.offered = self.offered.with(lists);
+        Ok(Change { lists, removed, unmounted: None })
     }
 
-    /// Declares the capabilities that a feature needs. Returns the lists that it changes.
-    fn declare(&mut self, addition: &Addition) -> ListSet {
+    /// The capabilities of the server with one more feature.
+    fn capabilities_with(&self, addition: &Addition) -> DeclaredCapabilities {
+        let mut capabilities = self.capabilities;
         match addition {
-            Addition::Tool(tool) => self.has_tasks |= tool.task_support != TaskSupport::Forbidden,
-            Addition::Template(template) => self.completes |= !template.completers.is_empty(),
-            Addition::Prompt(prompt) => self.completes |= !prompt.completers.is_empty(),
-            Addition::Completion(_) => self.completes = true,
-            Addition::Skill(_) => self.has_skills = true,
+            Addition::Tool(tool) => capabilities.tasks |= tool.task_support != TaskSupport::Forbidden,
+            Addition::Template(template) => capabilities.completions |= !template.completers.is_empty(),
+            Addition::Prompt(prompt) => capabilities.completions |= !prompt.completers.is_empty(),
+            Addition::Completion(_) => capabilities.completions = true,
+            Addition::Skill(_) => capabilities.skills = true,
             _ => {}
         }
-        match addition {
-            Addition::Tool(_) => ListSet::TOOLS,
-            Addition::Resource(_) | Addition::Template(_) | Addition::Skill(_) => ListSet::RESOURCES,
-            Addition::Prompt(_) => ListSet::PROMPTS,
-            Addition::Provider(entry) => entry.category.change(),
-            Addition::Mount(mount) => mount.offers().lists,
-            Addition::Completion(_) | Addition::Middleware(_) | Addition::RequestHandler(_) => ListSet::NONE,
-        }
+        capabilities
     }
 
     /// CMP-03: refuses a completion for an argument that cannot exist.
@@ -179,64 +213,78 @@ impl Snapshot {
         Err(RegisterError(format!("Completion of the {noun} {key}: {problem}")))
     }
 
-    /// Returns the registry with a registered feature replaced by another of the same kind.
-    pub(in crate::server) fn changed(&self, id: u64, by: Addition) -> Result<Edited, RegisterError> {
-        let mut next = self.clone();
-        let changed = next.declare(&by);
-        match by {
-            Addition::Tool(tool) => set(&mut next.tools, |list| list.changed(id, tool))?,
-            Addition::Resource(resource) => set(&mut next.resources, |list| list.changed(id, resource))?,
-            Addition::Template(template) => set(&mut next.templates, |list| list.changed(id, template))?,
-            Addition::Prompt(prompt) => set(&mut next.prompts, |list| list.changed(id, prompt))?,
+    /// Replaces a registered feature with another of the same kind.
+    pub(in crate::server) fn change(&mut self, id: u64, by: Addition) -> Result<Change, RegisterError> {
+        let (capabilities, lists) = (self.capabilities_with(&by), by.lists());
+        let removed: Arc<dyn Any + Send + Sync> = match by {
+            Addition::Tool(tool) => Arc::make_mut(&mut self.tools).change(id, tool)?,
+            Addition::Resource(resource) => Arc::make_mut(&mut self.resources).change(id, resource)?,
+            Addition::Template(template) => Arc::make_mut(&mut self.templates).change(id, template)?,
+            Addition::Prompt(prompt) => Arc::make_mut(&mut self.prompts).change(id, prompt)?,
             Addition::Skill(_)
             | Addition::Completion(_)
             | Addition::Provider(_)
             | Addition::Middleware(_)
             | Addition::RequestHandler(_)
             | Addition::Mount(_) => return Err(RegisterError::removed()),
+        };
+        self.capabilities = capabilities;
+        Ok(Change { lists, removed: Some(removed), unmounted: None })
+    }
+
+    /// Enables or disables a feature. Returns `None` if it does not exist.
+    pub(in crate::server) fn enable(&mut self, id: u64, is_enabled: bool) -> Option<Change> {
+        fn list<T: Listed>(list: &mut Arc<List<T>>, id: u64, is_enabled: bool, of: ListSet) -> Option<ListSet> {
+            list.registered(id)?;
+            Arc::make_mut(list).enable(id, is_enabled).map(|()| of)
         }
-        Ok((next, changed))
+        let lists = list(&mut self.tools, id, is_enabled, ListSet::TOOLS)
+            .or_else(|| list(&mut self.resources, id, is_enabled, ListSet::RESOURCES))
+            .or_else(|| list(&mut self.templates, id, is_enabled, ListSet::RESOURCES))
+            .or_else(|| list(&mut self.prompts, id, is_enabled, ListSet::PROMPTS))?;
+        Some(Change { lists, ..Change::default() })
     }
 
-    /// Returns the registry with a feature enabled or disabled. Returns `None` if it does not
-    /// exist.
-    pub(in crate::server) fn enabled(&self, id: u64, is_enabled: bool) -> Option<Edited> {
-        let mut next = self.clone();
-        let changed = put(&mut next.tools, self.tools.enabled(id, is_enabled), ListSet::TOOLS)
-            .or_else(|| put(&mut next.resources, self.resources.enabled(id, is_enabled), ListSet::RESOURCES))
-            .or_else(|| put(&mut next.templates, self.templates.enabled(id, is_enabled), ListSet::RESOURCES))
-            .or_else(|| put(&mut next.prompts, self.prompts.enabled(id, is_enabled), ListSet::PROMPTS))?;
-        Some((next, changed))
-    }
-
-    /// Returns the registry without the feature with that id. Returns `None` if it does not exist.
-    pub(in crate::server) fn without(&self, id: u64) -> Option<Edited> {
-        let mut next = self.clone();
-        let of_skill = put(&mut next.skills, self.skills.without(id), ListSet::RESOURCES);
-        let changed = put(&mut next.resources, self.resources.without(id), ListSet::RESOURCES)
-            .or(of_skill)
-            .or_else(|| put(&mut next.tools, self.tools.without(id), ListSet::TOOLS))
-            .or_else(|| put(&mut next.templates, self.templates.without(id), ListSet::RESOURCES))
-            .or_else(|| put(&mut next.prompts, self.prompts.without(id), ListSet::PROMPTS))
-            .or_else(|| next.forget(id))?;
-        Some((next, changed))
+    /// Removes the feature with that id. Returns `None` if it does not exist.
+    pub(in crate::server) fn remove(&mut self, id: u64) -> Option<Change> {
+        fn list<T: Listed + Send + Sync + 'static>(list: &mut Arc<List<T>>, id: u64, lists: ListSet) -> Option<Change> {
+            list.registered(id)?;
+            let removed = any(Arc::make_mut(list).remove(id));
+            Some(Change { lists, removed, unmounted: None })
+        }
+        let skill = list(&mut self.skills, id, ListSet::RESOURCES);
+        let resource = list(&mut self.resources, id, ListSet::RESOURCES);
+        match (skill, resource) {
+            (Some(skill), resource) => {
+                let removed = any(Some(Arc::new((skill.removed, resource.and_then(|change| change.removed)))));
+                Some(Change { removed, ..skill })
+            }
+            (None, resource) => resource
+                .or_else(|| list(&mut self.tools, id, ListSet::TOOLS))
+                .or_else(|| list(&mut self.templates, id, ListSet::RESOURCES))
+                .or_else(|| list(&mut self.prompts, id, ListSet::PROMPTS))
+                .or_else(|| self.remove_unlisted(id)),
+        }
     }
 
     /// Removes what is in no list: a completion, a request handler, a provider, a middleware or a
     /// mount.
-    fn forget(&mut self, id: u64) -> Option<ListSet> {
+    fn remove_unlisted(&mut self, id: u64) -> Option<Change> {
+        let mut change = Change::default();
         if let Some((key, _)) = self.completions.iter().find(|(_, completion)| completion.id == id) {
             let key = key.clone();
-            Arc::make_mut(&mut self.completions).remove(&key);
+            change.removed = any(Arc::make_mut(&mut self.completions).remove(&key).map(Arc::new));
         } else if let Some((method, _)) = self.request_handlers.iter().find(|(_, (number, _))| *number == id) {
             let method = *method;
-            Arc::make_mut(&mut self.request_handlers).remove(method);
-        } else if let Some((category, _)) = take(&mut self.providers, |(_, provider)| provider.number == id) {
-            return Some(category.change());
-        } else if take(&mut self.middlewares, |middleware| middleware.number == id).is_none() {
-            return take(&mut self.mounts, |mount| mount.number == id).map(|mount| mount.offers().lists);
+            change.removed = any(Arc::make_mut(&mut self.request_handlers).remove(method).map(|(_, removed)| removed));
+        } else if let Some((category, provider)) = take(&mut self.providers, |(_, provider)| provider.number == id) {
+            (change.lists, change.removed) = (category.change(), any(Some(provider)));
+        } else if let Some(middleware) = take(&mut self.middlewares, |middleware| middleware.number == id) {
+            change.removed = any(Some(middleware));
+        } else {
+            change.unmounted = Some(take(&mut self.mounts, |mount| mount.number == id)?);
         }
-        Some(ListSet::NONE)
+        Some(change)
     }
 
     /// Returns the names or URIs of a category in list order.
@@ -340,16 +388,6 @@ fn take<T: Clone>(items: &mut Arc<Vec<T>>, fits: impl Fn(&T) -> bool) -> Option<
     Some(Arc::make_mut(items).remove(position))
 }
 
-fn set<T>(
-    list: &mut Arc<List<T>>,
-    edit: impl FnOnce(&List<T>) -> Result<List<T>, RegisterError>,
-) -> Result<(), RegisterError> {
-    *list = Arc::new(edit(list)?);
-    Ok(())
-}
-
-/// Replaces a list with its edited version.
-fn put<T>(list: &mut Arc<List<T>>, edited: Option<List<T>>, of: ListSet) -> Option<ListSet> {
-    *list = Arc::new(edited?);
-    Some(of)
+fn any<T: Send + Sync + 'static>(removed: Option<Arc<T>>) -> Option<Arc<dyn Any + Send + Sync>> {
+    removed.map(|removed| removed as _)
 }

@@ -6,7 +6,7 @@ use crate::{
     runtime::Runtime,
     server::{
         options::ServerOptions,
-        registry::{Addition, Category, Edited, RegisterError, Snapshot},
+        registry::{Addition, Category, Change, RegisterError, Snapshot},
         result::ResultWriter,
         server_hooks::ServerHooks,
     },
@@ -26,9 +26,13 @@ pub(in crate::server) struct ServerState {
     instructions: Option<String>,
     options: ServerOptions,
     results: ResultWriter,
-    registry: ArcSwap<Snapshot>,
-    /// Held while the registry is modified; readers never wait for it.
-    edit: Mutex<()>,
+    /// What requests see.
+    published: ArcSwap<Snapshot>,
+    /// What was registered. The next reader publishes it, so that the lists are copied once for any
+    /// number of registrations in a row.
+    registry: Mutex<Snapshot>,
+    /// Whether the registry was modified since it was published.
+    is_modified: AtomicBool,
     listeners: Listeners,
     names: Arc<NameBudget>,
     next_number: AtomicU64,
@@ -59,8 +63,9 @@ impl ServerState {
             telemetry: options.telemetry_receiver.clone().map_or_else(OnceLock::new, OnceLock::from),
             options,
             load,
-            registry: ArcSwap::from_pointee(Snapshot::new(hooks)),
-            edit: Mutex::new(()),
+            published: ArcSwap::from_pointee(Snapshot::new(hooks.clone())),
+            registry: Mutex::new(Snapshot::new(hooks)),
+            is_modified: AtomicBool::new(false),
             listeners: Listeners::default(),
             next_number: AtomicU64::new(1),
             store: OnceLock::new(),
@@ -112,17 +117,36 @@ impl ServerState {
     }
 
     pub(in crate::server) fn snapshot(&self) -> Arc<Snapshot> {
-        self.registry.load_full()
+        self.publish();
+        self.published.load_full()
+    }
+
+    /// Publishes the registry if it was modified. Readers wait only for that.
+    fn publish(&self) {
+        if !self.is_modified.load(Ordering::Acquire) {
+            return;
+        }
+        let _old = {
+            let registry = self.registry.lock();
+            if !self.is_modified.load(Ordering::Acquire) {
+                return;
+            }
+            let old = self.published.swap(Arc::new(registry.clone()));
+            // Only now, so that no reader misses what was registered before.
+            self.is_modified.store(false, Ordering::Release);
+            old
+        };
     }
 
     /// The row of a custom request of this server.
     pub(super) fn served(&self, method: &str) -> Option<&'static Method> {
-        self.registry.load().request_handler(method).map(|handler| handler.method)
+        self.publish();
+        self.published.load().request_handler(method).map(|handler| handler.method)
     }
 
     /// The keys of a category's features, in list order.
     pub(in crate::server) fn names(&self, category: Category) -> Vec<String> {
-        self.registry.load().names(category)
+        self.snapshot().names(category)
     }
 
     /// A number that is unique within this server.
@@ -138,19 +162,22 @@ impl ServerState {
 
     /// Registers a feature with an id from [`Self::next_number`].
     pub(in crate::server) fn add_as(&self, id: u64, addition: Addition) -> Result<(), RegisterError> {
-        self.edit(|registry| registry.with(id, addition, self.options.on_duplicate))
+        let lists = addition.lists();
+        self.edit(|registry| registry.add(id, addition, lists, self.options.on_duplicate))
     }
 
     /// Modifies the registry and notifies clients of changed lists.
-    pub(in crate::server) fn edit<E>(&self, change: impl FnOnce(&Snapshot) -> Result<Edited, E>) -> Result<(), E> {
-        // Drop the old snapshot without the lock, because its handlers may notify their owner when
-        // dropped.
-        let (changed, _old) = {
-            let _edit = self.edit.lock();
-            let (next, changed) = change(&self.registry.load())?;
-            (changed, self.registry.swap(Arc::new(next)))
+    pub(in crate::server) fn edit<E>(&self, edit: impl FnOnce(&mut Snapshot) -> Result<Change, E>) -> Result<(), E> {
+        let Change { lists, removed, unmounted } = {
+            let mut registry = self.registry.lock();
+            let change = edit(&mut registry)?;
+            self.is_modified.store(true, Ordering::Release);
+            change
         };
-        self.listeners.notify(&PendingNotifications::of_lists(changed));
+        // Without the lock, because a mounted server has one too.
+        let lists = unmounted.map_or(lists, |mount| lists.with(mount.offers().lists));
+        drop(removed);
+        self.listeners.notify(&PendingNotifications::of_lists(lists));
         Ok(())
     }
 
