@@ -50,7 +50,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         ["http", port, ..] => {
             let (json, stateless) = (words.contains(&"json"), words.contains(&"stateless"));
             let options = HttpOptions::default().with_port(port.parse()?).with_json(json).with_stateless(stateless);
-            server.listen_with(options).await?.ended().await;
+            server.listen_with(options).await?.closed().await;
         }
         _ => return Err("usage: server stdio | http PORT [json] [stateless] [--tools N] [--store URL]".into()),
     }

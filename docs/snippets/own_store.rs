@@ -109,7 +109,7 @@ impl Store for MapStore {
 #[tokio::main]
 async fn main() {
     let store = Arc::new(MapStore::default());
-    let options = ServerOptions::default().with_store(StoreChoice::own(store));
+    let options = ServerOptions::default().with_store(StoreChoice::custom(store));
     let _server = Server::builder("reports", "1.0.0").options(options).build();
 
     let store = Arc::new(MapStore::default());

@@ -20,7 +20,7 @@ impl Provider for Rows {
         let start = cursor.and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
         let end = self.0.min(start + PAGE);
         let items = (start + 1..=end).map(|row| Resource::new(format!("rows://{row}"), format!("row {row}")));
-        Ok(if end < self.0 { Page::followed_by(items, end.to_string()) } else { Page::last(items) })
+        Ok(if end < self.0 { Page::with_next_cursor(items, end.to_string()) } else { Page::last(items) })
     }
 
     async fn get(&self, _: Context, request: ResourceRequest) -> Result<Option<String>, Infallible> {

@@ -26,7 +26,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for expected in ["A table for 4 is booked.", "Nothing was booked."] {
         assert_eq!(client.call_tool("book", json!({})).await?.joined_text(), expected);
     }
-    assert_eq!(client.asked().len(), 2);
+    assert_eq!(client.answered_requests().len(), 2);
     client.finish().await?;
     println!("all passed");
     Ok(())

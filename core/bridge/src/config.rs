@@ -7,7 +7,7 @@ use std::time::Duration;
 use trunkline::{
     protocol::{
         describe::Described,
-        fault::{Fault, placed},
+        fault::{Fault, prefixed},
         located, surrogates, too_deep,
     },
     server::Category,
@@ -65,7 +65,7 @@ pub(crate) fn read_member<T: Described + DeserializeOwned>(
     member: &str,
     value: Value,
 ) -> Result<T, BridgeError> {
-    judged(value).map_err(|fault| BridgeError::invalid(format!("{what}: {}", placed(member, &fault.to_string()))))
+    judged(value).map_err(|fault| BridgeError::invalid(format!("{what}: {}", prefixed(member, &fault.to_string()))))
 }
 
 fn judged<T: Described + DeserializeOwned>(value: Value) -> Result<T, Fault> {

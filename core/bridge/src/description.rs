@@ -176,7 +176,7 @@ fn of_call(call: &CallInfo) -> Value {
     };
     let problems = Some(call.input_problems()).filter(|problems| !problems.is_empty());
     let memory =
-        HandlerMemory { once: json!(call.all_kept()), input_problems: problems.map(|problems| json!(problems)) };
+        HandlerMemory { once: json!(call.all_memoized()), input_problems: problems.map(|problems| json!(problems)) };
     let mut described = of_kind("call", json!(facts));
     if let (Some(members), Value::Object(more)) = (described.as_object_mut(), json!(memory)) {
         members.extend(more);

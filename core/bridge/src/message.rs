@@ -548,7 +548,7 @@ macro_rules! registrations {
             }
 
             /// The server that it belongs to, and the drainer that receives its calls.
-            pub(crate) fn place(&self) -> (u64, Lane) {
+            pub(crate) fn destination(&self) -> (u64, Lane) {
                 match self {
                     Self::Server(_) => (0, Lane::default()),
                     $(Self::$name(given) => (given.server, given.lane),)*

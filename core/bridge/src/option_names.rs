@@ -27,23 +27,23 @@ pub(crate) fn translated(names: OptionNames, error: BridgeError) -> BridgeError 
 }
 
 /// An error about a feature: `tool: deferTask: …` of a message, `Tool a: inputSchema: …` of the
-/// registry. The member of the descriptor that holds the place is not there for hosts.
+/// registry. Hosts do not see the member of the descriptor.
 fn of_feature(names: OptionNames, message: &str) -> String {
     let Some((subject, rest)) = message.split_once(": ") else { return message.to_owned() };
-    let (place, problem) = rest.split_once(": ").unwrap_or((rest, ""));
-    let is_place = place.chars().all(|c| c.is_ascii_alphanumeric() || "._-[]/".contains(c));
-    if !is_place || problem.is_empty() {
+    let (path, problem) = rest.split_once(": ").unwrap_or((rest, ""));
+    let is_path = path.chars().all(|c| c.is_ascii_alphanumeric() || "._-[]/".contains(c));
+    if !is_path || problem.is_empty() {
         return message.to_owned();
     }
     let is_message = crate::message::Registration::KINDS.contains(&subject);
     match (is_message, names) {
         (true, _) => {
-            let within = place.strip_prefix(subject).and_then(|place| place.strip_prefix('.'));
-            format!("{}: {problem}", names.place(within.unwrap_or(place)))
+            let within = path.strip_prefix(subject).and_then(|path| path.strip_prefix('.'));
+            format!("{}: {problem}", names.path(within.unwrap_or(path)))
         }
         // Programs in C write descriptors as JSON.
         (false, OptionNames::C) => message.to_owned(),
-        (false, _) => format!("{subject}: {}: {problem}", names.place(place)),
+        (false, _) => format!("{subject}: {}: {problem}", names.path(path)),
     }
 }
 

@@ -78,9 +78,9 @@ impl Port {
     }
 
     /// The error for options that the host cannot write as JSON; `message` is their message, such
-    /// as `open`, and the place is that in it.
-    pub fn unwritable(&self, message: &str, place: &str, problem: &str) -> BridgeError {
-        translated(self.names, BridgeError::invalid(format!("{message}: {place}: {problem}")))
+    /// as `open`, and `path` is the path of the option in it.
+    pub fn unwritable(&self, message: &str, path: &str, problem: &str) -> BridgeError {
+        translated(self.names, BridgeError::invalid(format!("{message}: {path}: {problem}")))
     }
 
     /// The state of a port of this process.

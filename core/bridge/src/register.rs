@@ -28,7 +28,7 @@ use trunkline::{
 };
 
 pub(crate) fn register(state: &Arc<PortState>, given: Registration) -> Result<u64, BridgeError> {
-    let (server, lane) = given.place();
+    let (server, lane) = given.destination();
     match given {
         Registration::Server(given) => register_server(state, given),
         Registration::Verifier(_) | Registration::Visibility(_) | Registration::Completer(_) => {
@@ -55,7 +55,7 @@ fn register_server(state: &Arc<PortState>, given: RegisterServer) -> Result<u64,
         Some(_) if given.options.store.is_some() => {
             return Err(BridgeError::invalid("server: a custom store cannot be combined with options.store"));
         }
-        Some(store) => given.options.with_store(StoreChoice::own(Arc::new(store.clone()))),
+        Some(store) => given.options.with_store(StoreChoice::custom(Arc::new(store.clone()))),
         None => given.options,
     };
     let server = Server::new(given.info, given.instructions, state.telemetry.of_server(options));
@@ -125,7 +125,7 @@ fn register_feature(
     added.map(|_| handle)
 }
 
-/// Adds a definition, or puts it in the place of another. Gives its id in the registry.
+/// Adds a definition or replaces another. Returns its id in the registry.
 macro_rules! put {
     ($server:ident, $parts:ident, $definition:ty, $add:ident, $entry:expr) => {
         match $parts.replaced {

@@ -137,21 +137,21 @@ impl Verification {
 
     /// Runs `hook` when the result is no longer needed because the client has disconnected or the
     /// verification has timed out. If that has already happened, runs it immediately.
-    pub fn on_abandoned(&self, hook: impl FnOnce() + Send + 'static) {
-        self.abandonment().then(hook);
+    pub fn on_cancel(&self, hook: impl FnOnce() + Send + 'static) {
+        self.cancellation().then(hook);
     }
 
-    /// Like [`Self::on_abandoned`], but independent of the verification itself.
+    /// Like [`Self::on_cancel`], but independent of the verification itself.
     #[doc(hidden)]
-    pub fn abandonment(&self) -> Abandonment {
-        Abandonment(Arc::clone(&self.answer))
+    pub fn cancellation(&self) -> VerificationCancellation {
+        VerificationCancellation(Arc::clone(&self.answer))
     }
 }
 
 /// The moment when the result is no longer needed.
-pub struct Abandonment(Arc<PendingVerification>);
+pub struct VerificationCancellation(Arc<PendingVerification>);
 
-impl Abandonment {
+impl VerificationCancellation {
     /// Runs `hook` at that moment, or immediately if it has passed.
     pub fn then(self, hook: impl FnOnce() + Send + 'static) {
         let mut state = self.0.state.lock();

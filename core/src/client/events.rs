@@ -34,10 +34,10 @@ pub trait ClientEvents: Send + Sync + 'static {
     /// subscriptions.
     fn reconnected(&self) {}
 
-    /// A person is being asked on behalf of the server, or has answered: requests that wait for it
-    /// may take longer.
+    /// The user is being asked on behalf of the server, or has answered. Deadlines of the requests
+    /// that wait for the answer are paused meanwhile.
     #[doc(hidden)]
-    fn asking(&self, begins: bool) {
+    fn awaiting_user(&self, begins: bool) {
         let _ = begins;
     }
 

@@ -49,7 +49,7 @@ impl Inbox for ClientInbox {
         }
     }
 
-    fn awaits(&self, id: &RequestId) -> bool {
+    fn is_pending(&self, id: &RequestId) -> bool {
         self.client().is_some_and(|client| client.conversation.lock().awaits(id))
     }
 
@@ -58,7 +58,7 @@ impl Inbox for ClientInbox {
             let now = client.runtime.now();
             client.pauses.begin(now);
             client.conversation.lock().pause(now, id);
-            client.events.asking(true);
+            client.events.awaiting_user(true);
         }
     }
 
@@ -68,7 +68,7 @@ impl Inbox for ClientInbox {
             let now = client.runtime.now();
             client.pauses.end(now);
             client.conversation.lock().resume(now, id);
-            client.events.asking(false);
+            client.events.awaiting_user(false);
             client.arm_timer_again();
         }
     }
@@ -85,7 +85,7 @@ impl Inbox for ClientInbox {
         }
     }
 
-    fn renewed(&self) {
+    fn session_renewed(&self) {
         if let Some(client) = self.client() {
             client.subscribe_again();
         }

@@ -94,7 +94,7 @@ pub trait Link: Send + Sync + 'static {
     fn abandon(&self, id: &RequestId) -> bool;
     /// Called when the revision is negotiated, so that what depends on it (headers, the GET stream
     /// of a session) can start.
-    fn settled(&self, revision: Revision);
+    fn negotiated(&self, revision: Revision);
     /// The id of the session, for telemetry.
     fn session_id(&self) -> Option<String> {
         None
@@ -172,7 +172,7 @@ pub trait Inbox: Send + Sync + 'static {
     /// A frame arrived: one message, or a batch.
     fn message(&self, frame: Bytes);
     /// Returns whether a request is still pending.
-    fn awaits(&self, id: &RequestId) -> bool;
+    fn is_pending(&self, id: &RequestId) -> bool;
     /// Pauses the deadlines of a request while a person is asked. [`Inbox::resume`] must follow.
     fn pause(&self, id: &RequestId);
     /// Resumes the request.
@@ -182,7 +182,7 @@ pub trait Inbox: Send + Sync + 'static {
     /// The whole connection ended.
     fn closed(&self, failure: LinkFailure);
     /// The session was lost and a new one was opened, without the state of the old one.
-    fn renewed(&self);
+    fn session_renewed(&self);
     /// Notifications may have been lost, because their stream was interrupted.
     fn missed(&self);
 }

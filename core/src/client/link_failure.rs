@@ -30,7 +30,7 @@ pub enum LinkFailure {
     NotStarted(String),
     /// The child process ended, or closed its end of a pipe.
     #[error("{0}")]
-    Exited(ProcessEnd),
+    Exited(ProcessExit),
     /// Nothing listens at the address.
     #[error("{0}")]
     Refused(String),
@@ -70,11 +70,11 @@ pub enum LinkFailure {
 /// How a child process, or a pipe to it, ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ProcessEnd {
+pub struct ProcessExit {
     /// The message: how it ended, and its last lines of standard error.
     pub text: String,
     /// Whether only a pipe was closed and the process is still running.
-    pub lives: bool,
+    pub still_running: bool,
     /// Its exit status, if it exited.
     pub exit_code: Option<i32>,
     /// The signal that ended it, if one did.
@@ -83,14 +83,14 @@ pub struct ProcessEnd {
     pub stderr: Vec<String>,
 }
 
-impl ProcessEnd {
-    /// The end of a process without further details.
+impl ProcessExit {
+    /// The exit of a process without details.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 }
 
-impl fmt::Display for ProcessEnd {
+impl fmt::Display for ProcessExit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
@@ -122,7 +122,7 @@ impl LinkFailure {
         Some(match self {
             Self::Status { .. } | Self::Redirected { .. } => FailureReason::Status,
             Self::NotStarted(_) => FailureReason::NotStarted,
-            Self::Exited(end) if !end.lives => FailureReason::Exited,
+            Self::Exited(end) if !end.still_running => FailureReason::Exited,
             Self::Refused(_) => FailureReason::Refused,
             Self::Tls(_) => FailureReason::Tls,
             Self::Unreachable(_) => FailureReason::Unreachable,

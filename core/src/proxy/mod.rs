@@ -69,7 +69,7 @@ impl ProxyDefinition {
 
     /// Creates a proxy for all servers of this group, including those added later. Names and URIs
     /// are those of the group: `server__name` and `server+uri`.
-    pub fn of_group(group: &ClientGroup) -> Self {
+    pub fn from_group(group: &ClientGroup) -> Self {
         Self::of(ProxySource::Group(group.clone()))
     }
 
@@ -94,7 +94,7 @@ impl From<&Client> for ProxyDefinition {
 
 impl From<&ClientGroup> for ProxyDefinition {
     fn from(group: &ClientGroup) -> Self {
-        Self::of_group(group)
+        Self::from_group(group)
     }
 }
 
@@ -118,7 +118,7 @@ impl Server {
     /// let old = Client::connect(ChildCommand::new(["python", "old_server.py"])).await?;
     /// let gateway = Server::builder("gateway", "1.0.0").build();
     /// gateway.proxy(&old)?;
-    /// gateway.listen("127.0.0.1:8000").await?.ended().await;
+    /// gateway.listen("127.0.0.1:8000").await?.closed().await;
     /// # Ok(())
     /// # }
     /// ```

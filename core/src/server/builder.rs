@@ -198,7 +198,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
 
     /// Adds a provider of features that are not registered.
     pub fn provider(self, provider: impl Provider) -> Self {
-        self.add_provider(ProviderDefinition::of(provider))
+        self.add_provider(ProviderDefinition::from_provider(provider))
     }
 
     /// Adds a provider in its core form.

@@ -56,11 +56,11 @@ enum KeptValue {
 impl ProcessStore {
     /// Creates an empty store.
     pub fn new(runtime: Arc<dyn Runtime>) -> Self {
-        Self::with_room(runtime, MAX_BYTES)
+        Self::with_capacity(runtime, MAX_BYTES)
     }
 
     /// Creates an empty store with a capacity in bytes. Writes beyond it fail as full.
-    pub fn with_room(runtime: Arc<dyn Runtime>, max_bytes: usize) -> Self {
+    pub fn with_capacity(runtime: Arc<dyn Runtime>, max_bytes: usize) -> Self {
         Self::new_with(runtime, max_bytes, None)
     }
 
@@ -273,7 +273,7 @@ mod tests {
 
     #[tokio::test]
     async fn memory_beyond_its_room_is_refused_and_free_again_later() {
-        let store = ProcessStore::with_room(TokioRuntime::current(), 10_000);
+        let store = ProcessStore::with_capacity(TokioRuntime::current(), 10_000);
         let large = "x".repeat(4000);
         store.put("a", &large, MINUTE).await.unwrap();
         store.put("b", &large, Duration::from_millis(50)).await.unwrap();

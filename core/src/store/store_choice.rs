@@ -22,7 +22,7 @@ pub struct StoreChoice(Chosen);
 #[derive(Clone)]
 enum Chosen {
     Url(String),
-    Own(Arc<dyn Store>),
+    Custom(Arc<dyn Store>),
 }
 
 impl StoreChoice {
@@ -32,8 +32,8 @@ impl StoreChoice {
     }
 
     /// A custom store.
-    pub fn own(store: Arc<dyn Store>) -> Self {
-        Self(Chosen::Own(store))
+    pub fn custom(store: Arc<dyn Store>) -> Self {
+        Self(Chosen::Custom(store))
     }
 
     /// Checks the URL, and that the cargo feature of its store is enabled.
@@ -41,7 +41,7 @@ impl StoreChoice {
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         match &self.0 {
             Chosen::Url(url) => StoreUrl::read(url).map(drop),
-            Chosen::Own(_) => Ok(()),
+            Chosen::Custom(_) => Ok(()),
         }
     }
 
@@ -61,14 +61,14 @@ impl StoreChoice {
     ) -> Result<Arc<dyn Store>, StoreError> {
         match &self.0 {
             Chosen::Url(url) => runtime.open_store(url, deadline),
-            Chosen::Own(store) => Ok(Arc::clone(store)),
+            Chosen::Custom(store) => Ok(Arc::clone(store)),
         }
     }
 
     fn redacted(&self) -> String {
         match &self.0 {
             Chosen::Url(url) => redacted(url),
-            Chosen::Own(_) => "of the program".to_owned(),
+            Chosen::Custom(_) => "of the program".to_owned(),
         }
     }
 }
@@ -78,7 +78,7 @@ impl PartialEq for StoreChoice {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Chosen::Url(one), Chosen::Url(other)) => one == other,
-            (Chosen::Own(one), Chosen::Own(other)) => Arc::ptr_eq(one, other),
+            (Chosen::Custom(one), Chosen::Custom(other)) => Arc::ptr_eq(one, other),
             _ => false,
         }
     }

@@ -101,7 +101,7 @@ impl OperationEnd {
 
     /// Sets the duration.
     #[doc(hidden)]
-    pub fn lasting(mut self, duration: Duration) -> Self {
+    pub fn with_duration(mut self, duration: Duration) -> Self {
         self.duration = duration;
         if let Some(last) = self.requests.last_mut() {
             last.end.duration = duration.saturating_sub(last.after);

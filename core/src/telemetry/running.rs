@@ -58,7 +58,7 @@ impl RunningOperation {
 
     pub(crate) fn end(&self, end: OperationEnd) {
         if !self.ended.swap(true, Ordering::AcqRel) {
-            self.open.end(end.lasting(self.runtime.now().saturating_duration_since(self.began)));
+            self.open.end(end.with_duration(self.runtime.now().saturating_duration_since(self.began)));
         }
     }
 

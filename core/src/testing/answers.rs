@@ -32,7 +32,7 @@ pub(super) struct Lines {
     pub(super) forms: VecDeque<ElicitResult>,
     pub(super) pages: VecDeque<ElicitResult>,
     pub(super) samples: VecDeque<CreateMessageResult>,
-    asked: Vec<AnsweredRequest>,
+    answered: Vec<AnsweredRequest>,
     /// Requests for which no answer was left.
     unanswered: Vec<String>,
 }
@@ -43,7 +43,7 @@ impl Lines {
         lines: &Mutex<Self>,
         of: impl FnOnce(&mut Self) -> &mut VecDeque<T>,
         (what, text): (&str, &str),
-        asked: AnsweredRequest,
+        request: AnsweredRequest,
     ) -> Result<T, HandlerError> {
         let mut lines = lines.lock();
         let Some(answer) = of(&mut lines).pop_front() else {
@@ -51,8 +51,8 @@ impl Lines {
             lines.unanswered.push(problem.clone());
             return Err(HandlerError::new(RpcError::new(code::INTERNAL_ERROR, problem)));
         };
-        if lines.asked.len() < MAX_RECORDED {
-            lines.asked.push(asked);
+        if lines.answered.len() < MAX_RECORDED {
+            lines.answered.push(request);
         }
         Ok(answer)
     }
@@ -66,16 +66,16 @@ impl Lines {
             let lines = Arc::clone(script);
             handlers = handlers.on_elicit(move |request| {
                 let text = request.message.clone();
-                let asked = AnsweredRequest::Elicit(request.params);
-                ready(Self::answer(&lines, |lines| &mut lines.forms, ("form", &text), asked))
+                let answered = AnsweredRequest::Elicit(request.params);
+                ready(Self::answer(&lines, |lines| &mut lines.forms, ("form", &text), answered))
             });
         }
         if !pages.is_empty() {
             let lines = Arc::clone(script);
             handlers = handlers.on_elicit_url(move |request| {
                 let text = request.url.clone();
-                let asked = AnsweredRequest::ElicitUrl(request.params);
-                ready(Self::answer(&lines, |lines| &mut lines.pages, ("page", &text), asked))
+                let answered = AnsweredRequest::ElicitUrl(request.params);
+                ready(Self::answer(&lines, |lines| &mut lines.pages, ("page", &text), answered))
             });
         }
         if !samples.is_empty() {
@@ -83,15 +83,15 @@ impl Lines {
             handlers = handlers.on_sample_with_tools(move |request| {
                 let last = request.messages.last().map(|message| message.content.0.iter());
                 let text = last.into_iter().flatten().find_map(|block| block.as_text()).unwrap_or_default().to_owned();
-                let asked = AnsweredRequest::Sample(Box::new(request.params));
-                ready(Self::answer(&lines, |lines| &mut lines.samples, ("message", &text), asked))
+                let answered = AnsweredRequest::Sample(Box::new(request.params));
+                ready(Self::answer(&lines, |lines| &mut lines.samples, ("message", &text), answered))
             });
         }
         handlers
     }
 
-    pub(super) fn asked(&self) -> &[AnsweredRequest] {
-        &self.asked
+    pub(super) fn answered(&self) -> &[AnsweredRequest] {
+        &self.answered
     }
 
     /// What went wrong in a finished test.

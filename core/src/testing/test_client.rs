@@ -22,8 +22,8 @@ pub struct UnfinishedTest(Vec<String>);
 
 impl TestClient {
     /// The server requests answered so far, in order.
-    pub fn asked(&self) -> Vec<AnsweredRequest> {
-        self.lines.lock().asked().to_vec()
+    pub fn answered_requests(&self) -> Vec<AnsweredRequest> {
+        self.lines.lock().answered().to_vec()
     }
 
     /// Takes the failures of handlers that are not reported to clients: internal errors and panics.

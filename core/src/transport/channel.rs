@@ -2,7 +2,7 @@
 
 use super::{closing::Closing, queued::MAX_QUEUED};
 use crate::{
-    client::{Connector, Inbox, Link, LinkFailure, LinkMessage, ProcessEnd},
+    client::{Connector, Inbox, Link, LinkFailure, LinkMessage, ProcessExit},
     protocol::{RequestId, Revision},
     runtime::BoxedTask,
     sync::Mutex,
@@ -177,7 +177,7 @@ impl<C: Channel> Link for ChannelLink<C> {
         false
     }
 
-    fn settled(&self, _: Revision) {}
+    fn negotiated(&self, _: Revision) {}
 
     fn close(&self, timeout: Duration) -> BoxedTask {
         self.shared.is_over.store(true, Ordering::Release);
@@ -252,8 +252,8 @@ impl<C: Channel> OpenChannel<C> {
 }
 
 /// The failure if the server has closed the connection.
-fn connection_end() -> ProcessEnd {
-    ProcessEnd { lives: true, ..ProcessEnd::new("The server has ended the connection") }
+fn connection_end() -> ProcessExit {
+    ProcessExit { still_running: true, ..ProcessExit::new("The server has ended the connection") }
 }
 
 /// Reports the end of a channel when its task ends, unless already reported.

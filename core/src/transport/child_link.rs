@@ -149,7 +149,7 @@ impl Link for ChildLink {
         false
     }
 
-    fn settled(&self, _: Revision) {}
+    fn negotiated(&self, _: Revision) {}
 
     fn peer(&self) -> String {
         format!("The server process \"{}\"", self.pipes.process.command())

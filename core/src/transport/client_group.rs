@@ -27,8 +27,10 @@ impl ClientGroup {
     ) -> Result<Self, ClientError> {
         let options = options.with_telemetry_of_program();
         let runtime = TokioRuntime::current();
-        let servers: Vec<_> =
-            servers.into_iter().map(|(name, target)| (name.into(), target.into().place(&options, &runtime))).collect();
+        let servers: Vec<_> = servers
+            .into_iter()
+            .map(|(name, target)| (name.into(), target.into().into_group_target(&options, &runtime)))
+            .collect();
         Self::open(runtime, servers, options, Arc::new(events)).await
     }
 
@@ -38,7 +40,7 @@ impl ClientGroup {
     /// # Errors
     /// If there is a server of that name, or as for [`Client::connect`](crate::Client::connect).
     pub async fn add_server(&self, name: &str, target: impl Into<Target>) -> Result<(), ClientError> {
-        let server = target.into().place(&self.options(), self.runtime())?;
-        self.add_place(name, server).await
+        let server = target.into().into_group_target(&self.options(), self.runtime())?;
+        self.add_target(name, server).await
     }
 }

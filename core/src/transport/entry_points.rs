@@ -54,7 +54,7 @@ impl Server {
     /// # async fn run(server: trunkline::Server) -> std::io::Result<()> {
     /// let listener = server.listen_stdio()?;
     /// tokio::select! {
-    ///     () = listener.ended() => {}
+    ///     () = listener.closed() => {}
     ///     _ = tokio::signal::ctrl_c() => listener.close(Duration::from_secs(1)).await,
     /// }
     /// # Ok(())
@@ -86,7 +86,7 @@ impl Server {
     /// let mut answer = String::new();
     /// BufReader::new(theirs).read_line(&mut answer)?;
     /// assert!(answer.contains("\"id\":1"));
-    /// listener.ended().await;
+    /// listener.closed().await;
     /// # Ok(())
     /// # }
     /// ```
@@ -105,7 +105,7 @@ impl Server {
     /// # async fn run(server: trunkline::Server) -> std::io::Result<()> {
     /// let listener = server.listen("127.0.0.1:8000").await?;
     /// println!("listening at {}", listener.url().unwrap_or_default());
-    /// listener.ended().await;
+    /// listener.closed().await;
     /// # Ok(())
     /// # }
     /// ```

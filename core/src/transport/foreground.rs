@@ -32,7 +32,7 @@ impl Listener {
     pub(super) async fn run_until(&self, signals: SignalWatch) -> io::Result<()> {
         self.move_to_foreground();
         tokio::select! {
-            () = self.ended() => {}
+            () = self.closed() => {}
             () = signals.came() => self.close(self.drain_time()).await,
         }
         drop(signals);

@@ -23,7 +23,7 @@ use tokio::runtime::Handle;
 /// # async fn run(server: trunkline::Server) -> std::io::Result<()> {
 /// let listener = server.listen("127.0.0.1:8000").await?;
 /// println!("{}", listener.url().unwrap_or_default());
-/// listener.ended().await;
+/// listener.closed().await;
 /// # Ok(())
 /// # }
 /// ```
@@ -147,7 +147,7 @@ impl Listener {
     }
 
     /// Completes when the listener has ended: it was closed, or its standard input ended.
-    pub async fn ended(&self) {
+    pub async fn closed(&self) {
         match &*self.kind {
             #[cfg(feature = "stdio")]
             ListenerKind::Pipe(pipe) => pipe.ended().await,

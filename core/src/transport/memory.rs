@@ -111,7 +111,7 @@ impl Link for MemoryLink {
         false
     }
 
-    fn settled(&self, _: Revision) {}
+    fn negotiated(&self, _: Revision) {}
 
     fn close(&self, _: Duration) -> BoxedTask {
         self.connection.close();

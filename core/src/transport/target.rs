@@ -13,8 +13,8 @@ use crate::auth::{OAuth, OAuthOptions};
 use crate::server::Server;
 use crate::{
     client::{
-        Client, ClientError, ClientOptions, ConfigError, Connector, LinkFailure, ServerDefaults, ServerEntry,
-        ServerPlace,
+        Client, ClientError, ClientOptions, ConfigError, Connector, GroupTarget, LinkFailure, ServerDefaults,
+        ServerEntry,
     },
     runtime::Runtime,
 };
@@ -39,8 +39,8 @@ use std::{
 /// | `&Server` | a server of this process |
 /// | `json!({"command": "python", "args": ["weather.py"]})`, [`ServerEntry`] | an entry of `mcpServers` |
 /// | `"mcp.json"`, `Path::new("mcp.json")`, `json!({"mcpServers": {…}})` | a configuration with one server |
-/// | [`ChannelConnector`](super::ChannelConnector) | a transport of one's own: see [`Channel`](super::Channel) |
-/// | `&Client` | for a [`ClientGroup`](crate::ClientGroup): a client of the program's, which the group shares |
+/// | [`ChannelConnector`](super::ChannelConnector) | a custom transport: see [`Channel`](super::Channel) |
+/// | `&Client` | for a [`ClientGroup`](crate::ClientGroup): an existing client, which the group shares |
 /// | `Arc<dyn Connector>` | a transport that needs to know of requests or revisions: see [`Connector`] |
 ///
 /// ```no_run
@@ -132,19 +132,23 @@ impl Target {
         })
     }
 
-    /// Returns the place of a server in a group.
+    /// Converts the target into one for a group, which can also share an existing client.
     ///
     /// # Errors
     /// As for [`Target::connector`].
-    pub fn place(self, options: &ClientOptions, runtime: &Arc<dyn Runtime>) -> Result<ServerPlace, ClientError> {
+    pub fn into_group_target(
+        self,
+        options: &ClientOptions,
+        runtime: &Arc<dyn Runtime>,
+    ) -> Result<GroupTarget, ClientError> {
         match self {
-            Self::Client(client) => Ok(ServerPlace::Client(client)),
-            target => target.connector(options, runtime).map(ServerPlace::Connector),
+            Self::Client(client) => Ok(GroupTarget::Client(client)),
+            target => target.connector(options, runtime).map(GroupTarget::Connector),
         }
     }
 
-    /// Returns the place that an entry names, with the defaults for missing values. Credentials in
-    /// the entry are left to [`Target::Entry`].
+    /// Returns the target of an entry, with the defaults for missing values. Credentials in the
+    /// entry are left to [`Target::Entry`].
     ///
     /// # Errors
     /// [`ClientError::Invalid`] if this build lacks the transport.

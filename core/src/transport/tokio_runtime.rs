@@ -28,11 +28,11 @@ impl TokioRuntime {
     /// # Panics
     /// If called outside of a tokio runtime.
     pub fn current() -> Arc<dyn Runtime> {
-        Self::of(Handle::current())
+        Self::from_handle(Handle::current())
     }
 
     /// The runtime of a handle.
-    pub fn of(handle: Handle) -> Arc<dyn Runtime> {
+    pub fn from_handle(handle: Handle) -> Arc<dyn Runtime> {
         Arc::new(Self { handle })
     }
 }

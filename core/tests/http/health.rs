@@ -81,7 +81,7 @@ async fn a_server_that_closes_is_alive_and_not_ready_until_its_calls_have_ended(
 async fn a_server_is_ready_while_its_store_answers() {
     for stateless in [false, true] {
         let store = FaultyStore::new(Arc::new(ProcessStore::new(TokioRuntime::current())));
-        let choice = StoreChoice::own(Arc::clone(&store) as Arc<dyn Store>);
+        let choice = StoreChoice::custom(Arc::clone(&store) as Arc<dyn Store>);
         let options = HttpOptions::default().with_health(true).with_stateless(stateless);
         let fixture = Fixture::with(options, ServerOptions::default().with_store(choice)).await;
         assert_eq!(fixture.probe("/readyz").await, passed());

@@ -85,7 +85,7 @@ async fn tasks_drain_with_their_listener_and_are_interrupted_at_its_deadline() {
     let memory: Arc<dyn Store> = Arc::new(ProcessStore::new(TokioRuntime::current()));
     for store in [memory, sqlite.unwrap()] {
         let worker = async || {
-            let options = ServerOptions::default().with_store(StoreChoice::own(Arc::clone(&store)));
+            let options = ServerOptions::default().with_store(StoreChoice::custom(Arc::clone(&store)));
             let fixture = fixture_with(HttpOptions::default(), options).await;
             let wait = async || {
                 tokio::time::sleep(Duration::from_millis(200)).await;

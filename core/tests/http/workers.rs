@@ -24,7 +24,7 @@ async fn worker(store: &Arc<dyn Store>) -> Fixture {
 }
 
 async fn worker_with(store: &Arc<dyn Store>, http: HttpOptions) -> Fixture {
-    let options = ServerOptions::default().with_store(StoreChoice::own(Arc::clone(store)));
+    let options = ServerOptions::default().with_store(StoreChoice::custom(Arc::clone(store)));
     let fixture = Fixture::with(http, options).await;
     fixture.server.add_resource(Resource::new(MOOD, "mood", async || "fine")).unwrap();
     fixture

@@ -449,7 +449,7 @@ async fn sec_02_and_sec_04_a_session_in_a_store_is_its_openers_at_every_process(
     let store: Arc<dyn Store> = Arc::new(ProcessStore::new(TokioRuntime::current()));
     let process = async || {
         let authorization = Authorization::jwt(issuer.authorization(), JwtOptions::default()).unwrap();
-        let options = ServerOptions::default().with_store(StoreChoice::own(Arc::clone(&store)));
+        let options = ServerOptions::default().with_store(StoreChoice::custom(Arc::clone(&store)));
         let server = Server::builder("fixture", "1.0.0").options(options).build();
         Fixture::of(server, HttpOptions::default().with_auth(authorization)).await
     };
@@ -613,7 +613,7 @@ async fn xau_70_a_proof_that_one_worker_has_seen_is_refused_by_the_others() {
         let server = server.tool("who", "Tells.", async || "someone").build();
         Fixture::of(server, HttpOptions::default().with_auth(authorization)).await
     };
-    let shared = || StoreChoice::own(Arc::clone(&store));
+    let shared = || StoreChoice::custom(Arc::clone(&store));
     let (one, other) = (worker(shared()).await, worker(shared()).await);
     let key = new_key();
     let token = issuer.token(json!({"cnf": {"jkt": thumbprint(&key)}}));

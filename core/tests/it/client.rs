@@ -31,7 +31,7 @@ use std::{
 use tokio::task::JoinHandle;
 use trunkline::{
     client::{
-        Client, ClientError, ClientEvents, ClientOptions, Connector, Inbox, Link, LinkFailure, LinkMessage, ProcessEnd,
+        Client, ClientError, ClientEvents, ClientOptions, Connector, Inbox, Link, LinkFailure, LinkMessage, ProcessExit,
     },
     protocol::{RawJson, RequestId, Revision},
     runtime::{BoxedTask, Runtime},
@@ -226,7 +226,7 @@ impl Peer {
     }
 
     fn exit(&self) {
-        self.inbox.closed(LinkFailure::Exited(ProcessEnd::new("the server process exited with status 3")));
+        self.inbox.closed(LinkFailure::Exited(ProcessExit::new("the server process exited with status 3")));
     }
 
     fn accept(&self, initialize: &Value, revision: &str) {
@@ -262,7 +262,7 @@ impl Link for FakeLink {
         false
     }
 
-    fn settled(&self, _: Revision) {}
+    fn negotiated(&self, _: Revision) {}
 
     fn close(&self, _: Duration) -> BoxedTask {
         Box::pin(std::future::ready(()))

@@ -59,7 +59,7 @@ async fn serve_mounted(server: Server, file: PathBuf) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     std::fs::write(file, format!("http://{}/mcp", listener.local_addr().unwrap())).unwrap();
     axum::serve(listener, application).with_graceful_shutdown(signal).await.unwrap();
-    service.ended().await;
+    service.closed().await;
 }
 
 pub(crate) fn signal(process: u32, name: &str) {

@@ -39,7 +39,7 @@ impl Provider for Rows {
         let start: usize = cursor.map_or(Ok(0), |cursor| cursor.parse())?;
         let tool = |number: usize| Tool::new(format!("row_{number}"), "A row.", json!({"type": "object"}));
         let (next, tools) = (start + 2, (start..(start + 2).min(5)).map(tool));
-        Ok(if next < 5 { Page::followed_by(tools, next.to_string()) } else { Page::last(tools) })
+        Ok(if next < 5 { Page::with_next_cursor(tools, next.to_string()) } else { Page::last(tools) })
     }
 
     async fn get(&self, _: Context, request: ToolRequest) -> Result<Option<String>, CallError> {

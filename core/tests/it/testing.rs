@@ -68,7 +68,7 @@ async fn a_script_answers_in_its_order_on_every_revision() -> Result<(), Box<dyn
         {
             assert_eq!(client.call_tool(tool, json!({})).await?.joined_text(), text, "{tool}, {revision}");
         }
-        let asked = client.asked();
+        let asked = client.answered_requests();
         let [
             AnsweredRequest::Elicit(form),
             AnsweredRequest::Sample(message),

@@ -128,9 +128,9 @@ impl TokenVerifier for HostVerifier {
         // Serializing an object of strings never fails.
         let body = Bytes::from(serde_json::to_vec(&token).unwrap_or_default()).into();
         let event = Event { handle, body, ..Event::default() }.coming_of(verification.cause(), state.number);
-        let abandonment = verification.abandonment();
+        let cancellation = verification.cancellation();
         if let Some(queued) = QueuedCall::push(&state, self.target.lane, verification, event) {
-            abandonment.then(move || queued.call_off::<Verification>(Bytes::from_static(b"the request has ended")));
+            cancellation.then(move || queued.call_off::<Verification>(Bytes::from_static(b"the request has ended")));
         }
     }
 }

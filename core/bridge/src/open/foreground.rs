@@ -64,7 +64,7 @@ pub(crate) fn end_by_signals(state: &Arc<PortState>, handle: u64) -> Result<(), 
     let task = |mut signals: EndingSignals| async move {
         tokio::select! {
             _ = signals.next() => {}
-            () = listener.ended() => return,
+            () = listener.closed() => return,
         }
         let deadline = listener.drain_time();
         if let Some(state) = state.upgrade() {
@@ -82,7 +82,7 @@ pub(crate) fn end_by_signals(state: &Arc<PortState>, handle: u64) -> Result<(), 
 /// Completes when the host has drained the end of the listener. Exits if that takes too long.
 async fn taken(state: &Weak<PortState>, handle: u64, listener: &Listener, time: Duration) {
     tokio::time::sleep(time).await;
-    listener.ended().await;
+    listener.closed().await;
     // The end is queued a moment later.
     tokio::time::sleep(CUT_TIMEOUT / 5).await;
     if is_blocked(state, handle) {

@@ -15,7 +15,7 @@ use trunkline::{
     auth::OAuthOptions,
     bridge_support::described,
     client::{
-        self, ClientError, ClientGroup, ClientOptions, Connector, NamedServer, ServerEntry, ServerPlace, ServersConfig,
+        self, ClientError, ClientGroup, ClientOptions, Connector, GroupTarget, NamedServer, ServerEntry, ServersConfig,
     },
     protocol::{
         RawJson,
@@ -117,11 +117,11 @@ pub(crate) fn servers(
     if let Value::Object(servers) = given
         && !ServersConfig::is_config(given)
     {
-        let place = |server| match SharedConnection::is_meant(server) {
+        let target = |server| match SharedConnection::is_meant(server) {
             true => shared(state, "open: transport.servers", server).map_err(invalid),
             false => entry(ServerEntry::from_value_with(server, &options.variables).map_err(ClientError::from)),
         };
-        return Ok(servers.iter().map(|(name, server)| (name.clone(), place(server))).collect());
+        return Ok(servers.iter().map(|(name, server)| (name.clone(), target(server))).collect());
     }
     let config = match given {
         Value::String(file) => ServersConfig::from_file_with(file, &options.variables),
@@ -132,17 +132,17 @@ pub(crate) fn servers(
 }
 
 /// How to connect to a server of a group.
-fn member(state: &Arc<PortState>, entry: ServerEntry, options: &ClientOptions) -> Result<ServerPlace, BridgeError> {
+fn member(state: &Arc<PortState>, entry: ServerEntry, options: &ClientOptions) -> Result<GroupTarget, BridgeError> {
     let connector: Arc<dyn Connector> = of_entry(state, entry, options, None)?;
     let connector: Arc<dyn Connector> = Arc::new(Scoped::new(&state.queue, connector));
     Ok(connector.into())
 }
 
 /// A connection that the host already has.
-fn shared(state: &Arc<PortState>, at: &str, server: &Value) -> Result<ServerPlace, BridgeError> {
+fn shared(state: &Arc<PortState>, at: &str, server: &Value) -> Result<GroupTarget, BridgeError> {
     let given: SharedConnection =
         Deserialize::deserialize(server).map_err(|error| BridgeError::invalid(format!("{at}: {error}")))?;
-    ports::client_of(state, &given).map(ServerPlace::Client)
+    ports::client_of(state, &given).map(GroupTarget::Client)
 }
 
 /// Rejects credentials that are for one server, because a group would send them to all.
@@ -181,7 +181,7 @@ pub(crate) fn ask(
 /// A request about the group.
 enum Action {
     List,
-    Add(String, ServerPlace),
+    Add(String, GroupTarget),
     Remove(String),
     Reconnect(String),
 }
@@ -211,7 +211,7 @@ impl Action {
     async fn run(self, group: &ClientGroup) -> Result<RawJson, ClientError> {
         match self {
             Self::List => return facts(group),
-            Self::Add(name, server) => group.add_place(&name, server).await?,
+            Self::Add(name, server) => group.add_target(&name, server).await?,
             Self::Remove(name) => group.remove_server(&name).await?,
             Self::Reconnect(name) => group.reconnect_server(&name).await?,
         }

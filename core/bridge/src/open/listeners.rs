@@ -113,7 +113,7 @@ async fn listen(
         tracing::warn!(target: "trunkline::server::listener", %error, "a blocked process does not end by signals");
     }
     opening.opened(described);
-    listener.ended().await;
+    listener.closed().await;
     ended::<Arc<Listener>>(state, handle, None);
     if behavior.foreground {
         foreground::exit_if_blocked(state, handle);

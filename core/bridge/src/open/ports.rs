@@ -32,7 +32,7 @@ pub(crate) fn client_of(own: &Arc<PortState>, given: &SharedConnection) -> Resul
 /// A proxy for the server behind an open connection, or for the servers of a group.
 pub(crate) fn proxy_of(own: &Arc<PortState>, given: &SharedConnection) -> Result<ProxyDefinition, BridgeError> {
     connection(own, given, |open| match &open.group {
-        Some(group) => ProxyDefinition::of_group(group),
+        Some(group) => ProxyDefinition::from_group(group),
         None => ProxyDefinition::new(&open.client),
     })
 }

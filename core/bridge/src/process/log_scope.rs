@@ -150,8 +150,8 @@ impl Inbox for Scoped<Arc<dyn Inbox>> {
         self.inner.message(frame);
     }
 
-    fn awaits(&self, id: &RequestId) -> bool {
-        self.inner.awaits(id)
+    fn is_pending(&self, id: &RequestId) -> bool {
+        self.inner.is_pending(id)
     }
 
     fn pause(&self, id: &RequestId) {
@@ -172,9 +172,9 @@ impl Inbox for Scoped<Arc<dyn Inbox>> {
         self.inner.closed(failure);
     }
 
-    fn renewed(&self) {
+    fn session_renewed(&self) {
         let _scope = LogScope::begin(&self.queue);
-        self.inner.renewed();
+        self.inner.session_renewed();
     }
 
     fn missed(&self) {

@@ -63,7 +63,7 @@ impl ProcessRuntime {
     }
 
     pub(crate) fn runtime(&self) -> Arc<dyn Runtime> {
-        TokioRuntime::of(self.handle.clone())
+        TokioRuntime::from_handle(self.handle.clone())
     }
 }
 

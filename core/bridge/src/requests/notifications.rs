@@ -121,7 +121,7 @@ fn of_call(call: &CallInfo, given: NotifyCall) {
         call.log(log.level, log.logger.as_deref(), &log.data);
     }
     if let Some(once) = given.once {
-        call.keep(&once.name, once.value);
+        call.memoize(&once.name, once.value);
     }
     if given.close_stream {
         call.close_stream();

@@ -235,7 +235,7 @@ impl HostTelemetry {
         let start = self.begun.lock().shift_remove(&number);
         if let (Some(start), Some(queue)) = (start, self.queue.upgrade()) {
             let end = end_of(&start.name, &Err(error), &SentTrace::default());
-            let end = end.lasting(since_1970().saturating_sub(start.began));
+            let end = end.with_duration(since_1970().saturating_sub(start.began));
             queue.push_telemetry(TelemetryRecord::ended(number, &start, &end).into_value());
         }
     }
@@ -270,7 +270,7 @@ impl HostTelemetry {
     fn ended(&self, ticket: u64, end: impl FnOnce(&str, &SentTrace) -> OperationEnd) {
         if let Some(sent) = self.sent.lock().get_mut(&ticket) {
             let end = end(&sent.method, &sent.trace);
-            sent.end = Some(end.lasting(since_1970().saturating_sub(sent.start.began)));
+            sent.end = Some(end.with_duration(since_1970().saturating_sub(sent.start.began)));
         }
     }
 
@@ -279,7 +279,7 @@ impl HostTelemetry {
         let SentOperation { start, method, trace, end } = self.sent.lock().swap_remove(&ticket)?;
         let cancelled = || {
             let end = end_of(&method, &Err(ClientError::Cancelled), &trace);
-            end.lasting(since_1970().saturating_sub(start.began))
+            end.with_duration(since_1970().saturating_sub(start.began))
         };
         Some(TelemetryRecord::ended(0, &start, &end.unwrap_or_else(cancelled)))
     }

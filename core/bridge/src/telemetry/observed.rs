@@ -44,7 +44,7 @@ pub(crate) fn measurements(state: &PortState) -> Result<Option<Vec<u8>>, BridgeE
 
 /// The start of a host's request, or `None` if nothing is sent for it.
 fn start_of(state: &PortState, target: u64, given: &Request) -> Option<OperationStart> {
-    if given.method == NEXT || !Method::is_of_protocol(&given.method) {
+    if given.method == NEXT || !Method::is_standard(&given.method) {
         return None;
     }
     let tables = state.tables.lock();

@@ -344,7 +344,7 @@ impl<T: Clone> ClientConversation<T> {
     fn checked(&self, method: &str, kind: MessageKind) -> Result<(Revision, Option<&'static Method>), RpcError> {
         let revision = self.revision.ok_or_else(|| RpcError::invalid_request("The connection is not ready"))?;
         match Method::find(method, kind, Sender::Client, revision) {
-            None if Method::is_of_protocol(method) => {
+            None if Method::is_standard(method) => {
                 Err(RpcError::method_not_found(&format!("{method} (revision {revision} has no such method)")))
             }
             row => Ok((revision, row)),

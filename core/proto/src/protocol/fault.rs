@@ -13,16 +13,16 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// A path below the value, such as `.headers` or `[0].uri`; empty for the value itself.
-    pub place: String,
+    pub path: String,
     /// The problem.
     pub problem: String,
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.place.as_str() {
+        match self.path.as_str() {
             "" => f.write_str(&self.problem),
-            place => f.write_str(&placed(place, &self.problem)),
+            path => f.write_str(&prefixed(path, &self.problem)),
         }
     }
 }
@@ -31,33 +31,33 @@ impl Fault {
     /// Finds the problem of a value that serde rejected as a type. Our own messages are kept.
     pub fn of(ty: Type, value: &Value, error: LocatedError) -> Self {
         let LocatedError { path, message } = error;
-        let place = if path.is_empty() || path.starts_with('[') { path } else { format!(".{path}") };
+        let path = if path.is_empty() || path.starts_with('[') { path } else { format!(".{path}") };
         let words = &*message;
         if !is_of_serde(words) {
-            return Self { place, problem: message };
+            return Self { path, problem: message };
         }
         if let Some(name) = between_ticks(words.strip_prefix("unknown field ").unwrap_or_default()) {
-            return unknown(ty, value, name).unwrap_or(Self { place, problem: format!("unknown option `{name}`") });
+            return unknown(ty, value, name).unwrap_or(Self { path, problem: format!("unknown option `{name}`") });
         }
         // A negative integer may be valid if another member is at fault.
         let found = [false, true].into_iter().find_map(|is_strict| first(ty, value, is_strict));
-        found.unwrap_or_else(|| Self { place, problem: reworded(words) })
+        found.unwrap_or_else(|| Self { path, problem: reworded(words) })
     }
 
     fn here(problem: impl Into<String>) -> Self {
-        Self { place: String::new(), problem: problem.into() }
+        Self { path: String::new(), problem: problem.into() }
     }
 
     fn below(mut self, step: &str) -> Self {
-        self.place.insert_str(0, step);
+        self.path.insert_str(0, step);
         self
     }
 }
 
 /// Joins a path and a message; a message that begins with a deeper path follows directly.
-pub fn placed(place: &str, words: &str) -> String {
+pub fn prefixed(path: &str, words: &str) -> String {
     let separator = if words.starts_with(['.', '[']) { "" } else { ": " };
-    format!("{place}{separator}{words}")
+    format!("{path}{separator}{words}")
 }
 
 /// Finds the first part of a value that doesn't match its type.
@@ -108,7 +108,7 @@ fn in_variant(union: &Union, value: &Value, members: &Map<String, Value>, is_str
     Some(Fault::here(problem).below(&format!(".{tag}")))
 }
 
-/// Finds the member with that name at a place where it is unknown.
+/// Finds the member with that name at a path where it is unknown.
 fn unknown(ty: Type, value: &Value, name: &str) -> Option<Fault> {
     match (ty, value) {
         (Type::Model(model), Value::Object(members)) => {
@@ -232,8 +232,8 @@ mod tests {
 
     #[test]
     fn places_follow_one_another() {
-        assert_eq!(placed("roots", "[0].uri: is missing"), "roots[0].uri: is missing");
-        assert_eq!(placed("implies", ".a: must be a list"), "implies.a: must be a list");
-        assert_eq!(placed("page", "must be a list"), "page: must be a list");
+        assert_eq!(prefixed("roots", "[0].uri: is missing"), "roots[0].uri: is missing");
+        assert_eq!(prefixed("implies", ".a: must be a list"), "implies.a: must be a list");
+        assert_eq!(prefixed("page", "must be a list"), "page: must be a list");
     }
 }

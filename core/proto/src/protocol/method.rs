@@ -114,7 +114,7 @@ impl Method {
 
     /// Returns whether the protocol has a method with this name, in any revision and for either
     /// side. Other names belong to extensions and vendors.
-    pub fn is_of_protocol(name: &str) -> bool {
+    pub fn is_standard(name: &str) -> bool {
         Self::rows(name).next().is_some()
     }
 

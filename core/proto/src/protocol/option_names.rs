@@ -45,8 +45,8 @@ impl OptionNames {
     fn first(self, word: &str) -> Option<String> {
         match word.strip_suffix(':') {
             Some(container) if CONTAINERS.contains(&container) => None,
-            Some(place) if is_place(place) => Some(format!("{}:", self.place(place))),
-            None if word.contains('.') && is_place(word) => Some(self.place(word)),
+            Some(path) if is_path(path) => Some(format!("{}:", self.path(path))),
+            None if word.contains('.') && is_path(word) => Some(self.path(word)),
             _ => Some(self.word(word)),
         }
     }
@@ -65,7 +65,7 @@ impl OptionNames {
                     && (CONTAINERS.contains(&container) || container == AUTH)
                     && option.chars().all(is_letter) =>
             {
-                format!("{}{after}", self.place(name))
+                format!("{}{after}", self.path(name))
             }
             _ => word.to_owned(),
         }
@@ -73,11 +73,11 @@ impl OptionNames {
 
     /// Converts a path, dropping the containers that hosts don't have. Deeper members belong to the
     /// program.
-    pub fn place(self, place: &str) -> String {
+    pub fn path(self, path: &str) -> String {
         if self == Self::Json {
-            return place.to_owned();
+            return path.to_owned();
         }
-        let mut parts: Vec<_> = place.split('.').collect();
+        let mut parts: Vec<_> = path.split('.').collect();
         while parts.len() > 1 && CONTAINERS.contains(&parts[0]) {
             parts.remove(0);
         }
@@ -106,7 +106,7 @@ impl OptionNames {
     }
 }
 
-fn is_place(word: &str) -> bool {
+fn is_path(word: &str) -> bool {
     let is_of_one = |c: char| c.is_ascii_alphanumeric() || "._-[]/".contains(c);
     word.starts_with(|c: char| c.is_ascii_lowercase()) && word.chars().all(is_of_one)
 }

@@ -488,7 +488,7 @@ macro_rules! options {
 mod tests {
     use super::*;
     use crate::protocol::{
-        fault::placed,
+        fault::prefixed,
         model::{ElicitAction, Root},
     };
     use serde_json::json;
@@ -540,7 +540,7 @@ mod tests {
     }
 
     fn read(value: Value) -> Result<Outer, String> {
-        located::from_value(&value).map_err(|error| placed(&error.path, &error.message))
+        located::from_value(&value).map_err(|error| prefixed(&error.path, &error.message))
     }
 
     #[test]

@@ -19,7 +19,7 @@ const MAX_NAME: usize = 256;
 /// assert!(check_method("tools/sum").is_err());
 /// ```
 pub fn check_method(name: &str) -> Result<(), String> {
-    if Method::is_of_protocol(name) {
+    if Method::is_standard(name) {
         return Err(format!("{name:?} is a method of the protocol"));
     }
     // JSON-RPC 2.0, section 4.

@@ -161,7 +161,7 @@ pub enum CredentialStore {
     /// `rediss://…`.
     Url(String),
     /// In a custom store.
-    Own(Arc<dyn TokenStore>),
+    Custom(Arc<dyn TokenStore>),
 }
 
 impl CredentialStore {
@@ -169,7 +169,7 @@ impl CredentialStore {
     pub(super) fn without_files(&self) -> Option<Arc<dyn TokenStore>> {
         match self {
             Self::Memory => Some(Arc::new(MemoryStore::new())),
-            Self::Own(store) => Some(Arc::clone(store)),
+            Self::Custom(store) => Some(Arc::clone(store)),
             Self::File | Self::Folder(_) | Self::Url(_) => None,
         }
     }
@@ -177,7 +177,7 @@ impl CredentialStore {
 
 impl<S: TokenStore> From<S> for CredentialStore {
     fn from(store: S) -> Self {
-        Self::Own(Arc::new(store))
+        Self::Custom(Arc::new(store))
     }
 }
 
@@ -206,7 +206,7 @@ impl JsonForm<CredentialStore> for StoreName {
             CredentialStore::File => "file".into(),
             CredentialStore::Folder(folder) => folder.to_string_lossy().into(),
             CredentialStore::Url(url) => redacted(url).into(),
-            CredentialStore::Own(_) => Value::Null,
+            CredentialStore::Custom(_) => Value::Null,
         }
     }
 }
@@ -221,7 +221,7 @@ pub enum LoginHandler {
     /// A function that opens URLs instead of the browser, and a port that receives the redirect.
     Opener(UrlOpener),
     /// A custom handler.
-    Own(Arc<dyn AuthorizationHandler>),
+    Custom(Arc<dyn AuthorizationHandler>),
 }
 
 impl From<UrlOpener> for LoginHandler {
@@ -232,7 +232,7 @@ impl From<UrlOpener> for LoginHandler {
 
 impl<H: AuthorizationHandler> From<H> for LoginHandler {
     fn from(handler: H) -> Self {
-        Self::Own(Arc::new(handler))
+        Self::Custom(Arc::new(handler))
     }
 }
 
@@ -274,7 +274,7 @@ impl OAuthOptions {
                 return Err(AuthOptionError::new(names[0], problem));
             }
         }
-        if let (LoginHandler::Own(_), Some(_)) = (&self.handler, &self.redirect_uri) {
+        if let (LoginHandler::Custom(_), Some(_)) = (&self.handler, &self.redirect_uri) {
             return Err(AuthOptionError::new("redirectUri", "cannot be set: the handler has its own"));
         }
         self.check_values()

@@ -62,7 +62,7 @@ impl Grant {
         let missing = |name| move || AuthOptionError::new(name, "is missing");
         Ok(match options.grant {
             OAuthGrant::AuthorizationCode => match &options.handler {
-                LoginHandler::Own(handler) => Self::AuthorizationCode(Arc::clone(handler)),
+                LoginHandler::Custom(handler) => Self::AuthorizationCode(Arc::clone(handler)),
                 LoginHandler::Browser | LoginHandler::Opener(_) => {
                     return Err(AuthOptionError::new("handler", "is missing: use OAuth::new to log in with a browser"));
                 }

@@ -260,7 +260,7 @@ async fn whoever_waits_no_more_is_noticed() {
     let (keeper, counter) = (Arc::clone(&kept), Arc::clone(&told));
     let verifier = move |verification: Verification| {
         let counter = Arc::clone(&counter);
-        verification.on_abandoned(move || {
+        verification.on_cancel(move || {
             counter.fetch_add(1, Ordering::SeqCst);
         });
         *keeper.lock() = Some(verification);

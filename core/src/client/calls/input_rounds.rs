@@ -49,13 +49,13 @@ impl ClientCall {
         let answers = all(answers.collect());
         let run = inner.host.next_round();
         let stop = inner.host.begin(run.clone());
-        inner.events.asking(true);
+        inner.events.awaiting_user(true);
         let client = Arc::downgrade(&inner);
         drop(inner);
         let answers = self.unless_cancelled(unless(stop.kept(), answers)).await;
         let inner = upgraded(&client)?.inner;
         inner.host.done(&run);
-        inner.events.asking(false);
+        inner.events.awaiting_user(false);
         let keys: Vec<_> = required.requests.keys().cloned().collect();
         match answers? {
             Some(Ok(answers)) => Ok(required.answer(keys.into_iter().zip(answers))),

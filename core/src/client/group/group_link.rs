@@ -105,7 +105,7 @@ impl Link for GroupLink {
         true
     }
 
-    fn settled(&self, _: Revision) {}
+    fn negotiated(&self, _: Revision) {}
 
     fn peer(&self) -> String {
         "The group of servers".to_owned()

@@ -4,9 +4,9 @@
 use super::{
     group_changes::GroupChanges,
     group_settings::GroupSettings,
+    group_target::GroupTarget,
     member_pauses::{MemberPauses, MemberRequest},
     member_subscriptions::MemberSubscriptions,
-    server_place::ServerPlace,
 };
 use crate::{
     client::{
@@ -30,7 +30,7 @@ use std::{
 };
 
 /// How to reach a server, or the error in its configuration.
-pub(super) type MemberServer = Result<ServerPlace, ClientError>;
+pub(super) type MemberServer = Result<GroupTarget, ClientError>;
 
 /// A server of a group.
 pub(crate) struct GroupMember {
@@ -158,7 +158,7 @@ impl GroupMember {
 
     /// The connector of the server; `None` if its configuration is invalid.
     pub(crate) fn connector(&self) -> Option<&Arc<dyn Connector>> {
-        self.server.as_ref().ok().map(ServerPlace::connector)
+        self.server.as_ref().ok().map(GroupTarget::connector)
     }
 
     /// Returns whether requests to the server eventually reach this client.
@@ -168,7 +168,7 @@ impl GroupMember {
 
     /// Returns whether the connection is a shared client.
     fn is_shared(&self) -> bool {
-        matches!(self.server, Ok(ServerPlace::Client(_)))
+        matches!(self.server, Ok(GroupTarget::Client(_)))
     }
 
     /// Stops connecting and returns the current connection. There will be no other one.
@@ -272,11 +272,11 @@ impl PendingConnect {
         options.handlers = options.handlers.of_member();
         let events = Arc::new(MemberEvents { member: Arc::downgrade(&member), asking: AtomicUsize::new(0) });
         let opened = match &member.server {
-            Ok(ServerPlace::Client(client)) => {
+            Ok(GroupTarget::Client(client)) => {
                 let joining = member.share(client, events);
                 unless(stop.kept(), joining).await.unwrap_or(Err(ClientError::Closed))
             }
-            Ok(ServerPlace::Connector(connector)) => {
+            Ok(GroupTarget::Connector(connector)) => {
                 let opening = Client::open(Arc::clone(&member.changes.runtime), Arc::clone(connector), options, events);
                 unless(stop.kept(), opening).await.unwrap_or(Err(ClientError::Closed))
             }
@@ -363,7 +363,7 @@ impl ClientEvents for MemberEvents {
         }
     }
 
-    fn asking(&self, begins: bool) {
+    fn awaiting_user(&self, begins: bool) {
         if !begins {
             if self.asking.fetch_update(Ordering::AcqRel, Ordering::Acquire, |number| number.checked_sub(1)).is_ok() {
                 self.end_pause();

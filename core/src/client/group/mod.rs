@@ -4,11 +4,11 @@ mod group_changes;
 mod group_link;
 mod group_members;
 mod group_settings;
+mod group_target;
 mod group_tasks;
 mod member;
 mod member_pauses;
 mod member_subscriptions;
-mod server_place;
 
 use crate::{
     client::{Client, ClientError, ClientEvents, ClientHandlers, ClientOptions},
@@ -22,8 +22,8 @@ use crate::{
 use group_link::GroupConnector;
 use group_members::GroupMembers;
 use group_settings::GroupSettings;
+pub use group_target::GroupTarget;
 pub(crate) use member::GroupMember;
-pub use server_place::ServerPlace;
 use std::{ops::Deref, sync::Arc, time::Duration};
 
 /// Many servers behind one client. It has all operations of [`Client`]; each request is routed to
@@ -98,7 +98,7 @@ pub enum GroupServerState {
 }
 
 /// A server for a group: its name, and how to reach it or the error in its configuration.
-pub type NamedServer = (String, Result<ServerPlace, ClientError>);
+pub type NamedServer = (String, Result<GroupTarget, ClientError>);
 
 impl ClientGroup {
     /// Opens a group and connects to all of its servers. The options apply to each connection, and
@@ -162,7 +162,7 @@ impl ClientGroup {
     ///
     /// # Errors
     /// If there is a server of that name, or as for [`Client::open`].
-    pub async fn add_place(&self, name: &str, server: impl Into<ServerPlace>) -> Result<(), ClientError> {
+    pub async fn add_target(&self, name: &str, server: impl Into<GroupTarget>) -> Result<(), ClientError> {
         let server = server.into();
         if server.leads_to(self.client.inner.id) {
             return Err(ClientError::Invalid(format!("add_server: {name:?} is this group itself, or contains it")));

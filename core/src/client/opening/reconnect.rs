@@ -185,7 +185,7 @@ impl ClientInner {
     /// Tells the link and a legacy server that the revision is settled.
     pub(super) fn begin_session(&self, revision: Revision) -> Result<(), ClientError> {
         let link = self.link().ok_or(ClientError::Closed)?;
-        link.settled(revision);
+        link.negotiated(revision);
         if revision.era() == Era::Legacy {
             let initialized = self.conversation.lock().notification(method::INITIALIZED, None);
             self.send(initialized.map_err(|error| ClientError::Invalid(error.message))?);

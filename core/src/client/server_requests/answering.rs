@@ -74,7 +74,7 @@ impl ClientInner {
     /// request that it belongs to.
     pub(in crate::client) fn pause_requests(&self) -> Vec<RequestId> {
         let paused = self.conversation.lock().pause_all(self.runtime.now());
-        self.events.asking(true);
+        self.events.awaiting_user(true);
         paused
     }
 
@@ -87,7 +87,7 @@ impl ClientInner {
                 conversation.resume(now, id);
             }
         }
-        self.events.asking(false);
+        self.events.awaiting_user(false);
         self.arm_timer_again();
     }
 

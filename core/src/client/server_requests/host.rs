@@ -158,9 +158,9 @@ impl ClientEvents for HandledEvents {
         self.host.observers.report(ClientEvents::reconnected);
     }
 
-    fn asking(&self, begins: bool) {
-        contained("ClientEvents::asking", || self.events.asking(begins));
-        self.host.observers.report(|events| events.asking(begins));
+    fn awaiting_user(&self, begins: bool) {
+        contained("ClientEvents::awaiting_user", || self.events.awaiting_user(begins));
+        self.host.observers.report(|events| events.awaiting_user(begins));
     }
 
     fn server_name(&self) -> Option<String> {

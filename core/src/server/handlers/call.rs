@@ -113,12 +113,12 @@ pub(in crate::server) trait HandlerRounds {
     fn problems(&self) -> BTreeMap<String, String>;
     /// See [`CallInfo::state`].
     fn user_state(&self) -> Option<Value>;
-    /// See [`CallInfo::kept`].
-    fn kept(&self, name: &str) -> Option<Value>;
-    /// See [`CallInfo::all_kept`].
-    fn all_kept(&self) -> BTreeMap<String, Value>;
-    /// See [`CallInfo::keep`].
-    fn keep(&self, name: &str, value: Value);
+    /// See [`CallInfo::memoized`].
+    fn memoized(&self, name: &str) -> Option<Value>;
+    /// See [`CallInfo::all_memoized`].
+    fn all_memoized(&self) -> BTreeMap<String, Value>;
+    /// See [`CallInfo::memoize`].
+    fn memoize(&self, name: &str, value: Value);
 }
 
 impl Call {
@@ -317,19 +317,19 @@ impl CallInfo {
         self.backend.rounds().user_state()
     }
 
-    /// The value that an earlier run of this handler kept under a name.
-    pub fn kept(&self, name: &str) -> Option<Value> {
-        self.backend.rounds().kept(name)
+    /// The value that an earlier run of this handler stored with [`Self::memoize`].
+    pub fn memoized(&self, name: &str) -> Option<Value> {
+        self.backend.rounds().memoized(name)
     }
 
-    /// Everything that earlier runs kept.
-    pub fn all_kept(&self) -> BTreeMap<String, Value> {
-        self.backend.rounds().all_kept()
+    /// All values that earlier runs stored with [`Self::memoize`].
+    pub fn all_memoized(&self) -> BTreeMap<String, Value> {
+        self.backend.rounds().all_memoized()
     }
 
-    /// Keeps a value for later runs of this handler, so that a side effect happens only once.
-    pub fn keep(&self, name: &str, value: Value) {
-        self.backend.rounds().keep(name, value);
+    /// Stores a value for later runs of this handler, so that a side effect happens only once.
+    pub fn memoize(&self, name: &str, value: Value) {
+        self.backend.rounds().memoize(name, value);
     }
 
     /// Closes the HTTP connection that waits for this call, and sends the client the time after

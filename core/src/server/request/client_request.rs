@@ -60,7 +60,8 @@ impl ActiveRequest {
         on_response: ResponseCallback,
     ) -> Result<RequestId, ClientRequestError> {
         let observers = self.connection.observers();
-        let observed = observers.and_then(|observers| observers.asking(|| self.client_request_start(method, params)));
+        let observed =
+            observers.and_then(|observers| observers.client_request(|| self.client_request_start(method, params)));
         let (traced, on_response) = match observed {
             None => (None, on_response),
             Some(operation) => traced(operation, params, on_response),

@@ -299,7 +299,7 @@ mod tests {
                     crate::Ok(format!("payment {number}"))
                 }
             };
-            let options = ServerOptions::default().with_store(StoreChoice::own(Arc::clone(&store.store) as _));
+            let options = ServerOptions::default().with_store(StoreChoice::custom(Arc::clone(&store.store) as _));
             let options = options.with_state_keys(vec![StateKey::new([7; 32])]);
             (server().options(options).add_tool(Tool::new("pay", "Pays", pay)).build(), gate)
         }

@@ -193,15 +193,15 @@ impl HandlerRounds for RequestRounds {
         self.state.lock().user.clone()
     }
 
-    fn kept(&self, name: &str) -> Option<Value> {
+    fn memoized(&self, name: &str) -> Option<Value> {
         self.state.lock().kept.get(name).cloned()
     }
 
-    fn all_kept(&self) -> BTreeMap<String, Value> {
+    fn all_memoized(&self) -> BTreeMap<String, Value> {
         self.state.lock().kept.clone()
     }
 
-    fn keep(&self, name: &str, value: Value) {
+    fn memoize(&self, name: &str, value: Value) {
         let mut state = self.state.lock();
         if let Some(resumption) = &state.resumption {
             resumption.keep(name, &value);

@@ -184,8 +184,8 @@ impl<'a> ConversationObservers<'a> {
         RunningOperation::begin(telemetry, runtime, start).map(Arc::new)
     }
 
-    /// A client request starts.
-    pub(in crate::server) fn asking(self, start: impl FnOnce() -> OperationStart) -> Option<RunningOperation> {
+    /// Called when a client request starts.
+    pub(in crate::server) fn client_request(self, start: impl FnOnce() -> OperationStart) -> Option<RunningOperation> {
         RunningOperation::begin(self.0.server().telemetry()?, self.0.runtime(), start())
     }
 

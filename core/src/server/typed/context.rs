@@ -320,14 +320,14 @@ impl Context {
         T: Serialize + DeserializeOwned,
         Fut: Future<Output = Result<T, E>>,
     {
-        if let Some(kept) = self.call.kept(name)
+        if let Some(kept) = self.call.memoized(name)
             && let Ok(value) = serde_json::from_value(kept)
         {
             return Ok(value);
         }
         let value = work().await?;
         if let Ok(kept) = serde_json::to_value(&value) {
-            self.call.keep(name, kept);
+            self.call.memoize(name, kept);
         }
         Ok(value)
     }

@@ -109,7 +109,7 @@ impl MiddlewareDefinition {
 /// use trunkline::{protocol::model::Resource, server::Page};
 ///
 /// let row = |number: u32| Resource { uri: format!("rows://{number}"), name: format!("row {number}"), ..Resource::default() };
-/// let first = Page::followed_by((0..100).map(row), "100");
+/// let first = Page::with_next_cursor((0..100).map(row), "100");
 /// let last = Page::last((100..120).map(row));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -126,7 +126,7 @@ impl<T> Page<T> {
 
     /// A page with a successor. The provider receives the cursor again when the next page is
     /// requested.
-    pub fn followed_by(items: impl IntoIterator<Item = T>, next_cursor: impl Into<String>) -> Self {
+    pub fn with_next_cursor(items: impl IntoIterator<Item = T>, next_cursor: impl Into<String>) -> Self {
         Self { items: items.into_iter().collect(), next_cursor: Some(next_cursor.into()) }
     }
 }
@@ -262,7 +262,7 @@ provided! {
 
 impl ProviderDefinition {
     /// Adapts the async form of a provider.
-    pub fn of<P: Provider>(provider: P) -> Self {
+    pub fn from_provider<P: Provider>(provider: P) -> Self {
         #[derive(Deserialize)]
         #[serde(rename_all = "lowercase")]
         enum Request<T> {

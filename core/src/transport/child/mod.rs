@@ -10,7 +10,7 @@ pub use command::{ChildCommand, ChildStderr, SpawnError};
 pub use stdin::ChildStdin;
 pub use tokio::process::ChildStdout;
 
-use crate::client::ProcessEnd;
+use crate::client::ProcessExit;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
@@ -154,7 +154,7 @@ impl ChildProcess {
     ///
     /// Waits a moment for both, since a pipe closes before its process exits. `closed` is the pipe
     /// that was closed, in case the process is still running.
-    pub async fn obituary(&self, closed: &str) -> ProcessEnd {
+    pub async fn obituary(&self, closed: &str) -> ProcessExit {
         let ended = timeout(STDERR_DEADLINE, self.ended()).await;
         let text = match ended {
             Err(_) => format!("the server process \"{}\" closed its {closed}", self.command),
@@ -164,8 +164,8 @@ impl ChildProcess {
         if let (Ok(_), Some(tail)) = (&ended, &self.tail) {
             tail.settle(STDERR_DEADLINE).await;
         }
-        let mut end = ProcessEnd::new(text + &self.diagnostics());
-        end.lives = ended.is_err();
+        let mut end = ProcessExit::new(text + &self.diagnostics());
+        end.still_running = ended.is_err();
         let status = ended.ok().flatten();
         end.exit_code = status.and_then(|status| status.code());
         end.signal = status.and_then(signal);
@@ -436,7 +436,7 @@ mod tests {
             start("i=0; while [ $i -lt 50 ]; do i=$((i+1)); echo \"line $i\" >&2; done; printf last >&2; exit 1");
         assert!(timeout(Duration::from_secs(5), lines.next_line()).await.unwrap().unwrap().is_none());
         let end = process.obituary("standard output").await;
-        assert_eq!((end.lives, end.exit_code, end.signal, end.stderr.len()), (false, Some(1), None, 20));
+        assert_eq!((end.still_running, end.exit_code, end.signal, end.stderr.len()), (false, Some(1), None, 20));
         let text = end.text;
         assert!(text.starts_with("the server process \"sh -c i=0; while "), "{text}");
         assert!(text.contains("\" exited with status 1; its last stderr lines:\nline 32\n"), "{text}");
@@ -444,7 +444,7 @@ mod tests {
 
         let (process, _stdin, _lines) = start("kill -9 $$");
         let end = process.obituary("standard output").await;
-        assert_eq!((end.lives, end.exit_code, end.signal), (false, None, Some(9)));
+        assert_eq!((end.still_running, end.exit_code, end.signal), (false, None, Some(9)));
         assert_eq!(
             end.text,
             "the server process \"sh -c kill -9 $$\" was terminated by signal 9 and wrote nothing to its standard error"
@@ -454,7 +454,7 @@ mod tests {
         assert!(lines.next_line().await.unwrap().is_none());
         let end = process.obituary("standard output").await;
         assert!(end.text.ends_with("\" closed its standard output; its last stderr lines:\nwhy"), "{}", end.text);
-        assert_eq!((end.lives, end.stderr), (true, vec!["why".to_owned()]));
+        assert_eq!((end.still_running, end.stderr), (true, vec!["why".to_owned()]));
     }
 
     #[tokio::test]

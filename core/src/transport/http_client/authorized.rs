@@ -63,7 +63,7 @@ impl LinkContext {
         let mut request = OutgoingRequest::new(
             outgoing.method.as_str(),
             self.route.url.as_str(),
-            TokioRuntime::of(self.runtime.clone()),
+            TokioRuntime::from_handle(self.runtime.clone()),
         );
         if let Some(target) = &outgoing.target {
             request.target = target.as_str().to_owned();

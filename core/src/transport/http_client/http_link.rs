@@ -169,7 +169,7 @@ impl Link for HttpLink {
         }
     }
 
-    fn settled(&self, revision: Revision) {
+    fn negotiated(&self, revision: Revision) {
         let mut state = self.shared.state.lock();
         state.revision = Some(revision);
         self.shared.start_stream(&mut state);

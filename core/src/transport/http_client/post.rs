@@ -232,7 +232,7 @@ impl LinkContext {
         let (request, session) = (request?, session?);
         let id = HeaderValue::from_str(stream.last_id().filter(|id| !id.is_empty())?).ok()?;
         tokio::time::sleep(pause).await;
-        if !self.inbox.awaits(&request.id) {
+        if !self.inbox.is_pending(&request.id) {
             return None;
         }
         let mut headers = heads::of_session(&self.route.headers, request.revision, session);

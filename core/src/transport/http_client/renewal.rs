@@ -72,7 +72,7 @@ impl LinkContext {
         state.has_stream = false;
         self.start_stream(&mut state);
         drop(state);
-        self.inbox.renewed();
+        self.inbox.session_renewed();
         true
     }
 

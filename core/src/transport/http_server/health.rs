@@ -95,7 +95,7 @@ mod tests {
         let runtime = TokioRuntime::current();
         let store = FaultyStore::new(Arc::new(ProcessStore::new(Arc::clone(&runtime))));
         store.set(Some(StoreFault::Silent));
-        let options = crate::ServerOptions::default().with_store(StoreChoice::own(Arc::clone(&store) as _));
+        let options = crate::ServerOptions::default().with_store(StoreChoice::custom(Arc::clone(&store) as _));
         let server = Server::builder("probed", "1.0.0").options(options).build();
         let readiness = Arc::new(Readiness::of(&server, None, &runtime));
         let begin = Instant::now();

@@ -16,7 +16,7 @@ trunkline_proto::options! {
     /// use trunkline::HttpOptions;
     ///
     /// let options = HttpOptions::default().with_host("0.0.0.0").with_port(80).with_stateless(true);
-    /// server.listen_with(options).await?.ended().await;
+    /// server.listen_with(options).await?.closed().await;
     /// # Ok(())
     /// # }
     /// ```

@@ -176,7 +176,7 @@ impl HttpService {
     }
 
     /// Closes the service at SIGINT (Ctrl-C) or SIGTERM. The future completes as soon as one has
-    /// come, so that the web server stops listening first; [`ended`](Self::ended) completes when
+    /// come, so that the web server stops listening first; [`closed`](Self::closed) completes when
     /// the service is closed, within [`drain_deadline`](crate::ServerOptions::drain_deadline):
     /// calls in flight may complete, streams end at once. A second signal meanwhile ends the
     /// process at once.
@@ -190,7 +190,7 @@ impl HttpService {
     /// let service = server.into_service();
     /// let application = Router::new().nest_service("/mcp", service.clone());
     /// axum::serve(listener, application).with_graceful_shutdown(service.close_on_signal()?).await?;
-    /// service.ended().await;
+    /// service.closed().await;
     /// # Ok(())
     /// # }
     /// ```
@@ -211,7 +211,7 @@ impl HttpService {
     }
 
     /// Completes when the service is closed: by [`close`](Self::close), or after a signal.
-    pub async fn ended(&self) {
+    pub async fn closed(&self) {
         self.shared.end.ended().await;
     }
 

@@ -28,7 +28,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(50);
 /// use trunkline::{auth::TokenStore, transport::FileStore};
 ///
 /// fn store() -> Result<impl TokenStore, trunkline::client_auth::AuthError> {
-///     FileStore::of_user()
+///     FileStore::for_current_user()
 /// }
 /// ```
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ impl FileStore {
     ///
     /// # Errors
     /// If the environment does not name such a directory.
-    pub fn of_user() -> Result<Self, AuthError> {
+    pub fn for_current_user() -> Result<Self, AuthError> {
         Self::of_environment(|name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))
     }
 

@@ -44,7 +44,7 @@ fn prepare(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> {
     let store = match options.store {
         #[cfg(feature = "login")]
         CredentialStore::File => {
-            FileStore::of_user().map(|store| store.locked_for(locked_for).into()).map_err(wrong("store"))?
+            FileStore::for_current_user().map(|store| store.locked_for(locked_for).into()).map_err(wrong("store"))?
         }
         #[cfg(feature = "login")]
         CredentialStore::Folder(folder) => FileStore::new(folder).locked_for(locked_for).into(),
@@ -61,7 +61,7 @@ fn prepare(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> {
 
 fn with_browser(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> {
     let logs_in = options.token.is_none() && options.grant == OAuthGrant::AuthorizationCode;
-    if !logs_in || matches!(options.handler, LoginHandler::Own(_)) {
+    if !logs_in || matches!(options.handler, LoginHandler::Custom(_)) {
         return Ok(options);
     }
     #[cfg(not(feature = "login"))]

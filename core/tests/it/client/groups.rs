@@ -17,8 +17,8 @@ use trunkline::{
     Client, ClientEvents, ClientOptions, Context, Params, RequestOptions, Revision, RevisionChoice, Server,
     ServerOptions, Tool,
     client::{
-        ClientError, ClientGroup, ClientHandlers, Connector, ElicitRequest, ErrorKind, GroupServerState, HandlerError,
-        Inbox, Link, LinkFailure, NamedServer, ServerPlace, ServersConfig,
+        ClientError, ClientGroup, ClientHandlers, Connector, ElicitRequest, ErrorKind, GroupServerState, GroupTarget,
+        HandlerError, Inbox, Link, LinkFailure, NamedServer, ServersConfig,
     },
     protocol::{
         RawJson, method,
@@ -208,7 +208,7 @@ async fn a_server_that_failed_is_tried_again_when_it_is_needed() {
         refusals: AtomicUsize::new(2),
         pause: Duration::ZERO,
     });
-    let added = group.add_place("c", flaky).await;
+    let added = group.add_target("c", flaky).await;
     assert!(matches!(added, Err(ClientError::Negotiation(_) | ClientError::Link(_))), "{added:?}");
     assert!(group.servers()[2].error.is_some());
     assert!(group.call_tool("c__whoami", ()).await.is_err(), "the second time it refuses");
@@ -408,7 +408,7 @@ async fn a_server_that_hangs_keeps_neither_lists_nor_the_end_waiting() {
         Arc::new(Hesitant { server: connector(&server("late")), refusals: AtomicUsize::new(0), pause: DEADLINE * 10 });
     let adding = tokio::spawn({
         let group = group.clone();
-        async move { group.add_place("h", hanging).await }
+        async move { group.add_target("h", hanging).await }
     });
     soon(async {
         while group.servers().len() < 3 {
@@ -569,7 +569,7 @@ async fn a_server_is_there_before_its_lists_are_announced() {
         refusals: AtomicUsize::new(0),
         pause: Duration::from_millis(20),
     };
-    soon(group.add_place("c", Arc::new(late))).await.unwrap();
+    soon(group.add_target("c", Arc::new(late))).await.unwrap();
     soon(async {
         while looks.1.lock().unwrap().is_empty() {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -601,9 +601,9 @@ async fn a_connection_that_is_lost_while_its_user_is_asked_leaves_no_clock_behin
     });
     let options = pinned(Revision::V2025_11_25).with_handlers(thinks).with_reconnect(false);
     let options = options.with_timeout(ms(1_000)).with_max_timeout(ms(1_000));
-    let place: NamedServer = ("m".to_owned(), Ok(ServerPlace::Connector(Arc::new(Shared(Arc::clone(&fake))))));
+    let member: NamedServer = ("m".to_owned(), Ok(GroupTarget::Connector(Arc::new(Shared(Arc::clone(&fake))))));
     let runtime = Arc::new(TestRuntime(Arc::clone(&fake.clock)));
-    let group = ClientGroup::open(runtime, [place], options, Arc::new(())).await.unwrap();
+    let group = ClientGroup::open(runtime, [member], options, Arc::new(())).await.unwrap();
     let call = |group: &ClientGroup| {
         let group = group.clone();
         tokio::spawn(async move { group.call_tool("m__x", ()).await })
@@ -642,9 +642,9 @@ async fn tool_14_results_of_servers_are_checked_for_the_group() {
         Some("tools/call") => peer.result(message, json!({"content": [], "structuredContent": {"low": 1}})),
         _ => {}
     });
-    let place: NamedServer = ("m".to_owned(), Ok(ServerPlace::Connector(Arc::new(Shared(Arc::clone(&fake))))));
+    let member: NamedServer = ("m".to_owned(), Ok(GroupTarget::Connector(Arc::new(Shared(Arc::clone(&fake))))));
     let runtime = Arc::new(TestRuntime(Arc::clone(&fake.clock)));
-    let group = ClientGroup::open(runtime, [place], pinned(Revision::V2025_11_25), Arc::new(())).await.unwrap();
+    let group = ClientGroup::open(runtime, [member], pinned(Revision::V2025_11_25), Arc::new(())).await.unwrap();
     assert!(soon(group.call_tool("m__x", ())).await.is_ok(), "nothing is listed yet");
     soon(group.list_tools()).await.unwrap();
     let error = soon(group.call_tool("m__x", ())).await.unwrap_err().to_string();

@@ -373,7 +373,7 @@ async fn a_new_session_is_subscribed_again() {
     let fake = legacy();
     let client = fake.connect(choose(RevisionChoice::Legacy)).await;
     let mut changes = client.subscribe("a:1").await.unwrap();
-    fake.peer().inbox.renewed();
+    fake.peer().inbox.session_renewed();
     settle().await;
     assert_eq!(asked(&fake), ["resources/subscribe a:1", "resources/subscribe a:1"]);
     assert_eq!(next(&mut changes).await, ChangeKind::Missed.into());

@@ -61,7 +61,7 @@ async fn every_server_of_a_group_is_shown_and_asks_each_caller() {
 async fn servers_of_a_proxied_group_come_and_go() {
     let group = group().await;
     let gateway = Server::builder("gateway", "1.0.0").build();
-    let proxy = gateway.proxy(ProxyDefinition::of_group(&group).prefix("all")).unwrap();
+    let proxy = gateway.proxy(ProxyDefinition::from_group(&group).prefix("all")).unwrap();
     let heard = Heard::default();
     let front = heard.connect(&gateway, MODERN).await;
     assert!(tools(&front).await.contains("all__b__whoami"));

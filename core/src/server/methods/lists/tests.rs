@@ -82,7 +82,7 @@ impl Provider for Twice {
     async fn list(&self, _: Context, cursor: Option<String>) -> Result<Page<model::Tool>, CallError> {
         let number = if cursor.is_none() { 1 } else { 2 };
         let tools = [model::Tool::new(format!("{}{number}", self.0), "Does nothing.", json!({"type": "object"}))];
-        Ok(if cursor.is_none() { Page::followed_by(tools, "more") } else { Page::last(tools) })
+        Ok(if cursor.is_none() { Page::with_next_cursor(tools, "more") } else { Page::last(tools) })
     }
 
     async fn get(&self, _: Context, _: ToolRequest) -> Result<Option<Outcome>, CallError> {
@@ -93,7 +93,7 @@ impl Provider for Twice {
 #[tokio::test(start_paused = true)]
 async fn pag_05_a_cursor_of_a_provider_is_that_providers() {
     let server = of_pages_of(10);
-    let add = |name| server.add_provider(ProviderDefinition::of(Twice(name))).unwrap();
+    let add = |name| server.add_provider(ProviderDefinition::from_provider(Twice(name))).unwrap();
     let registered = ["a", "b", "c"].map(add);
     let peer = opened(&server).await;
     let (mut names, mut cursors, mut next) = (Vec::new(), Vec::new(), None);

@@ -61,7 +61,7 @@ impl Shared {
         };
         let wrong = async || crate::Result::<String>::Err(crate::ToolError::new("no luck").into());
         let server = server()
-            .options(ServerOptions::default().with_store(Some(StoreChoice::own(Arc::clone(&self.store) as _))))
+            .options(ServerOptions::default().with_store(Some(StoreChoice::custom(Arc::clone(&self.store) as _))))
             .add_tool(Tool::new("again", "Waits", hold.clone()).task(TaskSupport::Optional).restart_task(true))
             .add_tool(Tool::new("hold", "Waits", hold).task(TaskSupport::Required))
             .add_tool(Tool::new("ask-again", "Asks", ask).task(TaskSupport::Required).restart_task(true))
@@ -339,7 +339,7 @@ async fn a_task_that_cannot_be_run_again_has_failed() {
     let failed = becomes(&other.client(None), &gone, "failed").await;
     assert_eq!(failed["error"]["code"], -32603, "{failed}");
     // The next version of the server does not have the tool.
-    let options = ServerOptions::default().with_store(Some(StoreChoice::own(Arc::clone(&store.store) as _)));
+    let options = ServerOptions::default().with_store(Some(StoreChoice::custom(Arc::clone(&store.store) as _)));
     let quick = Tool::new("quick", "Ends at once", async || "done").task(TaskSupport::Required);
     let next = server().options(options).add_tool(quick).build();
     store.kill_worker_of(&changed).await;
@@ -575,7 +575,7 @@ async fn a_result_is_found_in_the_file_by_the_next_process() {
     let worker = || {
         let store = TokioRuntime::current().open_store(&url, 5 * SECOND).unwrap();
         let tool = Tool::new("quick", "Ends at once", async || "done").task(TaskSupport::Required);
-        server().options(ServerOptions::default().with_store(Some(StoreChoice::own(store)))).add_tool(tool).build()
+        server().options(ServerOptions::default().with_store(Some(StoreChoice::custom(store)))).add_tool(tool).build()
     };
     let first = worker();
     let peer = Peer::with(&first, Transport::Http, None);

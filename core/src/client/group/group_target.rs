@@ -1,20 +1,20 @@
-//! How a group reaches its servers.
+//! The servers that a group can contain.
 
 use crate::client::{Client, ClientId, Connector};
 use std::sync::Arc;
 
-/// How a group reaches a server.
+/// A server of a group.
 #[derive(Clone)]
 #[non_exhaustive]
-pub enum ServerPlace {
-    /// Through a connector; the group opens the connection.
+pub enum GroupTarget {
+    /// A connector, through which the group opens the connection.
     Connector(Arc<dyn Connector>),
-    /// Through an existing client, which the group shares. It keeps its own handlers and options,
-    /// and the group does not close it.
+    /// An existing client, which the group shares. It keeps its own handlers and options, and the
+    /// group does not close it.
     Client(Client),
 }
 
-impl ServerPlace {
+impl GroupTarget {
     /// The connector of the server.
     pub(super) fn connector(&self) -> &Arc<dyn Connector> {
         match self {
@@ -32,19 +32,19 @@ impl ServerPlace {
     }
 }
 
-impl From<Arc<dyn Connector>> for ServerPlace {
+impl From<Arc<dyn Connector>> for GroupTarget {
     fn from(connector: Arc<dyn Connector>) -> Self {
         Self::Connector(connector)
     }
 }
 
-impl<C: Connector> From<Arc<C>> for ServerPlace {
+impl<C: Connector> From<Arc<C>> for GroupTarget {
     fn from(connector: Arc<C>) -> Self {
         Self::Connector(connector)
     }
 }
 
-impl From<&Client> for ServerPlace {
+impl From<&Client> for GroupTarget {
     fn from(client: &Client) -> Self {
         Self::Client(client.clone())
     }
