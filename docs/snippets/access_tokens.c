@@ -1,4 +1,4 @@
-/* A server over HTTP for callers with an access token only, and a tool that needs a scope. */
+/* A server over HTTP that requires access tokens, with a tool that requires a scope. */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static void nothing(trunkline_call *call, void *user_data) {
   trunkline_call_return_text(call, TRUNKLINE_STR(""));
 }
 
-/* In the place of the built-in verifier of JWTs, for tokens that only your database knows. */
+/* Replaces the built-in JWT verifier, for opaque tokens stored in your database. */
 static void verify(trunkline_call *call, void *user_data) {
   trunkline_str token = trunkline_call_text(call, TRUNKLINE_STR("/token"), TRUNKLINE_STR(""));
   bool known = strcmp(token.data, "token-of-ada") == 0;

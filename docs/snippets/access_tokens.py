@@ -1,4 +1,4 @@
-"""A server over HTTP for callers with an access token only, and a tool that needs a scope."""
+"""A server over HTTP that requires access tokens, with a tool that requires a scope."""
 
 import asyncio
 
@@ -27,7 +27,7 @@ async def delete() -> None:
 
 
 def verify(token: AccessToken) -> Identity | None:
-    """In the place of the built-in verifier of JWTs, for tokens that only your database knows."""
+    """Replaces the built-in JWT verifier, for opaque tokens stored in your database."""
     return Identity("ada", scopes=["read"]) if token.token == "token-of-ada" else None
 
 

@@ -1,4 +1,4 @@
-// A server over HTTP for callers with an access token only, and a tool that needs a scope.
+// A server over HTTP that requires access tokens, with a tool that requires a scope.
 use serde_json::json;
 use std::{error::Error, sync::Arc};
 use trunkline::{
@@ -10,7 +10,7 @@ async fn whoami(ctx: Context) -> String {
     ctx.auth().and_then(|identity| identity.subject).unwrap_or_else(|| "nobody".into())
 }
 
-/// In the place of the built-in verifier of JWTs, for tokens that only your database knows.
+/// Replaces the built-in JWT verifier, for opaque tokens stored in your database.
 fn verify(token: Verification) {
     let outcome = match token.token() {
         "token-of-ada" => Ok(Identity::default().with_subject("ada").with_scopes(vec!["read".to_owned()])),

@@ -1,4 +1,4 @@
-// A server over HTTP for callers with an access token only, and a tool that needs a scope.
+// A server over HTTP that requires access tokens, with a tool that requires a scope.
 import { AuthorizationRequiredError, Client, Server, type TokenVerifier } from "trunkline";
 
 const server = new Server({ name: "files", version: "1.0.0" });
@@ -6,7 +6,7 @@ const server = new Server({ name: "files", version: "1.0.0" });
 server.registerTool("whoami", { description: "Name the caller." }, (_, ctx) => ctx.auth?.subject ?? "nobody");
 server.registerTool("delete", { description: "Delete all files.", scopes: ["write"] }, () => undefined);
 
-// In the place of the built-in verifier of JWTs, for tokens that only your database knows.
+// Replaces the built-in JWT verifier, for opaque tokens stored in your database.
 const verifier: TokenVerifier = ({ token }) =>
   token === "token-of-ada" ? { subject: "ada", scopes: ["read"] } : undefined;
 

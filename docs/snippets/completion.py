@@ -1,4 +1,4 @@
-"""Suggestions for the argument of a prompt, while a user types."""
+"""Suggestions for a prompt argument while the user types."""
 
 import asyncio
 

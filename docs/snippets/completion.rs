@@ -1,4 +1,4 @@
-// Suggestions for the argument of a prompt, while a user types.
+// Suggestions for a prompt argument while the user types.
 use schemars::JsonSchema;
 use serde::Deserialize;
 use trunkline::{Client, ClientError, Params, Prompt, Server, protocol::model::CompleteParams};

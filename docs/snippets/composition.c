@@ -1,4 +1,4 @@
-/* A gateway: it lifts a server of an older revision to the newest one, beside a tool of its own. */
+/* A gateway that exposes an older server under the newest revision, next to its own tool. */
 #include <stdio.h>
 
 #include <trunkline.h>

@@ -1,4 +1,4 @@
-/* A client for an entry of a configuration file: it starts the server and negotiates. */
+/* A client for an entry of a configuration file: it starts the server and negotiates a revision. */
 #include <stdio.h>
 
 #include <trunkline.h>

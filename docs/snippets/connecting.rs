@@ -1,4 +1,4 @@
-// A client for an entry of a configuration file: it starts the server and negotiates.
+// A client for an entry of a configuration file: it starts the server and negotiates a revision.
 use serde_json::json;
 use std::{error::Error, time::Duration};
 use trunkline::{Client, ClientOptions};

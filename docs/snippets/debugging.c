@@ -1,4 +1,4 @@
-/* The facts about a connection, and the reason of a failure. */
+/* Information about a connection, and why one failed. */
 #include <stdio.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ int main(void) {
   trunkline_client *client = NULL;
   trunkline_error *error = NULL;
   int failed = trunkline_server_options_new(&options, &error) ||
-               /* Clients get the reasons of failures, which may be secret: not in production. */
+               /* Sends error details, which may be secret, to clients: not for production. */
                trunkline_server_options_set_debug(options, true) ||
                trunkline_server_new_with(TRUNKLINE_STR("backup"), TRUNKLINE_STR("1.0.0"), options, &server, &error) ||
                trunkline_server_add_tool(server, BACKUP, backup, NULL, NULL, &error) ||

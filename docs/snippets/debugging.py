@@ -1,10 +1,10 @@
-"""The facts about a connection, and the reason of a failure."""
+"""Information about a connection, and why one failed."""
 
 import asyncio
 
 from trunkline import Client, Server
 
-# Clients get the reasons of failures, which may be secret: not in production.
+# Sends error details, which may be secret, to clients: not for production.
 server = Server("backup", version="1.0.0", debug=True)
 
 

@@ -1,4 +1,4 @@
-// The facts about a connection, and the reason of a failure.
+// Information about a connection, and why one failed.
 use serde_json::{Value, json};
 use std::{error::Error, io};
 use trunkline::{Client, Server, ServerOptions, server::CallError};
@@ -9,7 +9,7 @@ async fn backup() -> Result<String, CallError> {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // Clients get the reasons of failures, which may be secret: not in production.
+    // Sends error details, which may be secret, to clients: not for production.
     let options = ServerOptions::default().with_debug(true);
     let server =
         Server::builder("backup", "1.0.0").options(options).tool("backup", "Back up all files.", backup).build();

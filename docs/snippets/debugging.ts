@@ -1,7 +1,7 @@
-// The facts about a connection, and the reason of a failure.
+// Information about a connection, and why one failed.
 import { Client, Server } from "trunkline";
 
-// Clients get the reasons of failures, which may be secret: not in production.
+// Sends error details, which may be secret, to clients: not for production.
 const server = new Server({ name: "backup", version: "1.0.0" }, { debug: true });
 
 server.registerTool("backup", { description: "Back up all files." }, () => {

@@ -1,4 +1,4 @@
-/* A server as a container runs it: the environment configures it, and SIGTERM ends it. */
+/* A server for containers: configured by environment variables, stopped by SIGTERM. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,12 +27,12 @@ int main(void) {
   trunkline_error *error = NULL;
   int failed =
       trunkline_server_options_new(&options, &error) ||
-      /* A worker that ends gives its calls 20 s. Others go on with its sessions, by the store. */
+      /* On shutdown, calls get 20 s; other workers take over the sessions through the store. */
       trunkline_server_options_set_limit(options, TRUNKLINE_LIMIT_DRAIN_DEADLINE_MS, 20000) ||
       (store && trunkline_server_options_set_store(options, trunkline_str_of(store))) ||
       trunkline_server_new_with(TRUNKLINE_STR("greeter"), TRUNKLINE_STR("1.0.0"), options, &server, &error) ||
       trunkline_server_add_tool(server, GREET, greet, NULL, NULL, &error) ||
-      /* All addresses of the container, and probes at /healthz and /readyz. */
+      /* Listens on all addresses of the container, with probes at /healthz and /readyz. */
       trunkline_http_options_new(&http, &error) ||
       trunkline_http_options_set_host(http, TRUNKLINE_STR("0.0.0.0")) ||
       trunkline_http_options_set_port(http, (unsigned short)atoi(port ? port : "8000")) ||

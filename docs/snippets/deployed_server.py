@@ -1,10 +1,10 @@
-"""A server as a container runs it: the environment configures it, and SIGTERM ends it."""
+"""A server for containers: configured by environment variables, stopped by SIGTERM."""
 
 import os
 
 from trunkline import Server
 
-# A worker that ends gives its calls 20 s. Others go on with its sessions, by the store.
+# On shutdown, calls get 20 s; other workers take over the sessions through the store.
 server = Server("greeter", version="1.0.0", store=os.environ.get("STORE"), drain_deadline=20)
 
 
@@ -15,5 +15,5 @@ async def greet(name: str) -> str:
 
 
 if __name__ == "__main__":
-    # All addresses of the container, and probes at /healthz and /readyz.
+    # Listens on all addresses of the container, with probes at /healthz and /readyz.
     server.run("http", host="0.0.0.0", port=int(os.environ.get("PORT", "8000")), health=True)

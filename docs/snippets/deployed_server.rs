@@ -1,4 +1,4 @@
-//! A server as a container runs it: the environment configures it, and SIGTERM ends it. Cargo
+//! A server for containers: configured by environment variables, stopped by SIGTERM. Cargo
 //! feature `store-redis` of `trunkline`.
 
 use schemars::JsonSchema;
@@ -17,13 +17,13 @@ async fn greet(Params(Greeting { name }): Params<Greeting>) -> String {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // A worker that ends gives its calls 20 s. Others go on with its sessions, by the store.
+    // On shutdown, calls get 20 s; other workers take over the sessions through the store.
     let options = ServerOptions::default()
         .with_drain_deadline(Duration::from_secs(20))
         .with_store(env::var("STORE").ok().map(StoreChoice::url));
     let server = Server::builder("greeter", "1.0.0").options(options).tool("greet", "Greet someone.", greet).build();
 
-    // All addresses of the container, and probes at /healthz and /readyz.
+    // Listens on all addresses of the container, with probes at /healthz and /readyz.
     let port = env::var("PORT").map_or(Ok(8000), |port| port.parse())?;
     let http = HttpOptions::default().with_host("0.0.0.0").with_port(port).with_health(true);
     server.listen_with(http).await?.run().await?;

@@ -1,4 +1,4 @@
-// A tool that asks the user of its client, and a client that lets its user answer.
+// A tool that asks the user a question, and a client that answers it.
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;

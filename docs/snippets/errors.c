@@ -1,4 +1,4 @@
-/* Failures: for the model, for the log, of the protocol, and of time. */
+/* Errors: for the model, for the log, protocol errors, and timeouts. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,13 +21,13 @@ static void price(trunkline_call *call, void *user_data) {
     trunkline_call_fail(call, TRUNKLINE_STR("no row in prices.db"));
 }
 
-/* A call that is kept may be answered later, from any thread. */
+/* You can keep a call and complete it later, from any thread. */
 static void keep(trunkline_call *call, void *user_data) {
   trunkline_call **kept = user_data;
   *kept = trunkline_call_retain(call);
 }
 
-/* Calls a tool: prints its text, or the error. */
+/* Calls a tool and prints its text or the error. */
 static void print_call(trunkline_client *client, trunkline_str name, trunkline_str arguments,
                        const trunkline_request_options *options) {
   trunkline_text *result = NULL, *text = NULL;

@@ -1,4 +1,4 @@
-// Failures: for the model, for the log, of the protocol, and of time.
+// Errors: for the model, for the log, protocol errors, and timeouts.
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;

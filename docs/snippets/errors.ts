@@ -1,4 +1,4 @@
-// Failures: for the model, for the log, of the protocol, and of time.
+// Errors: for the model, for the log, protocol errors, and timeouts.
 import { Client, ProtocolError, Server, TimeoutError, ToolError } from "trunkline";
 import { z } from "zod";
 

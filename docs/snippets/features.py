@@ -1,4 +1,4 @@
-"""A server that changes what it offers while it runs: for everyone, and for each caller."""
+"""A server that changes its features at run time, for everyone or per caller."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-/* Many servers behind one client: one of them cannot be started, and the others work. */
+/* Many servers behind one client. One of them fails to start; the others work. */
 #include <stdio.h>
 
 #include <trunkline.h>

@@ -1,4 +1,4 @@
-// A host on the AI SDK: the model calls the tools of a group of servers.
+// A host built on the AI SDK: the model calls the tools of a group of servers.
 import { dynamicTool, generateText, jsonSchema, stepCountIs } from "ai";
 import { Client, ClientGroup, type ContentBlock, Server, type Tool, type ToolResult } from "trunkline";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-// A server mounted in an axum application beside other routes, and a client that calls it there.
+// A server mounted in an axum application next to other routes, and a client that calls it.
 use axum::{
     Router,
     extract::{ConnectInfo, Request},
@@ -11,7 +11,7 @@ use std::{error::Error, net::SocketAddr, time::Duration};
 use tokio::{net::TcpListener, sync::oneshot};
 use trunkline::{Client, Server, server::RemoteAddress};
 
-/// Tells the server the address of its caller, for limits and the access log.
+/// Tells the server the caller's address, for rate limits and the access log.
 async fn with_address(ConnectInfo(peer): ConnectInfo<SocketAddr>, mut request: Request, next: Next) -> Response {
     request.extensions_mut().insert(RemoteAddress(peer.ip()));
     next.run(request).await
@@ -30,7 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let (stop, stopped) = oneshot::channel::<()>();
-    // axum waits for open responses, and clients keep a stream open: the service ends them.
+    // axum waits for open responses, and clients keep streams open, so the service ends them.
     let shutdown = async move {
         let _ = stopped.await;
         service.close(Duration::from_secs(5)).await;

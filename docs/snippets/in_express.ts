@@ -1,4 +1,4 @@
-// A server mounted in an Express application, and a client that calls it there.
+// A server mounted in an Express application, and a client that calls it.
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 

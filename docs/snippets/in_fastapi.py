@@ -1,4 +1,4 @@
-"""A server mounted in a FastAPI application under a prefix, and a client that calls it there."""
+"""A server mounted in a FastAPI application under a prefix, and a client that calls it."""
 
 import asyncio
 import socket
@@ -17,7 +17,7 @@ async def hello() -> str:
 
 
 app = FastAPI()
-# Under a prefix the framework itself sends /mcp on to /mcp/.
+# Under a prefix, the framework itself redirects /mcp to /mcp/.
 app.mount("/mcp", server.asgi())
 
 

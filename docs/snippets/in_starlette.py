@@ -1,4 +1,4 @@
-"""A server mounted in a Starlette application under uvicorn, and a client that calls it there."""
+"""A server mounted in a Starlette application under uvicorn, and a client that calls it."""
 
 import asyncio
 import socket

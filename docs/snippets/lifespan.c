@@ -1,4 +1,4 @@
-/* A server that opens a database before its first call, and closes it after its last. */
+/* A server that opens a database before the first call and closes it after the last. */
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -6,7 +6,7 @@
 
 #define COUNT TRUNKLINE_JSON_STR({"name": "count", "description": "Count the orders."})
 
-/* Stands for the handle of a driver. */
+/* Stands in for a database handle. */
 typedef struct database {
   bool is_open;
 } database;

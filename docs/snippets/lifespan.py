@@ -1,4 +1,4 @@
-"""A server that opens a database before its first call, and closes it after its last."""
+"""A server that opens a database before the first call and closes it after the last."""
 
 import asyncio
 import sqlite3

@@ -1,9 +1,9 @@
-// A server that opens a database before its first call, and closes it after its last.
+// A server that opens a database before the first call and closes it after the last.
 use serde_json::json;
 use std::{error::Error, io, sync::Arc, time::Duration};
 use trunkline::{Client, Server, server::Lifespan};
 
-/// Stands for a driver.
+/// Stands in for a database driver.
 struct Database;
 
 impl Database {

@@ -1,7 +1,7 @@
-// A server that opens a database before its first call, and closes it after its last.
+// A server that opens a database before the first call and closes it after the last.
 import { Client, Server } from "trunkline";
 
-/** Stands for a driver. */
+/** Stands in for a database driver. */
 class Database implements AsyncDisposable {
   static async connect(): Promise<Database> {
     console.log("orders opens");

@@ -1,4 +1,4 @@
-/* Log messages for the client, and the log of the library itself. */
+/* Log messages for the client, and the library's own log. */
 #include <stdio.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ int main(void) {
                trunkline_client_options_on_notification(options, notified, NULL, NULL) ||
                trunkline_client_connect_memory(server, options, &client, &error) ||
                trunkline_client_call_tool(client, TRUNKLINE_STR("backup"), TRUNKLINE_STR("{}"), NULL, &result, &error) ||
-               /* Notifications that came while nothing waited for them are handed over now. */
+               /* Notifications that arrived while nothing waited for them are delivered now. */
                trunkline_dispatch(trunkline_client_port(client), 0, NULL, &error) ||
                trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/text"), &text);
   if (failed)

@@ -1,11 +1,11 @@
-"""Log messages for the client, and the log of the library itself."""
+"""Log messages for the client, and the library's own log."""
 
 import asyncio
 import logging
 
 from trunkline import Client, Context, LogMessage, Server
 
-# The library logs by the standard module: "trunkline.server", ".client", ".auth" and ".access".
+# Trunkline logs through `logging`: "trunkline.server", ".client", ".auth" and ".access".
 logging.basicConfig(level=logging.WARNING)
 
 server = Server("backup", version="1.0.0")

@@ -1,4 +1,4 @@
-// Log messages for the client, and the log of the library itself.
+// Log messages for the client, and the library's own log.
 use serde_json::json;
 use trunkline::{
     Client, ClientError, ClientOptions, Context, Server,
@@ -16,7 +16,7 @@ fn log(message: LogMessage) {
     println!("{} of the {logger}: {} files", message.level.as_str(), message.data["files"]);
 }
 
-// The library logs by the crate `tracing`: any subscriber of it gets the records.
+// Trunkline logs through `tracing`; install any subscriber to see the records.
 #[tokio::main]
 async fn main() -> Result<(), ClientError> {
     let server = Server::builder("backup", "1.0.0").tool("backup", "Back up all files.", backup).build();

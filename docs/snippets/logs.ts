@@ -1,7 +1,7 @@
-// Log messages for the client, and the log of the library itself.
+// Log messages for the client, and the library's own log.
 import { Client, Server, setLogger } from "trunkline";
 
-// The library logs to stderr unless it is given a logger of the program.
+// The library logs to stderr unless you pass it a logger.
 setLogger(({ level, target, message }) => console.error(level, target, message));
 
 const server = new Server({ name: "backup", version: "1.0.0" });

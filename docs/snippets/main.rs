@@ -1,8 +1,8 @@
-//! All snippets of the pages in one program, which is linked once: `snippets tools`
+//! All snippets of the pages in one program, so that it is linked only once: `snippets tools`
 
 use std::process::{ExitCode, Termination};
 
-/// Each snippet is a file with a `main` of its own.
+/// Each snippet is a file with its own `main`.
 macro_rules! snippets {
     ($($name:ident),* $(,)?) => {
         $(mod $name {

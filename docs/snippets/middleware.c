@@ -1,4 +1,4 @@
-/* A function around each call of a tool: it counts, and refuses some. */
+/* Middleware around each tool call: it counts calls and refuses some. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* The tools of a server in the forms of model providers, and a result as the model gets it. */
+/* A server's tools in the formats of model providers, and a result as the model sees it. */
 #include <stdio.h>
 
 #include <trunkline.h>
@@ -19,7 +19,7 @@ static void forecast(trunkline_call *call, void *user_data) {
                               trunkline_call_text(call, TRUNKLINE_STR("/city"), TRUNKLINE_STR("")).data);
 }
 
-/* A member of the tool as JSON; slices have no NUL byte behind them. */
+/* A member of the tool as JSON. Slices are not NUL-terminated. */
 static const char *member(trunkline_str tool, trunkline_str pointer, char *buffer, size_t size) {
   trunkline_str value = TRUNKLINE_STR("\"\"");
   trunkline_json_get(tool, pointer, &value);

@@ -1,4 +1,4 @@
-"""The tools of a server in the forms of model providers, and a result as the model gets it."""
+"""A server's tools in the formats of model providers, and a result as the model sees it."""
 
 import asyncio
 from typing import Any

@@ -1,11 +1,11 @@
-/* A server over HTTP that reads a header of the request behind each call, and its client. */
+/* A server over HTTP that reads a request header in each call, and its client. */
 #include <stdio.h>
 
 #include <trunkline.h>
 
 #define TENANT TRUNKLINE_JSON_STR({"name": "tenant", "description": "Name the tenant of the caller."})
 
-/* A fact of the call as text; yours: free it. */
+/* Information about the call as a string. The caller frees it. */
 static trunkline_text *fact(trunkline_call *call, const char *pointer) {
   trunkline_text *json = NULL, *text = NULL;
   if (!trunkline_call_fact(call, trunkline_str_of(pointer), &json))

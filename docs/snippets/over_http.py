@@ -1,4 +1,4 @@
-"""A server over HTTP that reads a header of the request behind each call, and its client."""
+"""A server over HTTP that reads a request header in each call, and its client."""
 
 import asyncio
 

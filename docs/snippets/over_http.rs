@@ -1,4 +1,4 @@
-// A server over HTTP that reads a header of the request behind each call, and its client.
+// A server over HTTP that reads a request header in each call, and its client.
 use serde_json::json;
 use std::error::Error;
 use trunkline::{Client, Context, HttpEndpoint, HttpOptions, Server};

@@ -1,4 +1,4 @@
-// A server over HTTP that reads a header of the request behind each call, and its client.
+// A server over HTTP that reads a request header in each call, and its client.
 import { Client, Server } from "trunkline";
 
 const server = new Server({ name: "tenants", version: "1.0.0" });

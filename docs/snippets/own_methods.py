@@ -1,4 +1,4 @@
-"""A method beyond the protocol, which a server of this vendor serves and its clients know."""
+"""A vendor-specific method, and a client that calls it."""
 
 import asyncio
 

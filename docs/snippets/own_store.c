@@ -1,4 +1,4 @@
-/* A store of one's own: here a list, in the place of a database. */
+/* A custom store: a list here, a database in production. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 
 #include <trunkline.h>
 
-/* A text, or with a position an entry of a log. */
+/* A string, or a log entry if it has a position. */
 typedef struct item {
   struct item *next;
   char *key, *text;
@@ -33,7 +33,7 @@ static int same(const char *text, size_t length, trunkline_str other) {
 
 static int has_key(const item *kept, trunkline_str key) { return same(kept->key, kept->key_length, key); }
 
-/* Takes away the items of a key, or without one those whose time is over. */
+/* Removes the items of a key, or without a key all expired items. */
 static void forget(list *kept, trunkline_str key) {
   item **place = &kept->first, *gone;
   while ((gone = *place) != NULL) {
@@ -61,7 +61,7 @@ static void add(list *kept, trunkline_str key, trunkline_str text, int64_t posit
   *place = added;
 }
 
-/* The text of the key of a call. */
+/* The input of a call: the string at this key. */
 static const item *text_of(list *kept, trunkline_call *call) {
   const trunkline_str key = trunkline_call_text(call, TRUNKLINE_STR("/key"), NONE);
   const item *found;
@@ -103,7 +103,7 @@ static void put(trunkline_call *call, void *kept) {
 static void put_if(trunkline_call *call, void *kept) {
   const trunkline_str expected = trunkline_call_text(call, TRUNKLINE_STR("/expected"), NONE);
   const item *found = text_of(kept, call);
-  /* Atomic, for callbacks of a port run one by one. A database has a transaction here. */
+  /* Atomic because callbacks of a port run one at a time. With a database, use a transaction. */
   const int done = found ? expected.data && same(found->text, found->text_length, expected) : !expected.data;
   if (done) put_text(kept, call);
   trunkline_call_return_result(call, done ? TRUNKLINE_STR("{\"done\":true}") : TRUNKLINE_STR("{\"done\":false}"), NULL);
@@ -132,7 +132,7 @@ static void append(trunkline_call *call, void *data) {
   trunkline_call_return_result(call, trunkline_str_of(answer), NULL);
 }
 
-/* It need not wait for entries. */
+/* It may return without waiting for entries. */
 static void read_log(trunkline_call *call, void *data) {
   list *kept = data;
   const trunkline_str log = trunkline_call_text(call, TRUNKLINE_STR("/log"), NONE);

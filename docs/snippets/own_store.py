@@ -1,4 +1,4 @@
-"""A store of one's own: here dictionaries, in the place of a database."""
+"""A custom store: dictionaries here, a database in production."""
 
 import asyncio
 import itertools
@@ -10,7 +10,7 @@ from trunkline import Server, StoredEntry, check_store
 
 class DictStore:
     def __init__(self) -> None:
-        # By key: the time of its end, and the text or the entries.
+        # Maps each key to its expiry and its value or log entries.
         self.texts: dict[str, tuple[float, str]] = {}
         self.logs: dict[str, tuple[float, list[StoredEntry]]] = {}
         self.positions = itertools.count(1)
@@ -23,7 +23,7 @@ class DictStore:
         self.texts[key] = (time.monotonic() + keep_for, text)
 
     async def put_if(self, key: str, expected: str | None, text: str, keep_for: float) -> bool:
-        # Atomic, for nothing is waited for in between. A database has a transaction here.
+        # Atomic because nothing is awaited in between. With a database, use a transaction.
         if await self.get(key) != expected:
             return False
         await self.put(key, text, keep_for)
@@ -40,7 +40,7 @@ class DictStore:
         return position
 
     async def read(self, log: str, after: int, limit: int, wait: float) -> Sequence[StoredEntry]:
-        # It need not wait for entries.
+        # It may return without waiting for entries.
         return [entry for entry in self.entries(log) if entry.position > after][:limit]
 
     def entries(self, log: str) -> list[StoredEntry]:

@@ -1,4 +1,4 @@
-// A store of one's own: here maps, in the place of a database.
+// A custom store: maps here, a database in production.
 use std::{
     collections::HashMap,
     future::ready,
@@ -15,7 +15,7 @@ use trunkline::{
 #[derive(Default)]
 struct MapStore(Mutex<Kept>);
 
-/// By key: the time of its end, and the text or the entries.
+/// Maps each key to its expiry and its value or log entries.
 #[derive(Default)]
 struct Kept {
     texts: HashMap<String, (Instant, String)>,
@@ -38,13 +38,13 @@ impl Kept {
     }
 }
 
-/// At most a century, which every clock can count.
+/// Capped at a century, which every clock can represent.
 fn end(keep_for: Duration) -> Instant {
     Instant::now() + keep_for.min(Duration::from_secs(100 * 365 * 24 * 3600))
 }
 
 impl MapStore {
-    /// A database is asked in a future here.
+    /// With a database, return a future that queries it.
     fn with<T: Send + 'static>(&self, work: impl FnOnce(&mut Kept) -> T) -> BoxedTask<Result<T, StoreError>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Box::pin(ready(Ok(work(&mut kept))))
@@ -100,7 +100,7 @@ impl Store for MapStore {
         })
     }
 
-    /// It need not wait for entries.
+    /// It may return without waiting for entries.
     fn read(&self, log: &str, after: u64, limit: usize, _: Duration) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
         self.with(|kept| kept.entries(log).into_iter().filter(|entry| entry.position > after).take(limit).collect())
     }

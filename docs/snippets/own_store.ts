@@ -1,8 +1,8 @@
-// A store of one's own: here maps, in the place of a database.
+// A custom store: maps here, a database in production.
 import { checkStore, Server, type Store, type StoredEntry } from "trunkline";
 
 class MapStore implements Store {
-  // By key: the time of its end, and the text or the entries.
+  // Maps each key to its expiry and its value or log entries.
   readonly #texts = new Map<string, { ends: number; text: string }>();
   readonly #logs = new Map<string, { ends: number; entries: StoredEntry[] }>();
   #position = 0;
@@ -17,7 +17,7 @@ class MapStore implements Store {
   }
 
   putIf(key: string, expected: string | undefined, text: string, keepFor: number): boolean {
-    // Atomic, for nothing is awaited in between. A database has a transaction here.
+    // Atomic because nothing is awaited in between. With a database, use a transaction.
     if (this.get(key) !== expected) return false;
     this.put(key, text, keepFor);
     return true;
@@ -35,7 +35,7 @@ class MapStore implements Store {
     return position;
   }
 
-  // It need not wait for entries.
+  // It may return without waiting for entries.
   read(log: string, after: number, limit: number): StoredEntry[] {
     return this.#entries(log)
       .filter(({ position }) => position > after)

@@ -1,4 +1,4 @@
-/* A tool that reports its progress, and a client that gives up on another one. */
+/* A tool that reports progress, and a client that cancels another one. */
 #include <stdio.h>
 
 #include <trunkline.h>
@@ -39,7 +39,7 @@ static void watch(trunkline_call *call, void *user_data) {
 
 static void show(double progress, double total, const trunkline_str *message, void *user_data) {
   (void)user_data;
-  /* Reports that come faster than they are read are passed over, but for the last. */
+  /* Reports may be skipped if they arrive faster than they are read, except the last. */
   if (progress >= total) printf("%.0f of %.0f: %s\n", progress, total, message->data);
 }
 

@@ -1,4 +1,4 @@
-"""A tool that reports its progress, and a client that gives up on another one."""
+"""A tool that reports progress, and a client that cancels another one."""
 
 import asyncio
 
@@ -30,7 +30,7 @@ async def watch() -> None:
 
 
 def show(progress: float, total: float | None, message: str | None) -> None:
-    if progress == total:  # reports that come faster than they are read are passed over, but for the last
+    if progress == total:  # reports may be skipped if they arrive too fast, except the last
         print(f"{progress:g} of {total:g}: {message}")
 
 

@@ -1,4 +1,4 @@
-// A tool that reports its progress, and a client that gives up on another one.
+// A tool that reports progress, and a client that cancels another one.
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -20,7 +20,7 @@ async fn copy(ctx: Context, Params(Copy { files }): Params<Copy>) -> String {
 static WATCHING: Notify = Notify::const_new();
 static STOPPED: Notify = Notify::const_new();
 
-/// Dropping it is the end: a cancelled handler stops at its next `await`.
+/// Dropped when the handler is cancelled, which stops it at its next `await`.
 struct Watch;
 
 impl Drop for Watch {
@@ -45,13 +45,13 @@ async fn main() -> Result<(), ClientError> {
 
     let client = Client::connect(&server).await?;
     let options = RequestOptions::default().with_progress(|progress, total, message| {
-        // Reports that come faster than they are read are passed over, but for the last.
+        // Reports may be skipped if they arrive faster than they are read, except the last.
         if let (Some(total), Some(message)) = (total.filter(|total| *total == progress), message) {
             println!("{progress} of {total}: {message}");
         }
     });
     println!("{}", client.call_tool_with("copy", json!({"files": 2}), &options).await?.joined_text());
-    // The call is a future: `select!` drops it, and that cancels it.
+    // `select!` drops the future of the call, which cancels it.
     tokio::select! {
         result = client.call_tool("watch", json!({})) => println!("{}", result?.joined_text()),
         () = WATCHING.notified() => {}

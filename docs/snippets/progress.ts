@@ -1,4 +1,4 @@
-// A tool that reports its progress, and a client that gives up on another one.
+// A tool that reports progress, and a client that cancels another one.
 import { EventEmitter, once } from "node:events";
 
 import { CancelledError, Client, Server } from "trunkline";
@@ -28,7 +28,7 @@ const result = await client.callTool(
   { files: 2 },
   {
     onProgress: ({ progress, total, message }) => {
-      // Reports that come faster than they are read are passed over, but for the last.
+      // Reports may be skipped if they arrive faster than they are read, except the last.
       if (progress === total) console.log(`${progress} of ${total}: ${message}`);
     },
   },

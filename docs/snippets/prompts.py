@@ -1,4 +1,4 @@
-"""A prompt with arguments, one of them optional, and a client that fills it in."""
+"""A prompt with arguments, one of them optional, and a client that gets it."""
 
 import asyncio
 from typing import Annotated

@@ -1,4 +1,4 @@
-// A prompt with arguments, one of them optional, and a client that fills it in.
+// A prompt with arguments, one of them optional, and a client that gets it.
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;

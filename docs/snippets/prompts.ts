@@ -1,4 +1,4 @@
-// A prompt with arguments, one of them optional, and a client that fills it in.
+// A prompt with arguments, one of them optional, and a client that gets it.
 import { assistant, Client, Server, user } from "trunkline";
 import { z } from "zod";
 

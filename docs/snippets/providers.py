@@ -1,4 +1,4 @@
-"""Resources that are rows of a table, listed page by page and read when they are asked for."""
+"""Table rows as resources: listed page by page and read on request."""
 
 import asyncio
 from collections.abc import Mapping

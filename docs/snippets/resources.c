@@ -1,4 +1,4 @@
-/* A resource, a family of resources by a URI template, and a client that reads both. */
+/* A resource, a resource template, and a client that reads both. */
 #include <stdio.h>
 #include <string.h>
 

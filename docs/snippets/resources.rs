@@ -1,4 +1,4 @@
-// A resource, a family of resources by a URI template, and a client that reads both.
+// A resource, a resource template, and a client that reads both.
 use schemars::JsonSchema;
 use serde::Deserialize;
 use trunkline::{Client, ClientError, Params, Resource, ResourceTemplate, Server};

@@ -1,4 +1,4 @@
-// A resource, a family of resources by a URI template, and a client that reads both.
+// A resource, a resource template, and a client that reads both.
 import { Client, ProtocolError, Server } from "trunkline";
 
 const notes = new Map([["today", "Buy milk."], ["friday", "Call Ada."]]);

@@ -1,4 +1,4 @@
-// A tool that works in the folders that its client allows.
+// A tool that only works in folders its client allows.
 import { Client, Server } from "trunkline";
 
 const server = new Server({ name: "search", version: "1.0.0" });

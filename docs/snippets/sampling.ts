@@ -1,4 +1,4 @@
-// A tool that asks the model of its client, and a client that has one.
+// A tool that samples the client's model, and a client with a model.
 import { Client, Server } from "trunkline";
 import { z } from "zod";
 

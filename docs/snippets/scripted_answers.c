@@ -1,4 +1,4 @@
-/* A test of a tool that asks its user, with answers from a script. */
+/* A test of a tool that asks the user, with scripted answers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void book(trunkline_call *call, void *user_data) {
   trunkline_call_elicit(call, QUESTION, TRUNKLINE_STR("people"), booked, NULL, NULL, NULL);
 }
 
-/* The answers of the user, in their order. */
+/* The user's answers, in order. */
 typedef struct {
   const char *answers[2];
   int asked;
@@ -65,7 +65,7 @@ int main(void) {
   trunkline_server *server = NULL;
   trunkline_client *client = NULL;
   CHECK(!trunkline_server_options_new(&server_options, NULL));
-  /* Handlers that ask run again from the top on every revision: effects before a question show. */
+  /* Reruns handlers that ask, on every revision: this reveals effects before a question. */
   CHECK(!trunkline_server_options_set_rerun_handlers(server_options, true));
   CHECK(!trunkline_server_new_with(TRUNKLINE_STR("restaurant"), TRUNKLINE_STR("1.0.0"), server_options, &server, NULL));
   CHECK(!trunkline_server_add_tool(server, BOOK, book, NULL, NULL, NULL));

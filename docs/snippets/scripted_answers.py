@@ -1,11 +1,11 @@
-"""A test of a tool that asks its user, with answers from a script."""
+"""A test of a tool that asks the user, with scripted answers."""
 
 import asyncio
 from dataclasses import dataclass
 
 from trunkline import Client, Context, ElicitRequest, ElicitResult, Server
 
-# Handlers that ask run again from the top on every revision: effects before a question show.
+# Reruns handlers that ask, on every revision: this reveals effects before a question.
 server = Server("restaurant", version="1.0.0", rerun_handlers=True)
 
 

@@ -1,4 +1,4 @@
-// A test of a tool that asks its user, with answers from a script.
+// A test of a tool that asks the user, with scripted answers.
 use serde_json::json;
 use std::error::Error;
 use trunkline::{
@@ -20,7 +20,7 @@ async fn book(ctx: Context) -> Result<String, CallError> {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let server = Server::builder("restaurant", "1.0.0").tool("book", "Book a table.", book).build();
-    // Handlers that ask run again from the top on every revision: effects before a question show.
+    // Reruns handlers that ask, on every revision: this reveals effects before a question.
     let four = ElicitResult::accept(serde_json::from_value(json!({"people": 4}))?);
     let client = Script::new().on_elicit(four).on_elicit(ElicitResult::decline()).connect(&server).await?;
     for expected in ["A table for 4 is booked.", "Nothing was booked."] {

@@ -1,10 +1,10 @@
-// A test of a tool that asks its user, with answers from a script.
+// A test of a tool that asks the user, with scripted answers.
 import assert from "node:assert/strict";
 
 import { Client, type ElicitResult, Server } from "trunkline";
 import { z } from "zod";
 
-// Handlers that ask run again from the top on every revision: effects before a question show.
+// Reruns handlers that ask, on every revision: this reveals effects before a question.
 const server = new Server({ name: "restaurant", version: "1.0.0" }, { rerunHandlers: true });
 
 server.registerTool("book", { description: "Book a table." }, async (_, ctx) => {

@@ -1,4 +1,4 @@
-/* An agent skill: instructions that a server offers, and a client that loads them. */
+/* An agent skill: instructions served to clients, and a client that loads them. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// A tool whose result is an object with a schema.
+// A tool that returns an object with a schema.
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -1,4 +1,4 @@
-/* A tool that is called as a task: the client follows its states, then takes its result. */
+/* A tool called as a task: the client follows its status, then gets the result. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void report(trunkline_call *call, void *user_data) {
   trunkline_call_return_textf(call, "The report of %d", (int)trunkline_call_int64(call, TRUNKLINE_STR("/year"), 0));
 }
 
-/* Follows the states of a task until it is over, then prints its last state and its result. */
+/* Follows a task until it is over, then prints its last status and its result. */
 static trunkline_result follow(trunkline_client *client, uint64_t task, trunkline_error **error) {
   trunkline_text *state = NULL, *status = NULL, *answer = NULL, *text = NULL;
   trunkline_result result;

@@ -1,4 +1,4 @@
-// A tool that is called as a task: the client follows its states, then takes its result.
+// A tool called as a task: the client follows its status, then gets the result.
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { Client, Server } from "trunkline";

@@ -13,7 +13,7 @@ typedef struct {
   int count;
 } span_names;
 
-/* The span of a request; the trace context of one that is sent. */
+/* The span of a request, and the trace context of an outgoing one. */
 static void *begin(const trunkline_str *record, trunkline_trace_context *context, void *user_data) {
   (void)record;
   if (context)
@@ -22,7 +22,7 @@ static void *begin(const trunkline_str *record, trunkline_trace_context *context
   return user_data;
 }
 
-/* Around the handler, on its thread. */
+/* Runs around the handler, on its thread. */
 static void scope(void *span, bool entered, void *user_data) { (void)span, (void)entered, (void)user_data; }
 
 static void end(void *span, const trunkline_str *record, void *user_data) {
@@ -56,7 +56,7 @@ int main(void) {
                trunkline_server_add_tool(server, GREET, greet, NULL, NULL, &error) ||
                trunkline_client_connect_memory(server, NULL, &client, &error) ||
                trunkline_client_call_tool(client, TRUNKLINE_STR("greet"), TRUNKLINE_STR("{}"), NULL, &result, &error) ||
-               /* Of requests that were served, the end is handed over as events are. */
+               /* The end of a served request arrives as an event. */
                trunkline_dispatch(trunkline_server_port(server), 0, NULL, &error);
   if (failed) fprintf(stderr, "%s\n", error ? trunkline_error_message(error) : "telemetry is set already");
   qsort(names.lines, (size_t)names.count, sizeof names.lines[0], compare);

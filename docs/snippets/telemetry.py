@@ -1,4 +1,4 @@
-"""The spans of a call, by OpenTelemetry."""
+"""The spans of a call in OpenTelemetry."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from trunkline import Client, Server
 
-# As in any program with OpenTelemetry, with the exporter of your choice.
+# Set up as in any OpenTelemetry program, with the exporter of your choice.
 spans = InMemorySpanExporter()
 provider = TracerProvider()
 provider.add_span_processor(SimpleSpanProcessor(spans))
@@ -20,7 +20,7 @@ server = Server("greeter", version="1.0.0")
 @server.tool
 async def greet(name: str) -> str:
     """Greet someone."""
-    # The handler runs within the span of its request, and spans that begin here are its children.
+    # The handler runs within the span of its request; spans started here are its children.
     trace.get_current_span().set_attribute("greeter.name", name)
     return f"Hello, {name}!"
 

@@ -1,4 +1,4 @@
-// The spans of a call, by OpenTelemetry: the cargo feature `opentelemetry` of `trunkline`.
+// The spans of a call in OpenTelemetry, with the cargo feature `opentelemetry` of `trunkline`.
 use opentelemetry::{KeyValue, global, trace::get_active_span};
 use opentelemetry_sdk::{
     propagation::TraceContextPropagator,
@@ -15,14 +15,14 @@ struct Greeting {
 }
 
 async fn greet(Params(Greeting { name }): Params<Greeting>) -> String {
-    // The handler runs within the span of its request, and spans that begin here are its children.
+    // The handler runs within the span of its request; spans started here are its children.
     get_active_span(|span| span.set_attribute(KeyValue::new("greeter.name", name.clone())));
     format!("Hello, {name}!")
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Before servers and clients are made, with the exporter of your choice.
+    // Set up before creating servers and clients, with the exporter of your choice.
     let spans = InMemorySpanExporter::default();
     global::set_tracer_provider(SdkTracerProvider::builder().with_simple_exporter(spans.clone()).build());
     global::set_text_map_propagator(TraceContextPropagator::new());

@@ -1,4 +1,4 @@
-// The spans of a call, by OpenTelemetry.
+// The spans of a call in OpenTelemetry.
 import { context, propagation, SpanKind, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
@@ -6,7 +6,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "
 import { Client, Server } from "trunkline";
 import { z } from "zod";
 
-// As `NodeSDK` of @opentelemetry/sdk-node does it, with the exporter of your choice.
+// Set up as by `NodeSDK` of @opentelemetry/sdk-node, with the exporter of your choice.
 const spans = new InMemorySpanExporter();
 context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 propagation.setGlobalPropagator(new W3CTraceContextPropagator());
@@ -15,7 +15,7 @@ trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new Sim
 const server = new Server({ name: "greeter", version: "1.0.0" });
 
 server.registerTool("greet", { description: "Greet someone.", inputSchema: z.object({ name: z.string() }) }, ({ name }) => {
-  // The handler runs within the span of its request, and spans that begin here are its children.
+  // The handler runs within the span of its request; spans started here are its children.
   trace.getActiveSpan()?.setAttribute("greeter.name", name);
   return `Hello, ${name}!`;
 });

@@ -1,4 +1,4 @@
-/* Tests of a server without a socket or a process. */
+/* Tests of a server without sockets or processes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static void divide(trunkline_call *call, void *user_data) {
     trunkline_call_return_textf(call, "%g", dividend / divisor);
 }
 
-/* The text of a call by a client of that revision; yours: free it. */
+/* The text of a call by a client of that revision. The caller frees it. */
 static trunkline_text *call(trunkline_server *server, trunkline_str revision, trunkline_str arguments, bool *is_error) {
   trunkline_client_options *options = NULL;
   trunkline_client *client = NULL;

@@ -1,4 +1,4 @@
-"""Tests of a server without a socket or a process, in functions that pytest finds by name."""
+"""Tests of a server without sockets or processes, as functions that pytest discovers."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-// Tests of a server without a socket or a process: in a program of yours, functions with
+// Tests of a server without sockets or processes. In your crate, make them functions with
 // `#[tokio::test]`.
 use schemars::JsonSchema;
 use serde::Deserialize;

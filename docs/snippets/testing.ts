@@ -1,4 +1,4 @@
-// Tests of a server without a socket or a process: assertions as in `node:test` or Vitest.
+// Tests of a server without sockets or processes, with assertions as in `node:test` or Vitest.
 import assert from "node:assert/strict";
 
 import { Client, Server } from "trunkline";
@@ -16,7 +16,7 @@ server.registerTool("divide", { description: "Divide two numbers.", inputSchema 
 // The function itself.
 assert.equal(divide({ dividend: 3, divisor: 2 }), 1.5);
 
-// A call through the protocol, on the newest revision and on an older one.
+// A call over the protocol, on the newest revision and on an older one.
 for (const revision of ["2026-07-28", "2024-11-05"] as const) {
   await using client = await Client.connect(server, { revision });
   const result = await client.callTool("divide", { dividend: 3, divisor: 2 });

@@ -1,4 +1,4 @@
-/* A client whose function gives access tokens, and a new one when the server refuses one. */
+/* A client that gets access tokens from a function, and a new one when the server refuses one. */
 #include <stdio.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static void verify(trunkline_call *call, void *user_data) {
                              known ? TRUNKLINE_JSON_STR({"subject": "ada"}) : TRUNKLINE_STR("null"), NULL);
 }
 
-/* The user data is whether there is a new token. */
+/* The user data is a flag: whether the token was renewed. */
 static void give(trunkline_call *call, void *user_data) {
   bool *renewed = user_data;
   if (trunkline_call_bool(call, TRUNKLINE_STR("/refused"), false)) {

@@ -1,4 +1,4 @@
-// A client whose function gives access tokens, and a new one when the server refuses one.
+// A client that gets access tokens from a function, and a new one when the server refuses one.
 use serde_json::json;
 use std::{
     error::Error,

@@ -1,4 +1,4 @@
-// Starts the server beside it and uses it. With a URL as its argument, it connects there.
+// Starts the server next to it and uses it. Given a URL, it connects there instead.
 use serde_json::json;
 use std::error::Error;
 use trunkline::{ChildCommand, Client, transport::Target};

@@ -1,4 +1,4 @@
-/* Notes that a model can write and read. Over stdio; with a port as its argument, over HTTP. */
+/* Notes that a model can write and read. Serves stdio; given a port, HTTP. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
     "inputSchema": {                                                                      \
       "type": "object",                                                                   \
       "properties": {                                                                     \
-        "name": {"type": "string", "description": "One word, such as groceries."},        \
+        "name": {"type": "string", "description": "A single word, such as groceries."},        \
         "text": {"type": "string", "description": "The note."}                            \
       },                                                                                  \
       "required": ["name", "text"]                                                        \

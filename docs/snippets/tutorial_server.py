@@ -1,4 +1,4 @@
-"""Notes that a model can write and read. Over stdio; with a port as its argument, over HTTP."""
+"""Notes that a model can write and read. Serves stdio; given a port, HTTP."""
 
 import sys
 
@@ -13,7 +13,7 @@ def add_note(name: str, text: str) -> str:
     """Keep a note under a name.
 
     Args:
-        name: One word, such as groceries.
+        name: A single word, such as groceries.
         text: The note.
     """
     if name in notes:

@@ -1,4 +1,4 @@
-//! Notes that a model can write and read. Over stdio; with a port as its argument, over HTTP.
+//! Notes that a model can write and read. Serves stdio; given a port, HTTP.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,13 +9,13 @@ use std::{
 };
 use trunkline::{Params, Resource, Server, State, ToolError};
 
-/// The state of the server, which each handler may take.
+/// The server's state, available to each handler.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<BTreeMap<String, String>>>);
 
 #[derive(Deserialize, JsonSchema)]
 struct Note {
-    /// One word, such as groceries.
+    /// A single word, such as groceries.
     name: String,
     /// The note.
     text: String,

@@ -1,4 +1,4 @@
-// Notes that a model can write and read. Over stdio; with a port as its argument, over HTTP.
+// Notes that a model can write and read. Serves stdio; given a port, HTTP.
 import { Server, ToolError } from "trunkline";
 import { z } from "zod";
 
@@ -10,7 +10,7 @@ server.registerTool(
   {
     description: "Keep a note under a name.",
     inputSchema: z.object({
-      name: z.string().describe("One word, such as groceries."),
+      name: z.string().describe("A single word, such as groceries."),
       text: z.string().describe("The note."),
     }),
   },
