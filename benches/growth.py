@@ -1,4 +1,4 @@
-"""Where the cost of a call could grow: with open sessions, tools, or worker processes, by store."""
+"""Measures whether the cost of a call grows with sessions, tools or workers, for each store."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ TITLES = {
     "tools": "registered tools, 10 of them called",
     "workers": "worker processes, each with 8 sessions",
 }
-# "none": the server has no store, and keeps its sessions itself.
+# "none": the server has no store and keeps its sessions in memory.
 STORES = ("none", "memory", "sqlite", "redis")
 SHARED = ("sqlite", "redis")
-# The most that a call may cost at any number, in times of its cost at the smallest.
+# Maximum cost of a call at any number, relative to its cost at the smallest.
 MOST = 1.1
 
 
@@ -44,7 +44,7 @@ class Point:
 
     @property
     def arguments(self) -> str:
-        """The arguments of the server beside its port."""
+        """The arguments of the server, in addition to its port."""
         tools = f" --tools {self.number}" if self.dimension == "tools" else ""
         return tools + ("" if self.store == "none" else " --store {store}")
 

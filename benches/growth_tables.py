@@ -1,4 +1,4 @@
-"""Tables and verdicts of how the cost of a call grows."""
+"""Tables and verdicts for the growth of the cost of a call."""
 
 import statistics
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Curve:
-    """One server with one store, along the numbers of one dimension."""
+    """One server with one store, at each number of one dimension."""
 
     dimension: str
     store: str
@@ -24,7 +24,7 @@ class Curve:
         return statistics.median(values) if values else None
 
     def ratio(self, index: int) -> float | None:
-        """The cost in times of that at the smallest number: the median of the rounds' ratios."""
+        """The cost relative to that at the smallest number: the median of the rounds' ratios."""
         first = {(row.get("run"), row["round"]): row.get("cpu_us_call") for row in self.points[0]}
         pairs = [(row.get("cpu_us_call"), first.get((row.get("run"), row["round"]))) for row in self.points[index]]
         ratios = [cost / base for cost, base in pairs if cost and base]
@@ -43,7 +43,7 @@ class Curve:
 
 
 def growth_targets(rows: list[Row]) -> list[Row]:
-    """A call costs the same, within a tenth, at each number."""
+    """A call costs the same at each number, within 10 %."""
     found = []
     for curve in _curves(rows):
         growth = curve.growth

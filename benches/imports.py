@@ -53,7 +53,7 @@ def import_table(rows: list[dict[str, Any]]) -> str:
 
 
 def _one(python: str, code: str) -> tuple[float, float]:
-    """CPU milliseconds and resident MiB of one interpreter that runs `code`."""
+    """CPU time in milliseconds and resident MiB of an interpreter running `code`."""
     process = subprocess.Popen([python, "-c", code], stdin=subprocess.DEVNULL)  # noqa: S603
     killer = threading.Timer(DEADLINE, process.kill)
     killer.start()

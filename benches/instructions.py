@@ -1,11 +1,11 @@
 """Instructions per call of the Rust server, counted by callgrind and compared with
-`instructions.json`. They do not depend on the load of the machine, so a test can hold them.
+`instructions.json`. They do not depend on the machine's load, so a test can compare them.
 
     cargo xtask build && python3 benches/instructions.py target/debug [--update]
 
 The programs are those of the test build, which is not optimized. Counts depend on the compiler and
-the processor, so they are kept for each; those of others are only shown. `--update` keeps the new
-counts.
+the processor, so they are stored for each; those of others are only printed. `--update` stores the
+new counts.
 """
 
 import http.client
@@ -27,18 +27,18 @@ from typing import IO, Any, cast
 KEPT = Path(__file__).with_name("instructions.json")
 # The counts of one build vary by less than 0.5 %, because hash tables are seeded at random.
 TOLERANCE = 0.02
-# How many messages a write takes together depends on the scheduler.
+# The number of messages per write depends on the scheduler.
 TOLERANCES = {"stdio, 20 progress reports": 0.05}
-# Functions kept for each workload, and shown for one that grew.
+# Functions stored for each workload, and printed for one that grew.
 FUNCTIONS, SHOWN = 40, 5
 DEADLINE = 120
-# Calls before the counted ones, for what happens only once.
+# Warm-up calls before the counted ones.
 WARMUP = 5
 
 Message = dict[str, Any]
-# Writes what the process has counted since the last dump.
+# Dumps the counts since the last dump.
 Dump = Callable[[int], None]
-# Starts a server by a command, and makes the calls between two dumps.
+# Starts a server with a command, and makes the calls between two dumps.
 Run = Callable[[list[str], int, Dump], None]
 ECHO = {"name": "echo", "arguments": {"message": "hello"}}
 MEBIBYTE = {"name": "echo", "arguments": {"message": "x" * 1024 * 1024}}
@@ -151,8 +151,8 @@ def connect(port: int) -> http.client.HTTPConnection:
             return connection
 
 
-# Name -> program, counted calls, and how they are made. No calls: what the process needs to start
-# and answer `initialize`.
+# Name -> program, counted calls, and how they are made. Zero calls: the cost of starting the
+# process and answering `initialize`.
 WORKLOADS: dict[str, tuple[str, int, Run]] = {
     "start": ("bench-server", 0, over_stdio("tools/call", ECHO)),
     "stdio, 2025-11-25, echo": ("bench-server", 100, over_stdio("tools/call", ECHO)),
@@ -183,7 +183,7 @@ def count(programs: Path, name: str) -> Counter[str]:
             calls,
             dump,
         )
-        # A dump starts the counts again: the first has what was before the counted calls.
+        # A dump resets the counts, so the first one covers everything before the counted calls.
         part = out.with_name("out.2" if calls else "out.1")
         costs = by_function(part.read_text(encoding="utf-8"))
     return Counter({function: cost // max(calls, 1) for function, cost in costs.items()})

@@ -1,4 +1,4 @@
-"""One measurement: one server or client, one workload, in processes of its own."""
+"""One measurement: one server or client, one workload, in fresh processes."""
 
 import json
 import os
@@ -19,16 +19,16 @@ ENVIRONMENT = {**os.environ, "RUST_BACKTRACE": "0"}
 
 @dataclass(frozen=True)
 class Options:
-    # The generator and the server have a processor each.
+    # The generator and the server have one processor each.
     pin: bool = False
-    # In the place of each workload's own number; 0: its own.
+    # Overrides each workload's number; 0: no override.
     calls: int = 0
 
 
 def measure(work: str, server: str, explicit: dict[tuple[str, str], str], options: Options) -> dict[str, Any]:
     """The findings of mcpload, or {"error": ...}, or {"skipped": ...}.
 
-    `explicit`: command lines by (server, transport) that win.
+    `explicit`: command lines by (server, transport) that take precedence.
     """
     try:
         with opened(WORKLOADS[work].store) as store:

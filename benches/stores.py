@@ -1,4 +1,4 @@
-"""Stores for the measured servers, each new and empty."""
+"""Fresh, empty stores for the measured servers."""
 
 import contextlib
 import shutil
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 START = 10.0
-# A folder without a disk: the figure is CPU, and 10,000 sessions need 30,000 commits.
+# A tmpfs folder, because CPU is measured and 10,000 sessions need 30,000 commits.
 MEMORY = Path("/dev/shm")  # noqa: S108
 
 
@@ -22,7 +22,7 @@ class MissingStore(Exception):
 @dataclass(frozen=True)
 class Store:
     url: str
-    # The process that the store has of its own.
+    # The store's process.
     pid: int | None = None
 
 

@@ -7,7 +7,7 @@ from growth_tables import growth_targets
 
 Row = dict[str, Any]
 
-# Ours, theirs, how many times as many calls per second.
+# Ours, theirs, and the required ratio of calls per second.
 TIMES = [("ours-python", "py-mcp", 4.0), ("ours-node", "ts-v2", 1.5)]
 TRANSPORTS = {
     "stdio": ("a", "b", "a-2026", "g-1", "g-64"),

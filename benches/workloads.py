@@ -1,4 +1,4 @@
-"""The measured servers and clients, and the workloads."""
+"""The measured servers, clients and workloads."""
 
 import os
 from dataclasses import dataclass, field
@@ -209,14 +209,14 @@ for point in growth.points():
         point.load,
         OURS,
         HTTP + point.arguments,
-        # One that waits for a store costs more, and 20,000 calls are for those of a few us.
+        # Calls that wait for a store cost more; 20,000 calls are for those of a few us.
         calls=2000 if point.store in growth.SHARED else 5000,
         store=point.store,
     )
 
 
 def chosen(words: str) -> list[str]:
-    """The workloads of a comma list: names, and beginnings of names such as `grow-tools`."""
+    """The workloads in a comma-separated list of names or prefixes, such as `grow-tools`."""
     found: list[str] = []
     for word in words.split(","):
         named = [word] if word in WORKLOADS else [work for work in WORKLOADS if work.startswith(f"{word}-")]

@@ -1,6 +1,6 @@
 /* The bench's client in C. usage: client N INFLIGHT -- COMMAND... | client N INFLIGHT URL
- * 200 warm-up calls, READY, a line from stdin, N calls of which INFLIGHT run at a time, DONE; then
- * it waits until stdin ends. */
+ * 200 warm-up calls, READY, a line from stdin, N calls with INFLIGHT at a time, DONE; then it waits
+ * until stdin is closed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -38,7 +38,7 @@ async fn run(client: &Client, calls: usize, in_flight: usize) -> Result<(), Fail
     Ok(())
 }
 
-// One thread is enough for what a call costs here, and spares the hops between threads.
+// One thread is enough for such cheap calls and avoids hops between threads.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -1,9 +1,8 @@
-// The command line of a runner, once for each line of stdin, `{"runner", "arguments"}`; for each, a
-// line of stdout says `{"status", "said"}`.
+// The command line of a runner, once for each line of stdin, `{"runner", "arguments"}`; each result
+// is a line of stdout, `{"status", "said"}`.
 //
-// A process of a runner spends most of a second on loading modules, and there are hundreds of
-// scenarios. Only the runner's own file is loaded anew here, so that no scenario inherits the state
-// of another one.
+// A runner process spends most of a second loading modules, and there are hundreds of scenarios.
+// Only the runner's own file is reloaded here, so that no scenario inherits state from another.
 
 import { createInterface } from "node:readline";
 
@@ -16,7 +15,7 @@ for (const stream of [process.stdout, process.stderr]) {
   };
 }
 
-/** Ends the run of now; its first status counts. */
+/** Ends the current run; its first status counts. */
 let end = () => undefined;
 process.exit = (status) => end(status ?? 0);
 const fail = (error) => {

@@ -1,14 +1,14 @@
-// A registry of npm with the packages of some tarballs, as users get them. It also describes their
-// optional dependencies that are not among the tarballs, the libraries of other platforms, but has
-// no files of them: npm must leave them alone. As a program it runs a command that installs from
-// it: node registry.mjs TARBALL... -- COMMAND...
+// An npm registry that serves the packages of some tarballs, as users get them. It also lists their
+// optional dependencies that are not among the tarballs (the libraries of other platforms) but has
+// no files for them: npm must skip them. As a program, it runs a command that installs from it:
+// node registry.mjs TARBALL... -- COMMAND...
 import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
 
-/** Serves the tarballs: gives the URL, and an end. */
+/** Serves the tarballs. Returns the URL and a function that stops it. */
 export async function serve(tarballs) {
   const files = new Map();
   const packages = new Map();

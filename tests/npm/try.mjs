@@ -1,7 +1,7 @@
-// Tries the npm package as users get it: packed, installed from a registry, judged, bundled, traced
-// and moved away from its `node_modules`, and in other runtimes.
+// Tests the npm package as users get it: packed, installed from a registry, linted, bundled,
+// traced, moved away from its `node_modules`, and in other runtimes.
 //   node try.mjs FOLDER LIBRARY [WORD...]
-// Everything is made in FOLDER, with the built library; words choose trials by their names.
+// Everything is created in FOLDER, with the built library; words select trials by name.
 import { execFileSync, spawn } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -18,11 +18,11 @@ const folder = resolve(given);
 const here = dirname(fileURLToPath(import.meta.url));
 const source = resolve(here, "../../bindings-node");
 const project = join(folder, "project");
-/** The longest time of one command. */
+/** Timeout of one command. */
 const deadline = 300_000;
 const environment = { ...process.env, TRUNKLINE_NATIVE: "", NEXT_TELEMETRY_DISABLED: "1", npm_config_update_notifier: "false" };
 
-/** Runs a command to its end: its output, or an error that has it. */
+/** Runs a command to completion. Returns its output, or throws an error with it. */
 async function run(cwd, [command, ...options], env = {}) {
   const child = spawn(command, options, { cwd, env: { ...environment, ...env }, stdio: ["ignore", "pipe", "pipe"], timeout: deadline });
   let output = "";
@@ -37,7 +37,7 @@ const tool = (name) => join(project, "node_modules/.bin", name);
 /** A tool of the project, as a module. */
 const load = async (name) => import(pathToFileURL(createRequire(join(project, "package.json")).resolve(name)));
 
-/** Runs a program that has to greet: once, or once for each way in. */
+/** Runs a program that must print a greeting, once or once per entry point. */
 async function greets(greeting, cwd, command, times = 1) {
   const output = await run(cwd, command);
   const found = output.split("\n").filter((line) => line === greeting).length;
@@ -46,10 +46,10 @@ async function greets(greeting, cwd, command, times = 1) {
 
 const bundleGreets = (cwd, command) => greets("Hello from a bundle", cwd, command);
 
-/** A folder elsewhere, which has no `node_modules` above it. */
+/** A folder elsewhere, without `node_modules` above it. */
 const elsewhere = () => realpathSync(mkdtempSync(join(tmpdir(), "trunkline-npm-")));
 
-/** Moves files of the project elsewhere, and gives the folder to the work. */
+/** Copies files of the project elsewhere and passes the folder to the callback. */
 async function moved(from, work) {
   const to = elsewhere();
   try {
@@ -60,13 +60,13 @@ async function moved(from, work) {
   }
 }
 
-/** A bundle without the library runs in the project, and elsewhere with the library beside it. */
+/** A bundle without the library runs in the project, and elsewhere next to the library. */
 async function needsLibrary(bundle, folder = dirname(bundle)) {
   await bundleGreets(project, node(bundle));
   await moved(folder, async (to) => {
     const elsewhere = join(to, bundle.slice(folder.length + 1));
-    // Webpack writes the place of the package into its bundles, where the library is found as long
-    // as it is there.
+    // Webpack writes the path of the package into its bundles, where the library is found as long
+    // as it exists.
     const packages = join(project, "node_modules/@trunkline");
     const refusal = await without(packages, () => run(to, node(elsewhere)).then(() => "", (error) => String(error)));
     if (!/copy its file to .*\.node, or set/.test(refusal)) throw new Error(`a missing library is not explained:\n${refusal}`);
@@ -75,7 +75,7 @@ async function needsLibrary(bundle, folder = dirname(bundle)) {
   });
 }
 
-/** Does something while a folder is not there. */
+/** Runs something while a folder is missing. */
 async function without(folder, work) {
   const aside = `${folder}-aside`;
   cpSync(folder, aside, { recursive: true });
@@ -245,7 +245,7 @@ const trials = {
   },
 };
 
-/** A folder of a program that has installed nothing yet. */
+/** The folder of a program before any installation. */
 function installFolder(app) {
   rmSync(app, { recursive: true, force: true });
   mkdirSync(app, { recursive: true });
@@ -253,7 +253,7 @@ function installFolder(app) {
   for (const name of ["program.mjs", "program.cjs"]) copyFileSync(join(here, "project", name), join(app, name));
 }
 
-/** Packs the package and that of this platform with the library; gives the tarballs. */
+/** Packs the package and that of this platform with the library. Returns the tarballs. */
 function pack() {
   const copy = join(folder, "source");
   rmSync(copy, { recursive: true, force: true });
@@ -268,7 +268,7 @@ function pack() {
   return JSON.parse(packed).map(({ filename }) => join(copy, filename));
 }
 
-/** The project with the tools as its lock file names them, and with the package. */
+/** The project with its tools, pinned by the lock file, and the package. */
 async function prepare(registry) {
   const lock = readFileSync(join(here, "project/package-lock.json"), "utf8");
   const installed = join(project, "node_modules/.installed");

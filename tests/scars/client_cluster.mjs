@@ -1,5 +1,5 @@
 // A cluster whose workers share a port: client_cluster.mjs prints the seconds of the slowest call,
-// also after one of the workers is killed.
+// including after one of the workers is killed.
 import assert from "node:assert/strict";
 import cluster from "node:cluster";
 import { once } from "node:events";
@@ -10,13 +10,13 @@ const server = new Server({ name: "cluster", version: "1" });
 server.registerTool("pid", {}, () => String(process.pid));
 
 if (cluster.isPrimary) {
-  // The primary has clients and a server of its own.
+  // The primary has its own clients and server.
   const own = await Client.connect(server);
   const workers = [cluster.fork(), cluster.fork()];
   const [[{ port }]] = await Promise.all(workers.map((worker) => once(worker, "listening")));
   let slowest = 0;
 
-  /** The processes that answer clients which come one after the other. */
+  /** The processes that answer consecutive clients. */
   const answering = async () => {
     const pids = new Set();
     for (let number = 0; number < 8; number++) {

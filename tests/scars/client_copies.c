@@ -1,5 +1,5 @@
 /* `client copies PATH`: the library that this program is linked with, and a copy of it at PATH that
- * is opened, used and closed beside it, as plugins do. It prints the seconds of all that. */
+ * is opened, used and closed in addition, as plugins do. Prints the total seconds. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static void *function(void *handle, const char *name) {
   return found;
 }
 
-/* ISO C has no conversion of an object pointer to one of a function, POSIX has this one. */
+/* ISO C cannot convert an object pointer to a function pointer; POSIX allows this. */
 #define FIND(name) *(void **)&found->name = function(found->handle, "trunkline_" #name)
 
 static void open_library(const char *path, library *found) {

@@ -1,5 +1,5 @@
-"""Processes of multiprocessing beside a client: client_processes.py prints the seconds of the
-slowest. A child that was forked gets a clear error from its parent's client, and each has its own.
+"""Child processes of multiprocessing next to a client: client_processes.py prints the seconds of
+the slowest. A forked child gets a clear error from its parent's client, and each has its own.
 """
 
 import multiprocessing

@@ -1,5 +1,5 @@
-/* `client threads COUNT`: calls of many threads over one port, some of which block while others
- * dispatch. It prints the seconds of the slowest call. */
+/* `client threads COUNT`: calls from many threads over one port, some of which block while others
+ * dispatch. Prints the seconds of the slowest call. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

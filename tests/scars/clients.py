@@ -1,4 +1,4 @@
-"""Clients that end, and servers that end under them."""
+"""Clients that exit, and servers that exit while clients are connected."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ FAMILY = 'sleep 600 >/dev/null 2>&1 & echo $$ $! >"$0"; exec "$@"'
 
 @dataclass
 class Driver:
-    """A client as a process, which takes a command a line."""
+    """A client process, which reads one command per line."""
 
     process: asyncio.subprocess.Process
 
@@ -50,14 +50,14 @@ class Driver:
         return (await self.process.stdout.readline()).decode().strip()
 
     async def outcomes(self, count: int) -> dict[str, str]:
-        """The outcomes of calls by their numbers."""
+        """The outcomes of calls, by number."""
         lines = [(await self.line()).split() for _ in range(count)]
         return {line[0]: line[1] for line in lines}
 
 
 @contextlib.asynccontextmanager
 async def driver(language: Language, *target: str, **variables: str) -> AsyncGenerator[Driver]:
-    """A client, in a process with these variables."""
+    """A client in a process with these environment variables."""
     started = await Driver.start(language, *target, **variables)
     try:
         yield started
@@ -68,7 +68,7 @@ async def driver(language: Language, *target: str, **variables: str) -> AsyncGen
 
 
 def lives(process: int) -> bool:
-    """A process that is not a zombie."""
+    """Whether the process exists and is not a zombie."""
     try:
         return Path(f"/proc/{process}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
@@ -76,7 +76,7 @@ def lives(process: int) -> bool:
 
 
 async def end_of_family(language: Language, ending: str) -> float:
-    """Seconds until the server and its child are gone, after the end of their client."""
+    """Seconds until the server and its child have exited, after their client has."""
     with tempfile.TemporaryDirectory() as folder:
         noted = Path(folder, "family")
         server = ["/bin/sh", "-c", FAMILY, str(noted), *language.command, "stdio"]
@@ -159,7 +159,7 @@ async def server_stalled(language: Language) -> float:
             try:
                 os.kill(family[0], signal.SIGSTOP)
                 start = time.perf_counter()
-                # More than a pipe holds.
+                # More than fits into a pipe.
                 client.send(*[f"call {number} 1" for number in range(1, STALLED + 1)])
                 failed = await client.outcomes(STALLED)
                 seconds = time.perf_counter() - start
@@ -176,7 +176,7 @@ async def server_stalled(language: Language) -> float:
 
 
 class Between:
-    """The way to a server that may be another one later; it keeps what clients send."""
+    """A relay to a server that may be replaced later; it buffers what clients send."""
 
     def __init__(self, server: Endpoint) -> None:
         self.server = server
@@ -201,8 +201,8 @@ class Between:
 
 
 async def restarted(language: Language, revision: str) -> float:
-    """Seconds from the start of a server, in the place of one that was killed, to the answer of a
-    call that the client of both sends then.
+    """Seconds from the start of a server that replaces a killed one to the answer of a call that
+    their client then sends.
     """
     between = Between(await Endpoint.start(language))
     front = await asyncio.start_server(between.connected, "127.0.0.1", 0)
@@ -224,7 +224,7 @@ async def restarted(language: Language, revision: str) -> float:
             seconds = time.perf_counter() - start
             again = between.sent.count(b'"initialize"') - before
             assert again == int(revision == LEGACY), f"{again} sessions were opened after it"
-            # Their effect is unknown, so nobody may send them again.
+            # Their effect is unknown, so they must not be resent.
             for ms in (b"60001", b"60002", b"3"):
                 times = between.sent.count(b'"ms":' + ms + b"}") + between.sent.count(b'"ms": ' + ms + b"}")
                 assert times == 1, f"the call of {ms.decode()} ms was sent {times} times"

@@ -1,4 +1,4 @@
-"""Workers of one server with one store, as a load balancer without stickiness reaches them."""
+"""Workers of one server with one store, as behind a load balancer without sticky sessions."""
 
 import asyncio
 import base64
@@ -13,7 +13,7 @@ from typing import Any
 from peer import LEGACY, META, MODERN, SOON, Endpoint, Language, Message
 
 TASKS = "io.modelcontextprotocol/tasks"
-# Capabilities of a client that answers for a user and for a model.
+# Capabilities of a client with a user and a model.
 ANSWERS: Message = {"elicitation": {}, "sampling": {}}
 FINAL = ("completed", "failed", "cancelled")
 
@@ -59,7 +59,7 @@ class Events:
                 yield line.decode().rstrip("\r")
 
     async def next(self) -> Message:
-        """The next message. EOFError or OSError: there is none."""
+        """The next message. Raises EOFError or OSError if there is none."""
         return await asyncio.wait_for(self._next(), SOON)
 
     async def _next(self) -> Message:
@@ -78,7 +78,7 @@ class Events:
 
 
 class Crew:
-    """The workers that live. Each request goes to one of them by chance."""
+    """The live workers. Each request goes to a random one."""
 
     def __init__(self, workers: list[Endpoint]) -> None:
         self.workers = workers
@@ -89,7 +89,7 @@ class Crew:
         return self._chance.choice(self.workers)
 
     async def kill(self, worker: Endpoint) -> None:
-        """Kills a worker, which gets no requests from now on."""
+        """Kills a worker and removes it from the rotation."""
         self.workers = [one for one in self.workers if one is not worker]
         worker.kill()
         await worker.ended()
@@ -106,7 +106,7 @@ class Crew:
         return answer["result"]
 
     async def modern(self, method: str, params: Message, *, at: Endpoint | None = None) -> Any:
-        """The result of a request of 2026-07-28, by a client that knows tasks."""
+        """The result of a 2026-07-28 request from a client that supports tasks."""
         meta = {**META, "io.modelcontextprotocol/clientCapabilities": {**ANSWERS, "extensions": {TASKS: {}}}}
         name = params.get("taskId") or params.get("name") or params.get("uri")
         headers = [f"MCP-Protocol-Version: {MODERN}", f"Mcp-Method: {method}"]
@@ -123,12 +123,12 @@ class Crew:
         await self.modern("tools/call", {"name": "touch", "arguments": {"number": str(number)}}, at=at)
 
     async def task(self, ms: int, *, tool: str = "slow", at: Endpoint | None = None) -> str:
-        """The id of a task that takes its time."""
+        """The id of a slow task."""
         result = await self.modern("tools/call", {"name": tool, "arguments": {"ms": ms}}, at=at)
         return result["taskId"]
 
     async def task_becomes(self, task: str, *statuses: str) -> Message:
-        """The task when it has one of the statuses; without any, when it is over."""
+        """Waits until the task has one of the statuses or, if none are given, is over."""
         for _ in range(SOON * 10):
             state = await self.modern("tasks/get", {"taskId": task})
             if state["status"] in (statuses or FINAL):
@@ -156,7 +156,7 @@ class Crew:
         return session
 
     async def listen(self, *uris: str) -> Events:
-        """A subscription of 2026-07-28, which has been acknowledged."""
+        """An acknowledged subscription of 2026-07-28."""
         params = {"notifications": {"resourceSubscriptions": list(uris)}, "_meta": META}
         body = json.dumps(self._message("subscriptions/listen", params)).encode()
         worker = self.any()
@@ -186,21 +186,21 @@ class Session:
         assert status == 202, (status, body)
 
     async def stream(self, *, at: Endpoint | None = None, last: str = "") -> Events:
-        """Its stream of messages without a request, or the rest of the stream of an event."""
+        """Its stream of unsolicited messages, or the rest of a stream after an event."""
         worker = at or self.crew.any()
         lines = ["GET /mcp HTTP/1.1", f"Host: {worker.host}:{worker.port}", "Accept: text/event-stream", *self.headers]
         lines += [f"Last-Event-ID: {last}"] if last else []
         return await Events.begin(worker, "\r\n".join([*lines, "", ""]).encode())
 
     async def call(self, tool: str, arguments: Message, *, at: Endpoint | None = None) -> tuple[int, Events]:
-        """A call of a tool that sends something before its result: its id, and its events."""
+        """Calls a tool that sends something before its result. Returns its id and its events."""
         params = {"name": tool, "arguments": arguments, "_meta": {"progressToken": "p"}}
         message, worker = self.crew._message("tools/call", params), at or self.crew.any()
         body = json.dumps(message).encode()
         return message["id"], await Events.begin(worker, worker.head(len(body), *self.headers) + body)
 
     async def answer(self, request: Message, result: Message) -> None:
-        """Answers a request of the server, at any worker."""
+        """Answers a server request at any worker."""
         answer = {"jsonrpc": "2.0", "id": request["id"], "result": result}
         status, body = await self.crew.any().post(answer, *self.headers)
         assert status == 202, (status, body)
@@ -208,7 +208,7 @@ class Session:
 
 @contextlib.asynccontextmanager
 async def crew(language: Language, store: str, count: int, **variables: str) -> AsyncGenerator[Crew]:
-    """Processes with these variables beside the URL of their store."""
+    """Processes with the URL of their store and these environment variables."""
     key = base64.b64encode(os.urandom(32)).decode()
     env = {**os.environ, "STORE": store, "STATE_KEY": key, **variables}
     started = await asyncio.gather(*[Endpoint.start(language, env=env) for _ in range(count)], return_exceptions=True)

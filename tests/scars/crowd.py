@@ -12,18 +12,18 @@ from row import LONG_FORM, row
 MIB = 1 << 20
 # The default of the servers.
 MAX_SESSIONS = 10_000
-# Seconds of a processor, of one second in which a process has nothing to do.
+# Maximum CPU time of an idle process per second, in seconds.
 BUSY = 0.2
 
 
 async def bystander_call(server: Endpoint) -> None:
-    """A call of somebody else."""
+    """A call of another client."""
     status, body = await asyncio.wait_for(server.modern(1, "echo", {"message": "bystander"}), SOON)
     assert status == 200 and b"bystander" in body, (status, body)
 
 
 async def bystander(server: Endpoint) -> float:
-    """Seconds of the slowest of some calls of somebody else."""
+    """Seconds of the slowest of some calls of another client."""
     slowest = 0.0
     for _ in range(5):
         start = time.perf_counter()
@@ -78,8 +78,8 @@ async def many_values(language: Language) -> float:
 
 
 def costly_call(tool: str, arguments: Message) -> bytes:
-    """A call of almost as many values as a message may have."""
-    # Of 500,000: others of it are those of the call itself.
+    """A call with almost the maximum number of values in a message."""
+    # Out of 500,000, some of which belong to the call itself.
     values = "[" + "1," * 499_975 + "1]"
     return json.dumps(call(1, tool, arguments, **META, x="@")).replace('"@"', values).encode()
 
@@ -176,19 +176,19 @@ async def silent_connections(language: Language) -> float:
 
 @row("sessions that nobody uses: memory of each", 4, "KiB", alone=True)
 async def abandoned_sessions(language: Language) -> float:
-    # More than there may be, in one language of the short form and in all of the long one.
+    # More than the maximum: in one language in the short form, in all in the long form.
     count = 100_000 if LONG_FORM else 12_000 if language.name == "rust" else 3000
     async with endpoint(language) as server:
-        # The first ones make room that later ones use again.
+        # The first ones allocate memory that later ones reuse.
         for _ in range(500):
             await open_session(server)
         before = server.memory()
         for _ in range(count // 50):
-            # Each of them must have opened, or it would cost nothing.
+            # Each must have opened, otherwise it would cost nothing.
             await asyncio.gather(*[open_session(server) for _ in range(50)])
         slowest = await bystander(server)
         assert slowest < 1, f"the bystander waited {slowest:.1f} s"
-        # Beyond the bound the idlest give way, and memory is flat.
+        # Beyond the limit the longest-idle sessions are evicted, and memory stays flat.
         return (server.memory() - before) / 1024 / min(count, MAX_SESSIONS)
 
 
@@ -285,7 +285,7 @@ async def open_streams(server: Endpoint) -> list[tuple[asyncio.StreamReader, asy
 
 
 async def open_session(server: Endpoint) -> str:
-    """The id of a session that is opened, and then left alone."""
+    """The id of a session that is opened and then left idle."""
     params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "scars", "version": "1"}}
     body = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).encode()
     reader, writer = await server.connect()
@@ -304,7 +304,7 @@ async def open_session(server: Endpoint) -> str:
 
 @row("streams of sessions that nothing happens on: memory of each", 24, "KiB", alone=True)
 async def idle_streams(language: Language) -> float:
-    # 16 KiB are the two buffers of its connection: hyper has no smaller ones.
+    # 16 KiB for the two buffers of its connection: hyper's minimum.
     count = 800
     async with endpoint(language) as server:
         sessions: list[str] = []

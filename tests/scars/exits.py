@@ -1,4 +1,4 @@
-"""Processes that must end, and the calls that they have in flight."""
+"""Processes that must exit, and their calls in flight."""
 
 import asyncio
 import json
@@ -11,11 +11,11 @@ from crowd import open_streams
 from peer import SOON, Language, Pipe, call, endpoint, pipe
 from row import row
 
-LONG_CALL = 600_000  # milliseconds that no call may keep a process
+LONG_CALL = 600_000  # deadline in milliseconds after which no call may keep a process alive
 DRAIN = 5  # seconds, the default of the drain deadline
 BLOCKERS = 4 * (os.cpu_count() or 1)  # more than a runtime has threads
-INTERRUPTED = b'"reason":"interrupted"'  # of the error with which a call ends then
-FAILING = 1000  # calls whose records are more than a pipe holds
+INTERRUPTED = b'"reason":"interrupted"'  # in the error of such a call
+FAILING = 1000  # calls whose log records exceed the capacity of a pipe
 
 
 @row("SIGTERM, stdio: calls in flight are answered", DRAIN, "s", waits=True)

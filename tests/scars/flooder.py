@@ -1,8 +1,8 @@
 """A flood: flooder.py progress | steady | unread | log | cancel HOST PORT
 
-Prints `flooding` once it has begun, and goes on until it is killed. It takes the processor time
-that everybody else leaves, and sends no faster than a part of one processor can: the server must be
-slowed down by its own work alone.
+Prints `flooding` once it has started, and continues until it is killed. It uses idle processor time
+only, and sends no faster than a part of one processor allows: only its own work may slow down the
+server.
 """
 
 import asyncio
@@ -13,9 +13,9 @@ import sys
 from peer import META, MODERN, SOON, Place, call
 
 KIB = 1 << 10
-# Of a flood that is read, before it counts as one.
+# Bytes read before a flood counts as started.
 BEGUN = 64 * KIB
-# Calls a second that are cancelled.
+# Cancelled calls per second.
 STORM = 400
 ENDLESS = 1_000_000_000
 
@@ -23,7 +23,7 @@ ENDLESS = 1_000_000_000
 async def begin(
     server: Place, tool: str, arguments: dict[str, object]
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """The connection of a call that wants progress and log messages."""
+    """The connection of a call that requests progress and log messages."""
     reader, writer = await server.connect()
     meta = {**META, "progressToken": 1, "io.modelcontextprotocol/logLevel": "info"}
     body = json.dumps(call(1, tool, arguments, **meta)).encode()
@@ -35,7 +35,7 @@ async def begin(
 
 
 async def read(server: Place, **kind: bool) -> None:
-    """Reads all that comes."""
+    """Reads everything."""
     reader, _ = await begin(server, "flood", {"count": ENDLESS, **kind})
     received = 0
     while piece := await reader.read(64 * KIB):
@@ -47,7 +47,7 @@ async def read(server: Place, **kind: bool) -> None:
 
 
 async def leave_unread(server: Place) -> None:
-    """Reads the head, and nothing more."""
+    """Reads the head and nothing else."""
     reader, writer = await begin(server, "flood", {"count": ENDLESS})
     await reader.readuntil(b"\r\n\r\n")
     writer.transport.pause_reading()
@@ -56,7 +56,7 @@ async def leave_unread(server: Place) -> None:
 
 
 async def cancel(server: Place) -> None:
-    """Begins calls, and gives each of them up."""
+    """Starts calls and cancels each of them."""
 
     async def one() -> None:
         reader, writer = await begin(server, "slow", {"ms": 60_000})

@@ -1,4 +1,4 @@
-"""Floods: calls beside them take at most twice as long, or get their answers soon."""
+"""Floods: other calls take at most twice as long, or are answered soon."""
 
 import asyncio
 import contextlib
@@ -14,16 +14,16 @@ from peer import SOON, Endpoint, Language, endpoint
 from row import row
 
 TIMES = 2
-# Seconds. The next turn of a process may take that long on each processor that nothing else uses,
-# whatever the server does: below it, a call that takes twice as long shows nothing.
+# Seconds. Scheduling latency on an otherwise idle processor may be that long, whatever the server
+# does: below it, a call that takes twice as long proves nothing.
 FLOOR = 0.005
-# Seconds: a flood without a pause takes all of a processor that it gets.
+# Seconds: a flood without pauses uses all the processor time it gets.
 ANSWERED = 0.1
 ROUNDS = 3
 CALLS = 20
-# One call in so many may have waited for the machine.
+# One call out of that many may have waited for the machine.
 FEW = 20
-# A process that uses less of a processor is at rest.
+# A process below this CPU usage is idle.
 REST = 0.1
 
 
@@ -39,7 +39,7 @@ async def calls(server: Endpoint) -> list[float]:
 
 
 async def at_rest(server: Endpoint) -> None:
-    """Waits for what an earlier flood has left to do."""
+    """Waits until the work left by an earlier flood is done."""
     end = time.monotonic() + SOON
     used, since = server.processor_time(), time.monotonic()
     while time.monotonic() < end:
@@ -52,13 +52,13 @@ async def at_rest(server: Endpoint) -> None:
 
 
 def floor() -> float:
-    """The time of a turn where others wait for the processors, too."""
+    """Scheduling latency when other processes compete for the processors."""
     return FLOOR * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 @contextlib.asynccontextmanager
 async def flood(server: Endpoint, kind: str) -> AsyncGenerator[None]:
-    """A flood that has begun, out of a process that leaves the processors to everybody else."""
+    """A running flood, from a low-priority process."""
     program = Path(__file__).with_name("flooder.py")
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, str(program), kind, server.host, str(server.port)), stdout=asyncio.subprocess.PIPE
@@ -76,14 +76,14 @@ async def flood(server: Endpoint, kind: str) -> AsyncGenerator[None]:
 
 
 async def beside(server: Endpoint, kind: str) -> list[float]:
-    """Seconds of each of some calls beside a flood."""
+    """Seconds of each of some calls during a flood."""
     async with flood(server, kind):
         return await calls(server)
 
 
 async def slowdown(language: Language, kind: str) -> float:
-    """The median time of calls beside a flood, in that of calls without it: by turns, so that what
-    else runs on the machine bears on both.
+    """The median time of calls during a flood relative to calls without it. They alternate, so that
+    other load on the machine affects both.
     """
     async with endpoint(language) as server:
         await calls(server)
@@ -94,7 +94,7 @@ async def slowdown(language: Language, kind: str) -> float:
             quiet += await calls(server)
             flooded += await beside(server, kind)
         slow = [seconds for seconds in flooded if seconds > 1]
-        assert len(slow) <= len(flooded) // FEW, f"calls beside it took {slow} s"
+        assert len(slow) <= len(flooded) // FEW, f"calls during it took {slow} s"
         median = statistics.median(flooded)
         times = median / statistics.median(quiet)
         return min(times, TIMES) if median <= floor() else times

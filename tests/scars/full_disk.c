@@ -1,4 +1,4 @@
-/* Preloaded into a worker: while the file that FULL_DISK names is there, the disk of its store is
+/* Preloaded into a worker: while the file named by FULL_DISK exists, the disk of its store is
    full. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* Says so of files whose names have the word of the store. */
+/* Applies to files whose names contain that of the store. */
 static int is_full(int file) {
   const char *sign = getenv("FULL_DISK");
   char link[32], name[4096];

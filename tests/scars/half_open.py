@@ -1,4 +1,4 @@
-"""Peers that vanish without a word: their connections look as if they were open."""
+"""Peers that vanish silently: their connections still look open."""
 
 import asyncio
 import contextlib
@@ -15,14 +15,14 @@ from peer import SOON, Language, endpoint
 from processes import printed
 from row import row
 
-# Ways to a network of one's own, of which the first that the system allows is taken.
+# Commands that create a network namespace; the first that the system allows is used.
 NETWORKS = (["unshare", "--net", "--map-root-user"], ["sudo", "-n", "-E", "unshare", "--net"])
 TIMEOUT = 1.0  # seconds, of each call of the client
 
 
 async def own_network() -> list[str]:
-    """The beginning of a command that runs in a network of its own. Nothing, where there is none:
-    peers fall silent there, and do not vanish.
+    """The prefix of a command that runs in its own network namespace. Empty where that is not
+    possible: there, peers fall silent instead of vanishing.
     """
     for words in NETWORKS if shutil.which("ip") else ():
         with contextlib.suppress(OSError):
@@ -42,12 +42,12 @@ async def clients_vanish(language: Language) -> float:
 
 @dataclass
 class Relay:
-    """Passes connections on to a server, until those that are open fall silent."""
+    """Forwards connections to a server until the open ones fall silent."""
 
     port: int
     target: tuple[str, int]
     _open: list[asyncio.Task[None]] = field(default_factory=list["asyncio.Task[None]"])
-    # So that their sockets stay open.
+    # Keeps their sockets open.
     _silent: list[asyncio.StreamWriter] = field(default_factory=list[asyncio.StreamWriter])
     _writers: list[asyncio.StreamWriter] = field(default_factory=list[asyncio.StreamWriter])
 
@@ -65,7 +65,7 @@ class Relay:
             sink.close()
 
     async def fall_silent(self) -> None:
-        """Ends to pass on what is open, and closes nothing. Later connections are passed on."""
+        """Stops forwarding open connections without closing them. New ones are forwarded."""
         for task in self._open:
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
@@ -106,7 +106,7 @@ async def server_vanishes(language: Language) -> float:
             for number in range(4, 9):
                 client.send(f"call {number} 1")
                 outcome = (await asyncio.wait_for(client.outcomes(1), SOON))[str(number)]
-                # A connection that was idle when its server vanished costs one more call its time.
+                # A connection that was idle when its server vanished delays one more call.
                 if outcome == "ok":
                     assert await bystander(server) < 1
                     return time.perf_counter() - start

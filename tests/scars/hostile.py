@@ -1,4 +1,4 @@
-"""Bytes that nobody should send: the process goes on, and others are served meanwhile."""
+"""Invalid input: the process keeps running and serves others meanwhile."""
 
 import asyncio
 import itertools
@@ -14,7 +14,7 @@ from row import LONG_FORM, row
 LINES = 10_000
 CONNECTIONS = 10_000 if LONG_FORM else 1000
 AT_ONCE = 50
-# Texts with a meaning for some reader.
+# Strings that mean something to some parser.
 WORDS = (
     *(b"\0", b"\r\n", b"\r\n\r\n", b" ", b'"', b"\\u0000", b"\\ud800", b"{", b"[" * 500, b"}", b"]", b",", b":", b"-1"),
     *(b"null", b"1e999", b"18446744073709551616", b"\xff\xfe", b"%00", b"/../", b"chunked", b"Content-Length: 9\r\n"),
@@ -22,7 +22,7 @@ WORDS = (
 
 
 def changed(seeds: list[bytes], count: int) -> Iterator[bytes]:
-    """The seeds with a few changes, the same ones in every run."""
+    """The seeds with a few mutations, the same in every run."""
     chance = random.Random(1)
     for _ in range(count):
         data = bytearray(chance.choice(seeds))
@@ -63,7 +63,7 @@ async def hostile_lines(language: Language) -> float:
             server.send(call(-7, "echo", {"message": "after them"}))
 
         attacker = asyncio.ensure_future(attack())
-        answer = await server.answer(-7)  # reads every line as JSON on its way
+        answer = await server.answer(-7)  # parses every line as JSON first
         await attacker
         assert "after them" in json.dumps(answer), answer
         start = time.perf_counter()
@@ -93,7 +93,7 @@ async def hostile_connections(language: Language) -> float:
                 answer = await asyncio.wait_for(reader.read(), 20)
                 assert not answer.startswith(b"HTTP/1.1 5"), (data, answer)
             except OSError:
-                pass  # it may end the connection before it has read everything
+                pass  # it may close the connection before it has read everything
             finally:
                 writer.close()
 

@@ -1,12 +1,13 @@
-"""A server on standard input and output with costly output schemas, and with notifications that
-nobody asked for: hostile_server.py"""
+"""A server on standard input and output with costly output schemas and unsolicited notifications:
+hostile_server.py
+"""
 
 import json
 import sys
 from typing import Any
 
 PATTERNS = {"around": r"(?=.*\d)[a-z]+\d", "back": r"(?=(a+))\1b"}
-# Those that a check of each item takes long with, and a compilation.
+# Schemas that are slow to check for each item, and slow to compile.
 MANY = {"type": "array", "items": {"allOf": [{"minimum": -number} for number in range(2000)]}}
 LARGE = {"properties": {f"p{number}": {"pattern": f"^\\p{{L}}{{{number}}}$"} for number in range(1, 800)}}
 NOISE = 50

@@ -1,4 +1,4 @@
-"""Servers inside of web frameworks must end as the others do."""
+"""Servers inside web frameworks must exit like the others."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ TURN = 1.5  # seconds; gunicorn looks once a second
 
 @contextlib.asynccontextmanager
 async def framework(language: Language) -> AsyncGenerator[Endpoint]:
-    """A server that has begun to serve: sockets are open before that."""
+    """A server that answers requests: its socket is open earlier."""
     async with endpoint(language) as server:
         status, _ = await server.modern(0, "echo", {"message": "ready"})
         assert status == 200, status

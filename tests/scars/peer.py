@@ -11,8 +11,8 @@ from typing import Any
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
-START = 30  # seconds for a process to begin
-SOON = 30  # seconds for anything that a test waits for
+START = 30  # seconds for a process to start
+SOON = 30  # seconds for any wait of a test
 META = {
     "io.modelcontextprotocol/protocolVersion": MODERN,
     "io.modelcontextprotocol/clientInfo": {"name": "scars", "version": "1"},
@@ -29,7 +29,7 @@ class Language:
     name: str
     command: list[str]
     client: list[str]
-    # Of serving over HTTP: by itself, or inside of a web framework.
+    # Serving over HTTP: standalone or inside a web framework.
     way: str = "http"
 
 
@@ -65,7 +65,7 @@ class Pipe:
         self.process.stdin.write(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
 
     async def answer(self, number: int) -> Message:
-        """The answer to a request; every line before it is kept."""
+        """The response to a request; all lines before it are recorded."""
         assert self.process.stdout
         while line := await self.process.stdout.readline():
             self.lines.append(line)
@@ -91,7 +91,7 @@ class Pipe:
 
 @dataclass
 class Place:
-    """Where a server is reached over HTTP."""
+    """The address of a server over HTTP."""
 
     host: str
     port: int
@@ -112,7 +112,7 @@ class Place:
         return "\r\n".join([*lines, "", ""]).encode()
 
     async def post(self, message: Message, *headers: str) -> tuple[int, bytes]:
-        """Status and body of the response to one message, over a connection of its own."""
+        """Status and body of the response to one message, over a new connection."""
         return await self.post_bytes(json.dumps(message).encode(), *headers)
 
     async def post_bytes(self, body: bytes, *headers: str) -> tuple[int, bytes]:
@@ -125,7 +125,7 @@ class Place:
             writer.close()
 
     async def modern(self, number: int, tool: str, arguments: Message, **meta: Any) -> tuple[int, bytes]:
-        """Calls a tool on 2026-07-28, where no request needs another."""
+        """Calls a tool on 2026-07-28, where every request is self-contained."""
         headers = (f"MCP-Protocol-Version: {MODERN}", "Mcp-Method: tools/call", f"Mcp-Name: {tool}")
         return await self.post(call(number, tool, arguments, **META, **meta), *headers)
 
@@ -151,23 +151,23 @@ class Endpoint(Place):
         return cls(host, int(port), process)
 
     def memory(self) -> int:
-        """Bytes of memory that the process holds now."""
+        """Current resident memory of the process, in bytes."""
         pages = Path(f"/proc/{self.process.pid}/statm").read_text(encoding="ascii").split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
     def peak(self) -> int:
-        """The most bytes of memory that the process has held."""
+        """Peak resident memory of the process, in bytes."""
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
         return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) * 1024
 
     def processor_time(self) -> float:
-        """Seconds of processors that the process has used."""
+        """CPU time of the process, in seconds."""
         stat = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii")
         fields = stat.rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def descriptors(self) -> int:
-        """The descriptors that the process has open now."""
+        """The open descriptors of the process."""
         return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
 
     def signal(self, number: int) -> None:

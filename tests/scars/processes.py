@@ -11,7 +11,7 @@ from row import LONG_FORM, row
 
 
 async def printed(*words: str) -> float:
-    """The figure that a program prints, which must end well."""
+    """The figure that a program prints; it must exit successfully."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*words, stdout=pipe, stderr=pipe)
     try:
@@ -24,7 +24,7 @@ async def printed(*words: str) -> float:
 
 
 def beside(language: Language, name: str) -> list[str]:
-    """The command of a program in the folder of the client."""
+    """The command of a program next to the client."""
     *interpreter, client = language.client
     return [*interpreter, str(Path(client).with_name(name))]
 

@@ -25,17 +25,17 @@ class Row:
     bar: float
     unit: str
     measure: Measure
-    # Elsewhere there is nothing to measure.
+    # Nothing to measure on other platforms.
     languages: tuple[str, ...] = LANGUAGES
     # Measures each web framework instead.
     mounted: bool = False
-    # So much for this process alone that languages are measured one after the other.
+    # Needs so much of the machine that languages are measured one after another.
     alone: bool = False
-    # For a deadline, mostly: other rows may wait beside it.
+    # Mostly waits for a deadline, so other rows may run at the same time.
     waits: bool = False
 
     def chosen(self, languages: list[Language]) -> list[Language]:
-        """Those to measure."""
+        """The rows to measure."""
         chosen = [language for language in languages if language.name in self.languages]
         if not self.mounted:
             return chosen

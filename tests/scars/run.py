@@ -34,7 +34,7 @@ async def figure(one: Row, language: Language, at_once: asyncio.Semaphore) -> di
         async with at_once:
             value = await measured(one, language)
             if one.unit == "s" and value > one.bar:
-                # Other programs may have had the processors; a trouble comes again.
+                # Other programs may have used the processors; a real problem shows again.
                 value = min(value, await measured(one, language))
     except asyncio.TimeoutError:
         return {"fault": f"not done after {PATIENCE} s"}
@@ -48,7 +48,7 @@ async def measured(one: Row, language: Language) -> float:
 
 
 async def measure(languages: list[Language]) -> list[dict[str, Any]]:
-    """Rows that wait at once, and then the others, which would disturb each other."""
+    """First all waiting rows at once, then the others, which would disturb each other."""
     places = asyncio.Semaphore(ROWS_AT_ONCE)
 
     async def placed(one: Row) -> dict[str, Any]:
@@ -60,7 +60,7 @@ async def measure(languages: list[Language]) -> list[dict[str, Any]]:
 
 
 async def measured_row(one: Row, languages: list[Language]) -> dict[str, Any]:
-    """Languages side by side, unless each needs all of the machine."""
+    """Languages in parallel, unless each needs the whole machine."""
     start = time.monotonic()
     chosen = one.chosen(languages)
     at_once = asyncio.Semaphore(1 if one.alone else len(chosen))

@@ -20,7 +20,7 @@
   ",\"properties\":{\"around\":{\"pattern\":\"(?=.*\\\\d)[a-z]+\\\\d\"}," \
   "\"back\":{\"pattern\":\"(?=(a+))\\\\1b\"}}"
 
-/* Messages of a flood before a pause, so that it leaves a part of its processor to others. A steady
+/* Messages of a flood before a pause, so that it leaves some processor time to others. A steady
    flood has no pauses. */
 #define BURST 50
 
@@ -44,7 +44,7 @@ static void *wait_and_answer(void *data) {
   return NULL;
 }
 
-/* A callback that takes its time would hold up the callbacks after it. */
+/* A slow callback would delay the callbacks after it. */
 static void in_thread(trunkline_call *call, void *(*work)(void *)) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, work, trunkline_call_retain(call))) abort();
@@ -101,7 +101,7 @@ static void flood(trunkline_call *call, void *user_data) {
   in_thread(call, report_and_answer);
 }
 
-/* Half of a surrogate pair, as JSON and as the bytes that some encoders make of it. */
+/* Half of a surrogate pair, as JSON and as the bytes that some encoders produce. */
 #define HALF_JSON "\"half of a character: \\ud83d\""
 #define HALF "half of a character: \xED\xA0\xBD"
 
@@ -135,7 +135,7 @@ static void match(trunkline_call *call, void *user_data) {
   trunkline_call_return_text(call, S("matched"));
 }
 
-/* C throws nothing; its callbacks can leave a call without an outcome. */
+/* C has no exceptions, but its callbacks can leave a call without an outcome. */
 static void verify(trunkline_call *call, void *user_data) {
   (void)user_data;
   if (strcmp(trunkline_call_text(call, S("/token"), S("")).data, "good") == 0)
@@ -180,7 +180,7 @@ static void city_chosen(trunkline_call *call, trunkline_result result, const tru
   trunkline_text_free(city);
 }
 
-/* Callbacks that are suspended are called again, with the answer, when the call is. */
+/* Suspended callbacks are called again with the answer. */
 static void people_counted(trunkline_call *call, trunkline_result result, const trunkline_str *json,
                            const trunkline_error *error, void *user_data) {
   int64_t people = 0;
@@ -213,13 +213,13 @@ static void complete_city(trunkline_call *call, void *user_data) {
                              typed.len == 2 && memcmp(typed.data, "Os", 2) == 0 ? S("[\"Oslo\",\"Osaka\"]") : S("[]"), NULL);
 }
 
-/* Milliseconds for which a peer may do nothing, if not the defaults. */
+/* Idle timeout of a peer in milliseconds, if not the default. */
 static uint64_t silence(void) {
   const char *text = getenv("SILENCE_MS");
   return text ? strtoull(text, NULL, 10) : 60000;
 }
 
-/* The state of the server is in the store that the environment names, if it does. */
+/* The server's state is in the store named by the environment, if any. */
 static trunkline_result make(trunkline_server **server, trunkline_error **error) {
   const char *store = getenv("STORE"), *key = getenv("STATE_KEY");
   trunkline_server_options *options = NULL;
@@ -275,7 +275,7 @@ static trunkline_result run(trunkline_server *server, const char *way, trunkline
   return strcmp(way, "http") == 0 ? run_http(server, error) : run_mounted(server, error);
 }
 
-/* As "slow", and run again whenever its process ends. */
+/* Like "slow", and restarted whenever its process ends. */
 static trunkline_result add_again(trunkline_server *server, trunkline_error **error) {
   trunkline_tool_options *options = NULL;
   trunkline_result result = trunkline_tool_options_new(&options, error);

@@ -5,10 +5,10 @@ import { writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Server, ToolError } from "trunkline";
 
-// Milliseconds for which a peer may do nothing, if not the defaults.
+// Idle timeout of a peer in milliseconds, if not the default.
 const silence = Number(process.env.SILENCE_MS ?? 60_000);
 const stateKey = process.env.STATE_KEY;
-// Callbacks throw, and tokens other than "good" make the verifier do so.
+// Callbacks throw, and so does the verifier for tokens other than "good".
 const throws = "THROWS" in process.env;
 const thrower = (name) => () => {
   throw new Error(`thrown by ${name}`);
@@ -46,7 +46,7 @@ server.registerTool("stray", {}, () => {
 server.registerTool("fail", {}, () => {
   throw new Error("x".repeat(2000));
 });
-// Messages of a flood before a pause, so that it leaves a part of its processor to others. A steady
+// Messages of a flood before a pause, so that it leaves some processor time to others. A steady
 // flood has no pauses.
 const burst = 50;
 

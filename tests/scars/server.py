@@ -11,13 +11,13 @@ from pathlib import Path
 
 from trunkline import AccessToken, Auth, Context, Identity, Next, Request, Server, ToolError
 
-# Seconds for which a peer may do nothing, if not the defaults.
+# Idle timeout of a peer in seconds, if not the default.
 SILENCE = float(os.environ.get("SILENCE_MS", "60000")) / 1000
 
-# Callbacks throw, and tokens other than "good" make the verifier do so.
+# Callbacks throw, and so does the verifier for tokens other than "good".
 THROWS = "THROWS" in os.environ
 
-# Messages of a flood before a pause, so that it leaves a part of its processor to others. A steady
+# Messages of a flood before a pause, so that it leaves some processor time to others. A steady
 # flood has no pauses.
 BURST = 50
 

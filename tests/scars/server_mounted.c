@@ -1,4 +1,4 @@
-/* The server of the scars inside of the web server of the examples. */
+/* The server of the scars inside the web server of the examples. */
 #define main main_of_the_example
 #include "../../examples/c/loops/web_server.c"
 #undef main

@@ -14,7 +14,7 @@ from pathlib import Path
 from peer import START
 
 TLS = Path(__file__).parents[2] / "core/tests/tls"
-# Signs the certificate of the Redis here; the variable SSL_CERT_FILE makes a process trust it.
+# Signs the certificate of this Redis; a process with SSL_CERT_FILE trusts it.
 AUTHORITY = TLS / "ca.pem"
 # Preloaded, it fills the disk of a store.
 FULL_DISK = Path(__file__).with_name("full_disk.c")
@@ -22,7 +22,7 @@ FULL_DISK = Path(__file__).with_name("full_disk.c")
 
 @dataclass
 class Redis:
-    """A redis-server, which keeps everything in a folder."""
+    """A redis-server that stores everything in a folder."""
 
     folder: str
     port: int
@@ -54,7 +54,7 @@ class Redis:
             await asyncio.sleep(0.02)
 
     async def answers(self) -> bool:
-        """False as long as it does not listen, or reads its file."""
+        """False until it listens and has loaded its file."""
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         except OSError:
@@ -65,7 +65,7 @@ class Redis:
         return answer.startswith(b"$")
 
     async def set_room(self, size: int) -> None:
-        """The bytes that it may hold: beyond them it refuses to write. 0: as many as there are."""
+        """The maximum memory in bytes, beyond which it refuses writes. 0: unlimited."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         writer.write(f"CONFIG SET maxmemory {size}\r\n".encode())
         answer = await reader.readline()
@@ -73,7 +73,7 @@ class Redis:
         assert answer.startswith(b"+OK"), answer
 
     def pause(self) -> None:
-        """Answers nobody until `resume`, and ends no connection."""
+        """Stops answering until `resume`, without closing connections."""
         assert self.process
         self.process.send_signal(signal.SIGSTOP)
 
@@ -82,14 +82,14 @@ class Redis:
         self.process.send_signal(signal.SIGCONT)
 
     async def stop(self) -> None:
-        """As a crash would."""
+        """Like a crash."""
         if self.process and self.process.returncode is None:
             self.process.kill()
             await self.process.wait()
 
 
 def free_port() -> int:
-    """A port that nobody else gets: connections have local ports above these."""
+    """A port that nothing else gets: ephemeral ports are above these."""
     while True:
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", random.randrange(20_000, 32_000))) as one:
             return one.getsockname()[1]
@@ -108,7 +108,7 @@ async def redis() -> AsyncGenerator[Redis]:
 
 @dataclass
 class Disk:
-    """A SQLite file on a disk that can be full: whoever writes to the file is told so."""
+    """A SQLite file on a disk that can be full, so that writes fail."""
 
     folder: Path
 

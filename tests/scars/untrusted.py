@@ -1,4 +1,4 @@
-"""Patterns, texts and callbacks that cost their call, and never a bystander."""
+"""Patterns, strings and callbacks that may only harm their own call, never a bystander."""
 
 import asyncio
 import json
@@ -17,16 +17,16 @@ from row import row
 # Calls of a bystander beside each attack, and the pause between them, in seconds.
 CALLS = 15
 PAUSE = 0.02
-# Seconds of a bystander's call, at most.
+# Maximum seconds of a bystander's call.
 BAR = 0.05
-# Milliseconds for a call of a client.
+# Timeout of a client's call, in milliseconds.
 DEADLINE = 2000
 HOSTILE = (sys.executable, str(Path(__file__).with_name("hostile_server.py")))
 GOOD = "Authorization: Bearer good"
 
 
 async def slowest(one: Callable[[], Awaitable[None]]) -> float:
-    """Seconds of the slowest call of a bystander. What other programs cost does not come again."""
+    """Seconds of the slowest call of a bystander. Delays by other programs do not repeat."""
     windows: list[float] = []
     while len(windows) < 3 and min(windows, default=BAR) >= BAR:
         window = 0.0
@@ -52,7 +52,7 @@ def echo(server: Endpoint, *headers: str) -> Callable[[], Awaitable[None]]:
 
 @asynccontextmanager
 async def beside(attack: Awaitable[object]) -> AsyncGenerator[None]:
-    """The time of an attack, which is given up in the end."""
+    """The time of an attack, which is eventually cancelled."""
     running = asyncio.ensure_future(attack)
     await asyncio.sleep(0.2)
     try:
@@ -85,7 +85,7 @@ async def client_of_hostile(language: Language, **variables: str) -> AsyncGenera
 
 
 def quick(client: Driver, others: dict[str, str]) -> Callable[[], Awaitable[None]]:
-    """A call that takes no time; the outcomes of others are kept."""
+    """A fast call; the outcomes of others are recorded."""
 
     async def one() -> None:
         client.send("call 0 1")

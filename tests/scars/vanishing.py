@@ -1,8 +1,8 @@
 """Clients that vanish: vanishing.py vanish | fall-silent SERVER...
 
-Prints the seconds until the server has let go of them. `vanish` needs a network of its own, in
-which nothing that the server sends to them arrives any more, as when a cable is cut. Clients that
-only fall silent have no streams: their system goes on to acknowledge the signs of life.
+Prints the seconds until the server has dropped them. `vanish` needs its own network namespace, in
+which nothing that the server sends reaches them any more, as if a cable were cut. Clients that only
+fall silent have no streams: their system keeps acknowledging keep-alives.
 """
 
 import asyncio
@@ -15,10 +15,10 @@ import time
 from crowd import MIB, bystander, open_session
 from peer import LEGACY, META, MODERN, SOON, Endpoint, Language, call
 
-SILENCE = 1000  # milliseconds for which the server lets a peer do nothing
+SILENCE = 1000  # the server's idle timeout, in milliseconds
 EACH = 40
 ROUNDS = 3
-MORE = 4 * MIB  # of memory after the last round than after the first
+MORE = 4 * MIB  # more memory after the last round than after the first
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -28,7 +28,7 @@ def ip(*words: str) -> None:
 
 
 async def idle(server: Endpoint, address: str) -> Connection:
-    """A connection that is kept after a call."""
+    """A connection kept open after a call."""
     reader, writer = await server.connect(as_address=address)
     body = json.dumps(call(1, "echo", {"message": "x"}, **META)).encode()
     headers = (f"MCP-Protocol-Version: {MODERN}", "Mcp-Method: tools/call", "Mcp-Name: echo")
@@ -45,7 +45,7 @@ async def within_head(server: Endpoint, address: str) -> Connection:
 
 
 async def within_call(server: Endpoint, address: str) -> Connection:
-    """A call that has reported progress, and goes on."""
+    """A running call that has reported progress."""
     reader, writer = await server.connect(as_address=address)
     body = json.dumps(call(1, "slow", {"ms": 600_000}, **META, progressToken=1)).encode()
     headers = (f"MCP-Protocol-Version: {MODERN}", "Mcp-Method: tools/call", "Mcp-Name: slow")
@@ -78,7 +78,7 @@ async def opened(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 
 async def settled(server: Endpoint) -> int:
-    """The descriptors of the server when it is at rest."""
+    """The descriptors of the idle server."""
     end, before = time.monotonic() + SOON, -1
     while time.monotonic() < end:
         now = server.descriptors()
@@ -94,7 +94,7 @@ WITH_STREAMS = (within_call, with_stream, with_stream_of_session)
 
 
 async def gone(server: Endpoint, address: str, vanish: bool) -> float:
-    """Seconds until the descriptors of clients are free that are there no more."""
+    """Seconds until the descriptors of vanished clients are freed."""
     before = await settled(server)
     ways = (*QUIET, *WITH_STREAMS) if vanish else QUIET
     kept = [await asyncio.gather(*[way(server, address) for _ in range(EACH)]) for way in ways]

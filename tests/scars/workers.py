@@ -1,4 +1,4 @@
-"""Worker processes behind a choice by chance, with one store."""
+"""Worker processes with one store, chosen at random for each request."""
 
 import asyncio
 import contextlib
@@ -14,16 +14,16 @@ from row import LONG_FORM, row
 
 WORKERS = 4
 ROUNDS = 40 if LONG_FORM else 8
-# Of a redis-server that is gone: the connection is refused, and nothing waits for a deadline.
+# For a stopped redis-server: the connection is refused, so nothing waits for a deadline.
 AT_ONCE = 2
-# Time that a store has for an answer, by default.
+# Default deadline of a store call.
 STORE_DEADLINE = 5
-# Answers of a client to the questions of "plan".
+# A client's answers to the questions of "plan".
 USER: Message = {"action": "accept", "content": {"people": 4}}
 MODEL: Message = {"role": "assistant", "content": {"type": "text", "text": "Oslo"}, "model": "a-model"}
 PROMPT: Message = {"name": "packing", "arguments": {"city": "Oslo"}}
 TYPED: Message = {"ref": {"type": "ref/prompt", "name": "packing"}, "argument": {"name": "city", "value": "Os"}}
-# Ends of a connection whose process was killed.
+# How a connection ends when its process is killed.
 GONE = (OSError, EOFError, ValueError)
 
 
@@ -36,7 +36,7 @@ def moods(numbers: Iterable[int]) -> set[str]:
 
 
 async def heard(events: Events, missing: set[str]) -> None:
-    """Waits until updates of these resources have come, and takes them out."""
+    """Waits until updates of these resources have arrived, and removes them."""
     while missing:
         message = await events.next()
         assert message["method"] == "notifications/resources/updated", message
@@ -58,7 +58,7 @@ async def every_feature(workers: Crew) -> int:
     await asyncio.gather(heard(stream, moods(numbers)), heard(listening, moods(numbers)))
     stream.close()
     listening.close()
-    # Nobody reads: the changes wait.
+    # Nobody reads, so the changes are queued.
     for number, worker in enumerate(workers.workers):
         await workers.touch(number, at=worker)
     again = await session.stream(last=stream.last)
@@ -87,7 +87,7 @@ async def every_feature(workers: Crew) -> int:
 
 
 async def legacy_features(session: Session) -> None:
-    """Messages in both directions: those of a call come from where it runs, and may go anywhere."""
+    """Messages in both directions: those of a call come from its worker; answers may go to any."""
     _, planning = await session.call("plan", {})
     request = await planning.next()
     assert request["method"] == "elicitation/create", request
@@ -116,7 +116,7 @@ async def legacy_features(session: Session) -> None:
 
 
 async def tells_logs(session: Session, worker: Endpoint, expected: bool) -> None:
-    """Waits until a worker sends log messages, or none: it hears of the level in a moment."""
+    """Waits until a worker sends log messages, or none: the level takes a moment to propagate."""
     for _ in range(SOON * 50):
         try:
             _, flood = await session.call("flood", {"count": 1, "log": True}, at=worker)
@@ -136,7 +136,7 @@ async def tells_logs(session: Session, worker: Endpoint, expected: bool) -> None
 
 
 async def modern_features(workers: Crew) -> None:
-    """The same, where each round of a call is a request that any worker may get."""
+    """The same, where each round of a call is a request to any worker."""
     call: Message = {"name": "plan", "arguments": {}}
     result = await workers.modern("tools/call", call)
     for answer in (USER, MODEL):
@@ -170,7 +170,7 @@ async def workers_with_tls(language: Language) -> float:
     async with stores.redis() as redis:
         async with crew(language, redis.tls_url, 2, SSL_CERT_FILE=str(stores.AUTHORITY)) as workers:
             assert await every_feature(workers) > 0
-        # Nobody vouches for the certificate.
+        # No trusted CA has signed the certificate.
         async with crew(language, redis.tls_url, 1) as workers:
             await refused(workers.session())
         return 0
@@ -191,7 +191,7 @@ async def worker_with_memory(language: Language) -> float:
 
 
 class Load:
-    """Bystanders, which call any worker that lives, and notice changes."""
+    """Bystanders that call any live worker and receive changes."""
 
     def __init__(self, workers: Crew, session: Session) -> None:
         self.workers = workers
@@ -218,7 +218,7 @@ class Load:
 
     @contextlib.asynccontextmanager
     async def beside(self) -> AsyncGenerator[None]:
-        """Calls as long as something else is done."""
+        """Calls while something else runs."""
         tasks = [asyncio.ensure_future(self._call_on(number % 2 == 0)) for number in range(4)]
         try:
             yield
@@ -251,7 +251,7 @@ async def lost_with_a_worker(workers: Crew) -> int:
     assert (await call.next())["method"] == "notifications/progress"
     for uri in moods(range(ROUNDS)):
         await session.ask("resources/subscribe", {"uri": uri})
-    # The client reads at the worker that is killed, and has read the first event.
+    # The client is connected to the worker that is killed, and has read the first event.
     stream = await session.stream(at=killed)
     await workers.touch(0)
     await heard(stream, moods([0]))
@@ -277,7 +277,7 @@ async def lost_with_a_worker(workers: Crew) -> int:
     lost = 0
     for task in done:
         lost += (await workers.task_becomes(task))["status"] != "completed"
-    # Its lease is over.
+    # Its lease has expired.
     failed = await workers.task_becomes(running)
     assert failed["status"] == "failed" and failed["error"]["code"] == -32603, failed
     for task in again:
@@ -329,7 +329,7 @@ async def redis_restarted(language: Language) -> float:
                 await refused(workers.task(1, at=worker)),
             )
             await workers.echo(at=worker)
-        # Where the session is known it goes on, and the change waits for the store.
+        # A worker that knows the session keeps serving it, and the change waits for the store.
         await session.ask("ping", {}, at=home)
         await workers.touch(1, at=others[0])
         await redis.start()
@@ -371,7 +371,7 @@ async def redis_full(language: Language) -> float:
         for _ in range(3):
             slowest = max(slowest, await refused(workers.task(1)), await refused(workers.session()))
         await workers.echo()
-        # Things that are there can be read.
+        # Existing state can be read.
         assert (await workers.modern("tasks/get", {"taskId": done}))["status"] == "completed"
         await redis.set_room(0)
         await back_in_service(workers)
@@ -386,7 +386,7 @@ async def redis_silent(language: Language) -> float:
         slowest = 0.0
         for worker in workers.workers:
             slowest = max(slowest, await refused(workers.session(at=worker)))
-            # One call at a time tries again; the others are not held up.
+            # One call at a time retries; the others are not delayed.
             begin = time.perf_counter()
             await workers.echo(at=worker)
             assert time.perf_counter() - begin < 1, "a call that needs no store waited for it"
@@ -426,7 +426,7 @@ async def disk_full(language: Language) -> float:
                 slowest = max(slowest, await refused(workers.task(1, at=worker)))
                 slowest = max(slowest, await refused(workers.session(at=worker)))
             await workers.echo(at=worker)
-            # Things that are there can be read.
+            # Existing state can be read.
             assert (await workers.modern("tasks/get", {"taskId": done}, at=worker))["status"] == "completed"
         await session.ask("ping", {}, at=home)
         await workers.touch(1, at=home)

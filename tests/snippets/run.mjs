@@ -1,5 +1,5 @@
-// Runs the compiled snippets of the pages in one process: node run.mjs FOLDER NAME...
-// A line of JSON for each one has what it printed.
+// Runs the compiled snippets of the pages in one process: node run.mjs FOLDER NAME... Prints a line
+// of JSON with the output of each.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
@@ -7,8 +7,8 @@ import { pathToFileURL } from "node:url";
 const before = { in_ai_sdk: "./ai_model.mjs" };
 
 const [folder, ...names] = process.argv.slice(2);
-// As in a program that has more to do: a client in memory holds the event loop for its calls only,
-// and a handler is cancelled a moment after its caller.
+// Keeps the event loop alive, as in a larger program: a client in memory keeps it alive only during
+// calls, and a handler is cancelled a moment after its caller.
 const more = setInterval(() => {}, 1000);
 const write = process.stdout.write.bind(process.stdout);
 

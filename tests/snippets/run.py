@@ -1,6 +1,6 @@
 """Runs the snippets of the pages in one process: python run.py FOLDER NAME...
 
-A line of JSON for each one has what it printed.
+Prints a line of JSON with the output of each.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ def run(file: Path) -> dict[str, str | None]:
     try:
         with contextlib.redirect_stdout(printed):
             runpy.run_path(str(file), run_name="__main__")
-    except BaseException:  # noqa: BLE001 (the end of one snippet is not that of the others)
+    except BaseException:  # noqa: BLE001 (one failing snippet must not stop the others)
         error = traceback.format_exc()
     return {"name": file.stem, "printed": printed.getvalue(), "error": error}
 

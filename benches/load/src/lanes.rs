@@ -1,7 +1,7 @@
-//! HTTP conversations with one server process, or with several that serve the same.
+//! HTTP conversations with one server process, or with several workers of one server.
 use crate::{wire::*, Opt};
 
-/// A conversation that waits for each reply before its next call, with a connection to each process
+/// A conversation that waits for each reply before its next call, with a connection to each worker
 /// that it calls.
 pub struct Lane {
     conns: Vec<Http>,
@@ -23,7 +23,7 @@ impl Lane {
     }
 }
 
-/// `--conns` lanes for each port, in sessions of their own if `--open` says nothing else.
+/// `--conns` lanes for each port, in separate sessions unless `--open` says otherwise.
 pub fn lanes(o: &Opt, ports: &[u16]) -> Vec<Lane> {
     let homes: Vec<u16> = (0..o.conns).flat_map(|_| ports.iter().copied()).collect();
     if o.modern || o.fixed {
@@ -52,7 +52,7 @@ fn modern(o: &Opt, port: u16) -> Http {
     conn
 }
 
-/// A session that is opened at one port and, with `--anywhere`, goes on at each of them in turn.
+/// A session opened at one port that, with `--anywhere`, visits each port in turn.
 fn in_session(o: &Opt, home: u16, ports: &[u16]) -> Lane {
     let mut first = connect(home);
     let session = first.handshake(home, &o.path).session;
@@ -70,7 +70,7 @@ fn joined(o: &Opt, port: u16, session: &str) -> Http {
     conn
 }
 
-/// Opens so many sessions, and calls in the first ones: in one each, or in one together.
+/// Opens that many sessions and calls in the first ones: one per lane, or one for all.
 fn in_sessions(o: &Opt, port: u16, number: usize) -> Vec<Lane> {
     let mut opener = connect(port);
     let mut called = vec![];

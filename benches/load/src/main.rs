@@ -29,13 +29,13 @@ struct Opt {
     list_len: usize,
     sessions: usize,
     streams: bool,
-    /// Processes that serve the same.
+    /// Worker processes of one server.
     workers: usize,
-    /// Each request of a session goes to the next of them.
+    /// Each request of a session goes to the next worker.
     anywhere: bool,
-    /// Sessions that are open while some of them are used.
+    /// Number of open sessions, of which only some are used.
     open: Option<usize>,
-    /// Generated tools, ten of which are called.
+    /// Number of generated tools, ten of which are called.
     among: usize,
     /// The process of the store.
     store: Option<u32>,
@@ -137,7 +137,7 @@ fn spawn(cmd: &[String], piped: bool) -> Child {
     }
     c.spawn().unwrap_or_else(|e| panic!("{}: {e}", cmd[0]))
 }
-/// Ports that are free, each another.
+/// Free ports, all different.
 fn free_ports(n: usize) -> Vec<u16> {
     let held: Vec<_> = (0..n).map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap()).collect();
     held.iter().map(|l| l.local_addr().unwrap().port()).collect()
@@ -199,7 +199,7 @@ fn run_stdio(s: &mut Stdio, g: &Gen, id0: u64, n: u64, inflight: usize) -> Stats
         if !out.is_empty() {
             s.send(&out)
         }
-        // Take every response that one read brings, then refill the window with one write.
+        // Take every response that one read returns, then refill the window with one write.
         let mut l = s.line();
         loop {
             st.resp_bytes += l.len() as u64 + 1;

@@ -37,7 +37,7 @@ pub fn own_cpu_ns() -> u64 {
     clock(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// CPU of exactly one process.
+/// CPU time of exactly one process.
 pub fn cpu_one(pid: u32) -> Cpu {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let f: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
@@ -75,7 +75,7 @@ pub fn tree(root: u32) -> Vec<u32> {
 pub fn cpu(root: u32) -> Cpu {
     tree(root).into_iter().map(cpu_one).fold(Cpu::default(), |a, b| a + b)
 }
-/// Of several processes, each with its descendants.
+/// CPU time of several processes, each with its descendants.
 pub fn cpu_of(roots: &[u32]) -> Cpu {
     roots.iter().map(|&root| cpu(root)).fold(Cpu::default(), |a, b| a + b)
 }

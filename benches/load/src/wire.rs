@@ -44,7 +44,7 @@ pub struct Gen {
     pub modern: bool,
     pub fixed: bool,
     pub list_len: usize,
-    /// Generated tools among which ten are called, evenly spread; 0: `add`.
+    /// Number of generated tools, of which ten are called, evenly spread; 0: `add`.
     among: usize,
     filler_json: String,
     filler: String,
@@ -214,7 +214,7 @@ impl Http {
         s.set_nodelay(true)?;
         Ok(Http { s, inb: vec![], out: vec![], scratch: vec![], head: String::new() })
     }
-    /// Headers that every following request carries.
+    /// Headers for every following request.
     pub fn set_head(&mut self, port: u16, path: &str, extra: &str) {
         self.head = format!(
             "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n{extra}"
@@ -251,7 +251,7 @@ impl Http {
             }
         }
     }
-    /// Sets the headers for requests of a session that is open.
+    /// Sets the headers for requests of an open session.
     pub fn join(&mut self, port: u16, path: &str, session: Option<&str>) {
         let mut extra = "MCP-Protocol-Version: 2025-11-25\r\n".to_string();
         if let Some(s) = session {
@@ -259,7 +259,7 @@ impl Http {
         }
         self.set_head(port, path, &extra);
     }
-    /// initialize + initialized; sets the session headers for what follows.
+    /// initialize + initialized; sets the session headers for later requests.
     pub fn handshake(&mut self, port: u16, path: &str) -> Reply {
         self.set_head(port, path, "");
         let r = self.roundtrip(INIT);

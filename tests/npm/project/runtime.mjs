@@ -1,4 +1,4 @@
-// The same for Bun and Deno: inside the server of the runtime, and as a child process of itself.
+// The same for Bun and Deno: inside the runtime's server, and as its own child process.
 import { Client, Server } from "trunkline";
 
 const server = new Server({ name: "runtime", version: "1.0.0" });

@@ -3,9 +3,9 @@
 //
 // authorization.mjs [--keycloak FOLDER] [--browser CHROMIUM] CLIENT...
 //   [--example PROGRAM FILE]... [--host PROGRAM ARGUMENT...]...
-// Fixture clients and examples that let the user log in with the browser get the URL of the server;
-// hosts, which run at a terminal, get a configuration with it. The pages of a login are visited
-// over HTTP, or with a real browser.
+// Fixture clients and examples whose user logs in with the browser get the URL of the server;
+// hosts, which run in a terminal, get a configuration with it. The login pages are visited over
+// HTTP or with a real browser.
 import { spawn } from "node:child_process";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ const loggedIn = "ada";
 const scope = "mcp";
 const visitor = fileURLToPath(new URL("./browser.mjs", import.meta.url));
 const { browser, keycloak, clients, examples, hosts } = programs(process.argv.slice(2));
-/** Longest time of one client. */
+/** Timeout of one client. */
 const patienceMs = browser || keycloak ? 90_000 : 30_000;
 if (browser) process.env.LOGIN_BROWSER = browser;
 
@@ -50,7 +50,8 @@ await new Promise((resolve) => front.listen(0, "127.0.0.1", resolve));
 const origin = `http://127.0.0.1:${front.address().port}`;
 const issuer = keycloak ? issuerOf(origin) : origin;
 
-// The URL of a server is known when it listens, and the server needs its own URL as resource.
+// The URL of a server is only known once it listens, and the server needs its own URL as its
+// resource.
 const port = await freePort();
 const resource = `http://127.0.0.1:${port}/mcp`;
 const auth = { resource, issuer, requiredScopes: [scope], scopes: [scope], dpop: "optional" };
@@ -93,7 +94,7 @@ const provider = keycloak ? undefined : new Provider(issuer, {
 for (const event of ["registration_create.error", "server_error"]) provider?.on(event, (_, error) => console.error(error));
 const served = provider?.callback() ?? forward;
 
-/** Passes a request on to Keycloak. */
+/** Forwards a request to Keycloak. */
 function forward(request, response) {
   const { method, headers, url } = request;
   const passed = httpRequest(peer.own + url, { method, headers }, (answered) => {
@@ -104,7 +105,7 @@ function forward(request, response) {
   request.pipe(passed);
 }
 
-/** The page of the login is visited by a user who agrees: clients here only follow one redirect. */
+/** A user who agrees visits the login page: clients here only follow one redirect. */
 async function answer(request, response) {
   const agent = request.headers["user-agent"];
   const isLogin = /^(\/realms\/mcp\/protocol\/openid-connect)?\/auth\?/.test(request.url);
@@ -119,7 +120,7 @@ async function answer(request, response) {
 }
 
 /**
- * Follows the redirects and sends the forms of the login, as a browser does, up to the client's own
+ * Follows the redirects and submits the login forms like a browser, up to the client's own
  * redirect.
  */
 async function logIn(first, user) {
@@ -143,7 +144,7 @@ async function logIn(first, user) {
     if (!action) throw new Error(`no form at ${url}: ${page.status} ${text}`);
     url = new URL(action, url).href;
     const hidden = [...text.matchAll(/<input[^>]*type="hidden"[^>]*>/g)].map(([input]) => ["name", "value"].map((name) => new RegExp(`${name}="([^"]*)"`).exec(input)?.[1] ?? ""));
-    // The form asks who it is, or, where it asks for a password no longer, for consent.
+    // The form asks for the user's name, or for consent if there is no password field.
     const own = /name="password"/.test(text) ? { login: user, username: user, password: "any" } : { accept: "Yes" };
     body = new URLSearchParams([...hidden, ...Object.entries(own)]);
   }
@@ -162,7 +163,7 @@ async function freePort() {
   return port;
 }
 
-/** Runs a client; gives why it failed, and otherwise undefined. */
+/** Runs a client. Returns why it failed, or undefined. */
 async function play(command, scenario, context, revision) {
   const [code, said] = await run([command], {
     MCP_CONFORMANCE_SCENARIO: scenario,
@@ -173,8 +174,8 @@ async function play(command, scenario, context, revision) {
 }
 
 /**
- * Runs a program with the URL of the server, or another argument; gives its exit code and output.
- * The user writes each line when the text before it is there.
+ * Runs a program with the URL of the server, or another argument. Returns its exit code and output.
+ * The user enters each line once the text before it has appeared.
  */
 async function run([program, ...file], variables, argument = String(listener.url), dialogue = []) {
   const env = { ...process.env, ...variables };
@@ -201,8 +202,8 @@ async function run([program, ...file], variables, argument = String(listener.url
 }
 
 /**
- * Gives a folder for the user of a program, whose browser is a program that visits the page, or a
- * real one, which must end on the page of the program.
+ * Creates a home folder for the user of a program. The browser is a program that visits the page,
+ * or a real one, which must end up on the program's page.
  */
 async function withHome(use) {
   const home = mkdtempSync(join(tmpdir(), "trunkline-login-"));
@@ -212,10 +213,10 @@ async function withHome(use) {
     const visit = `require("node:child_process").spawnSync(process.execPath, [${JSON.stringify(visitor)}, process.argv[2]]);`;
     const opener = `#!${process.execPath}\n${browser ? visit : "fetch(process.argv[2]);"}\n`;
     for (const name of ["xdg-open", "open"]) writeFileSync(join(home, name), opener, { mode: 0o755 });
-    // A program without a screen and a browser would only show the URL.
+    // Without a display and a browser, a program would only print the URL.
     const folders = { BROWSER: "given", HOME: home, XDG_CONFIG_HOME: join(home, "config"), PATH: `${home}${delimiter}${process.env.PATH}` };
     const fault = await use(home, { ...folders, LOGIN_NOTES: notes, LOGIN_USER: loggedIn });
-    // The browser is still there when the program has its redirect.
+    // The browser is still running when the program has received its redirect.
     for (let waited = 0; browser && !fault && waited < patienceMs && readFileSync(notes, "utf8") === ""; waited += 50) await setTimeout(50);
     const pages = readFileSync(notes, "utf8");
     if (browser && !fault && !/^\/callback\/[\w-]+: You can close this page and return to the program\.\n$/.test(pages)) return `the browser ended at ${JSON.stringify(pages)}`;
@@ -225,7 +226,7 @@ async function withHome(use) {
   }
 }
 
-/** Runs an example twice: the user logs in once, for the tokens are kept. */
+/** Runs an example twice. The user logs in once, because the tokens are stored. */
 async function tryExample(home, folders, command) {
   const before = logins;
   for (let time = 0; time < 2; ++time) {
@@ -235,7 +236,7 @@ async function tryExample(home, folders, command) {
   return logins === before + 1 ? undefined : `${logins - before} logins`;
 }
 
-/** Runs a host at a terminal: it logs in, lists two servers, and a tool asks its user (ELI-22). */
+/** Runs a host in a terminal: it logs in, lists two servers, and a tool asks the user (ELI-22). */
 async function tryHost(home, folders, command) {
   const weather = fileURLToPath(new URL("../../../examples/node/server.mjs", import.meta.url));
   const mcpServers = { guarded: { url: String(listener.url) }, weather: { command: process.execPath, args: [weather] } };
@@ -261,7 +262,7 @@ async function tryHost(home, folders, command) {
   return logins === before + 1 ? undefined : `${logins - before} logins`;
 }
 
-/** The programs on the command line, by what they are. */
+/** The programs on the command line, by kind. */
 function programs(given) {
   const words = [...given];
   const [keycloak, browser] = ["--keycloak", "--browser"].map((option) => (words[0] === option ? words.splice(0, 2)[1] : undefined));
@@ -280,7 +281,7 @@ function report(name, fault) {
   console.log(`${fault ? "not ok" : "ok"} ${name}${fault ? `: ${fault}` : ""}`);
 }
 
-/** Connects and logs in as this user; gives the scopes that each login asked for. */
+/** Connects and logs in as this user. Returns the scopes that each login requested. */
 async function connect(user, options) {
   const asked = [];
   const onOpenUrl = async ({ url }) => {
@@ -290,17 +291,17 @@ async function connect(user, options) {
   return [await Client.connect(listener.url, { ...options, onOpenUrl }), asked];
 }
 
-/** Habits of Keycloak: tokens that end soon, and scopes that not every user may have. */
+/** Specifics of Keycloak: short-lived tokens, and scopes that not every user may have. */
 async function tryKeycloak() {
   const kept = new Map();
   const store = { onLoadCredentials: ({ key }) => ({ value: kept.get(key) }), onSaveCredentials: ({ key, value }) => void kept.set(key, value), onRemoveCredentials: ({ key }) => void kept.delete(key) };
   const token = () => JSON.parse([...kept].find(([key]) => key.startsWith("tokens "))[1]).access_token;
-  // AUC-46, AUC-47: a token of which each request finds that it ends soon, and one login.
+  // AUC-46, AUC-47: a token that each request finds about to expire, and one login.
   const [client, asked] = await connect(loggedIn, store);
   const first = token();
   await client.callTool("test-tool");
   if (token() === first) return "the token was not renewed";
-  // AUC-43, AUC-44: a step up asks for the union.
+  // AUC-43, AUC-44: a step-up requests the union.
   if ((await client.callTool("write")).text !== "written") return "no step up";
   if (asked.join(", ") !== `${scope} offline_access, ${scope} offline_access write`) return `asked for ${asked.join(", ")}`;
   await client.close();
@@ -319,8 +320,8 @@ async function tryKeycloak() {
 if (keycloak) report("keycloak", await tryKeycloak().catch((error) => error.stack));
 for (const command of clients.flat()) {
   for (const [scenario, context, revision, isRight] of [
-    // AUC-31: the server lets in who has a token for it, which takes discovery, registration and a
-    // login.
+    // AUC-31: the server admits clients with a token for it, which takes discovery, registration
+    // and a login.
     ["auth/login", {}, "2025-11-25", ({ subject, claims }) => (keycloak ? subject : subject === loggedIn) && !claims.cnf],
     ["auth/dpop", {}, "2026-07-28", ({ subject, claims }) => subject === loggedIn && claims.cnf.jkt],
     ["auth/client-credentials-jwt", machine, "2026-07-28", ({ subject, clientId }) => !subject || (subject === clientId && clientId === "machine")],

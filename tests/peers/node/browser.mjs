@@ -1,7 +1,7 @@
-// A user at a real browser (Chromium without a window), who logs in and agrees.
+// A user with a real browser (headless Chromium) who logs in and agrees.
 //
-// browser.mjs URL: in the place of the program that opens URLs. It ends on the page that the
-// client shows at its redirect URI, and notes that page in the file LOGIN_NOTES.
+// browser.mjs URL: replaces the program that opens URLs. It ends up on the page that the client
+// serves at its redirect URI, and writes that page to the file LOGIN_NOTES.
 import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,26 +9,26 @@ import { fileURLToPath } from "node:url";
 
 import { chromium } from "playwright-core";
 
-/** Longest time of one page. */
+/** Timeout of one page. */
 const pageMs = 15_000;
-/** Pages of a login: its form, and the one to agree. */
+/** Pages of a login: the login form and the consent form. */
 const maxPages = 5;
 
 /**
- * Visits the page of a login and sends its forms, up to the redirect away from its server. Gives
- * the URL of the redirect and the text of the page there. `unheard`: nobody listens at the redirect
- * URI, and there is no page.
+ * Visits a login page and submits its forms, up to the redirect away from its server. Returns the
+ * URL of the redirect and the text of the page there. `unheard`: nothing listens at the redirect
+ * URI, so there is no page.
  */
 export async function logInWithBrowser(url, user, { unheard = false } = {}) {
   const { origin } = new URL(url);
   const profile = mkdtempSync(join(tmpdir(), "trunkline-browser-"));
-  // Root has no sandbox.
+  // Chromium has no sandbox as root.
   const options = { executablePath: process.env.LOGIN_BROWSER, chromiumSandbox: process.getuid?.() !== 0, timeout: pageMs };
   const context = await chromium.launchPersistentContext(profile, options);
   try {
     const page = await context.newPage();
     page.setDefaultTimeout(pageMs);
-    // The pages name fonts of the internet, which the tests do without.
+    // The pages load web fonts, which the tests do without.
     const isHere = (asked) => ["127.0.0.1", "localhost"].includes(new URL(asked).hostname);
     await page.route("**/*", (route) => (isHere(route.request().url()) ? route.continue() : route.abort()));
     let left;
@@ -60,7 +60,7 @@ export async function logInWithBrowser(url, user, { unheard = false } = {}) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  // Its output goes nowhere.
+  // Its output is discarded.
   const note = (text) => appendFileSync(process.env.LOGIN_NOTES, `${text}\n`);
   await logInWithBrowser(process.argv[2], process.env.LOGIN_USER).then(({ url, text }) => note(`${new URL(url).pathname}: ${text}`), note);
 }

@@ -1,5 +1,5 @@
-// The tools, resources and prompts of the peer servers in Node, registered in the way of the SDK,
-// and a completion.
+// The tools, resources and prompts of the peer servers in Node, registered with the SDK's API, and
+// a completion.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 
@@ -10,12 +10,13 @@ const text = value => ({ content: [{ type: 'text', text: value }] });
 const form = { type: 'object', properties: { name: { type: 'string', default: 'John Doe' } } };
 
 /**
- * Registers everything. `shape` turns named fields into what this SDK takes as a schema; `notify`
- * sends a notification of a call, and `token` is its progress token, both from what this SDK gives
- * to a handler; `ask` gives a function that asks the client by a key, and passes the answer on;
- * `log` sends a log message; `caller` is the owner of the access token; `closeStream` closes the
- * stream of a call; `announce` reports a change to clients where the SDK does not do so itself;
- * `hints` say how long a resource may be kept; `completable` and `Template` are of this SDK.
+ * Registers everything. `shape` turns named fields into a schema for this SDK; `notify` sends a
+ * notification of a call, and `token` is its progress token, both from what this SDK passes to a
+ * handler; `ask` returns a function that sends the client a request under a key and returns its
+ * answer; `log` sends a log message; `caller` is the owner of the access token; `closeStream`
+ * closes the stream of a call; `announce` reports a change to clients where the SDK does not do so
+ * itself; `hints` say how long a resource may be cached; `completable` and `Template` belong to
+ * this SDK.
  */
 export function addFeatures(server, { shape, notify, token, ask, log, caller, closeStream, announce, hints, completable, Template }) {
   addTools(server, shape);
@@ -94,8 +95,8 @@ function addAsking(server, shape, ask) {
 let number = 0;
 
 /**
- * Each call adds something with a name of its own: clients that share the server may call at the
- * same time.
+ * Each call adds something with a unique name, because clients that share the server may call at
+ * the same time.
  */
 function addChanging(server, announce) {
   const tool = (name, handler) => server.registerTool(name, { description: name }, async () => {

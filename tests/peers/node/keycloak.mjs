@@ -1,13 +1,13 @@
-// Keycloak as an authorization server: started, and set up through its administration.
+// Keycloak as an authorization server: starts it and configures it through its admin API.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 
-/** A first start compiles its configuration, on a busy machine for minutes. */
+/** The first start compiles its configuration, which can take minutes on a busy machine. */
 const startMs = 400_000;
 const realm = "mcp";
 const admin = { username: "admin", password: "admin" };
-/** So short that each request of a client renews its token. */
+/** So short that each client request renews its token. */
 const tokenSeconds = 20;
 const policies = "org.keycloak.services.clientregistration.policy.ClientRegistrationPolicy";
 
@@ -17,8 +17,7 @@ export function issuerOf(origin) {
 }
 
 /**
- * Starts Keycloak, which thinks that its origin is `origin`. It has been asked for the master
- * realm only.
+ * Starts Keycloak with `origin` as its public origin. Only the master realm has been requested.
  */
 export async function startKeycloak(home, origin, port) {
   const options = ["start-dev", "--db=dev-mem", "--cache=local", "--http-host=127.0.0.1", `--http-port=${port}`, `--hostname=${origin}`];
@@ -43,8 +42,8 @@ export async function startKeycloak(home, origin, port) {
 }
 
 /**
- * Sets up a realm in which clients register themselves: with these scopes, of which each gives a
- * token for `resource`, and users by name, who may have offline access or not.
+ * Sets up a realm in which clients register themselves, with these scopes, each of which adds
+ * `resource` to the audience, and users by name, with or without offline access.
  */
 export async function prepareRealm(own, { resource, scopes, users }) {
   const form = new URLSearchParams({ grant_type: "password", client_id: "admin-cli", ...admin });

@@ -2,7 +2,7 @@
 // TypeScript SDKs.
 import { readFileSync, writeSync } from 'node:fs';
 
-/** Longest time for something that a server announces, in milliseconds. */
+/** Maximum time to wait for a notification, in milliseconds. */
 const patience = 5000;
 
 const changes = {
@@ -31,16 +31,16 @@ export async function play([file, ...target], sdk) {
     for (const operation of part.do) await timed(() => perform(player, operation));
     await client.close();
   }
-  process.exit(0); // what the SDK leaves running is not waited for
+  process.exit(0); // does not wait for what the SDK leaves running
 }
 
-/** The requests of a client that has an access token. */
+/** Adds an access token to a client's requests. */
 export const bearer = token => (token ? { headers: { Authorization: `Bearer ${token}` } } : {});
 
-/** Tells the URL of a server of HTTP+SSE from others. */
+/** Returns whether this is the URL of an HTTP+SSE server. */
 export const isSse = ([url]) => url.endsWith('/sse');
 
-/** Notifications, kept until one of them is asked for. */
+/** Notifications, queued until one is requested. */
 class Inbox {
   #kept = [];
   #wake = () => {};
@@ -144,7 +144,8 @@ async function call(client, details, callTool) {
   const deliver = transport.onmessage;
   if (details.progress) {
     options.onprogress = ({ progress }) => { last = progress; };
-    // At the response the SDK forgets the callback, also for progress that it read along with it.
+    // The SDK drops the callback when the response arrives, even for progress that it read together
+    // with it.
     transport.onmessage = (message, extra) => { setImmediate(deliver, message, extra); };
   }
   let abort;
@@ -166,7 +167,7 @@ async function call(client, details, callTool) {
   }
 }
 
-/** Calls a tool that changes something, and gives the first change. */
+/** Calls a tool that changes something, and returns the first change. */
 async function subscribe(client, inbox, sdk, { to, call: name }) {
   inbox.clear();
   const end = await sdk.subscribe(client, to);
@@ -177,7 +178,7 @@ async function subscribe(client, inbox, sdk, { to, call: name }) {
   return { change: changes[method], uri: params?.uri };
 }
 
-/** Calls a tool, and answers its requests for input by their keys. */
+/** Calls a tool and answers its requests for input by key. */
 async function callInRounds(client, sdk, { name, arguments: given, answers }) {
   const asked = [];
   let answered = {};

@@ -81,7 +81,7 @@ function addTask(server) {
   return server;
 }
 
-/** `file` names the access tokens, if some are needed. */
+/** `file` contains the access tokens, if any are required. */
 function serveHttp(port, file) {
   const sessions = new Map();
   const protect = file ? requireBearerAuth({ verifier: verifier(file), requiredScopes: ['mcp'] }) : (_, __, next) => next();
@@ -123,7 +123,7 @@ async function connect(target, { revision: asked, logLevel, token }, note) {
   const command = commandOf(target);
   const overHttp = isSse(target) ? SSEClientTransport : StreamableHTTPClientTransport;
   const transport = command ? new StdioClientTransport(command) : new overHttp(new URL(target[0]), { requestInit: bearer(token) });
-  let revision; // this SDK tells its transports, not its user
+  let revision; // this SDK notifies its transports, not the caller
   const setVersion = transport.setProtocolVersion?.bind(transport);
   transport.setProtocolVersion = version => { revision = version; setVersion?.(version); };
   const send = transport.send.bind(transport);

@@ -26,7 +26,7 @@ const skills = await SkillsExtension.load(memorySkillFiles({
   'unit-conversion/references/factors.md': '# Factors\n\n- 1 inch is 2.54 cm\n- 1 pound is 0.45359237 kg\n',
 }));
 
-/** `announce` is for servers that live for one request only, `declared` what they can do. */
+/** `announce` is for servers that exist for one request only, `declared` are their capabilities. */
 const make = (announce, declared = capabilities) => addFeatures(extended(new McpServer({ name: 'peer-ts-2', version: '1.0.0' }, { capabilities: declared })), {
   shape: z.object,
   notify: (context, notification) => context.mcpReq.notify(notification),
@@ -51,13 +51,13 @@ function extended(server) {
   return server;
 }
 
-/** A server for each request: changes go out by the handler, to all clients. */
+/** One server per request: the handler sends changes to all clients. */
 function serveHttp(port, file) {
   const announce = (_, { method, params }) => {
     if (params) handler.notify.resourceUpdated(params.uri);
     else handler.notify[`${method.split('/')[1]}Changed`]();
   };
-  // A client of a legacy revision has no stream on which a change could come.
+  // A client of a legacy revision has no stream on which a change could arrive.
   const legacy = { logging: {}, tools: { listChanged: false }, prompts: { listChanged: false }, resources: { listChanged: false } };
   const handler = createMcpHandler(({ era }) => make(announce, era === 'legacy' ? legacy : undefined));
   const serve = toNodeHandler(handler);

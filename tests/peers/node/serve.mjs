@@ -1,8 +1,8 @@
-// The command line that the peers in Node have in common.
+// The command line shared by the peers in Node.
 
 import { readFileSync } from 'node:fs';
 
-/** Serves HTTP and prints the place, once connections are accepted. */
+/** Serves HTTP and prints the address once it accepts connections. */
 export function listen(server, port, path = '/mcp') {
   server.listen(Number(port), '127.0.0.1', () => console.log(`listening http://127.0.0.1:${server.address().port}${path}`));
 }

@@ -1,6 +1,6 @@
-"""Runs a program at a terminal of its own: at_terminal.py PROGRAM [ARGUMENT...]
+"""Runs a program in a new terminal: at_terminal.py PROGRAM [ARGUMENT...]
 
-The user of the terminal is on standard input and output.
+The terminal's user is connected to standard input and output.
 """
 
 import os

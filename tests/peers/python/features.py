@@ -1,5 +1,5 @@
-"""The tools, resources and prompts of the peer servers in Python, and a completion, in the way of
-the SDK.
+"""The tools, resources and prompts of the peer servers in Python, and a completion, with the SDK's
+API.
 """
 
 import asyncio

@@ -15,14 +15,14 @@ CHANGES = {
 
 
 class Inbox:
-    """Keeps notifications until one of them is asked for."""
+    """Queues notifications until one is requested."""
 
     def __init__(self) -> None:
         self.kept: list[Any] = []
         self.changed = asyncio.Event()
 
     async def put(self, message: Any) -> None:
-        """Takes a message of the SDK, as its handler of messages gets it."""
+        """Accepts a message as passed to the SDK's message handler."""
         notification = getattr(message, "root", message)
         if hasattr(notification, "method"):
             self.kept.append(notification)

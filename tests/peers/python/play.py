@@ -14,11 +14,11 @@ from inbox import Inbox
 from pydantic import BaseModel
 
 Line = dict[str, Any]
-TIMEOUTS = (408, -32001)  # the codes that the lines of the SDK give to an answer that did not come
+TIMEOUTS = (408, -32001)  # the error codes of the SDK lines for a missing response
 
 
 class Peer(Protocol):
-    """The parts of a client whose form differs between the two lines of the SDK."""
+    """The parts of a client that differ between the two lines of the SDK."""
 
     async def call(self, name: str, arguments: Line, timeout: float | None, on_progress: Any) -> BaseModel: ...
     async def page(self, method: str, cursor: str | None) -> BaseModel: ...
@@ -33,8 +33,8 @@ Connect = Callable[[Line, Inbox], AbstractAsyncContextManager[tuple[Any, str]]]
 
 
 def play(file: str, connect: Connect, wrap: Callable[[Any], Peer]) -> None:
-    """`connect` opens a connection as a part of the file says, and gives the SDK's client and the
-    revision that it speaks. Notifications go to the inbox.
+    """`connect` opens a connection as described by a part of the file. Returns the SDK's client and
+    the negotiated revision. Notifications go to the inbox.
     """
     asyncio.run(play_all(json.loads(Path(file).read_text(encoding="utf-8"))["plays"], connect, wrap))
 
@@ -52,7 +52,7 @@ async def play_all(plays: list[Line], connect: Connect, wrap: Callable[[Any], Pe
                     start = time.perf_counter()
                     show(start, await perform(session, wrap(session), inbox, operation))
         except Exception as error:  # noqa: BLE001 - every failure is a line
-            if connected:  # a connection that does not end well has its lines already
+            if connected:  # a connection that fails to close has printed its lines already
                 continue
             show(start, failed(error))
 

@@ -1,4 +1,4 @@
-"""The access tokens that a server asks for, as a file says (../../matrix/authorization.json)."""
+"""The access tokens that a server requires, from a file (../../matrix/authorization.json)."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The command line that the peers in Python have in common."""
+"""The command line shared by the peers in Python."""
 
 import asyncio
 import socket
@@ -11,9 +11,7 @@ USAGE = """usage: server stdio | server http PORT [--auth FILE] | server sse POR
 
 
 def serve(app: Any, port: int, path: str = "/mcp") -> None:
-    """Serves an ASGI application on the loopback and prints the place, once it accepts
-    connections.
-    """
+    """Serves an ASGI application on loopback and prints the address once it accepts connections."""
     with socket.create_server(("127.0.0.1", port)) as listener:
         print(f"listening http://127.0.0.1:{listener.getsockname()[1]}{path}", flush=True)
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))

@@ -1,4 +1,4 @@
-// The page around every page, which Next.js asks for.
+// The root layout, which Next.js requires.
 import { createElement } from "react";
 
 export default function Layout({ children }) {

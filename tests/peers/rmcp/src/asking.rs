@@ -1,4 +1,4 @@
-//! Tools that ask the client: by requests of their own, and on 2026-07-28 by a result that asks.
+//! Tools that ask the client: with requests, and on 2026-07-28 with an `input_required` result.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::server::Features;
 
-/// The key of the one request that a result makes.
+/// The key of the only request in a result.
 const ASKED: &str = "user_name";
 
-/// Gives the tools to the server.
+/// Adds the tools to the server.
 pub(crate) fn add(router: &mut ToolRouter<Features>) {
     let properties = json!({"name": {"type": "string", "default": "John Doe"}});
     let form = json!({"type": "object", "properties": properties});
@@ -56,7 +56,7 @@ fn add_tool(router: &mut ToolRouter<Features>, name: &'static str, request: Valu
     }));
 }
 
-/// The answer of the client, or the result that asks for it.
+/// The client's answer, or the result that asks for it.
 async fn ask(
     call: ToolCallContext<'_, Features>,
     request: Value,

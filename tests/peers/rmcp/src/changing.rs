@@ -1,5 +1,5 @@
-//! Tools that tell clients of something: changes, log messages, and the end of a task. On
-//! 2026-07-28, changes go to those who listen; before, to the client of the call.
+//! Tools that notify clients: of changes, log messages, and the end of a task. On 2026-07-28,
+//! changes go to subscribed clients; before, to the client of the call.
 
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
@@ -28,17 +28,17 @@ enum Change {
     Watched,
 }
 
-/// For all connections: over HTTP, each has a server of its own.
+/// For all connections, because over HTTP each has its own server.
 static CHANGES: LazyLock<broadcast::Sender<Change>> = LazyLock::new(|| broadcast::channel(64).0);
 
-/// For all connections, as the changes.
+/// For all connections, like the changes.
 pub(crate) static TASKS: LazyLock<TaskManager> = LazyLock::new(TaskManager::new);
 
 type Call<'a> = ToolCallContext<'a, Features>;
 type Outcome = Result<CallToolResponse, ErrorData>;
 type Running<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
-/// Gives the tools to the server.
+/// Adds the tools to the server.
 pub(crate) fn add(router: &mut ToolRouter<Features>) {
     let changing = [
         ("test_trigger_tool_change", Change::Tools),
@@ -75,7 +75,7 @@ fn failed(error: &dyn std::error::Error) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }
 
-/// Announces a change, and another one, as if it were taken back.
+/// Announces a change, and another one as if it were reverted.
 async fn announce(call: Call<'_>, change: Change) -> Outcome {
     for _ in 0..2 {
         if is_modern(&call) {
@@ -102,7 +102,7 @@ async fn notify(call: &Call<'_>, change: Change) -> Result<(), ServiceError> {
     }
 }
 
-/// Passes changes on until the client ends the subscription.
+/// Forwards changes until the client ends the subscription.
 pub(crate) async fn listen(context: SubscriptionContext) {
     let (mut changes, sink) = (CHANGES.subscribe(), context.sink());
     loop {
@@ -110,7 +110,7 @@ pub(crate) async fn listen(context: SubscriptionContext) {
             () = context.cancelled() => return,
             change = changes.recv() => change,
         };
-        // A change that nobody asked for is refused, and nothing is lost.
+        // A change without a subscriber is refused, so nothing is lost.
         let _ = match change {
             Ok(Change::Tools) => sink.notify_tool_list_changed().await,
             Ok(Change::Prompts) => sink.notify_prompt_list_changed().await,
@@ -135,7 +135,7 @@ async fn log_twice(call: Call<'_>) -> Outcome {
     Ok(text("logged twice"))
 }
 
-/// Goes on as a task for clients that know tasks.
+/// Continues as a task for clients that support tasks.
 async fn compute(call: Call<'_>) -> Outcome {
     let arguments = call.arguments.clone().unwrap_or_default();
     let seconds = arguments.get("seconds").and_then(Value::as_f64).unwrap_or_default();

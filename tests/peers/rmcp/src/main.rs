@@ -20,8 +20,8 @@ type Fallible<T = ()> = Result<T, Box<dyn Error>>;
 const USAGE: &str =
     "usage: server stdio | server http PORT | client --play FILE URL | client --play FILE --stdio COMMAND...";
 
-/// On one thread: the SDK handles each notification in a task of its own, and so those before a
-/// result run before the caller sees it.
+/// On one thread: the SDK handles each notification in a separate task, so those before a result
+/// run before the caller sees it.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Fallible {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

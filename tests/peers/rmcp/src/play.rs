@@ -17,11 +17,11 @@ use tokio::time::timeout;
 
 use crate::Fallible;
 
-/// Longest time for something that a server announces.
+/// Maximum time to wait for a notification.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A user, a model and a folder. Keeps the latest progress, the revision that the handshake offers,
-/// and what the server announces.
+/// A user, a model and a folder. Records the latest progress, the revision offered in the
+/// handshake, and the server's notifications.
 #[derive(Clone, Default)]
 struct Host {
     progress: Arc<Mutex<Option<f64>>>,
@@ -29,7 +29,7 @@ struct Host {
     inbox: Arc<Inbox>,
 }
 
-/// Changes and log messages, kept until one of them is asked for.
+/// Changes and log messages, queued until one is requested.
 #[derive(Default)]
 struct Inbox {
     kept: Mutex<Vec<Value>>,
@@ -46,7 +46,7 @@ impl Inbox {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next that fits.
+    /// The next match.
     async fn take(&self, fits: impl Fn(&Value) -> bool) -> Result<Value, ServiceError> {
         let taken = async {
             loop {
@@ -305,7 +305,7 @@ async fn call_tool(client: &Client, details: &Value) -> Result<Value, ServiceErr
     }))
 }
 
-/// Calls a tool that changes something, and gives the first change.
+/// Calls a tool that changes something, and returns the first change.
 async fn subscribe(client: &Client, details: &Value) -> Result<Value, ServiceError> {
     let (to, change) = (&details["to"], json!({"name": details["call"], "arguments": {}}));
     if is_modern(client) {
@@ -348,7 +348,7 @@ async fn subscribe(client: &Client, details: &Value) -> Result<Value, ServiceErr
     Ok(changed)
 }
 
-/// Calls a tool that logs, and gives the messages up to an error.
+/// Calls a tool that logs, and returns the messages up to an error.
 #[expect(deprecated, reason = "logging is a feature of all revisions")]
 async fn log(client: &Client, level: LoggingLevel, details: &Value) -> Result<Value, ServiceError> {
     let inbox = &client.service().inbox;
@@ -368,7 +368,7 @@ async fn log(client: &Client, level: LoggingLevel, details: &Value) -> Result<Va
     }
 }
 
-/// Calls a tool, and answers its requests for input by their keys.
+/// Calls a tool and answers its requests for input by key.
 async fn call_in_rounds(client: &Client, details: &Value) -> Result<Value, ServiceError> {
     let mut asked: Vec<Value> = Vec::new();
     let mut call = json!({"name": details["name"], "arguments": details["arguments"]});
@@ -393,7 +393,7 @@ async fn call_in_rounds(client: &Client, details: &Value) -> Result<Value, Servi
     }
 }
 
-/// The task that a server makes of a call.
+/// The task that a server creates for a call.
 async fn call_as_task(client: &Client, details: &Value) -> Result<Value, ServiceError> {
     let created = match client.call_tool_once(params(details)?).await? {
         CallToolResponse::Task(created) => wire(&created),

@@ -75,7 +75,7 @@ impl Features {
         Self { log_level: Arc::new(Mutex::new(LoggingLevel::Debug)), tool_router, prompt_router: Self::prompt_router() }
     }
 
-    /// The least severe messages that the client of a legacy revision wants.
+    /// The log level of a client of a legacy revision.
     pub(crate) fn log_level(&self) -> LoggingLevel {
         *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
     }

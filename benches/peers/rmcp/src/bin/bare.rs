@@ -1,6 +1,6 @@
-//! The physical ceilings. `bare stdio|http PORT [fixed] [--tools N]`.
+//! The upper bounds. `bare stdio|http PORT [fixed] [--tools N]`.
 //! `fixed`: the same bytes for every request, nothing parsed (load it with mcpload --fixed).
-//! otherwise: the least that is still correct: parse, answer with the right id and text.
+//! otherwise: the minimum that is still correct: parse, then answer with the right id and text.
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::{body::Incoming, service::service_fn, Request, Response};
