@@ -1,7 +1,7 @@
-/* A host at the terminal: agent_host mcp.json
+/* A host in the terminal: agent_host mcp.json
  *
- * It connects to every server of the configuration, lists what there is, and calls the tools that
- * the user names. Servers can ask the user at the terminal, and let the user log in with the
+ * It connects to every server in the configuration, lists their features, and calls the tools that
+ * the user names. Servers can ask the user in the terminal, and let the user log in with the
  * browser. */
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static void show(trunkline_client *group, trunkline_error **error) {
   print(prompts, NULL);
 }
 
-/* Cuts the first word off a line: gives the rest. */
+/* Cuts the first word off a line and returns the rest. */
 static char *after_word(char *line) {
   char *rest = line + strcspn(line, " ");
   if (*rest) *rest++ = '\0';
@@ -77,7 +77,7 @@ int main(int count, char **arguments) {
     show(group, &error);
     printf("%s", HELP);
   }
-  /* The program has the terminal only between calls: then terminal_forms may ask there. */
+  /* The program uses the terminal only between calls; during calls, terminal_forms may. */
   while (group && printf("> ") && fflush(stdout) == 0 && fgets(line, sizeof line, stdin)) {
     line[strcspn(line, "\n")] = '\0';
     if (*line) run(group, line, &error);

@@ -1,6 +1,6 @@
 /* A small MCP client: asks a weather server about Oslo. usage: client [URL | COMMAND [ARGUMENT...]]
  *
- * Without arguments it starts the weather_server beside it. */
+ * Without arguments, it starts the weather_server next to it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Starts the server beside it and calls its tool. */
+/* Starts the server next to it and calls its tool. */
 #include <stdio.h>
 
 #include <trunkline.h>

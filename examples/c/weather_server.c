@@ -1,7 +1,7 @@
 /* A small MCP server. usage: weather_server [PORT]
  *
- * Without PORT it speaks over stdin and stdout, as programs that a client starts do; with PORT it
- * listens for HTTP on http://127.0.0.1:PORT/mcp until it is interrupted. */
+ * Without PORT, it serves stdin and stdout, for clients that start it; with PORT, it listens on
+ * http://127.0.0.1:PORT/mcp until it is interrupted. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ int main(int count, char **arguments) {
     signal(SIGTERM, interrupted);
     result = count > 1 ? run_http((unsigned short)atoi(arguments[1]), &error)
                        : trunkline_server_run_stdio(server, &error);
-    /* From here on the server is not there to be stopped. */
+    /* The handler must not stop the server from here on. */
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
   }

@@ -1,4 +1,4 @@
-# A server in C: server.c, and the sources of the library in the folder trunkline.
+# A server in C: server.c, and the library's sources in the folder trunkline.
 FROM rust:1-slim-bookworm AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev pkg-config
 WORKDIR /app/trunkline
@@ -9,7 +9,7 @@ COPY server.c ./
 RUN cc -O2 server.c -o server $(pkg-config --cflags --libs trunkline)
 
 FROM debian:bookworm-slim
-# For clients in the server, which trust the certificates of the system.
+# For clients in the server, which use the system's CA certificates.
 RUN apt-get update && apt-get install --yes --no-install-recommends ca-certificates && rm -rf /var/lib/apt/lists/*
 COPY --from=build /usr/local/lib/libtrunkline.so.* /usr/local/lib/
 COPY --from=build /app/server /usr/local/bin/server

@@ -4,7 +4,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev
 
-# The same kind of image, for the package has a library for each system.
+# The same base image, because the package has one library per system.
 FROM node:24-bookworm-slim
 WORKDIR /app
 ENV NODE_ENV=production
@@ -14,5 +14,6 @@ USER node
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=2s --start-period=30s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8000/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# As a list, so that SIGTERM reaches the server and no shell. Node.js 24 runs TypeScript as it is.
+# A list, so that SIGTERM reaches the server rather than a shell. Node.js 24 runs TypeScript
+# directly.
 CMD ["node", "server.ts"]

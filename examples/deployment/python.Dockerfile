@@ -8,5 +8,5 @@ USER 65534
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=2s --start-period=30s \
   CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/healthz')"]
-# As a list, so that SIGTERM reaches the server and no shell.
+# A list, so that SIGTERM reaches the server rather than a shell.
 CMD ["python", "server.py"]

@@ -6,7 +6,7 @@ COPY . .
 RUN cargo build --release --locked --bin server
 
 FROM debian:bookworm-slim
-# For clients in the server, which trust the certificates of the system.
+# For clients in the server, which use the system's CA certificates.
 RUN apt-get update && apt-get install --yes --no-install-recommends ca-certificates && rm -rf /var/lib/apt/lists/*
 COPY --from=build /app/target/release/server /usr/local/bin/server
 USER 65534

@@ -1,4 +1,4 @@
-// A server with one tool and a client of it, which calls the tool from many goroutines.
+// A server with one tool, and a client that calls it from many goroutines.
 package main
 
 import (

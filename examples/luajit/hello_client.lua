@@ -1,4 +1,4 @@
--- Starts the server beside it and calls its tool.
+-- Starts the server next to it and calls its tool.
 local trunkline = require("trunkline")
 
 -- A server that is started inherits few variables; others are named.

@@ -1,7 +1,7 @@
-// A host at the terminal: node agent_host.mjs mcp.json
+// A host in the terminal: node agent_host.mjs mcp.json
 //
-// It connects to every server of the configuration, lists what there is, and calls the tools that
-// the user names. Servers can ask the user at the terminal, and let the user log in with the
+// It connects to every server in the configuration, lists their features, and calls the tools that
+// the user names. Servers can ask the user in the terminal, and let the user log in with the
 // browser.
 import { createInterface } from "node:readline";
 
@@ -40,7 +40,7 @@ try {
   const lines = createInterface({ input: process.stdin });
   process.stdout.write("> ");
   for await (const line of lines) {
-    // The program has the terminal only between calls: then `terminalForms` may ask there.
+    // The program uses the terminal only between calls; during calls, `terminalForms` may.
     lines.pause();
     if (line.trim()) await run(group, line.trim()).catch((error) => console.log(`error: ${error.message}`));
     process.stdout.write("> ");

@@ -1,4 +1,4 @@
-// Calls the server beside it, or one at a URL: node client.mjs [http://127.0.0.1:8000/mcp]
+// Calls the server next to it, or one at a URL: node client.mjs [http://127.0.0.1:8000/mcp]
 import { fileURLToPath } from "node:url";
 
 import { Client } from "trunkline";

@@ -1,4 +1,4 @@
-// Starts the server beside it and calls its tool.
+// Starts the server next to it and calls its tool.
 import { fileURLToPath } from "node:url";
 
 import { Client } from "trunkline";

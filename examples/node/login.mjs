@@ -1,4 +1,4 @@
-// Lists the tools of a server that asks for a login: opens the browser, and keeps the tokens.
+// Lists the tools of a server that requires a login: opens the browser and stores the tokens.
 import { Client } from "trunkline";
 
 const client = await Client.connect(process.argv[2], { auth: { clientName: "Tool list", store: "file" } });

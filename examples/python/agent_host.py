@@ -1,7 +1,7 @@
-"""A host at the terminal: python agent_host.py mcp.json
+"""A host in the terminal: python agent_host.py mcp.json
 
-It connects to every server of the configuration, lists what there is, and calls the tools that the
-user names. Servers can ask the user at the terminal, and let the user log in with the browser.
+It connects to every server in the configuration, lists their features, and calls the tools that the
+user names. Servers can ask the user in the terminal, and let the user log in with the browser.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ async def run(group: ClientGroup, line: str) -> None:
 
 
 async def main(config: str) -> None:
-    # The program has the terminal only between calls: then `terminal_forms` may ask there.
+    # The program uses the terminal only between calls; during calls, `terminal_forms` may.
     async with ClientGroup(config, terminal_forms=True, auth=OAuth(client_name="Agent host", store="file")) as group:
         await show(group)
         print(HELP)

@@ -1,4 +1,4 @@
-"""Lists the tools of a server over HTTP that asks for a login: opens the browser, and keeps the
+"""Lists the tools of a server over HTTP that requires a login: opens the browser and stores the
 tokens.
 """
 

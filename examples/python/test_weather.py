@@ -1,4 +1,4 @@
-"""Tests of server.py with pytest, whose fixture is a client in memory."""
+"""Tests of server.py with pytest. The fixture is an in-memory client."""
 
 from collections.abc import Iterator
 

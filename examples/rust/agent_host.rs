@@ -1,7 +1,7 @@
-//! A host at the terminal: `agent_host mcp.json`
+//! A host in the terminal: `agent_host mcp.json`
 //!
-//! It connects to every server of the configuration, lists what there is, and calls the tools that
-//! the user names. Servers can ask the user at the terminal, and let the user log in with the
+//! It connects to every server in the configuration, lists their features, and calls the tools that
+//! the user names. Servers can ask the user in the terminal, and let the user log in with the
 //! browser.
 
 use std::{
@@ -27,7 +27,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let group = ClientGroup::connect_with(ServersConfig::from_file(file)?, options, ()).await?;
     show(&group).await?;
     println!("{HELP}");
-    // The program has the terminal only between calls: then `terminal_forms` may ask there.
+    // The program uses the terminal only between calls; during calls, `terminal_forms` may.
     while let Some(line) = tokio::task::spawn_blocking(read_line).await?? {
         if let Err(error) = run(&group, line.trim()).await {
             println!("error: {error}");

@@ -1,4 +1,4 @@
-//! Calls the server beside it, or one at a URL: `client [http://127.0.0.1:8000/mcp]`
+//! Calls the server next to it, or one at a URL: `client [http://127.0.0.1:8000/mcp]`
 
 use serde_json::json;
 use std::{error::Error, time::Duration};

@@ -7,7 +7,7 @@ use trunkline::{Context, Params, Server, ToolError};
 
 const CITIES: [(&str, &str); 2] = [("Oslo", "snow"), ("Rome", "sunny")];
 
-/// The comments and attributes of this type are the tool's input schema.
+/// The comments and attributes of this type define the tool's input schema.
 #[derive(Deserialize, JsonSchema)]
 struct Forecast {
     /// The name of the city

@@ -1,4 +1,4 @@
-//! Cursors: one that this server did not give is refused (PAG-09), and harms nobody.
+//! Cursors: one that this server did not issue is refused (PAG-09) and does no harm.
 
 use super::endpoint::{Endpoint, assert_invalid_params};
 use serde_json::{Value, json};

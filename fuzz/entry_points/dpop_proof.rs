@@ -1,4 +1,4 @@
-//! Proofs of possession: a changed one is refused, and a right one is good once (XAU-70).
+//! Proofs of possession: a modified one is refused, and a valid one works once (XAU-70).
 
 use super::{
     endpoint::{Endpoint, INITIALIZE, post},
@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 static KEYS: LazyLock<Keys> = LazyLock::new(Keys::new);
 static ENDPOINT: LazyLock<Endpoint> = LazyLock::new(|| Endpoint::new(KEYS.options()));
-/// A bound token, and a proof that was used before.
+/// A bound token and a used proof.
 static USED: LazyLock<(String, String)> = LazyLock::new(|| {
     let (token, proof) = KEYS.bound("used");
     assert_eq!(send(&token, &HeaderValue::from_str(&proof).expect("not a header")), StatusCode::OK);

@@ -17,7 +17,7 @@ use trunkline::{
     transport::HttpService,
 };
 
-/// The longest time of one answer: far more than it takes, so that only a hang is over it.
+/// Timeout of one response: far longer than any response takes, so that only a hang exceeds it.
 const PATIENCE: Duration = Duration::from_secs(20);
 pub const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
 
@@ -35,7 +35,7 @@ pub struct Answer {
     pub body: Bytes,
 }
 
-/// The result of work that must not hang.
+/// Runs work that must not hang.
 pub fn finish<T>(work: impl Future<Output = T>) -> T {
     RUNTIME.block_on(async { timeout(PATIENCE, work).await.expect("it hangs") })
 }
@@ -71,7 +71,7 @@ impl Endpoint {
         })
     }
 
-    /// The answer to a modern request.
+    /// The response to a modern request.
     pub fn ask(&self, method: &str, params: Value) -> Value {
         let (request, body) = modern(method, params);
         self.send(request, body.to_string().as_bytes()).json()
@@ -104,7 +104,7 @@ pub fn modern(method: &str, mut params: Value) -> (request::Builder, Value) {
     (head, json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
 }
 
-/// Panics unless a refusal has the code of invalid parameters.
+/// Panics unless a refusal has the invalid params code.
 pub fn assert_invalid_params(answer: &Value) {
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
 }

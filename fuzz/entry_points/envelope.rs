@@ -1,5 +1,4 @@
-//! Frames: whatever arrives is read within its bounds, and a request that was read can be written
-//! and read again.
+//! Frames: any input is parsed within its limits, and a parsed request round-trips.
 
 use bytes::Bytes;
 use trunkline_proto::protocol::envelope::{Frame, FrameBounds, Message, count_values, encode_request};

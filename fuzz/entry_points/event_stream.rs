@@ -1,4 +1,4 @@
-//! Server-sent events: however a stream is cut into chunks, the same messages come out of it.
+//! Server-sent events: a stream yields the same messages however it is split into chunks.
 
 use bytes::Bytes;
 use trunkline_proto::http::event_stream::EventStream;

@@ -1,5 +1,4 @@
-//! Mirrored parameters: what is written into a header is read out of it, and nothing that arrives
-//! in one breaks the reader.
+//! Mirrored parameters: header values round-trip, and no input breaks the decoder.
 
 use trunkline_proto::http::mirror::{decode, encode};
 

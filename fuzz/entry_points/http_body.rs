@@ -1,5 +1,4 @@
-//! Bodies of POST: each gets an answer in the form of the protocol, and none an error of the
-//! server.
+//! POST bodies: each gets a protocol response, and never an internal error.
 
 use super::endpoint::{Endpoint, INITIALIZE, modern, post};
 use http::StatusCode;

@@ -1,4 +1,4 @@
-//! Bytes of a connection: whatever comes, the listener answers or ends it, and goes on.
+//! Bytes of a connection: whatever arrives, the listener answers or closes it, and keeps running.
 
 use super::endpoint::{INITIALIZE, finish, server};
 use std::{net::SocketAddr, sync::LazyLock};
@@ -32,11 +32,11 @@ pub fn seeds() -> Vec<Vec<u8>> {
 }
 
 pub fn judge(data: &[u8]) {
-    // Before the runtime is entered: starting a listener enters it, too.
+    // Before entering the runtime, because starting a listener enters it, too.
     let address = LISTENER.1;
     let answer = finish(async {
         let mut stream = TcpStream::connect(address).await.expect("the listener is gone");
-        // It may end the connection before it has read everything.
+        // It may close the connection before it has read everything.
         let _ = stream.write_all(data).await;
         let _ = stream.shutdown().await;
         let mut answer = Vec::new();

@@ -1,4 +1,4 @@
-//! Access tokens: only the one that the issuer signed is accepted (AUS-13).
+//! Access tokens: only the one signed by the issuer is accepted (AUS-13).
 
 use super::{
     endpoint::{Endpoint, INITIALIZE, post},

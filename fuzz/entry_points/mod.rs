@@ -1,5 +1,5 @@
-//! The places where input of strangers enters: each module judges one input, and panics if it is
-//! taken in a wrong way. Shared by the fuzz targets and by `core/tests/it/hostile.rs`.
+//! The entry points of untrusted input: each module tests one kind of input, and panics if it is
+//! handled incorrectly. Shared by the fuzz targets and by `core/tests/it/hostile.rs`.
 
 pub mod cursor;
 pub mod dpop_proof;

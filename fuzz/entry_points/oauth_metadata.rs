@@ -1,5 +1,5 @@
-//! Metadata that a client is sent to: it ends in a login at a safe URL, or in an error that says
-//! why (AUC-05 to AUC-12); few requests are made, and none to an unsafe URL.
+//! Metadata that a client discovers: it leads to a login at a safe URL or to an error with the
+//! reason (AUC-05 to AUC-12), with few requests and none to an unsafe URL.
 
 use super::endpoint::finish;
 use bytes::Bytes;
@@ -23,7 +23,7 @@ use trunkline::{
 };
 
 const SERVER: &str = "https://mcp.example/mcp";
-/// More than any way through the documents takes.
+/// More than any path through the documents takes.
 const MAX_REQUESTS: usize = 20;
 
 pub fn seeds() -> Vec<Vec<u8>> {
@@ -40,7 +40,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     vec![both.into_bytes()]
 }
 
-/// The input: what the first line says of the resource, and the others of the issuer.
+/// The input: the first line describes the resource, the others the issuer.
 pub fn judge(data: &[u8]) {
     let cut = data.iter().position(|byte| *byte == b'\n').unwrap_or(data.len());
     let (resource, issuer) = data.split_at(cut);

@@ -1,4 +1,4 @@
-//! States of 2026-07-28, which travel with the client: a changed one is refused (MRTR-08).
+//! Request states of 2026-07-28, which clients send back: a modified one is refused (MRTR-08).
 
 use super::endpoint::{Endpoint, assert_invalid_params};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! JSON Schemas of strangers: a schema is refused or compiled, and judges a value; neither hangs.
+//! Untrusted JSON Schemas: a schema is refused or compiled and validates a value; neither hangs.
 
 use serde_json::Value;
 use trunkline_proto::protocol::schema::Schema;

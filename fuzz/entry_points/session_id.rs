@@ -1,4 +1,4 @@
-//! Ids of sessions: nobody finds a session by a guess, or by a part of its id (HTTP-31).
+//! Session ids: no session can be found by guessing or by a part of its id (HTTP-31).
 
 use super::endpoint::{Endpoint, INITIALIZE, post};
 use http::{HeaderValue, StatusCode};
@@ -15,7 +15,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
 }
 
 pub fn judge(data: &[u8]) {
-    // Other bytes do not come through HTTP: see `http_head`.
+    // Other bytes cannot arrive over HTTP: see `http_head`.
     let Ok(id) = HeaderValue::from_bytes(data) else { return };
     let is_right = id == *SESSION;
     let answer = ENDPOINT.send(post().header("mcp-session-id", id), br#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);

@@ -1,4 +1,4 @@
-//! Access tokens and proofs, signed with keys that live as long as the process.
+//! Access tokens and proofs, signed with keys created once per process.
 
 use aws_lc_rs::{
     digest,
@@ -42,7 +42,7 @@ impl Keys {
         self.signed_token(json!({}))
     }
 
-    /// A token that is bound to the key of the client, and a proof with this id.
+    /// A token bound to the client's key, and a proof with this id.
     pub fn bound(&self, id: &str) -> (String, String) {
         let key = jwk(&self.client);
         let text = format!(r#"{{"crv":"P-256","kty":"EC","x":{},"y":{}}}"#, key["x"], key["y"]);

@@ -1,5 +1,4 @@
-//! URI templates: matching takes linear time, and variables that were read from a URI give a URI
-//! that they are read from again.
+//! URI templates: matching takes linear time, and variables round-trip through a URI.
 
 use trunkline_proto::protocol::uri_template::UriTemplate;
 
@@ -15,7 +14,7 @@ pub fn judge(data: &[u8]) {
         .map(|rest| rest.split('}').next().map_or(0, |names| names.split(',').count()))
         .sum();
     let Ok(template) = UriTemplate::parse(template) else { return };
-    // A variable that is named twice may be absent in one place and have its value in the other.
+    // A variable that occurs twice may be absent at one position and have its value at the other.
     let once = template.variables().len() == named;
     if let Some(variables) = template.matches(uri).filter(|_| once) {
         let expanded = template.expand(&variables);

@@ -1,6 +1,6 @@
 #![no_main]
 
-// Each target judges by one of them.
+// Each target uses one of them.
 #[allow(dead_code)]
 #[path = "../entry_points/mod.rs"]
 mod entry_points;

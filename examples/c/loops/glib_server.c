@@ -1,4 +1,4 @@
-/* A server in the main loop of GLib.
+/* A server in a GLib main loop.
  *
  * cc -std=c99 -o glib_server glib_server.c $(pkg-config --cflags --libs trunkline glib-2.0) */
 #include <glib-unix.h>
@@ -35,7 +35,7 @@ int main(void) {
     guint port = g_unix_fd_add((gint)trunkline_port_descriptor(self.port), G_IO_IN, dispatch, &self);
     guint timer = g_timeout_add(TICK_MS, on_timer, NULL);
     g_main_loop_run(self.loop);
-    /* Before the server is freed, whose descriptor this is. */
+    /* Before freeing the server, which owns this descriptor. */
     g_source_remove(port);
     g_source_remove(timer);
     g_main_loop_unref(self.loop);

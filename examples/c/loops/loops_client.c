@@ -1,4 +1,4 @@
-/* Calls the servers of this folder, which run in loops of several kinds.
+/* Calls the servers in this folder, which run in different event loops.
  *
  * cc -std=c99 -o loops_client loops_client.c $(pkg-config --cflags --libs trunkline) */
 #include <signal.h>
@@ -15,7 +15,7 @@ static int failed(const char *name, trunkline_error *error) {
   return 1;
 }
 
-/* Calls the tool a few times and ends the connection. */
+/* Calls the tool a few times and closes the connection. */
 static int call(const char *name, trunkline_client *client, const char *tool, const char *expected) {
   trunkline_error *error = NULL;
   int round;

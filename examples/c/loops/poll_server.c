@@ -1,4 +1,4 @@
-/* A server in a loop of poll.
+/* A server in a poll loop.
  *
  * cc -std=c99 -o poll_server poll_server.c $(pkg-config --cflags --libs trunkline) */
 #include <errno.h>
@@ -12,7 +12,7 @@ int main(void) {
   trunkline_result result = open_server(&server, &listener);
   if (!result) {
     trunkline_port *port = trunkline_server_port(server);
-    /* The other descriptors of the program stand in the same array. */
+    /* The program's other descriptors go into the same array. */
     struct pollfd watched[1] = {{(int)trunkline_port_descriptor(port), POLLIN, 0}};
     while (!result && !trunkline_listener_closed(listener)) {
       int ready = poll(watched, 1, TICK_MS);

@@ -29,7 +29,7 @@ static void tick(void) {
   }
 }
 
-/* A server on stdin and stdout, which runs where its port is dispatched. */
+/* A server on stdin and stdout, which runs on the thread that dispatches its port. */
 static trunkline_result open_server(trunkline_server **server, trunkline_listener **listener) {
   trunkline_error *error = NULL;
   trunkline_result result = trunkline_server_new(TRUNKLINE_STR("ticks"), TRUNKLINE_STR("1.0.0"), server, &error);

@@ -1,4 +1,4 @@
-/* A server in a loop of libuv.
+/* A server in a libuv loop.
  *
  * cc -std=c99 -o uv_server uv_server.c $(pkg-config --cflags --libs trunkline libuv) */
 #include <uv.h>
@@ -17,7 +17,7 @@ static void dispatch(uv_poll_t *watched, int status, int events) {
   application *self = (application *)watched->data;
   (void)events;
   if (status < 0 || trunkline_dispatch(self->port, 0, NULL, NULL) || trunkline_listener_closed(self->listener)) {
-    /* The loop ends when nothing is left in it. */
+    /* The loop ends when it has no active handles. */
     uv_close((uv_handle_t *)&self->watched, NULL);
     uv_close((uv_handle_t *)&self->timer, NULL);
   }

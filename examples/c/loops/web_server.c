@@ -1,6 +1,6 @@
-/* A web server of the program's own, in one loop of poll, with an MCP server mounted in it. It
- * prints its URL and serves until Ctrl-C or SIGTERM. `trunkline_http_request` takes the requests
- * that another web server brings in the same way.
+/* A small web server in one poll loop, with an MCP server mounted in it. It prints its URL and
+ * serves until Ctrl-C or SIGTERM. Another web server would pass its requests to
+ * `trunkline_http_request` in the same way.
  *
  * cc -std=c99 -o web_server web_server.c $(pkg-config --cflags --libs trunkline) */
 #include <arpa/inet.h>
@@ -21,7 +21,7 @@
 #define MOST_CONNECTIONS 32
 #define MOST_HEADERS 64
 
-/* One connection, which brings one request. */
+/* One connection with one request. */
 typedef struct {
   int socket;
   char address[INET_ADDRSTRLEN];
@@ -47,15 +47,15 @@ static void stop(int number) {
   trunkline_port_wake(trunkline_server_port(server));
 }
 
-/* The call knows the connection that brought it. */
+/* The call can access its connection. */
 static void whoami(trunkline_call *call, void *user_data) {
   const connection *from = (const connection *)trunkline_call_exchange_data(call);
   (void)user_data;
   trunkline_call_return_text(call, trunkline_str_of(from ? from->address : "somebody"));
 }
 
-/* The socket blocks; a server with many clients keeps what it cannot write yet, and grants no
- * credit until then. */
+/* The socket blocks. A server with many clients would buffer what it cannot write yet, and grant no
+ * credit until it has. */
 static void write_all(connection *self, const void *data, size_t length) {
   const char *next = (const char *)data;
   while (length > 0 && !self->is_over) {
@@ -95,13 +95,13 @@ static void end_response(trunkline_result result, const trunkline_error *error, 
   ((connection *)user_data)->is_over = true;
 }
 
-/* Also the destructor of the exchange, which fires when the function fails that was given it. */
+/* Also the destructor of the exchange, which runs if the function it was passed to fails. */
 static void let_go(void *user_data) {
   connection *self = (connection *)user_data;
   if (--self->holders == 0) free(self);
 }
 
-/* Gives a request to the MCP server: its head, and what has come of its body. */
+/* Passes a request to the MCP server: its head, and the part of its body that has arrived. */
 static bool begin_request(connection *self, char *body) {
   trunkline_http_header headers[MOST_HEADERS];
   size_t count = 0, length = (size_t)(self->head + self->length - body);
@@ -135,14 +135,14 @@ static bool begin_request(connection *self, char *body) {
   return true;
 }
 
-/* Reads what has come. `false`: the connection is over. */
+/* Reads what has arrived. Returns false if the connection has ended. */
 static bool read_some(connection *self) {
   char *body;
   char piece[4096];
   ssize_t got;
   if (self->exchange) {
     got = read(self->socket, piece, sizeof piece);
-    /* A client that goes away does not want the answer any more. */
+    /* A client that disconnects no longer wants the response. */
     if (got <= 0) return false;
     if ((size_t)got > self->body_left) got = (ssize_t)self->body_left;
     if (got == 0) return true;
@@ -211,7 +211,7 @@ static void serve(int listening) {
     for (index = 0; index < count; ++index)
       watched[index + 2].fd = connections[index]->socket, watched[index + 2].events = POLLIN;
     if (poll(watched, (nfds_t)count + 2, -1) < 0 && errno != EINTR) break;
-    /* From the last on: one that ends gives its place to the last. */
+    /* Backwards, because a removed connection is replaced by the last one. */
     for (index = count; index-- > 0;)
       if (watched[index + 2].revents && !read_some(connections[index])) end_connection(index);
     if (watched[1].revents) accept_connection(listening);
@@ -220,8 +220,8 @@ static void serve(int listening) {
       if (connections[index]->is_over) end_connection(index);
   }
   close(listening);
-  /* Streams end at once. Calls get their time, and what they answer is sent meanwhile. */
-  /* Over in 5 seconds, failures of calls included. */
+  /* Streams end immediately. Calls may still finish, and their responses are sent meanwhile. */
+  /* Done within 5 seconds, including failures of calls. */
   trunkline_listener_close(mounted, 4000, NULL);
   while (connection_count > 0) end_connection(0);
 }

@@ -9,7 +9,7 @@ package trunkline
 void trunklineCall(trunkline_call *call, void *handle);
 void trunklineForget(void *handle);
 
-// A cgo.Handle is a number, which Go must not keep in a pointer: C makes one of it.
+// A cgo.Handle is a number, which Go must not store in a pointer, so C converts it.
 static inline trunkline_result add_tool(trunkline_server *server, trunkline_str descriptor, uintptr_t handle,
                                         trunkline_error **error) {
   return trunkline_server_add_tool(server, descriptor, trunklineCall, (void *)handle, trunklineForget, error);
@@ -24,7 +24,7 @@ import (
 	"unsafe"
 )
 
-// A text for the duration of one C call, without a copy.
+// A string for the duration of one C call, without a copy.
 func str(text string) C.trunkline_str {
 	return C.trunkline_str{data: (*C.char)(unsafe.Pointer(unsafe.StringData(text))), len: C.size_t(len(text))}
 }
@@ -33,8 +33,8 @@ func goString(text C.trunkline_str) string {
 	return C.GoStringN(text.data, C.int(text.len))
 }
 
-// The failure of a function. Goroutines change threads, so each function gets a place for its
-// error: trunkline_last_error is for one thread.
+// The error of a function. Each function gets an error parameter, because trunkline_last_error is
+// per thread and goroutines change threads.
 func failure(result C.trunkline_result, failed *C.trunkline_error) error {
 	if result == C.TRUNKLINE_OK {
 		return nil
@@ -46,14 +46,14 @@ func failure(result C.trunkline_result, failed *C.trunkline_error) error {
 // Server is a server. Close it after its clients.
 type Server struct{ server *C.trunkline_server }
 
-// NewServer makes a server.
+// NewServer creates a server.
 func NewServer(name, version string) (*Server, error) {
 	var server Server
 	var failed *C.trunkline_error
 	return &server, failure(C.trunkline_server_new(str(name), str(version), &server.server, &failed), failed)
 }
 
-// AddTool adds a tool by its descriptor. Its handler runs in a goroutine of its own.
+// AddTool adds a tool by its descriptor. Its handler runs in a new goroutine.
 func AddTool[Arguments any](server *Server, descriptor string, handler func(Arguments) (string, error)) error {
 	serve := func(text string) (string, error) {
 		var arguments Arguments
@@ -68,8 +68,8 @@ func AddTool[Arguments any](server *Server, descriptor string, handler func(Argu
 	return failure(C.add_tool(server.server, str(descriptor), handle, &failed), failed)
 }
 
-// Callbacks of a port never run at the same time: a slow one would hold up all others. So the call
-// is kept, and answered from a goroutine.
+// Callbacks of a port never run at the same time, so a slow one would delay all others. The call is
+// retained and completed from a goroutine.
 //
 //export trunklineCall
 func trunklineCall(call *C.trunkline_call, handle unsafe.Pointer) {
@@ -78,7 +78,7 @@ func trunklineCall(call *C.trunkline_call, handle unsafe.Pointer) {
 	kept := C.trunkline_call_retain(call)
 	go func() {
 		defer C.trunkline_call_free(kept)
-		// A caller that is gone needs no answer: the results are not looked at.
+		// The results are ignored, because a disconnected caller needs no response.
 		if text, err := serve(arguments); err != nil {
 			C.trunkline_call_fail_tool(kept, str(err.Error()))
 		} else {
@@ -87,14 +87,14 @@ func trunklineCall(call *C.trunkline_call, handle unsafe.Pointer) {
 	}()
 }
 
-// Runs on any thread, once, when no call uses the handle any more.
+// Runs once, on any thread, when no call uses the handle any longer.
 //
 //export trunklineForget
 func trunklineForget(handle unsafe.Pointer) {
 	cgo.Handle(uintptr(handle)).Delete()
 }
 
-// RunStdio serves stdin and stdout until stdin ends or a signal comes.
+// RunStdio serves stdin and stdout until stdin is closed or a signal arrives.
 func (server *Server) RunStdio() error {
 	var failed *C.trunkline_error
 	return failure(C.trunkline_server_run_stdio(server.server, &failed), failed)
@@ -106,15 +106,15 @@ func (server *Server) Close() { C.trunkline_server_free(server.server) }
 // Client is a connection to a server. Any number of goroutines may use it.
 type Client struct{ client *C.trunkline_client }
 
-// ConnectMemory connects to a server of this process. Its callbacks run inside the calls of the
-// client; no other goroutine is needed for them.
+// ConnectMemory connects to a server in this process. Its callbacks run inside the client's calls,
+// so they need no other goroutine.
 func ConnectMemory(server *Server) (*Client, error) {
 	var client Client
 	var failed *C.trunkline_error
 	return &client, failure(C.trunkline_client_connect_memory(server.server, nil, &client.client, &failed), failed)
 }
 
-// CallTool calls a tool and gives the text of its result.
+// CallTool calls a tool and returns the text of its result.
 func (client *Client) CallTool(name string, arguments any) (string, error) {
 	encoded, err := json.Marshal(arguments)
 	if err != nil {

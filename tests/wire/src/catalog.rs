@@ -1,4 +1,4 @@
-//! Which types a revision gives to which messages: derived from the names and unions of its schema.
+//! Maps messages to the types of a revision, derived from the names and unions of its schema.
 
 use std::collections::HashMap;
 
@@ -23,11 +23,11 @@ pub(crate) struct Envelopes {
     pub(crate) error: NodeId,
 }
 
-/// The messages that one party may send.
+/// The messages that one side may send.
 pub(crate) struct Sender {
     pub(crate) requests: HashMap<String, RequestType>,
     pub(crate) notifications: HashMap<String, NodeId>,
-    /// Every result type this party may answer with, for responses whose request is not known.
+    /// Every result type of this side, for responses whose request is not known.
     pub(crate) results: Vec<NodeId>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Catalog {
     pub(crate) extensions: Extensions,
     pub(crate) schema: Schema,
     pub(crate) envelopes: Envelopes,
-    /// Response types that the schema gives to particular error codes.
+    /// Response types for particular error codes.
     pub(crate) errors: HashMap<i64, NodeId>,
     /// `true` if a message may be an array.
     pub(crate) batches: bool,
@@ -91,7 +91,7 @@ fn envelopes(schema: &Schema) -> Result<Envelopes, String> {
 }
 
 fn sender(schema: &Schema, direction: Direction) -> Result<Sender, String> {
-    // A union that a revision does not have is empty: in 2026-07-28 servers send no requests.
+    // A union that a revision lacks is empty: in 2026-07-28 servers send no requests.
     let union = |kind: &str| {
         let name = format!("{}{kind}", direction.sender());
         schema.definition(&name).map(|union| schema.members(union)).unwrap_or_default()
@@ -105,7 +105,7 @@ fn sender(schema: &Schema, direction: Direction) -> Result<Sender, String> {
     for notification in union("Notification") {
         notifications.insert(method(schema, notification)?, notification);
     }
-    // The unions of 2025-11-25 lack the task that either side may answer a request by.
+    // The unions of 2025-11-25 lack the task with which either side may answer a request.
     let results = union("Result").into_iter().chain(schema.definition("CreateTaskResult")).collect();
     Ok(Sender { requests, notifications, results })
 }
@@ -129,9 +129,8 @@ fn results(schema: &Schema, request: NodeId) -> Result<Vec<NodeId>, String> {
     Ok(schema.members(result))
 }
 
-/// A request that may be run as a task may be answered by that task instead, and the request for a
-/// task's payload (its result type says nothing, being as open as `Result` itself) by the result of
-/// any of those.
+/// A request that may run as a task may be answered with that task instead, and the request for a
+/// task's payload with the result of any of those (its own result type is as open as `Result`).
 fn for_tasks(schema: &Schema, requests: &mut HashMap<String, RequestType>) {
     let Some(created) = schema.definition("CreateTaskResult") else {
         return;

@@ -1,4 +1,4 @@
-//! From a message to its type, and from there to what is wrong with it.
+//! Determines the type of a message, and finds the faults in it.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::schema::NodeId;
 use crate::walk::{check_as_one_of, condense, find_unknown_fields, validate};
 use crate::{Direction, Revision, SchemaError, Violation, ViolationKind};
 
-/// A message as it crossed, with what is needed to know its type.
+/// A message as sent, with what is needed to determine its type.
 #[derive(Debug, Clone)]
 pub struct Record {
     /// The revision that governs the message.
@@ -21,15 +21,15 @@ pub struct Record {
     /// carry their own.
     pub method: Option<String>,
     /// The ids of the extensions that the client declared, if known, and `tasks` for the capability
-    /// of 2025-11-25: those whose messages the checker knows are part of the closed world then, and
-    /// no others. Requests of 2026-07-28 carry their own. Of methods and results that may be of an
-    /// extension that nothing is known of, only the JSON-RPC envelope is checked.
+    /// of 2025-11-25. Only these are part of the closed world, if the checker knows their messages.
+    /// Requests of 2026-07-28 carry their own. If methods or results may belong to an unknown
+    /// extension, only the JSON-RPC envelope is checked.
     pub extensions: Option<Vec<String>>,
     /// The message, or a batch of them.
     pub message: Value,
 }
 
-/// Checks messages of all revisions. It compiles what it needs once and can be shared between
+/// Checks messages of all revisions. It compiles each schema once and can be shared between
 /// threads.
 pub struct Checker {
     catalogs: Catalogs,
@@ -38,10 +38,10 @@ pub struct Checker {
 type Catalogs = BTreeMap<(Revision, Extensions), Catalog>;
 
 impl Checker {
-    /// A checker for all revisions, and whatever may be negotiated in them.
+    /// A checker for all revisions and extensions.
     ///
     /// # Errors
-    /// When a bundled schema is broken.
+    /// If a bundled schema is broken.
     pub fn new() -> Result<Self, SchemaError> {
         let choices = |revision| Extension::choices(revision).into_iter().map(move |choice| (revision, choice));
         let load = |(revision, choice): (Revision, Extensions)| {
@@ -50,7 +50,7 @@ impl Checker {
         Ok(Self { catalogs: Revision::ALL.into_iter().flat_map(choices).map(load).collect::<Result<_, _>>()? })
     }
 
-    /// Everything that is wrong with the message; empty when it is pure.
+    /// All faults of the message; empty if it is valid.
     pub fn check(&self, record: &Record) -> Vec<Violation> {
         let catalog = &self.catalogs[&(record.revision, Extension::of(record))];
         let mut check = Check { catalogs: &self.catalogs, catalog, record, found: Vec::new() };
@@ -164,7 +164,7 @@ impl Check<'_> {
         };
         let mut wrong = Vec::new();
         check_as_one_of(self.catalog, result, types, "/result", &mut wrong);
-        // An extension's own kinds of result announce themselves there.
+        // Extensions name their own kinds of result there.
         let kind = result.get("resultType").and_then(Value::as_str);
         let names_its_type = kind.is_some_and(|kind| !["complete", "input_required", "task"].contains(&kind));
         if !(may_be_of_an_extension && names_its_type) {
@@ -176,8 +176,8 @@ impl Check<'_> {
         let envelope = self.catalog.envelopes.error;
         let code = value.pointer("/error/code").and_then(Value::as_i64);
         let types = [Some(envelope), code.and_then(|code| self.catalog.errors.get(&code).copied())];
-        // An error about a request whose id could not be read has none; only the newer schemas know
-        // that.
+        // An error about a request whose id could not be read has none; only the newer schemas
+        // allow that.
         let readable = message.contains_key("id").then(|| value.clone());
         let readable = readable.unwrap_or_else(|| {
             let mut message = message.clone();
@@ -238,7 +238,7 @@ impl Check<'_> {
     }
 }
 
-/// Vendors name their methods by a domain, in reverse; no method of the protocol has a dot.
+/// Vendors prefix their methods with a reversed domain; no method of the protocol has a dot.
 fn is_of_vendor(method: &str) -> bool {
     method.contains('.')
 }

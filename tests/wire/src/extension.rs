@@ -1,4 +1,4 @@
-//! The extensions whose messages the checker knows, and how each adds to the types of 2026-07-28.
+//! The extensions whose messages the checker knows, and what each adds to the types of 2026-07-28.
 //!
 //! `schemas/extensions/tasks.json` is an unchanged copy of the schema of the tasks extension
 //! (github.com/modelcontextprotocol/ext-tasks, schema/draft/schema.json). The skills extension
@@ -13,7 +13,7 @@ use crate::{Record, Revision, SchemaError};
 /// The client capability of the tasks of 2025-11-25.
 const OLDER_TASKS: &str = "tasks";
 
-/// An extension that has messages of its own.
+/// An extension with its own messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Extension {
     Tasks,
@@ -33,7 +33,7 @@ impl Extension {
         }
     }
 
-    /// Every choice among those that the revision can have.
+    /// Every combination that is possible in the revision.
     pub(crate) fn choices(revision: Revision) -> Vec<Extensions> {
         if revision.is_legacy() {
             return vec![Extensions::new()];
@@ -49,7 +49,7 @@ impl Extension {
         })
     }
 
-    /// The extensions that govern a message. Where nothing tells, all of them.
+    /// The extensions that apply to a message; all of them if unknown.
     pub(crate) fn of(record: &Record) -> Extensions {
         if record.revision.is_legacy() {
             return Extensions::new();
@@ -66,9 +66,9 @@ impl Extension {
         };
         let method = record.message.get("method").and_then(Value::as_str).or(record.method.as_deref());
         let governs = |extension: &Self| match extension {
-            // Only the server speaks of skills: there is nothing that a client could declare.
+            // Only servers declare skills; clients have no capability for them.
             Self::Skills => true,
-            // A client that declares the older form may still ask for tasks of that form.
+            // A client that declares the older form may still request tasks of that form.
             Self::Tasks if declared.contains(&OLDER_TASKS) && matches!(method, Some("tasks/get" | "tasks/cancel")) => {
                 true
             }
@@ -77,8 +77,8 @@ impl Extension {
         Self::ALL.into_iter().filter(governs).collect()
     }
 
-    /// Returns whether nothing is known of an extension but its name. Those of the protocol's own
-    /// that are not here have no messages.
+    /// Returns whether only the name of an extension is known. Official extensions that are not
+    /// listed here have no messages.
     pub(crate) fn is_foreign(id: &str) -> bool {
         id.contains('/') && !id.starts_with("io.modelcontextprotocol/")
     }
@@ -93,7 +93,7 @@ impl Extension {
         };
         for (name, mut definition) in own {
             complete(&name, &mut definition);
-            // Definitions that the extension repeats are the same as in the revision.
+            // Definitions repeated by the extension are the same as in the revision.
             all.entry(name).or_insert(definition);
         }
         for (place, name) in self.additions() {
@@ -118,8 +118,7 @@ impl Extension {
         }
     }
 
-    /// Which unions of the revision get which branch more, and which fields those of which
-    /// definition.
+    /// The branches added to unions of the revision, and the fields added to definitions.
     fn additions(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Tasks => &[
@@ -145,8 +144,9 @@ impl Extension {
     }
 }
 
-/// Says what the schemas of extensions leave to the revision: what all parameters of its requests
-/// have, and that the result in a completed task is that of the only request that can become one.
+/// Adds what the schemas of extensions leave to the revision: the common members of request
+/// parameters, and that the result of a completed task is that of the only request that can become
+/// one.
 fn complete(name: &str, definition: &mut Value) {
     let is_request = name.ends_with("Request");
     let parts = definition.get_mut("allOf").and_then(Value::as_array_mut).into_iter().flatten();

@@ -5,12 +5,12 @@
 //! picks the type of a message by revision, direction and method, validates the message against it,
 //! and then walks both together: every field must be one that the type defines. All of its
 //! knowledge comes from the five schemas in `schemas/`, unchanged copies of the published ones, and
-//! from those of the extensions that have messages of their own, laid over them where they were
-//! negotiated; it shares no code with the core it judges.
+//! from those of the extensions that have messages of their own, merged with them if negotiated; it
+//! shares no code with the core.
 //!
-//! Free beyond the revision are the content of `_meta`, `experimental` and `extensions`
-//! capabilities, and every place that the schemas declare as a map or as any value, such as
-//! `arguments` or an error's `data`.
+//! Not checked are the contents of `_meta`, of `experimental` and `extensions` capabilities, and
+//! everything that the schemas declare as a map or as any value, such as `arguments` or an error's
+//! `data`.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,7 @@
-//! `wire-check [--report FILE] [--tolerate FILE] FILE-OR-FOLDER...`: checks the messages that tests
-//! recorded.
+//! `wire-check [--report FILE] [--tolerate FILE] FILE-OR-FOLDER...`: checks the messages recorded
+//! by tests.
 //!
-//! Exit code 0 when messages were checked and all are pure, 1 when not, 2 when it could not be
-//! found out.
+//! Exit code 0 if messages were checked and all are valid, 1 if not, 2 on errors.
 
 #![forbid(unsafe_code)]
 

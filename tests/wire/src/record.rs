@@ -1,14 +1,14 @@
-//! The lines that the core writes while tests run, one JSON object per message, and how each
-//! becomes a [`Record`].
+//! The lines that the core writes while tests run, one JSON object per message, parsed to a
+//! [`Record`].
 //!
 //! ```json
 //! {"role":"server","direction":"sent","transport":"stdio","revision":"2025-06-18","method":"tools/call","message":{…}}
 //! ```
 //!
-//! `role` is ours: the side that wrote the line. `revision` is null while none is decided yet.
-//! `method` is that of the message, or of the request it answers. Optional are `"malformed": true`
-//! for input that a test broke on purpose, and `"extensions"`, the ids that the client declared
-//! (and `tasks` for the capability of 2025-11-25).
+//! `role` is ours: the side that wrote the line. `revision` is null before negotiation. `method` is
+//! that of the message, or of the request it answers. Optional are `"malformed": true` for input
+//! that a test corrupted on purpose, and `"extensions"`, the ids that the client declared (and
+//! `tasks` for the capability of 2025-11-25).
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -24,7 +24,7 @@ enum Role {
     Client,
 }
 
-/// `true` if the side that wrote a line sent the message or got it.
+/// The writer of a line either sent the message or received it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Flow {
@@ -48,21 +48,21 @@ struct Line<'a> {
     message: Option<&'a RawValue>,
 }
 
-/// A line, understood.
+/// A parsed line.
 #[derive(Debug)]
 pub struct Entry {
     /// Transport of the message: `stdio`, `http`, `memory`, `child`.
     pub transport: String,
     /// The writer of the message.
     pub flow: Flow,
-    /// The checks; `None` when the message was broken on purpose.
+    /// The message to check; `None` if it was corrupted on purpose.
     pub record: Option<Record>,
 }
 
 /// A line that is not a record.
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
-    /// Not JSON, or without the fields of a record.
+    /// Not JSON, or lacks the fields of a record.
     #[error("unreadable record: {0}")]
     Unreadable(#[from] serde_json::Error),
     /// A revision that no schema describes.
@@ -77,12 +77,12 @@ impl Entry {
     /// Reads one line.
     ///
     /// # Errors
-    /// When the line is not a record.
+    /// If the line is not a record.
     pub fn parse(line: &[u8]) -> Result<Self, LineError> {
         let line: Line = serde_json::from_slice(line)?;
         let record = match (line.malformed, line.record()) {
             (true, _) => None,
-            // Numbers and escapes that no value has: a peer sent them, and on purpose.
+            // Numbers and escapes that cannot be represented: a peer sent them on purpose.
             (false, Err(LineError::Unreadable(_))) if line.direction == Flow::Received => None,
             (false, record) => Some(record?),
         };
@@ -105,7 +105,7 @@ impl Line<'_> {
     }
 }
 
-/// The revision of a message that crossed before one was decided: what it names itself, if it can.
+/// The revision of a message sent before negotiation: the one that it names, if any.
 fn undecided(message: &Value, method: Option<&str>) -> Revision {
     let method = message.get("method").and_then(Value::as_str).or(method);
     let named = |pointer: &str| message.pointer(pointer).and_then(Value::as_str).and_then(Revision::parse);
@@ -113,11 +113,10 @@ fn undecided(message: &Value, method: Option<&str>) -> Revision {
         Some("server/discover") => Revision::PROBE,
         Some("initialize") => named("/params/protocolVersion")
             .or_else(|| named("/result/protocolVersion"))
-            // An offer of a modern revision is still made in the words of a legacy one.
+            // An offer of a modern revision still has the form of a legacy one.
             .filter(|revision| revision.is_legacy())
             .unwrap_or(Revision::NEWEST_LEGACY),
-        // The answer to a probe that nobody waits for any more: a slow server gave it while the
-        // handshake was tried.
+        // The late response to a probe: a slow server sent it during the handshake.
         None if message.pointer("/result/supportedVersions").is_some() => Revision::PROBE,
         _ => named("/params/_meta/io.modelcontextprotocol~1protocolVersion").unwrap_or(Revision::NEWEST_LEGACY),
     }

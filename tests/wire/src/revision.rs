@@ -1,10 +1,10 @@
-//! The revisions the checker knows, and the two directions a message can take.
+//! The revisions that the checker knows, and the two directions of messages.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A revision of the protocol for which a schema is at hand, oldest first.
+/// A revision of the protocol with a schema, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 pub enum Revision {
     /// 2024-11-05
@@ -30,7 +30,7 @@ impl Revision {
         [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
     /// The newest revision that `initialize` can open.
     pub const NEWEST_LEGACY: Self = Self::V2025_11_25;
-    /// The revision that the client's era probe (`server/discover`) speaks.
+    /// The revision of the client's era probe (`server/discover`).
     pub const PROBE: Self = Self::V2026_07_28;
 
     /// The name on the wire.
@@ -44,12 +44,12 @@ impl Revision {
         }
     }
 
-    /// The revision of that name, if there is a schema for it.
+    /// The revision with that name, if there is a schema for it.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|revision| revision.as_str() == name)
     }
 
-    /// Returns whether conversations of this revision are opened by `initialize`.
+    /// Returns whether conversations of this revision start with `initialize`.
     pub fn is_legacy(self) -> bool {
         self <= Self::NEWEST_LEGACY
     }
@@ -82,7 +82,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The other direction: that of the request which a response in this direction answers.
+    /// The opposite direction: that of the request that a response in this direction answers.
     pub fn opposite(self) -> Self {
         match self {
             Self::ClientToServer => Self::ServerToClient,

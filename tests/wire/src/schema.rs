@@ -1,5 +1,5 @@
-//! A revision's schema as a graph of nodes: what the walk needs to know of each, and a validator
-//! for each on demand.
+//! A revision's schema as a graph of nodes, each with the data that the walk needs and a validator
+//! compiled on demand.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
@@ -29,7 +29,7 @@ pub enum SchemaError {
         /// The fault.
         problem: String,
     },
-    /// The schema of an extension cannot be laid over that of the revision.
+    /// The schema of an extension cannot be merged with that of the revision.
     #[error("schemas/extensions, {id}: {problem}")]
     Extension {
         /// The extension.
@@ -46,14 +46,14 @@ pub(crate) struct NodeId(usize);
 /// One subschema.
 #[derive(Debug, Default)]
 pub(crate) struct Node {
-    /// The definition's name, or for an inner node the way from it: `Tool`, `Tool.annotations`.
+    /// The definition's name, or for an inner node the path from it: `Tool`, `Tool.annotations`.
     pub(crate) name: String,
     pub(crate) reference: Option<NodeId>,
     pub(crate) all_of: Vec<NodeId>,
     /// The branches of `anyOf` or `oneOf`.
     pub(crate) union: Vec<NodeId>,
-    /// `None` when the keyword is absent: an object of which nothing is said, as opposed to one
-    /// without fields.
+    /// `None` if the keyword is absent: an object without constraints, as opposed to one without
+    /// fields.
     pub(crate) properties: Option<BTreeMap<String, NodeId>>,
     /// The schema of values under undeclared keys (`additionalProperties`); `true` and `{}` become
     /// an empty node.
@@ -85,7 +85,7 @@ impl Schema {
         for extension in extensions {
             extension.extend(&mut document[keyword])?;
         }
-        // Absolute references let every node be compiled on its own, out of its document.
+        // With absolute references, every node can be compiled separately from its document.
         let uri = format!("https://schema.invalid/{revision}.json");
         make_references_absolute(&mut document, &uri);
         let Some(Value::Object(definitions)) = document.get_mut(keyword) else {
@@ -112,7 +112,7 @@ impl Schema {
         &self.nodes[self.follow(id).0]
     }
 
-    /// The node that a chain of references ends in.
+    /// The node at the end of a chain of references.
     pub(crate) fn follow(&self, mut id: NodeId) -> NodeId {
         while let Some(target) = self.nodes[id.0].reference {
             id = target;
@@ -135,7 +135,7 @@ impl Schema {
         own.or_else(|| node.all_of.iter().find_map(|part| self.property(*part, name)))
     }
 
-    /// The constant that a property must be, looked up through `allOf`.
+    /// The constant value of a property, looked up through `allOf`.
     pub(crate) fn constant(&self, id: NodeId, name: &str) -> Option<&Value> {
         let node = self.node(id);
         let own = node.properties.as_ref().and_then(|properties| properties.get(name));
@@ -143,7 +143,7 @@ impl Schema {
             .or_else(|| node.all_of.iter().find_map(|part| self.constant(*part, name)))
     }
 
-    /// The node itself, or the members of the union it is.
+    /// The node itself, or its members if it is a union.
     pub(crate) fn members(&self, id: NodeId) -> Vec<NodeId> {
         let node = self.node(id);
         if node.union.is_empty() {
@@ -188,7 +188,7 @@ fn make_references_absolute(value: &mut Value, uri: &str) {
     }
 }
 
-/// Undoes two slips of the generator that wrote the published schemas: it renders TypeScript's
+/// Corrects two mistakes of the generator of the published schemas: it renders TypeScript's
 /// `number` as `integer` in unions, and loses `null` from "any JSON value". Both would reject
 /// messages that the specification's types allow.
 fn correct(definitions: &mut Map<String, Value>) {

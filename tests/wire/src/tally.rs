@@ -1,4 +1,4 @@
-//! Checking whole files of records, and telling what came out.
+//! Checks whole files of records and reports the results.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
@@ -19,11 +19,11 @@ use crate::tolerance::Tolerance;
 use crate::walk::excerpt;
 use crate::{Checker, Record, Violation, ViolationKind};
 
-/// Messages longer than this many bytes are not remembered: they hardly ever come twice.
+/// Messages longer than this are not cached, because they rarely repeat.
 const REMEMBERED_LENGTH: usize = 16 * 1024;
-/// At most so many violations are kept with their details; all are counted.
+/// Maximum violations stored with details; all are counted.
 const KEPT_VIOLATIONS: usize = 1000;
-/// At most so many are printed.
+/// Maximum violations printed.
 const PRINTED_VIOLATIONS: usize = 50;
 
 /// The contents of the checked files.
@@ -33,25 +33,26 @@ pub struct Tally {
     pub files: usize,
     /// Number of messages that were checked; a batch counts as one.
     pub checked: usize,
-    /// Number of records of input that was refused, and so was not checked.
+    /// Number of records of refused input, which is not checked.
     pub malformed: usize,
-    /// Number of files that end inside a line, which is not checked: their writer was killed.
+    /// Number of files whose last line is incomplete, because their writer was killed; that line is
+    /// not checked.
     pub truncated: usize,
     /// Checked messages by revision, then transport.
     pub messages: BTreeMap<String, BTreeMap<String, Count>>,
     /// Number of violations.
     pub violation_count: usize,
-    /// Number of violations in messages that the peer wrote.
+    /// Number of violations in messages written by the peer.
     pub by_peers: usize,
     /// The first of them.
     pub violations: Vec<Finding>,
-    /// The tolerated faults of others, with their counts; they are not among the violations.
+    /// The tolerated faults of peers with their counts, which are not among the violations.
     pub tolerated: Vec<Tolerance>,
     #[serde(skip)]
     clean: HashSet<String>,
 }
 
-/// Number of messages that were checked, by their writers.
+/// Number of checked messages, by writer.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Count {
     /// Written by us.
@@ -60,15 +61,14 @@ pub struct Count {
     pub received: usize,
 }
 
-/// A violation, and where it was found.
+/// A violation and its location.
 #[derive(Debug, Serialize)]
 pub struct Finding {
     /// The file of records.
     pub file: PathBuf,
     /// The line in it, counted from 1.
     pub line: usize,
-    /// The message's revision, direction, method, transport and writer, where the line could be
-    /// read.
+    /// The message's revision, direction, method, transport and writer, if the line could be read.
     #[serde(flatten)]
     pub origin: Option<Origin>,
     /// The fault.
@@ -78,10 +78,10 @@ pub struct Finding {
     pub excerpt: String,
 }
 
-/// Where a message came from.
+/// The origin of a message.
 #[derive(Debug, Clone, Serialize)]
 pub struct Origin {
-    /// The revision it was checked against.
+    /// The revision against which it was checked.
     pub revision: crate::Revision,
     /// The sender and the receiver.
     pub direction: crate::Direction,
@@ -94,15 +94,15 @@ pub struct Origin {
 }
 
 impl Tally {
-    /// Checks files of records, and every `.jsonl` file in folders and below, on all processors.
+    /// Checks files of records, and recursively every `.jsonl` file in folders, on all processors.
     /// Tolerated faults of messages that were received are only counted.
     ///
     /// # Errors
-    /// When something cannot be read.
+    /// If something cannot be read.
     pub fn of(paths: &[PathBuf], checker: &Checker, tolerated: Vec<Tolerance>) -> io::Result<Self> {
         let mut files = Vec::new();
         paths.iter().try_for_each(|path| collect(path, &mut files).map_err(|error| named(path, error)))?;
-        // The long ones first, so that none is alone at the end.
+        // The long ones first, so that none is left alone at the end.
         files.sort_by_key(|(size, _)| Reverse(*size));
         let next = AtomicUsize::new(0);
         let worker = || {
@@ -217,13 +217,13 @@ impl Tally {
         }
     }
 
-    /// Returns whether messages were checked and all were pure.
+    /// Returns whether messages were checked and all were valid.
     pub fn passed(&self) -> bool {
         self.checked > 0 && self.violation_count == 0
     }
 }
 
-/// Appends a file with its size in bytes, or every `.jsonl` file in a folder and below.
+/// Appends a file with its size in bytes, or recursively every `.jsonl` file in a folder.
 fn collect(path: &Path, files: &mut Vec<(u64, PathBuf)>) -> io::Result<()> {
     if !path.is_dir() {
         files.push((path.metadata()?.len(), path.to_owned()));
@@ -243,8 +243,8 @@ fn named(path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// The key of a message: all of it but its id, of which only the type counts. Tests repeat messages
-/// thousands of times.
+/// The key of a message: everything but the value of its id. Tests repeat messages thousands of
+/// times.
 fn likeness(record: &mut Record) -> String {
     let id = record.message.get_mut("id").map(|id| {
         let stand_in = match &*id {

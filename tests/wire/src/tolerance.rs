@@ -1,4 +1,4 @@
-//! Faults of others that are known, and so are counted instead of told one by one.
+//! Known faults of peers, which are counted instead of reported.
 
 use std::path::{Path, PathBuf};
 
@@ -16,17 +16,17 @@ pub struct Tolerance {
     /// The revisions of the messages; empty: all.
     #[serde(default)]
     revisions: Vec<Revision>,
-    /// Places in the messages, as JSON pointers with `*` for any one step; empty: anywhere.
+    /// Locations in the messages, as JSON pointers with `*` for any one step; empty: anywhere.
     #[serde(default)]
     at: Vec<String>,
     why: String,
-    /// Number of violations that this was true of.
+    /// Number of matching violations.
     #[serde(skip_deserializing)]
     count: usize,
 }
 
 impl Tolerance {
-    /// Returns whether it is true of a violation in a received message of this file; then it is
+    /// Returns whether it matches a violation in a received message of this file, which is then
     /// counted.
     pub(crate) fn takes(&mut self, file: &Path, origin: &Origin, violation: &Violation) -> bool {
         let takes = file.ancestors().any(|folder| folder.ends_with(&self.folder))
@@ -36,7 +36,7 @@ impl Tolerance {
         takes
     }
 
-    /// Adds what another reader of records counted.
+    /// Adds the counts of another reader of records.
     pub(crate) fn add(&mut self, other: &Self) {
         self.count += other.count;
     }

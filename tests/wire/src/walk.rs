@@ -1,5 +1,4 @@
-//! The walk over a message and its type together, which finds the fields that the type does not
-//! define.
+//! Walks over a message and its type together to find the fields that the type does not define.
 
 use std::fmt;
 
@@ -14,17 +13,17 @@ use crate::schema::{Node, NodeId, Schema};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ViolationKind {
-    /// A field that the revision does not define at this place.
+    /// A field that the revision does not define here.
     UnknownField,
-    /// A method that the revision does not have in this direction.
+    /// A method that the revision does not define in this direction.
     UnknownMethod,
     /// A value that the schema of the message's type rejects.
     Schema,
-    /// Not a message of this revision at all, such as a batch where none may be.
+    /// Not a message of this revision at all, such as a batch where none is allowed.
     NoMessage,
 }
 
-/// One thing that is wrong with a message.
+/// A fault of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Violation {
     /// The kind of impurity.
@@ -33,11 +32,11 @@ pub struct Violation {
     pub pointer: String,
     /// The fault there.
     pub problem: String,
-    /// The type whose schema rejects the value, where that was found by its schema.
+    /// The type whose schema rejects the value, if found by its schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_name: Option<String>,
-    /// Says only that no branch of a union fits: dropped where a violation at or below the place
-    /// says why.
+    /// Whether it only reports that no branch of a union matches; dropped if a violation at or
+    /// below its location says why.
     #[serde(skip)]
     unspecific: bool,
 }
@@ -47,7 +46,7 @@ impl Violation {
         Self { kind, pointer: pointer.into(), problem: problem.into(), type_name: None, unspecific: false }
     }
 
-    /// The same violation, in a message that lies at `place` in a greater whole.
+    /// The same violation in a message at `place` in a larger value.
     pub(crate) fn below(mut self, place: &str) -> Self {
         self.pointer.insert_str(0, place);
         self
@@ -62,7 +61,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Removes what is said twice.
+/// Removes duplicates.
 pub(crate) fn condense(violations: Vec<Violation>) -> Vec<Violation> {
     let is_explained = |vague: &Violation| {
         let is_below = |pointer: &str| {
@@ -84,7 +83,7 @@ pub(crate) fn condense(violations: Vec<Violation>) -> Vec<Violation> {
     kept
 }
 
-/// Appends what the schema of `id` rejects in `value`, which lies at `pointer` in the message.
+/// Appends what the schema of `id` rejects in `value`, which is at `pointer` in the message.
 pub(crate) fn validate(schema: &Schema, id: NodeId, value: &Value, pointer: &str, found: &mut Vec<Violation>) {
     let validator = match schema.validator(id) {
         Ok(validator) => validator,
@@ -103,7 +102,7 @@ pub(crate) fn validate(schema: &Schema, id: NodeId, value: &Value, pointer: &str
     }
 }
 
-/// The text, cut to about so many bytes.
+/// The string, truncated to about this many bytes.
 pub(crate) fn excerpt(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
@@ -124,8 +123,7 @@ pub(crate) fn find_unknown_fields(
     Walk { catalog, schema: &catalog.schema }.value(value, types, pointer, found);
 }
 
-/// Chooses among types one that fits the value best, and appends what is wrong with the value as
-/// that.
+/// Chooses the type that fits the value best, and appends the value's faults as that type.
 pub(crate) fn check_as_one_of(
     catalog: &Catalog,
     value: &Value,
@@ -136,8 +134,8 @@ pub(crate) fn check_as_one_of(
     Walk { catalog, schema: &catalog.schema }.one_of(value, types, &Flat::default(), pointer, found);
 }
 
-/// Types that a value has all at once, with the parts of `allOf`; of each union it has one branch,
-/// still to be chosen.
+/// All types of a value, including the parts of `allOf`; of each union, one branch is still to be
+/// chosen.
 #[derive(Clone, Default)]
 struct Flat {
     plain: Vec<NodeId>,
@@ -210,8 +208,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns whether the value's JSON type and its constant fields (such as `type`) leave the
-    /// branch open.
+    /// Returns whether the value's JSON type and its constant fields (such as `type`) match the
+    /// branch.
     fn is_possible(&self, branch: NodeId, value: &Value) -> bool {
         let node = self.schema.node(branch);
         let contradicts = |(name, inner): (&String, &NodeId)| {
@@ -228,10 +226,10 @@ impl Walk<'_> {
     fn object(&self, fields: &Map<String, Value>, types: &[NodeId], pointer: &str, found: &mut Vec<Violation>) {
         let nodes: Vec<&Node> = types.iter().map(|id| self.schema.node(*id)).collect();
         let declares_fields = nodes.iter().any(|node| node.properties.iter().flatten().next().is_some());
-        // `additionalProperties` beside fields is the index signature of an open-world type, not a
-        // map: it frees nothing.
+        // `additionalProperties` next to fields is the index signature of an open-world type, not a
+        // map: it allows nothing.
         let maps: Vec<NodeId> = nodes.iter().filter(|_| !declares_fields).filter_map(|node| node.values).collect();
-        // An object of which nothing is said is free; one that is said to have no fields is not.
+        // An object without constraints is free; one declared without fields is not.
         let is_free = maps.is_empty() && nodes.iter().all(|node| node.properties.is_none());
         if is_free {
             return;
@@ -267,8 +265,8 @@ impl Walk<'_> {
     }
 }
 
-/// Misfit of a value at `pointer` and a type, by its faults as that type: first by its own
-/// fields, then by all that is in them.
+/// How badly a value at `pointer` fits a type: first the number of faults in its own fields, then
+/// of all faults in them.
 fn misfit(wrong: &[Violation], pointer: &str) -> (usize, usize) {
     let concerns_the_value_itself = |violation: &&Violation| match violation.kind {
         ViolationKind::UnknownField => violation.pointer.rsplit_once('/').is_some_and(|(parent, _)| parent == pointer),
@@ -280,10 +278,9 @@ fn misfit(wrong: &[Violation], pointer: &str) -> (usize, usize) {
 /// Constraints on a declared field beyond its type.
 enum Freedom {
     None,
-    /// `_meta` is everybody's: keys that the revision defines have their types, all others are
-    /// free.
+    /// `_meta` is open: keys that the revision defines have their types, all others are free.
     UndeclaredKeys,
-    /// A tool's JSON Schemas are their author's, though some revisions list a few keywords.
+    /// A tool's JSON Schemas are free, though some revisions list a few keywords.
     Everything,
 }
 
@@ -298,8 +295,8 @@ impl Freedom {
     }
 }
 
-/// Extensions are negotiated in `capabilities.extensions` on handshake revisions too, though their
-/// schemas lack the field.
+/// Extensions are also negotiated in `capabilities.extensions` on handshake revisions, although
+/// their schemas lack the field.
 fn is_extension_offer(field: &str, value: &Value, owners: &[&Node]) -> bool {
     let in_capabilities = owners.iter().any(|owner| owner.name.ends_with("Capabilities"));
     let is_map_of_settings = || value.as_object().is_some_and(|offers| offers.values().all(Value::is_object));

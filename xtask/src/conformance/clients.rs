@@ -21,7 +21,7 @@ use crate::workspace::Workspace;
 
 /// The scenario that measures a wait; it runs alone.
 const TIMED: &str = "sse-retry";
-/// The revision of extension scenarios that are outside of the runner's requirement sets.
+/// The revision of extension scenarios outside the runner's requirement sets.
 const OF_EXTENSIONS: &str = "2026-07-28";
 
 type Job<'a> = (&'a Suite, &'a Scenario, Language);

@@ -39,7 +39,7 @@ const PAIRS_AT_ONCE: usize = 6;
 pub(crate) struct Findings {
     /// In the order of the pairings.
     pub(crate) cells: Vec<Cell>,
-    /// Failures outside of any cell: our own programs that did not exit cleanly.
+    /// Failures outside any cell: our own programs that did not exit cleanly.
     pub(crate) faults: Vec<String>,
 }
 

@@ -12,7 +12,7 @@ use crate::pages;
 use crate::workers;
 use crate::workspace::Workspace;
 
-/// Number of threads besides that of cargo. Suites mostly wait for the processes that they start,
+/// Number of threads in addition to cargo's. Suites mostly wait for the processes that they start,
 /// so there can be more than processors.
 const BESIDE: usize = 2;
 

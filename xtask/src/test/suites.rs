@@ -67,7 +67,7 @@ pub(crate) fn authorization_in_browser(workspace: &Workspace, selection: &Select
     authorize(workspace, selection, &["--browser".as_ref(), system::chromium()?.as_os_str()])
 }
 
-/// The instructions of a call, beside those of the last change that kept them.
+/// The instructions of a call, compared with the stored ones.
 pub(crate) fn instructions(workspace: &Workspace, _: &Selection) -> Result<Count> {
     if !cfg!(target_os = "linux") {
         return Ok(Count { note: "counted on Linux only".to_owned(), ..Count::default() });

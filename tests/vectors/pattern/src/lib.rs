@@ -1,16 +1,16 @@
-//! Patterns and placeholders of JSON, for the vectors and the matrix (tests/vectors/README.md).
+//! JSON patterns and placeholders, for the vectors and the matrix (tests/vectors/README.md).
 
 #![forbid(unsafe_code)]
 
 use serde_json::{Map, Value};
 
-/// The values that patterns have saved.
+/// The values saved by patterns.
 pub type Saved = Map<String, Value>;
 
-/// The value with the saved ones in it.
+/// The value with the saved ones filled in.
 ///
 /// # Panics
-/// If nothing is saved under a name.
+/// If no value is saved under a name.
 pub fn filled(value: Value, saved: &Saved) -> Value {
     let get = |name: &str| saved.get(name).unwrap_or_else(|| panic!("nothing is saved as {name}")).clone();
     match value {
@@ -25,21 +25,21 @@ pub fn filled(value: Value, saved: &Saved) -> Value {
     }
 }
 
-/// The text with another letter in the middle.
+/// The string with another letter in the middle.
 fn changed(text: &str) -> String {
     let middle = text.len() / 2;
     let other = if text.as_bytes()[middle] == b'A' { "B" } else { "A" };
     format!("{}{other}{}", &text[..middle], &text[middle + 1..])
 }
 
-/// Opens the patterns of messages that may come more than once, and gives them.
+/// Returns the inner patterns of messages that may occur more than once.
 pub fn several(patterns: &mut [Value]) -> Vec<Value> {
     let open = |pattern: &mut Value| pattern.get("$several").cloned().inspect(|inner| *pattern = inner.clone());
     patterns.iter_mut().filter_map(open).collect()
 }
 
-/// Takes the pattern out that a message matches, and returns whether there is one. The answers of a
-/// batch are in any order too.
+/// Removes the pattern that a message matches, and returns whether there is one. The responses of a
+/// batch may also be in any order.
 pub fn take_match(patterns: &mut Vec<Value>, message: &Value, saved: &mut Saved) -> bool {
     let is_it = |pattern: &Value| {
         let mut trial = saved.clone();
@@ -56,7 +56,7 @@ pub fn take_match(patterns: &mut Vec<Value>, message: &Value, saved: &mut Saved)
     found.map(|(position, trial)| (patterns.remove(position), *saved = trial)).is_some()
 }
 
-/// Returns whether a message matches a pattern, and saves what the pattern says.
+/// Returns whether a message matches a pattern, and saves the values that the pattern names.
 ///
 /// # Panics
 /// If a special pattern is malformed.
@@ -91,7 +91,7 @@ pub fn matches(pattern: &Value, message: &Value, saved: &mut Saved) -> bool {
     }
 }
 
-/// Returns whether an object has these members, and in this order among each other.
+/// Returns whether an object has these members, in this relative order.
 fn are_in_order(names: &Value, object: &Map<String, Value>) -> bool {
     let names: Vec<_> = names.as_array().expect("$order has an array").iter().map(Value::as_str).collect();
     let found: Vec<_> = object.keys().map(|name| Some(&**name)).filter(|name| names.contains(name)).collect();

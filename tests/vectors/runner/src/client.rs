@@ -1,5 +1,5 @@
-//! Vectors for clients: a scripted server as data, played to a client that does what the same file
-//! says.
+//! Vectors for clients: a scripted server as data, played to a client that runs the operations in
+//! the same file.
 
 use crate::{
     Outcome,
@@ -21,10 +21,10 @@ use std::{
 use trunkline_pattern::{Saved, filled, matches, take_match};
 use trunkline_wire::{Direction, Record, Revision};
 
-/// No message of the client, and no end of it, takes longer.
+/// Timeout for a message of the client, and for its exit.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The time that a scripted server has to end after its client.
+/// The time a scripted server has to exit after its client.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// A conversation with a client, as data.
@@ -38,16 +38,16 @@ pub struct ClientVector {
     file: PathBuf,
     /// A description.
     pub about: String,
-    /// The ids of the requirements that it proves.
+    /// The ids of the requirements that it tests.
     pub requirements: Vec<String>,
-    /// The revision that the client is told to speak.
+    /// The revision that the client must use.
     #[serde(rename = "revision")]
     _revision: String,
     over: Vec<ClientTransport>,
-    /// The operations of the client, which it reads itself.
+    /// The client's operations, which the client reads itself.
     #[serde(rename = "do")]
     _operations: Vec<Value>,
-    /// Patterns of the lines that the client prints.
+    /// Patterns for the client's output lines.
     results: Vec<Value>,
     /// Methods of messages that may arrive at any time.
     #[serde(default)]
@@ -82,10 +82,10 @@ enum Step {
     },
 }
 
-/// Reads a vector for clients, or all of a folder in the order of their names.
+/// Reads a vector for clients, or all in a folder, sorted by name.
 ///
 /// # Errors
-/// A file that cannot be read, or that is not such a vector; the message names it.
+/// If a file cannot be read or is not such a vector; the message names it.
 pub fn load_client(path: &Path) -> io::Result<Vec<ClientVector>> {
     files_at(path)?.into_iter().map(read).collect()
 }
@@ -102,7 +102,7 @@ fn read(file: PathBuf) -> io::Result<ClientVector> {
 }
 
 impl ClientVector {
-    /// The transports that it is played over.
+    /// The transports over which it is played.
     pub fn transports(&self) -> &[ClientTransport] {
         &self.over
     }
@@ -142,7 +142,7 @@ impl ClientVector {
         let mut command = self.command(client);
         command.arg("--stdio").arg(player).arg("--serve").arg(&self.file).arg("--outcome").arg(&outcome);
         let output = Process::start(command)?.output();
-        // The server ends after its client.
+        // The server exits after its client.
         let start = Instant::now();
         let script = loop {
             match fs::read_to_string(&outcome) {
@@ -230,24 +230,23 @@ impl ClientVector {
     }
 }
 
-/// Plays the script of a file on standard input and output, and writes `held` or the failure to a
-/// file.
+/// Plays a script on standard input and output, and writes `held` or the failure to a file.
 ///
 /// # Errors
-/// A file that cannot be read or written.
+/// If a file cannot be read or written.
 pub fn serve(vector: &Path, outcome: &Path) -> io::Result<()> {
     let vector = read(vector.to_owned())?;
     let text = match vector.run_script(&mut StdioSide::start()) {
         Ok(()) => "held\n".to_owned(),
         Err(problem) => format!("{problem}\n"),
     };
-    // Whole or not at all: the reader polls.
+    // Written atomically, because the reader polls.
     let partial = outcome.with_extension("partial");
     fs::write(&partial, text)?;
     fs::rename(partial, outcome)
 }
 
-/// Holds each message of the client against the schema of its revision.
+/// Checks each message of the client against the schema of its revision.
 #[derive(Default)]
 struct Checks {
     session: Option<Revision>,
@@ -270,7 +269,7 @@ impl Checks {
             extensions: None,
             message: message.clone(),
         };
-        // The answers of a client have no method that would say their type.
+        // A client's responses have no method that would determine their type.
         let violations = if message.get("method").is_some() { checker().check(&record) } else { Vec::new() };
         if violations.is_empty() { Ok(()) } else { Err(format!("{revision}: {message}\n{violations:?}")) }
     }

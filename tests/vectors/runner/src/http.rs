@@ -1,5 +1,5 @@
-//! HTTP under a raw wire: each line that is written is one POST, and everything that any response
-//! says becomes a line to read.
+//! A raw wire over HTTP: each line written is one POST, and everything in any response becomes a
+//! line to read.
 
 use crate::wire::DEADLINE;
 use serde_json::Value;
@@ -12,20 +12,20 @@ use std::{
     time::Duration,
 };
 
-/// Posts messages to a server and listens to every response.
+/// Posts messages to a server and reads every response.
 pub struct Http {
     address: String,
-    /// Where messages are posted.
+    /// The URL to which messages are posted.
     path: String,
-    /// No answer may come as a stream.
+    /// Whether responses must not be streams.
     json_only: bool,
     streams: Vec<TcpStream>,
     ears: Ears,
     lines: Option<mpsc::Receiver<String>>,
 }
 
-/// Time that a message waits for the response to the one before it: that one has reached the server
-/// then.
+/// Maximum time that a message waits for the response to the previous one, which has reached the
+/// server by then.
 const LEAD: Duration = Duration::from_millis(100);
 
 impl Http {
@@ -51,7 +51,7 @@ impl Http {
         let stream = http.ask("GET", &http.path.clone(), "Accept: text/event-stream\r\n", "").unwrap();
         let mut response = Response::read(stream).unwrap();
         assert_eq!(response.status, 200);
-        // SSE-02: the first event says where messages are posted.
+        // SSE-02: the first event contains the URL for messages.
         http.path = next_event(&mut response.body, "endpoint").expect("an endpoint");
         let ears = http.ears.clone();
         thread::spawn(move || ears.hear(response));
@@ -73,7 +73,7 @@ impl Http {
         Ok(())
     }
 
-    /// Sends a request and listens to its response, however long that takes.
+    /// Sends a request and reads its response, however long that takes.
     fn begin(&mut self, method: &str, headers: &str, body: &str) -> Result<()> {
         let stream = self.ask(method, &self.path.clone(), headers, body)?;
         let must_be_json = self.json_only && method == "POST";
@@ -128,14 +128,14 @@ impl Http {
     }
 }
 
-/// Hears what responses say.
+/// Receives the contents of responses.
 #[derive(Clone)]
 struct Ears {
     found: mpsc::Sender<String>,
     learned: Arc<Mutex<Learned>>,
 }
 
-/// The answer to `initialize`.
+/// The response to `initialize`.
 #[derive(Default)]
 struct Learned {
     session: Option<String>,
@@ -149,7 +149,7 @@ impl Ears {
         }
     }
 
-    /// Everything that a response says becomes lines.
+    /// Converts everything in a response to lines.
     fn hear(&self, response: Response) {
         let is_stream = response.is_stream();
         let Response { status, mut body, .. } = response;
@@ -239,7 +239,7 @@ impl Read for Chunks {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         if self.left == 0 {
             let mut line = String::new();
-            // The end of the chunk before, if there was one, is an empty line.
+            // The end of the previous chunk, if any, is an empty line.
             while line.trim().is_empty() {
                 line.clear();
                 if self.body.read_line(&mut line)? == 0 {
@@ -258,7 +258,7 @@ impl Read for Chunks {
     }
 }
 
-/// The data of the next event of a kind that has any.
+/// The data of the next event that has any.
 fn next_event(body: &mut impl BufRead, kind: &str) -> Option<String> {
     let (mut event, mut data) = ("message".to_owned(), String::new());
     loop {

@@ -1,12 +1,12 @@
 //! Plays wire vectors of the Model Context Protocol (tests/vectors) to a server, and checks every
 //! message that the server sends against the schemas of its revision (tests/wire).
 //!
-//! For a client the server is scripted: [`ClientVector`] says what it answers and what the client
+//! For clients, the server is scripted: [`ClientVector`] contains its responses and what the client
 //! must send.
 //!
-//! The checks are assertions: a vector that fails panics inside, and [`play_all`] makes an
-//! [`Outcome::Failed`] of it. The program `trunkline-vectors` plays vectors to any server; tests in
-//! Rust use this library.
+//! The checks are assertions: a failing vector panics, and [`play_all`] turns that into
+//! [`Outcome::Failed`]. The program `trunkline-vectors` plays vectors to any server; tests in Rust
+//! use this library.
 
 #![forbid(unsafe_code)]
 

@@ -58,7 +58,7 @@ struct Options {
 
 fn main() -> ExitCode {
     MAIN.set(true);
-    // A vector that fails panics in a thread of its own; its text is printed with the result.
+    // A failing vector panics in its own thread; its message is printed with the result.
     let default = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         if MAIN.get() {
@@ -132,7 +132,7 @@ fn checked_url(url: String) -> Result<String, String> {
     has_path.then_some(url).ok_or_else(|| "a URL has the form http://HOST:PORT/PATH".to_owned())
 }
 
-/// The results of all plays.
+/// The results of all runs.
 #[derive(Default)]
 struct Sums {
     held: usize,
@@ -140,7 +140,7 @@ struct Sums {
     failures: Vec<(String, String)>,
 }
 
-/// Returns whether every vector held.
+/// Returns whether every vector passed.
 fn run(options: &Options) -> Result<bool, String> {
     if let Some(vector) = &options.serve {
         let outcome = options.outcome.as_ref().ok_or("--serve needs --outcome")?;
@@ -162,7 +162,7 @@ fn run(options: &Options) -> Result<bool, String> {
     Ok(failed == 0 && held > 0)
 }
 
-/// `None` if the vectors are listed only.
+/// `None` if the vectors are only listed.
 fn play_server(options: &Options) -> Result<Option<Sums>, String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut vectors = load_all(options, &[here.clone(), here.join("features")], load)?;
@@ -249,7 +249,7 @@ impl Sums {
 
 fn print(name: &str, outcome: &Outcome, quiet: bool) {
     let mut out = std::io::stdout().lock();
-    // A reader that is gone is not the fault of what is under test.
+    // A closed pipe is not a failure of the program under test.
     let _ = match outcome {
         Outcome::Failed(text) => writeln!(out, "FAILED   {name}\n{}", indented(text)),
         _ if quiet => Ok(()),

@@ -1,4 +1,4 @@
-//! One vector after the other.
+//! Runs one vector after the other.
 
 use crate::{
     server::Server,
@@ -16,7 +16,7 @@ use std::{
 use trunkline_pattern::{Saved, filled, matches, several, take_match};
 
 const MODERN: &str = "2026-07-28";
-/// The time after which a poll fails.
+/// Timeout of a poll.
 const POLL_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// One vector in one revision over one transport.
@@ -35,9 +35,9 @@ pub struct Played {
 /// The result of playing a vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The server behaved as the vector says.
+    /// The server behaved as described by the vector.
     Held,
-    /// It did not; the text says where.
+    /// It did not; the string says where.
     Failed(String),
     /// The server cannot be reached over this transport.
     Skipped,
@@ -52,11 +52,11 @@ impl std::fmt::Display for Played {
     }
 }
 
-/// Plays the vectors in every revision that is wanted and over every transport that the server has;
-/// calls `report` after each.
+/// Plays the vectors in every selected revision and over every transport of the server, and calls
+/// `report` after each.
 ///
-/// Two processes are played to at once. The sessions of one HTTP server come one after the other,
-/// for each of them receives the notifications that are sent to every client.
+/// Two processes are tested at once. The sessions of one HTTP server run one after the other,
+/// because each receives the notifications that are sent to all clients.
 pub fn play_all(
     vectors: &[Vector],
     server: &dyn Server,
@@ -96,7 +96,7 @@ fn play(vector: &Vector, revision: Option<&str>, over: Transport, server: &dyn S
     played.unwrap_or_else(|payload| Outcome::Failed(message_of(&*payload)))
 }
 
-/// The text of a failed assertion.
+/// The message of a failed assertion.
 fn message_of(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a failure without a text").to_owned()
@@ -150,7 +150,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Exactly these messages, in whatever order.
+    /// Exactly these messages, in any order.
     fn expect(&mut self, patterns: Vec<Value>, place: &str) {
         let mut patterns = self.patterns(patterns);
         let several = several(&mut patterns);
@@ -168,7 +168,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Asks until the answer is as wanted.
+    /// Polls until the response matches.
     fn poll(&mut self, message: Value, until: &Value, place: &str) {
         let started = Instant::now();
         loop {
@@ -199,7 +199,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// So many messages, and those that arrive beyond.
+    /// That many messages, and any that arrive in addition.
     fn arrived(&mut self, count: usize) -> Vec<Value> {
         let mut messages: Vec<_> = (0..count).map(|_| self.arrive()).collect();
         messages.extend(self.wire.rest().into_iter().filter(|message| !self.is_ignored(message)));
@@ -210,8 +210,8 @@ impl<'a> Play<'a> {
         self.ignored.iter().any(|method| message["method"] == **method)
     }
 
-    /// The message with its placeholders filled, and with the `_meta` that `"$modern"` or the
-    /// revision demands.
+    /// The message with its placeholders filled in, and with the `_meta` required by `"$modern"` or
+    /// the revision.
     fn message(&self, message: Value) -> Value {
         let mut message = filled(message, &self.saved);
         if message["params"]["_meta"] == "$modern" {

@@ -17,11 +17,11 @@ use std::{
 
 pub(crate) enum Received {
     Message(Value),
-    /// Nothing came in time.
+    /// Nothing arrived in time.
     Nothing,
-    /// The client is gone.
+    /// The client has disconnected.
     End,
-    /// Bytes that are not a message, or a message with wrong headers.
+    /// Bytes that are not a message, or a message with invalid headers.
     Wrong(String),
 }
 
@@ -69,11 +69,11 @@ impl Side for StdioSide {
 pub(crate) struct HttpSide {
     url: String,
     posts: mpsc::Receiver<Post>,
-    /// The requests without a response yet, by the text of their ids.
+    /// The requests without a response, by their ids as strings.
     open: HashMap<String, Open>,
-    /// The id of the latest one, whose stream carries notifications.
+    /// The id of the latest one, on whose stream notifications are sent.
     latest: Option<String>,
-    /// `true` if the client process has ended.
+    /// `true` if the client process has exited.
     ended: Arc<AtomicBool>,
 }
 
@@ -94,7 +94,7 @@ impl HttpSide {
         let url = format!("http://{}/mcp", listener.local_addr()?);
         let (found, posts) = mpsc::channel();
         let ended = Arc::new(AtomicBool::new(false));
-        // The thread ends with the first connection after the play, or with the process.
+        // The thread ends with the first connection after the run, or with the process.
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let found = found.clone();
@@ -110,13 +110,13 @@ impl HttpSide {
         &self.url
     }
 
-    /// To be set when the client process has ended.
+    /// Set this when the client process has exited.
     pub(crate) fn ended(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.ended)
     }
 }
 
-/// Reads one request of HTTP. Everything but a POST is answered here.
+/// Reads one HTTP request. Everything but a POST is answered here.
 fn take(stream: TcpStream, found: &mpsc::Sender<Post>) -> IoResult<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut line = String::new();
@@ -178,7 +178,7 @@ impl Side for HttpSide {
     fn receive(&mut self, timeout: Duration) -> Received {
         let start = Instant::now();
         let post = loop {
-            // Messages from before the end are looked at first.
+            // Messages from before the end are read first.
             let has_ended = self.ended.load(Ordering::SeqCst);
             match self.posts.recv_timeout(Duration::from_millis(20)) {
                 Ok(post) => break post,

@@ -1,4 +1,4 @@
-//! The servers that vectors are played to.
+//! The servers to test with vectors.
 
 use crate::{Transport, Wire, http::Http};
 use std::{
@@ -12,13 +12,11 @@ use std::{
 
 /// A server under test.
 pub trait Server: Sync {
-    /// A new connection; `None` if the server cannot be reached over this transport, or cannot have
-    /// pages of this size.
+    /// A new connection; `None` if the server does not support this transport or page size.
     fn connect(&self, over: Transport, page_size: Option<usize>) -> Option<Wire>;
 }
 
-/// A server that is started as a process of its own for each vector and speaks on its standard
-/// input and output.
+/// A server that is started as a new process for each vector and uses standard input and output.
 pub struct CommandServer {
     command: Vec<OsString>,
 }
@@ -42,7 +40,7 @@ impl Server for CommandServer {
     }
 }
 
-/// A server that listens already.
+/// A server that is already listening.
 #[derive(Default)]
 pub struct UrlServer {
     /// The endpoint of Streamable HTTP.
@@ -51,7 +49,7 @@ pub struct UrlServer {
     pub sse: Option<String>,
     /// `true` if the server keeps no sessions.
     pub stateless: bool,
-    /// `true` if the server never answers with a stream.
+    /// `true` if the server never responds with a stream.
     pub json: bool,
 }
 
@@ -73,7 +71,7 @@ impl Server for UrlServer {
 }
 
 /// A server with the command line of the fixture servers (tests/fixtures/README.md), which is
-/// started as the vectors need it.
+/// started as needed by the vectors.
 pub struct Fixture {
     program: PathBuf,
     /// The processes that listen, by their options.
@@ -81,7 +79,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// The program that takes the options.
+    /// The program that accepts the options.
     pub fn new(program: PathBuf) -> Self {
         Self { program, listening: Mutex::default() }
     }

@@ -16,7 +16,7 @@ pub struct Vector {
     pub name: String,
     /// A description.
     pub about: String,
-    /// The ids of the requirements that it proves.
+    /// The ids of the requirements that it tests.
     pub requirements: Vec<String>,
     #[serde(default)]
     pub(crate) open: Option<String>,
@@ -34,7 +34,7 @@ pub struct Vector {
     pub(crate) steps: Vec<Step>,
 }
 
-/// The connection that a vector is played over.
+/// The connection over which a vector is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
@@ -46,7 +46,7 @@ pub enum Transport {
     Sse,
     /// Streamable HTTP of a server without sessions.
     Stateless,
-    /// Streamable HTTP of a server that never answers with a stream.
+    /// Streamable HTTP of a server that never responds with a stream.
     Json,
 }
 
@@ -70,10 +70,10 @@ pub(crate) enum Act {
     Poll { send: Value, until: Value },
 }
 
-/// Reads a vector, or all vectors of a folder in the order of their names.
+/// Reads a vector, or all vectors in a folder, sorted by name.
 ///
 /// # Errors
-/// A file that cannot be read, or that is not a vector; the message names it.
+/// If a file cannot be read or is not a vector; the message names it.
 pub fn load(path: &Path) -> io::Result<Vec<Vector>> {
     files_at(path)?.iter().map(|file| read(file)).collect()
 }
@@ -107,7 +107,7 @@ fn read(file: &Path) -> io::Result<Vector> {
 }
 
 impl Vector {
-    /// The revision, if the vector names several, and the transport of each time that it is played.
+    /// The transport of each run, and its revision if the vector names several.
     pub fn plays(&self) -> Vec<(Option<&str>, Transport)> {
         if self.revisions.is_empty() {
             let over = if self.over.is_empty() { &[Transport::Stdio] } else { &self.over[..] };

@@ -1,4 +1,4 @@
-//! A raw client of a server process: it writes what it likes, and checks all that it reads.
+//! A raw client of a server process: it writes anything, and checks everything that it reads.
 
 use crate::http::Http;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use std::{
 };
 use trunkline_wire::{Checker, Direction, Record, Revision};
 
-/// No wait is longer: a peer that takes this long on any machine hangs.
+/// Maximum wait: a peer that takes longer hangs, on any machine.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 /// The key of `_meta` that names the revision of a request.
 pub const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -21,25 +21,25 @@ pub const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// The key of `_meta` that names the subscription of a notification.
 pub const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// A connection to a server, on which any text can be sent and every message that arrives is
-/// checked against its revision.
+/// A connection to a server. It can send any text, and checks every incoming message against its
+/// revision.
 pub struct Wire {
-    /// The server, if it is this wire's own.
+    /// The server, if this wire started it.
     child: Option<Child>,
     input: Option<Box<dyn Write>>,
     stdout: Option<BufReader<ChildStdout>>,
     lines: Option<mpsc::Receiver<String>>,
     stderr: Option<thread::JoinHandle<String>>,
-    /// Read, but not asked for yet.
+    /// Messages that were read but not consumed yet.
     early: VecDeque<Value>,
     /// The revision of the session.
     session: Option<Revision>,
-    /// Each request, by the text of its id; a progress token is looked up here too.
+    /// Each request, by its id as a string; progress tokens are looked up here too.
     asked: HashMap<String, Asked>,
     syncs: u32,
 }
 
-/// The facts that decide the form of an answer.
+/// What determines the form of a response.
 #[derive(Clone)]
 struct Asked {
     method: String,
@@ -49,8 +49,8 @@ struct Asked {
 }
 
 impl Wire {
-    /// Starts a server that prints other lines before the line `ready`. Its output is not read
-    /// until [`Self::read`].
+    /// Starts a server that prints other lines before `ready`. Its output is not read before
+    /// [`Self::read`].
     pub fn start_unread(command: Command, ready: &str) -> Self {
         let mut wire = Self::spawn(command);
         let stdout = wire.stdout.as_mut().unwrap();
@@ -84,7 +84,7 @@ impl Wire {
         wire
     }
 
-    /// Speaks to a server over HTTP.
+    /// Connects to a server over HTTP.
     pub fn over_http(mut http: Http) -> Self {
         let lines = http.lines();
         let mut wire = Self::with(Box::new(http));
@@ -106,7 +106,7 @@ impl Wire {
         }
     }
 
-    /// Starts to read what the server writes.
+    /// Starts reading the server's output.
     pub fn read(&mut self) {
         let stdout = self.stdout.take().unwrap();
         let (found, lines) = mpsc::channel();
@@ -131,7 +131,7 @@ impl Wire {
         self.open_with(revision, &json!({}));
     }
 
-    /// Opens a session of a revision with these capabilities of the client.
+    /// Opens a session of a revision with these client capabilities.
     pub fn open_with(&mut self, revision: &str, capabilities: &Value) {
         let info = json!({"name": "raw", "version": "1"});
         let params = json!({"protocolVersion": revision, "capabilities": capabilities, "clientInfo": info});
@@ -152,7 +152,7 @@ impl Wire {
         self.answer(id)
     }
 
-    /// Calls a tool in the session and gives the text of its first block.
+    /// Calls a tool in the session and returns the text of its first block.
     pub fn call(&mut self, id: impl Into<Value>, tool: &str, arguments: Value) -> String {
         text_of(&self.ask(id, "tools/call", json!({"name": tool, "arguments": arguments})))
     }
@@ -168,12 +168,12 @@ impl Wire {
         self.send_text(&message.to_string());
     }
 
-    /// Remembers what the answers will be checked against.
+    /// Records what responses are checked against.
     pub fn note(&mut self, message: &Value) {
         for message in message.as_array().map_or(std::slice::from_ref(message), Vec::as_slice) {
             if let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) {
                 let meta = &message["params"]["_meta"];
-                // A revision of the legacy era means nothing there.
+                // A legacy revision has no effect there.
                 let named = meta[VERSION].as_str().and_then(Revision::parse).filter(|revision| !revision.is_legacy());
                 let offered = message["params"]["protocolVersion"].as_str().and_then(Revision::parse);
                 let session = offered.or(self.session).filter(|revision| revision.is_legacy());
@@ -192,12 +192,12 @@ impl Wire {
         }
     }
 
-    /// Sends a line as it stands.
+    /// Sends a line unchanged.
     pub fn send_text(&mut self, text: &str) {
         self.try_send(format!("{text}\n").as_bytes()).expect("the server takes input");
     }
 
-    /// Sends bytes as they stand.
+    /// Sends bytes unchanged.
     pub fn try_send(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.input.as_mut().unwrap().write_all(bytes)
     }
@@ -231,8 +231,8 @@ impl Wire {
         }
     }
 
-    /// Everything that the server has to say to what it has read so far, without what was asked for
-    /// already.
+    /// Everything that the server sends in reaction to its input so far, except what was already
+    /// consumed.
     pub fn rest(&mut self) -> Vec<Value> {
         self.syncs += 1;
         let id = format!("sync {}", self.syncs);
@@ -255,7 +255,7 @@ impl Wire {
         Some(message)
     }
 
-    /// Holds a message of the server against its revision.
+    /// Checks a message of the server against its revision.
     fn check(&mut self, message: &Value) {
         for message in message.as_array().map_or(std::slice::from_ref(message), Vec::as_slice) {
             let params = &message["params"];
@@ -269,7 +269,7 @@ impl Wire {
                     _ => None,
                 };
             self.session = negotiated.or(self.session);
-            // The answer is of the revision that it names, not of the one in the request.
+            // The response has the revision that it names, not that of the request.
             let revision = negotiated.or(asked.map(|asked| asked.revision)).or(self.session);
             let revision = revision.unwrap_or(Revision::NEWEST_LEGACY);
             let record = Record {
@@ -279,7 +279,7 @@ impl Wire {
                 extensions: asked.map(|asked| asked.extensions.clone()),
                 message: message.clone(),
             };
-            // RPC-11: what an error says is one short line.
+            // RPC-11: an error message is one short line.
             if let Some(said) = message["error"]["message"].as_str() {
                 assert!((1..=300).contains(&said.len()) && !said.contains('\n'), "{said}");
             }
@@ -288,13 +288,13 @@ impl Wire {
         }
     }
 
-    /// Ends the input.
+    /// Closes the input.
     pub fn end_input(&mut self) {
         self.input = None;
     }
 
-    /// Ends the input and waits for the end of the server: what it said last, how it ended, and its
-    /// standard error.
+    /// Closes the input and waits for the server to exit. Returns its last messages, its exit
+    /// status and its standard error.
     pub fn close(mut self) -> (Vec<Value>, ExitStatus, String) {
         self.end_input();
         if self.lines.is_none() {
@@ -308,17 +308,17 @@ impl Wire {
         (last, status, self.stderr.take().unwrap().join().unwrap())
     }
 
-    /// Closes the other end of the server's output.
+    /// Closes our end of the server's output.
     pub fn deafen(&mut self) {
         self.stdout = None;
     }
 
-    /// Returns whether the server process has ended.
+    /// Returns whether the server process has exited.
     pub fn has_ended(&mut self) -> bool {
         self.child.as_mut().unwrap().try_wait().unwrap().is_some()
     }
 
-    /// Waits for the end of the server.
+    /// Waits for the server to exit.
     pub fn ended(&mut self) -> ExitStatus {
         let started = Instant::now();
         loop {

@@ -1,4 +1,4 @@
-//! Fields and methods that a revision does not have are caught, though its open-world schema
+//! Fields and methods that a revision does not define are caught, although its open-world schema
 //! accepts them.
 
 use crate::common::*;

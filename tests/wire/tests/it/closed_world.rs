@@ -1,13 +1,13 @@
-//! Every message type of every revision, filled from its own schema: it passes, and an invented
-//! field put into any object of it is caught, except in the places that are free.
+//! Every message type of every revision, generated from its own schema: it passes, and an invented
+//! field in any of its objects is caught, except where fields are free.
 
 use std::collections::BTreeSet;
 
 use crate::common::*;
 use serde_json::{Map, Value, json};
 
-/// Where invented fields may stand, as the last two names on the way there. `*` stands for the keys
-/// of maps.
+/// Where invented fields are allowed, as the last two names of the path. `*` stands for the keys of
+/// maps.
 const FREE: &[&str] = &[
     "*/_meta",
     "capabilities/completions",
@@ -46,7 +46,7 @@ const FREE: &[&str] = &[
     "tools/outputSchema",
 ];
 
-/// Unions have up to so many branches: example number `n` takes the branch `n` of every union.
+/// Maximum branches of a union: example number `n` uses branch `n` of every union.
 const EXAMPLES: usize = 8;
 
 struct Definitions(Map<String, Value>);
@@ -75,7 +75,7 @@ impl Definitions {
     fn example(&self, schema: &Value, number: usize) -> Value {
         if let Some(reference) = schema["$ref"].as_str() {
             let name = reference.rsplit('/').next().unwrap();
-            // Any JSON value: an object, so that it is seen to be free.
+            // Any JSON value: an object, to test that it is free.
             return if name == "JSONValue" { json!({}) } else { self.example(&self.0[name], number) };
         }
         if let Some(branches) = schema["anyOf"].as_array() {

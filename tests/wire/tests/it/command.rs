@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-/// A folder of its own per test, removed at the end.
+/// A temporary folder per test, removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {

@@ -1,5 +1,5 @@
-//! The extensions of 2026-07-28 that have messages of their own are as closed as the revision, and
-//! are not there unless negotiated.
+//! Extensions of 2026-07-28 with their own messages are as closed as the revision, and absent
+//! unless negotiated.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use trunkline_wire::ViolationKind::{Schema, UnknownMethod};
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 const FOREIGN: &str = "com.example/mine";
 
-/// A request whose client declares the extension of tasks.
+/// A request whose client declares the tasks extension.
 fn declaring(method: &str, params: Value) -> Message {
     let capabilities = "/params/_meta/io.modelcontextprotocol~1clientCapabilities/extensions";
     request(V2026_07_28, ClientToServer, method, params).with(capabilities, json!({TASKS: {}}))
@@ -174,13 +174,13 @@ fn tkx_21_methods_and_filters_of_tasks_are_not_there_without_it() {
         let violation =
             request(V2026_07_28, ClientToServer, method, params.clone()).is_caught(UnknownMethod, "/method");
         assert!(violation.problem.contains("2026-07-28 with io.modelcontextprotocol/tasks"), "{violation}");
-        // The request counts, and not the conversation.
+        // The request decides, not the conversation.
         request(V2026_07_28, ClientToServer, method, params)
             .where_declared(&[TASKS])
             .is_caught(UnknownMethod, "/method");
         answer(method, json!({})).where_declared(&[]).is_caught(UnknownMethod, "/result");
     }
-    // TKX-50: the older form lets a client ask for what it made, and nothing else.
+    // TKX-50: in the older form, a client may only access what it created.
     answer("tasks/get", task("working")).where_declared(&["tasks"]).is_pure();
     answer("tasks/cancel", json!({})).where_declared(&["tasks"]).is_pure();
     answer("tasks/update", json!({})).where_declared(&["tasks"]).is_caught(UnknownMethod, "/result");
@@ -214,7 +214,7 @@ fn tkx_10_a_task_has_what_belongs_to_its_status() {
         let field = format!("/result/{extra}");
         answer("tasks/get", task(status)).with(&field, json!({"x": 1})).has_unknown_field(&field);
     }
-    // TKX-30: the result is what the call would have been answered with.
+    // TKX-30: the result is that of the call.
     let completed = || answer("tasks/get", detailed_tasks()[2].clone());
     completed().with("/result/result/extra", json!(1)).has_unknown_field("/result/result/extra");
     completed().without("/result/result/content").is_caught(Schema, "/result/result");
@@ -228,13 +228,13 @@ fn tkx_06_and_07_result_types_are_fixed() {
         answer(method, content.clone()).is_pure();
         assert!(!answer(method, content).with("/result/resultType", json!("task")).check().is_empty(), "{method}");
     }
-    // TKX-17: nothing is acknowledged but the receipt.
+    // TKX-17: only the receipt is acknowledged.
     for method in ["tasks/cancel", "tasks/update"] {
         answer(method, json!({})).with("/result/taskId", json!("t")).has_unknown_field("/result/taskId");
     }
 }
 
-/// Before 2026-07-28 the extensions are not there, whatever was declared (TKX-51).
+/// Before 2026-07-28 there are no extensions, whatever was declared (TKX-51).
 #[test]
 fn handshake_revisions_have_no_extensions() {
     for revision in LEGACY {
@@ -271,7 +271,7 @@ fn of_extensions_that_nothing_is_known_of_only_the_envelope_is_checked() {
     mine().where_declared(&[FOREIGN]).with("/extra", json!(1)).has_unknown_field("/extra");
 }
 
-/// 2025-11-25 has tasks of its own, which are checked like everything of a revision.
+/// 2025-11-25 has its own tasks, which are checked like the rest of the revision.
 #[test]
 fn tasks_of_2025_11_25_are_closed() {
     let task = || {

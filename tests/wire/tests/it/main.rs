@@ -1,4 +1,4 @@
-//! The checker of wire messages, as a library and as a command.
+//! The wire message checker, as a library and as a command.
 
 mod accepts;
 mod catches;

@@ -150,7 +150,7 @@ impl Tree {
         (!self.modules[module].imports.iter().any(is_import)).then_some(Entity::Item(module))
     }
 
-    /// As [`Self::lookup`], without the children of the module.
+    /// Like [`Self::lookup`], without the children of the module.
     fn lookup_item(&self, module: usize, name: &str, within: &[String], steps: usize) -> Option<Entity> {
         let of = &self.modules[module];
         if of.items.contains(name) {

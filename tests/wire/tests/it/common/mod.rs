@@ -1,4 +1,4 @@
-//! Building messages and judging them.
+//! Builds messages and checks them.
 
 #![allow(dead_code, unreachable_pub)]
 
@@ -24,7 +24,7 @@ impl Message {
         Self(Record { revision, direction, method, extensions: None, message })
     }
 
-    /// The same message, where the client declared these extensions.
+    /// The same message, from a client that declared these extensions.
     pub fn where_declared(mut self, extensions: &[&str]) -> Self {
         self.0.extensions = Some(extensions.iter().map(|id| (*id).to_owned()).collect());
         self
@@ -41,7 +41,7 @@ impl Message {
         assert!(violations.is_empty(), "{}: {violations:#?}\n{:#}", self.0.revision, self.0.message);
     }
 
-    /// Asserts that exactly one thing is wrong: of that kind, at that place.
+    /// Asserts that there is exactly one fault, with that kind and location.
     #[track_caller]
     pub fn is_caught(&self, kind: ViolationKind, pointer: &str) -> Violation {
         let violations = self.check();
@@ -58,7 +58,7 @@ impl Message {
         self.is_caught(ViolationKind::UnknownField, pointer);
     }
 
-    /// The same message with a value put at a place.
+    /// The same message with a value inserted at a location.
     pub fn with(mut self, pointer: &str, value: Value) -> Self {
         let (parent, name) = pointer.rsplit_once('/').expect("a pointer below the message");
         let name = name.replace("~1", "/").replace("~0", "~");
@@ -70,7 +70,7 @@ impl Message {
         self
     }
 
-    /// The same message without the field at a place.
+    /// The same message without the field at a location.
     pub fn without(mut self, pointer: &str) -> Self {
         let (parent, name) = pointer.rsplit_once('/').expect("a pointer below the message");
         let parent = self.0.message.pointer_mut(parent).and_then(Value::as_object_mut);
@@ -89,7 +89,7 @@ pub fn modern_meta() -> Value {
     })
 }
 
-/// A request, with what its revision demands in `_meta`.
+/// A request with the `_meta` that its revision requires.
 pub fn request(revision: Revision, direction: Direction, method: &str, mut params: Value) -> Message {
     if revision == V2026_07_28 {
         params["_meta"] = modern_meta();
@@ -102,7 +102,7 @@ pub fn notification(revision: Revision, direction: Direction, method: &str, para
     Message::new(revision, direction, None, json!({"jsonrpc": "2.0", "method": method, "params": params}))
 }
 
-/// A result, with the `resultType` that its revision demands.
+/// A result with the `resultType` that its revision requires.
 pub fn result(revision: Revision, direction: Direction, method: &str, mut result: Value) -> Message {
     if revision == V2026_07_28 {
         result["resultType"] = json!("complete");
@@ -110,7 +110,7 @@ pub fn result(revision: Revision, direction: Direction, method: &str, mut result
     Message::new(revision, direction, Some(method), json!({"jsonrpc": "2.0", "id": "r-1", "result": result}))
 }
 
-/// A result that says how long it may be cached, where that is demanded.
+/// A result with cache hints, if its revision requires them.
 pub fn cacheable(revision: Revision, method: &str, mut content: Value) -> Message {
     if revision == V2026_07_28 {
         content["ttlMs"] = json!(0);
@@ -119,7 +119,7 @@ pub fn cacheable(revision: Revision, method: &str, mut content: Value) -> Messag
     result(revision, ServerToClient, method, content)
 }
 
-/// A `tools/list` result with one tool that has nothing but what every revision knows.
+/// A `tools/list` result with one tool that only has what every revision defines.
 pub fn tool_list(revision: Revision) -> Message {
     let tool = json!({"name": "add", "description": "Adds.", "inputSchema": {"type": "object"}});
     cacheable(revision, "tools/list", json!({"tools": [tool]}))
@@ -180,8 +180,7 @@ fn place(pointer: &str) -> String {
     names[names.len().saturating_sub(2)..].join("/")
 }
 
-/// Where a field that nobody defined may stand in a pure message, as the last two names on the way
-/// there.
+/// Where undefined fields are allowed in a valid message, as the last two names of the path.
 pub fn invented_fields_that_pass(message: &Message) -> BTreeSet<String> {
     message.is_pure();
     let mut pointers = Vec::new();
@@ -192,7 +191,7 @@ pub fn invented_fields_that_pass(message: &Message) -> BTreeSet<String> {
         object["com.example/invented"] = json!({"deep": true});
         changed.check().is_empty()
     };
-    // Outer objects first: what lies in a free place is free with it.
+    // Outer objects first: anything inside a free object is free.
     pointers.sort_by_key(String::len);
     let mut free: Vec<&String> = Vec::new();
     for pointer in &pointers {
