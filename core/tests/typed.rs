@@ -140,7 +140,7 @@ async fn arguments_are_an_object_or_nothing() {
 }
 
 #[tokio::test]
-async fn failures_that_are_no_std_errors_can_be_told() {
+async fn failures_that_are_not_std_errors_can_be_returned() {
     let client = Client::connect(&server()).await.unwrap();
     let result = client.call_tool("broken", ()).await.unwrap();
     assert!(result.is_error && result.joined_text().contains("no std error"), "{result:?}");
@@ -422,7 +422,7 @@ struct Readings {
 }
 
 #[tokio::test]
-async fn numbers_that_json_does_not_have_fail_the_call_with_their_place() {
+async fn numbers_that_json_does_not_have_fail_the_call_with_their_path() {
     async fn nan() -> Json<Readings> {
         Json(Readings { celsius: vec![None, Some(f64::NAN)] })
     }

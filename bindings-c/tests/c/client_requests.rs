@@ -170,7 +170,7 @@ fn mrtr_01_questions_are_asked_in_rounds() {
 
 /// MRTR-08: what the handler noted is kept for a retry that comes again.
 #[test]
-fn mrtr_08_a_retry_that_comes_again_does_not_repeat_an_effect() {
+fn mrtr_08_a_repeated_retry_does_not_repeat_an_effect() {
     let mut client = Client::new(MODERN, everything());
     let asked = client.ask("tools/call", json!({"name": "pays", "arguments": {}}));
     let retry = json!({

@@ -192,7 +192,7 @@ fn credit_that_is_granted_is_taken() {
 }
 
 #[test]
-fn what_was_dropped_is_told_once_there_is_room() {
+fn dropped_records_are_reported_once_there_is_space() {
     model(|| {
         let backlog = Arc::new(Backlog::default());
         assert!(backlog.admit(4 << 20));

@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn aus_01_aus_13_further_metadata_replaces_nothing() {
+    fn aus_01_aus_13_additional_metadata_replaces_nothing() {
         for (name, value) in [
             ("resource", json!("https://evil.example")),
             ("authorization_servers", json!([])),

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_in_the_url_are_refused_also_beside_the_header() {
+    fn tokens_in_the_url_are_refused_even_next_to_the_header() {
         for values in [&[][..], &["Bearer abc"]] {
             assert!(matches!(of(values, Some("x=1&access_token=abc")), Err(Refusal::Malformed(_))));
         }

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn tool_01_a_registered_tool_changes_and_its_place_stays() {
+    async fn tool_01_a_registered_tool_changes_and_keeps_its_position() {
         let server = server().tool("first", "1", async || "1").build();
         let changing = server.add_tool(says("b", "old").title("B")).unwrap();
         server.add_tool(says("c", "3")).unwrap();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_disabled_is_not_there_and_comes_back_to_its_place() {
+    async fn a_disabled_feature_is_absent_and_returns_to_its_position() {
         let options = ServerOptions::default().with_page_size(2);
         let server = server().options(options).build();
         let [_, tool, _, _] = ["a", "b", "c", "d"].map(|name| server.add_tool(says(name, "x")).unwrap());
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_call_that_runs_goes_on_when_its_tool_changes() {
+    async fn a_running_call_continues_when_its_tool_changes() {
         let (server, go_on) = (server().build(), Arc::new(Notify::new()));
         let waits = Arc::clone(&go_on);
         let slow = Tool::new("slow", "Waits.", move || {

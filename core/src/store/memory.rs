@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn memory_beyond_its_room_is_refused_and_free_again_later() {
+    async fn writes_beyond_the_capacity_fail_until_entries_expire() {
         let store = ProcessStore::with_capacity(TokioRuntime::current(), 10_000);
         let large = "x".repeat(4000);
         store.put("a", &large, MINUTE).await.unwrap();

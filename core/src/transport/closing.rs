@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_end_goes_on_when_nobody_waits() {
+    async fn closing_continues_when_nobody_waits() {
         let (closing, ends) = (Closing::default(), Arc::default());
         let timeout = Duration::from_secs(5);
         assert!(tokio::time::timeout(Duration::from_secs(1), close(&closing, timeout, &ends)).await.is_err());

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn documents_come_whole() {
+    async fn documents_are_fetched_whole() {
         let url = serving(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".to_vec()).await;
         assert_eq!(fetch(&url).await.unwrap().body(), "{}");
     }

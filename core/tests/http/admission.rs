@@ -122,7 +122,7 @@ async fn one_principal_has_no_more_than_a_session_would() {
 }
 
 #[tokio::test]
-async fn streams_of_change_notifications_take_no_place_of_a_call() {
+async fn streams_of_change_notifications_do_not_count_as_running_calls() {
     let options = HttpOptions::default().with_max_requests(1);
     let fixture = Fixture::with(options, ServerOptions::default().with_max_sessions(1)).await;
     let listen = || fixture.modern("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
@@ -217,7 +217,7 @@ async fn a_small_message_that_would_cost_much_is_refused() {
 
 /// HTTP-47
 #[tokio::test]
-async fn a_session_that_is_none_is_told_before_the_body_is_read() {
+async fn an_unknown_session_is_refused_before_the_body_is_read() {
     let fixture = Fixture::new().await;
     let answer = head(&fixture, "Content-Length: 100\r\nMcp-Session-Id: nobody\r\n").await;
     assert_eq!(answer.error(), (404, -32600));
@@ -320,7 +320,7 @@ async fn one_address_behind_a_trusted_proxy_has_a_share_of_the_sessions() {
 }
 
 #[tokio::test]
-async fn one_address_behind_a_trusted_proxy_has_a_rate_of_its_own() {
+async fn each_address_behind_a_trusted_proxy_has_its_own_rate_limit() {
     let options = proxied().with_rate_limit(1).with_rate_burst(2);
     let fixture = Fixture::with(options, ServerOptions::default()).await;
     let ask =

@@ -113,7 +113,7 @@ async fn http_22_39_and_40_what_a_broken_connection_missed_is_sent_again() {
 }
 
 #[tokio::test]
-async fn http_26_a_quiet_call_tells_its_client_soon_how_to_come_back() {
+async fn http_26_a_quiet_call_soon_sends_its_client_an_event_id_for_resuming() {
     let (fixture, gate) = polling().await;
     let id = fixture.session("2025-11-25").await;
     let mut stream = fixture.in_session(&id, &Gate::call(1, false, false)).start().await;
@@ -127,7 +127,7 @@ async fn http_26_a_quiet_call_tells_its_client_soon_how_to_come_back() {
 }
 
 #[tokio::test]
-async fn http_38_the_get_stream_goes_on_where_it_broke() {
+async fn http_38_the_get_stream_resumes_where_it_broke() {
     let fixture = Fixture::new().await;
     let id = fixture.session("2025-11-25").await;
     let tool = |name: &str| Tool::new(name, "Comes later.", || async { "x".to_owned() });
@@ -216,7 +216,7 @@ async fn a_flood_that_nobody_reads_stays_within_bounds_and_leaves_the_answer() {
 }
 
 #[tokio::test]
-async fn many_clients_come_and_go_at_once() {
+async fn many_clients_connect_and_disconnect_at_once() {
     let (fixture, gate) = polling().await;
     let id = fixture.session("2025-11-25").await;
     let mut broken = Vec::new();

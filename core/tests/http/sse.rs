@@ -77,7 +77,7 @@ async fn sse_01_02_04_and_05_a_session_of_every_revision_of_the_handshake() {
 }
 
 #[tokio::test]
-async fn sse_04_what_belongs_to_no_request_comes_on_the_stream_too() {
+async fn sse_04_messages_without_a_request_also_arrive_on_the_stream() {
     let fixture = Fixture::new().await;
     let mut session = Session::open(&fixture, "/sse").await;
     session.initialize("2024-11-05").await;

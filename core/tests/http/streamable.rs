@@ -684,7 +684,7 @@ async fn what_is_no_message_gets_its_status() {
 }
 
 #[tokio::test]
-async fn http_08_answers_come_in_a_form_that_the_client_takes() {
+async fn http_08_responses_have_a_content_type_that_the_client_accepts() {
     let fixture = Fixture::new().await;
     let count = || fixture.modern("tools/call", call_with_progress("count"));
     let plain = || fixture.modern("tools/call", call("echo", json!({"text": "x"})));
@@ -771,7 +771,7 @@ async fn close_lets_calls_finish_until_the_deadline_and_then_fails_them() {
 }
 
 #[tokio::test]
-async fn whoever_stops_to_wait_for_the_end_does_not_stop_the_end() {
+async fn dropping_a_waiter_does_not_stop_closing() {
     let fixture = Fixture::new().await;
     let body = request("tools/call", call("wait", json!({"milliseconds": 400})));
     let id = fixture.session("2025-11-25").await;

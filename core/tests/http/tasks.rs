@@ -120,7 +120,7 @@ async fn tasks_drain_with_their_listener_and_are_interrupted_at_its_deadline() {
 }
 
 #[tokio::test]
-async fn running_tasks_take_no_place_of_a_request() {
+async fn running_tasks_do_not_count_as_running_requests() {
     let fixture = fixture(HttpOptions::default().with_max_requests(2)).await;
     let mut ids = Vec::new();
     for _ in 0..3 {

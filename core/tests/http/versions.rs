@@ -138,7 +138,7 @@ async fn heads_are_bounded() {
 }
 
 #[tokio::test]
-async fn beyond_the_bound_of_connections_silent_ones_give_way_and_others_wait_for_the_busy() {
+async fn beyond_the_connection_limit_silent_ones_are_closed_and_others_wait_for_busy_ones() {
     let options = HttpOptions::default().with_max_connections(2);
     let fixture = Fixture::with(options, ServerOptions::default()).await;
     let connect = async || TcpStream::connect(fixture.address).await.unwrap();
@@ -186,7 +186,7 @@ async fn an_address_has_a_share_of_the_connections() {
 }
 
 #[tokio::test]
-async fn a_client_that_reads_nothing_of_its_answer_is_given_up() {
+async fn a_client_that_does_not_read_its_response_is_disconnected() {
     /// More than the system keeps between two sockets.
     const SIZE: usize = 24 << 20;
     let options = HttpOptions::default().with_write_timeout(Duration::from_millis(300));

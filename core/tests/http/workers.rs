@@ -119,7 +119,7 @@ async fn the_tasks_of_a_session_are_served_by_every_process() {
 }
 
 #[tokio::test]
-async fn a_process_that_starts_again_goes_on_with_its_sessions() {
+async fn a_restarted_process_continues_its_sessions() {
     let store = store();
     let first = worker(&store).await;
     let id = first.session("2025-06-18").await;
@@ -164,7 +164,7 @@ async fn a_change_in_one_process_reaches_the_subscribers_of_all_in_both_eras() {
 }
 
 #[tokio::test]
-async fn http_38_a_stream_goes_on_at_any_process_and_misses_nothing() {
+async fn http_38_a_stream_resumes_at_any_process_without_loss() {
     let [a, b, c] = workers().await;
     let id = a.session("2025-06-18").await;
     assert_eq!(a.ask_in(&id, "resources/subscribe", json!({"uri": MOOD})).await.status, 200);
@@ -398,7 +398,7 @@ impl Store for SlowLogs {
 }
 
 #[tokio::test]
-async fn a_call_whose_process_is_gone_fails_with_a_typed_error_at_another() {
+async fn a_call_whose_process_died_fails_with_a_typed_error_at_another() {
     let store = store();
     let killed = FaultyStore::new(Arc::clone(&store));
     let a = worker(&(Arc::new(SlowLogs(Arc::clone(&killed))) as Arc<dyn Store>)).await;

@@ -153,7 +153,7 @@ async fn sse_03_and_sse_06_a_server_that_has_http_sse_only_is_found() {
 }
 
 #[tokio::test]
-async fn requests_and_changes_of_the_server_come_on_the_stream() {
+async fn server_requests_and_changes_arrive_on_the_stream() {
     let server = Server::builder("asking", "1")
         .tool("ask", "Asks its user.", |ctx: Context| async move {
             let form = trunkline::protocol::model::FormSchema::new();
@@ -308,7 +308,7 @@ async fn sse_06_a_server_that_was_found_is_not_searched_again_until_it_changes()
 }
 
 #[tokio::test]
-async fn a_lost_stream_ends_its_calls_and_the_next_call_connects_anew() {
+async fn a_lost_stream_ends_its_calls_and_the_next_call_reconnects() {
     let react = |request: &Seen| match request.rpc() {
         "tools/list" => Reaction { event: Some(String::new()), ..accepted(None) },
         "prompts/list" => Reaction { status: 404, ..accepted(None) },

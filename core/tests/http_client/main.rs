@@ -296,7 +296,7 @@ async fn http_30_changes_are_heard_in_both_eras() {
 }
 
 #[tokio::test]
-async fn a_client_that_cannot_be_asked_is_told_apart_at_once() {
+async fn a_client_that_cannot_be_asked_fails_fast_with_its_own_error() {
     let server = Server::builder("asking", "1")
         .tool("ping", "Asks whether the client is alive.", |ctx: Context| async move {
             trunkline::Ok(match ctx.ping().await {
@@ -471,7 +471,7 @@ async fn tkx_23_the_methods_of_tasks_name_the_task_in_a_header() {
 }
 
 #[tokio::test]
-async fn http_07_http_13_to_15_and_rpc_17_every_message_is_a_post_of_its_own() {
+async fn http_07_http_13_to_15_and_rpc_17_every_message_is_a_separate_post() {
     for revision in [Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
         let server = Scripted::new(move |request| match request.rpc() {
             "initialize" => (0, json_answer(200, &initialized(request, revision.as_str()))),
@@ -519,7 +519,7 @@ async fn http_45_http_49_http_51_a_session_is_named_until_it_is_ended() {
 }
 
 #[tokio::test]
-async fn http_49_whoever_closes_waits_until_the_session_has_been_ended() {
+async fn http_49_close_waits_until_the_session_is_deleted() {
     let ended = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&ended);
     let server = Scripted::new(move |request| match (&*request.method, request.rpc()) {
@@ -586,7 +586,7 @@ async fn http_26_priming_events_comments_and_odd_lines_are_no_messages() {
 }
 
 #[tokio::test]
-async fn http_21_a_stream_that_goes_on_after_its_answer_is_left() {
+async fn http_21_a_stream_that_continues_after_its_response_is_closed() {
     let (left, mut leavings) = mpsc::unbounded_channel();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -656,7 +656,7 @@ async fn http_28_29_and_38_a_stream_that_ends_before_the_answer_is_taken_up_wher
 }
 
 #[tokio::test]
-async fn http_38_a_get_stream_that_cannot_be_continued_begins_anew() {
+async fn http_38_a_get_stream_that_cannot_be_resumed_is_reopened() {
     const CHANGED: &str = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n";
     let server = Scripted::new(|request| match (&*request.method, request.rpc()) {
         ("POST", "initialize") => {
@@ -706,7 +706,7 @@ async fn http_48_a_get_stream_whose_session_is_lost_gets_another_session() {
 }
 
 #[tokio::test]
-async fn http_30_an_event_that_is_too_large_does_not_end_the_stream_for_good() {
+async fn http_30_an_event_that_is_too_large_does_not_end_the_stream_permanently() {
     let streams = AtomicUsize::new(0);
     let server = Scripted::new(move |request| match (&*request.method, request.rpc()) {
         ("POST", "initialize") => {
@@ -731,7 +731,7 @@ async fn http_30_an_event_that_is_too_large_does_not_end_the_stream_for_good() {
 }
 
 #[tokio::test]
-async fn http_48_a_session_in_place_of_a_lost_one_is_subscribed_again() {
+async fn http_48_a_session_that_replaces_a_lost_one_is_subscribed_again() {
     let sessions = AtomicUsize::new(0);
     let (subscribed, mut uris) = mpsc::unbounded_channel();
     let server = Scripted::new(move |request| match (&*request.method, request.rpc()) {
@@ -803,7 +803,7 @@ async fn http_48_a_server_that_was_restarted_costs_no_call() {
 }
 
 #[tokio::test]
-async fn http_47_a_lost_session_is_told_apart() {
+async fn http_47_a_lost_session_is_a_distinct_error() {
     let server = legacy(|_| {
         (0, json_answer(404, &json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32001, "message": "gone"}})))
     })
@@ -853,7 +853,7 @@ fn count(server: &Scripted, rpc: &str) -> usize {
 }
 
 #[tokio::test]
-async fn http_48_a_session_that_is_refused_with_400_is_made_anew_once() {
+async fn http_48_a_session_that_is_refused_with_400_is_reopened_once() {
     for knows_new in [true, false] {
         let restarted = Arc::new(AtomicBool::new(false));
         let server = forgetful(Arc::clone(&restarted), knows_new).await;

@@ -101,7 +101,7 @@ async fn requests_go_through_the_proxy() {
 }
 
 #[tokio::test]
-async fn failures_on_the_way_name_the_proxy() {
+async fn connection_failures_name_the_proxy() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let nobody = format!("http://user:secret@{}", listener.local_addr().unwrap());
     drop(listener);
@@ -124,7 +124,7 @@ async fn failures_on_the_way_name_the_proxy() {
 }
 
 #[tokio::test]
-async fn a_server_without_tls_is_told_apart() {
+async fn a_server_without_tls_is_a_distinct_error() {
     let plain = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://{}/mcp", plain.local_addr().unwrap());
     thread::spawn(move || {

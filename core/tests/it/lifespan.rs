@@ -88,7 +88,7 @@ async fn query(client: &Client, tool: &str) -> String {
 }
 
 #[tokio::test]
-async fn clients_in_memory_share_a_lifespan_until_the_last_is_gone() {
+async fn clients_in_memory_share_a_lifespan_until_the_last_one_closes() {
     let (seen, server) = living();
     let server = server.build();
     let (one, two) = (Client::connect(&server).await.unwrap(), Client::connect(&server).await.unwrap());
@@ -199,7 +199,7 @@ fn a_signal_closes_it_before_the_process_ends() {
 struct NoInk;
 
 #[tokio::test]
-async fn errors_of_which_the_client_is_told_nothing_are_shown_to_the_hook() {
+async fn errors_hidden_from_the_client_are_passed_to_the_hook() {
     let seen = Seen::default();
     let watched = seen.clone();
     let hook = move |error: &ToolError, ctx: &Context| {

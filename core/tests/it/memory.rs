@@ -367,7 +367,7 @@ async fn hooks_of_a_client_that_panic_do_not_cost_it_the_connection() {
 }
 
 #[test]
-fn a_client_whose_runtime_is_gone_is_closed() {
+fn a_client_is_closed_when_its_runtime_shuts_down() {
     let runtime = || tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     for revision in [RevisionChoice::Legacy, RevisionChoice::Pinned(Revision::LATEST)] {
         let (first, second) = (runtime(), runtime());

@@ -265,7 +265,7 @@ fn mrtr_05_to_07_a_state_that_was_changed_or_belongs_elsewhere_or_is_old_is_refu
 
 /// A client whose connection broke before the answer sends the same retry again.
 #[test]
-fn mrtr_08_a_retry_that_comes_again_does_not_repeat_an_effect() {
+fn mrtr_08_a_repeated_retry_does_not_repeat_an_effect() {
     let mut wire = start(ROLES[0]);
     let first = call("pay", json!({}));
     let (_, state) = asked(&wire.ask(1, "tools/call", first.clone()));
@@ -343,7 +343,7 @@ fn eli_13_users_may_decline_and_cancel() {
 }
 
 #[test]
-fn mrtr_09_a_client_that_never_comes_back_costs_nothing_and_rounds_are_bounded() {
+fn mrtr_09_a_client_that_never_returns_costs_nothing_and_rounds_are_bounded() {
     let mut wire = start(ROLES[0]);
     for id in 0..500 {
         asked(&wire.ask(id, "tools/call", call("decide", json!({}))));

@@ -457,7 +457,7 @@ fn std_12_calls_in_flight_when_the_input_ends_are_answered_if_they_end_soon() {
 }
 
 #[test]
-fn std_12_calls_that_go_on_when_the_input_ends_are_cancelled_and_fail() {
+fn std_12_calls_still_running_when_the_input_ends_are_cancelled_and_fail() {
     let mut wire = Wire::start("server", &File::new());
     wire.open("2025-06-18");
     (0..200).for_each(|id| wire.send(call(id, "gate", json!({}))));
@@ -605,7 +605,7 @@ fn congest(wire: &mut Wire) {
 }
 
 #[test]
-fn a_client_that_only_ever_writes_is_let_go() {
+fn a_client_that_only_writes_is_disconnected() {
     let mut wire = Wire::start_unread("server", &File::new());
     congest(&mut wire);
     let ping = format!("{}\n", json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).repeat(1000);
@@ -685,7 +685,7 @@ fn rpc_31_and_std_08_a_handler_of_the_modern_era_cannot_ask() {
 }
 
 #[test]
-fn std_12_a_handler_that_asks_hears_when_its_client_is_gone() {
+fn std_12_a_handler_that_asks_fails_when_its_client_disconnects() {
     let mut wire = Wire::start("server", &File::new());
     wire.open("2025-06-18");
     wire.send(call(1, "ask", json!({})));

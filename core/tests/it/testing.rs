@@ -122,7 +122,7 @@ async fn tests_find_answers_that_are_missing_and_those_that_are_left() -> Result
 }
 
 #[tokio::test]
-async fn tests_see_the_errors_of_handlers_of_which_clients_are_not_told() -> Result<(), Box<dyn Error>> {
+async fn tests_see_the_errors_of_handlers_that_are_hidden_from_clients() -> Result<(), Box<dyn Error>> {
     let server = Server::builder("failing", "1.0.0")
         .tool("fail", "Fail.", async || -> Result<String, CallError> { Err(std::io::Error::other("disk full"))? })
         .tool("panic", "Panic.", async || -> String { panic!("oh no") })

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_success_of_its_own_is_needed() {
+    fn a_scenario_needs_a_successful_check_of_its_own() {
         assert!(Fault::all("s", &[check("a", "SUCCESS"), check("b", "INFO")]).is_empty());
         assert!(!Fault::all("s", &[check("wire-schema-valid", "SUCCESS"), check("b", "INFO")]).is_empty());
         assert!(!Fault::all("s", &[]).is_empty());

@@ -704,7 +704,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_without_a_number_of_its_own_is_refused() {
+    fn a_limit_without_a_number_is_refused() {
         let field = |json: &str, limit: Option<u8>| -> Field {
             let field = json!({
                 "name": "x", "json": json, "type": "integer", "presence": "optional", "doc": "X.", "limit": limit,

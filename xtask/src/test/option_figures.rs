@@ -82,7 +82,7 @@ mod tests {
     use Figure::{Milliseconds, Number};
 
     #[test]
-    fn figures_stand_beside_their_options() {
+    fn figures_are_found_next_to_their_options() {
         let page = "128 calls run at once\n(`max_running`), and 1,024 wait (`max_waiting`). Within 3 words. The `debug`\n\
             option, `drain_deadline` (5 s), or `a`, 2 min.\n| `b` | 4 MiB |\n```\n`c` 1\n```\n`d`: 7 are two sentences.\n";
         let found = [

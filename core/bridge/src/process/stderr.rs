@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_reader_texts_are_bounded_and_the_loss_is_told() {
+    fn without_a_reader_strings_are_bounded_and_the_loss_is_reported() {
         const TEXTS: usize = 1000;
         let (queue, (sender, written)) = (queue(), mpsc::channel());
         let (allow, allowed) = mpsc::channel();

@@ -742,7 +742,7 @@ mod tests {
     }
 
     #[test]
-    fn rpc_38_a_trace_context_takes_the_place_of_the_callers_in_every_era() {
+    fn rpc_38_a_trace_context_replaces_that_of_the_caller_in_every_era() {
         for revision in [Revision::V2024_11_05, Revision::V2026_07_28] {
             let mut conversation = conversation(revision);
             let context = TraceContext::of(|key| (key == meta::TRACEPARENT).then(|| "ours".to_owned()));
@@ -815,7 +815,7 @@ mod tests {
     }
 
     #[test]
-    fn rpc_06_requests_in_flight_have_ids_of_their_own() {
+    fn rpc_06_requests_in_flight_have_unique_ids() {
         for revision in Revision::ALL {
             let (mut conversation, now) = (conversation(revision), Instant::now());
             let mut ids: Vec<_> = (0..100)
@@ -1023,7 +1023,7 @@ mod tests {
     }
 
     #[test]
-    fn can_03_initialize_is_never_cancelled_but_given_up() {
+    fn can_03_initialize_is_never_cancelled_but_times_out() {
         let mut conversation = conversation(Revision::V2025_11_25);
         conversation.revision = None;
         let sent = conversation.initialize(Instant::now(), PATIENCE, Revision::V2025_11_25, None, "x");

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn old_events_give_way_and_who_missed_them_is_told() {
+    fn old_events_are_evicted_and_their_readers_are_notified() {
         let mut replay = Replay::new(3, 100);
         let (a, b) = (replay.open(), replay.open());
         for stream in [a, b, b, a] {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn all_events_may_give_way_and_new_ones_are_kept_again() {
+    fn all_events_may_be_evicted_and_new_ones_are_stored_again() {
         let mut replay = Replay::new(100, 100);
         let (ended, open) = (replay.open(), replay.open());
         for stream in [ended, open] {

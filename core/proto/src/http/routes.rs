@@ -163,7 +163,7 @@ mod tests {
     const SSE: Option<(&str, &str)> = Some(("/sse", "/messages"));
 
     #[test]
-    fn sse_01_sse_05_two_endpoints_beside_the_one() {
+    fn sse_01_sse_05_two_endpoints_next_to_the_modern_one() {
         let routes = Routes::new("mcp/", SSE, false);
         for (path, purpose) in [
             ("/mcp", Purpose::Endpoint),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_path_is_told_by_sessions() {
+    fn a_shared_path_is_resolved_by_method_and_session() {
         for mounted in [false, true] {
             let routes = Routes::new("/mcp", Some(("/mcp/", "/messages")), mounted);
             assert_eq!(routes.find("/mcp", true, false, false), Purpose::SseStream);

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_session_that_gives_way_is_found_without_a_look_at_the_others() {
+    fn the_session_to_evict_is_found_without_a_scan() {
         let (mut sessions, start) = (sessions(200, 98), Instant::now());
         for number in 0..200 {
             open(&mut sessions, start, number, Some("alice").filter(|_| number < 100));

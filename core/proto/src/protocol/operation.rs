@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn revisions_and_lists_come_from_the_method_table() {
+    fn revisions_and_lists_match_the_method_table() {
         assert_eq!((operation("list_prompts").since(), operation("list_prompts").until()), (Some(V2024_11_05), None));
         assert_eq!((operation("elicit").since(), operation("elicit").until()), (Some(V2025_06_18), None));
         assert_eq!(operation("ping").until(), None, "discovery takes its place");

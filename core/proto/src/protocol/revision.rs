@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_to_come_are_modern_and_what_is_no_date_is_not() {
+    fn future_versions_are_modern_and_invalid_dates_are_not() {
         for revision in Revision::ALL {
             assert_eq!(Era::named(revision.as_str()), revision.era());
         }

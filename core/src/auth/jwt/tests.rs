@@ -254,7 +254,7 @@ fn wrong_options_are_named() {
 }
 
 #[tokio::test]
-async fn whoever_waits_no_more_is_noticed() {
+async fn a_verifier_notices_a_dropped_request() {
     let kept = Arc::new(Mutex::new(None));
     let told = Arc::new(AtomicUsize::new(0));
     let (keeper, counter) = (Arc::clone(&kept), Arc::clone(&told));

@@ -231,7 +231,7 @@ mod tests {
 
     /// PAG-02: a cursor is sent exactly as received.
     #[test]
-    fn members_beside_the_items_keep_their_order() {
+    fn members_next_to_the_items_keep_their_order() {
         let mut list = WholeList::of("tools/list").unwrap();
         let first =
             RawJson::trusted(r#"{"tools":[1],"z":{"b":1,"a":2},"nextCursor":"2","_meta":{"y":1,"x":2}}"#.into());

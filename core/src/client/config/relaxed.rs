@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn other_errors_keep_their_place() {
+    fn other_errors_keep_their_path() {
         for (text, place) in [
             ("{\n// a\n\"b\": }", "line 3 column 6"),
             ("[1,,]", "line 1 column"),

@@ -114,7 +114,7 @@ fn an_entry_with_an_error_names_the_file_the_place_and_the_problem() {
 }
 
 #[test]
-fn a_server_has_credentials_of_its_own_in_the_forms_of_several_hosts() {
+fn a_server_entry_has_its_own_credentials_in_the_formats_of_several_hosts() {
     let auth = |entry: Value| match ServersConfig::read_one(&entry, "mcp.json", &|_| Some("secret".to_owned())) {
         Ok(ServerEntry::Url { auth, .. }) => auth,
         other => panic!("{other:?}"),

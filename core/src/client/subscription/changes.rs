@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_without_room_become_one_that_was_missed() {
+    fn changes_beyond_the_capacity_become_one_missed_change() {
         let changes = Changes::default();
         (0..2 * MAX_CHANGES).for_each(|number| changes.push(updated(&format!("a:{number}"))));
         let all = taken(&changes);

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn eli_22_a_form_names_its_server_and_every_field_has_its_way_of_writing() {
+    fn eli_22_a_form_names_its_server_and_every_field_has_its_input_format() {
         let (answer, printed) = fill(trip(), &["Oslo", "3", "a@b.example", "no", "2", "fish, 2", "yes"]);
         let content = json!({"city": "Oslo", "days": 3, "mail": "a@b.example", "window": false, "class": "f", "meals": ["fish", "rice"]});
         assert_eq!(answer, json!({"action": "accept", "content": content}));

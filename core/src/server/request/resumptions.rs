@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn mrtr_08_the_state_of_a_worker_that_is_gone_is_served_by_another() {
+    async fn mrtr_08_the_state_of_a_dead_worker_is_served_by_another() {
         let (store, payments) = (Shared::new(), Payments::default());
         let ((one, _), (other, gate)) = (payments.worker(&store), payments.worker(&store));
         gate.add_permits(1);

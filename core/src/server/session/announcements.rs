@@ -33,7 +33,7 @@ mod tests {
     use crate::server::registry::ListSet;
 
     #[test]
-    fn announcements_come_back_from_their_text() {
+    fn announcements_round_trip_through_their_string() {
         let task = RawJson::from_text(r#"{"result":1e400}"#.into()).unwrap();
         for (announcement, text) in [
             (

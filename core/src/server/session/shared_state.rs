@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_comes_back_from_its_text() {
+    fn a_state_round_trips_through_its_string() {
         let text = r#"{"terms":{"protocolVersion":"2025-06-18","clientInfo":{"name":"t","version":"1"},"capabilities":{"roots":{}}},"declared":3,"initialized":false,"logLevel":"info","resources":[]}"#;
         let mut state: SharedState = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&state).unwrap(), text);

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn beyond_the_bound_silent_connections_give_way_and_then_idle_ones() {
+    async fn beyond_the_limit_silent_connections_are_closed_and_then_idle_ones() {
         let connections = Connections::new(3, 0);
         let [busy, idle, silent] = [(); 3].map(|()| enter(&connections, None));
         let request = busy.activity.begin();
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_has_time_for_its_first_request_and_its_place_until_it_has_ended() {
+    async fn a_connection_has_a_deadline_for_its_first_request_and_counts_until_it_is_closed() {
         let connections = Connections::new(1, 0);
         let first = enter(&connections, None);
         assert_eq!(limit_hit(&connections, None), Some(ConnectionLimit::Total));

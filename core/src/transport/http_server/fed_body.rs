@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn pieces_come_through_in_order_until_the_last() {
+    async fn pieces_arrive_in_order_until_the_last() {
         let (feed, body) = body(10);
         assert!(feed.feed(Bytes::from_static(b"ab"), false));
         let reading = tokio::spawn(async { body.collect().await.unwrap().to_bytes() });

@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_have_slots_of_their_own() {
+    fn streams_have_their_own_slots() {
         let gate = gate();
         let mut streams: Vec<_> = (0..3).map(|_| enter(&gate, None).unwrap()).collect();
         streams[0].becomes_stream().unwrap();
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn large_bodies_leave_room_for_small_ones_and_have_a_share_for_each_principal() {
+    fn large_bodies_leave_capacity_for_small_ones_and_each_principal_has_a_share() {
         const MIB: usize = 1 << 20;
         let bounds =
             GateBounds { requests: 9, streams: 9, of_principal: 9, bytes: 64 * MIB, body: 16 * MIB, values: 1 };

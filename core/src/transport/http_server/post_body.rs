@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_without_room_is_refused_at_once_or_where_the_room_ends() {
+    async fn a_body_beyond_the_budget_is_refused_at_once_or_when_it_runs_out() {
         let gate = Gate::new(GateBounds { requests: 1, streams: 1, of_principal: 1, bytes: 4, body: 4, values: 1 });
         let mut other = gate.permit(None);
         other.hold(1).unwrap();
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_large_body_that_trickles_is_given_up_and_a_small_one_is_not() {
+    async fn a_large_body_that_trickles_times_out_and_a_small_one_does_not() {
         async fn trickling(first: usize) -> Result<Bytes, Rejection> {
             let (sender, pieces) = tokio::sync::mpsc::channel(1);
             let sending = tokio::spawn(async move {

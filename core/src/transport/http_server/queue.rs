@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_logged_twice_is_told_twice() {
+    fn repeated_log_messages_are_all_sent() {
         let waits_twice = |text: &'static [u8]| {
             let (mut queue, outgoing) =
                 (StreamQueue::default(), OutgoingMessage::Notification(Bytes::from_static(text)));

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_come_back_and_each_caller_has_its_own() {
+    fn tokens_round_trip_and_each_caller_has_its_own() {
         let limit = RateLimit::new(60, 3).unwrap();
         let start = Instant::now();
         for _ in 0..3 {

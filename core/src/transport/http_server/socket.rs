@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_peer_that_vanishes_is_given_up_by_the_system_within_the_time_to_read() {
+    async fn a_vanished_peer_is_dropped_by_the_system_within_the_read_timeout() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         for (write_timeout, expected) in

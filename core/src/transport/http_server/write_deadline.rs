@@ -90,7 +90,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[tokio::test(start_paused = true)]
-    async fn a_peer_that_reads_nothing_is_given_up_and_a_slow_one_is_not() {
+    async fn a_peer_that_reads_nothing_times_out_and_a_slow_one_does_not() {
         let (ours, mut theirs) = tokio::io::duplex(8);
         let mut ours = WriteDeadline::new(ours, 10 * SECOND);
         let slow = tokio::spawn(async move {

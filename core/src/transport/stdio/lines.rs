@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn std_01_lines_come_out_whole_however_they_arrive() {
+    fn std_01_lines_are_reassembled_however_they_arrive() {
         assert_eq!(lines(99, &["{\"a\"", ":1}\n{}", "\r\n\n  \n[]"]), [text("{\"a\":1}"), text("{}"), text("[]")]);
     }
 

@@ -375,7 +375,7 @@ async fn entries_reach_waiting_reads_when_nobody_tells_of_them() {
 }
 
 #[tokio::test]
-async fn wrong_passwords_and_unknown_hosts_are_told_without_the_password() {
+async fn errors_about_wrong_passwords_and_unknown_hosts_omit_the_password() {
     let server = RedisServer::start(&["--requirepass", "right"]).await;
     let runtime: Arc<dyn Runtime> = TokioRuntime::current();
     for (user, is_right) in [("", false), (":wrong@", false), (":right@", true)] {

@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_a_database_is_told_and_used_again_when_it_is_gone() {
+    async fn a_file_that_is_not_a_database_is_an_error_until_it_is_removed() {
         let folder = Folder::new();
         let path = folder.0.join("state.db");
         std::fs::write(&path, "no database ".repeat(1000)).unwrap();

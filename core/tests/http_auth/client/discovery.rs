@@ -46,7 +46,7 @@ async fn auc_01_to_03_and_auc_26_to_35_a_client_is_authorized() {
 
 /// AUC-13: documents are asked for with the revision.
 #[tokio::test]
-async fn auc_06_to_08_and_auc_13_metadata_is_found_at_each_of_its_places() {
+async fn auc_06_to_08_and_auc_13_metadata_is_found_at_each_well_known_url() {
     for (resource, metadata, issuer) in [
         ("/.well-known/oauth-protected-resource/mcp", "/.well-known/openid-configuration", "{url}"),
         ("/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server/tenant", "{url}/tenant"),
@@ -67,7 +67,7 @@ async fn auc_06_to_08_and_auc_13_metadata_is_found_at_each_of_its_places() {
 }
 
 #[tokio::test]
-async fn auc_03_the_place_that_the_challenge_names_comes_first() {
+async fn auc_03_the_metadata_url_of_the_challenge_is_tried_first() {
     let world = connects(|habits| {
         habits.challenge = r#"resource_metadata="{url}/elsewhere""#.into();
         habits.resource_path = "/elsewhere";
@@ -218,7 +218,7 @@ async fn auc_25_a_given_client_is_not_shown_to_another_issuer() {
 }
 
 #[tokio::test]
-async fn auc_23_and_auc_24_at_a_new_authorization_server_the_client_registers_anew() {
+async fn auc_23_and_auc_24_the_client_registers_again_at_a_new_authorization_server() {
     let world = World::with(|habits| habits.token = json!({"refresh_token": "r"})).await;
     let auth = oauth(MemoryStore::new());
     let client = world.connect(&auth).await.unwrap();

@@ -349,7 +349,7 @@ async fn xau_48_and_xau_49_and_xau_56_bound_and_unbound_are_not_mixed_up() {
 
 /// Each server of a group is asked as the client that its entry names.
 #[tokio::test]
-async fn servers_of_a_group_have_credentials_of_their_own() {
+async fn servers_of_a_group_have_their_own_credentials() {
     let (one, other, machine) = (World::new().await, World::new().await, World::new().await);
     machine.habits().metadata = json!({"token_endpoint_auth_methods_supported": ["client_secret_post"]});
     let entry = |world: &World, auth: Value| {

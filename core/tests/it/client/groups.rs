@@ -217,7 +217,7 @@ async fn a_server_that_failed_is_tried_again_when_it_is_needed() {
 }
 
 #[tokio::test]
-async fn servers_come_and_go_while_the_group_is_open() {
+async fn servers_are_added_and_removed_while_the_group_is_open() {
     let changes = Changes::default();
     let group = soon(ClientGroup::connect_with(two(), ClientOptions::default().with_listen(true), changes.clone()))
         .await
@@ -359,7 +359,7 @@ async fn root_03_roots_and_handlers_change_for_all_servers() {
 }
 
 #[tokio::test]
-async fn changes_of_all_servers_come_by_the_subscriptions_of_the_group() {
+async fn changes_of_all_servers_arrive_through_the_subscriptions_of_the_group() {
     for revision in [Revision::V2024_11_05, Revision::V2025_11_25, Revision::V2026_07_28] {
         let (first, second) = (server("first"), server("second"));
         let changes = Changes::default();
@@ -441,7 +441,7 @@ async fn a_shortened_name_is_known_for_as_long_as_it_is_listed() {
 }
 
 #[tokio::test]
-async fn the_log_level_is_that_of_all_servers_and_of_those_that_come_later() {
+async fn the_log_level_applies_to_all_servers_including_those_added_later() {
     let noisy = || {
         Server::builder("noisy", "1.0.0")
             .tool("work", "Log a debug message.", async |ctx: Context| {
@@ -652,7 +652,7 @@ async fn tool_14_results_of_servers_are_checked_for_the_group() {
 }
 
 #[tokio::test]
-async fn an_opening_that_is_given_up_connects_to_nothing_more() {
+async fn a_cancelled_opening_makes_no_further_connections() {
     let refusals = || Arc::new(AtomicUsize::new(usize::MAX));
     let counted = [refusals(), refusals()];
     struct Slow(Arc<AtomicUsize>, Duration);

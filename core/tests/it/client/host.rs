@@ -197,7 +197,7 @@ async fn eli_11_content_that_does_not_match_the_form_is_not_sent() {
 }
 
 #[tokio::test]
-async fn eli_05_urls_go_only_to_handlers_for_urls() {
+async fn eli_05_urls_are_only_passed_to_handlers_for_urls() {
     let url = json!({"mode": "url", "message": "m", "url": "https://a.b/", "elicitationId": "e"});
     let fake = quiet();
     let _client = connected(&fake, elicits(), LEGACY).await;

@@ -161,7 +161,7 @@ async fn tsk_30_can_04_a_cancelled_task_stays_so_and_its_handler_stops() {
 }
 
 #[tokio::test]
-async fn tsk_27_tsk_28_tsk_33_lists_come_in_pages_and_ids_cannot_be_guessed() {
+async fn tsk_27_tsk_28_tsk_33_lists_are_paged_and_ids_cannot_be_guessed() {
     let (fake, gate) = (quiet(), Arc::new(Semaphore::new(1_000)));
     let _client = connected(&fake, asked_user(&gate)).await;
     for number in 0..51 {

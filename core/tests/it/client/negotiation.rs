@@ -42,7 +42,7 @@ async fn a_silent_server_is_legacy_after_a_while() {
 }
 
 #[tokio::test]
-async fn a_server_that_answers_nothing_at_all_is_given_up_and_initialize_is_not_cancelled() {
+async fn a_silent_server_times_out_and_initialize_is_not_cancelled() {
     let fake = Fake::process(|_, _| {});
     let opening = fake.open(auto());
     fake.clock.advance(ms(5_000)).await;
@@ -102,7 +102,7 @@ async fn a_server_that_exits_right_after_the_handshake_is_an_error_and_no_hang()
 }
 
 #[tokio::test]
-async fn a_permissive_legacy_server_answers_the_probe_with_something_of_its_own() {
+async fn a_permissive_legacy_server_answers_the_probe_with_anything() {
     for answer in [
         json!({}),
         json!({"tools": []}),

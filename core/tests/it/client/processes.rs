@@ -37,7 +37,7 @@ fn diary(file: &File) -> (Vec<String>, usize) {
 
 /// STD-03: every line that a process reads is noted.
 #[tokio::test]
-async fn a_server_that_exits_over_the_probe_is_started_anew() {
+async fn a_server_that_exits_on_the_probe_is_restarted() {
     let file = File::new();
     let client = connect(child("script fragile", &file), ClientOptions::default()).await.unwrap();
     assert_eq!(client.revision(), Revision::V2025_06_18);
@@ -160,7 +160,7 @@ async fn what_was_sent_last_arrives_whole() {
 
 /// STD-14.
 #[tokio::test]
-async fn a_server_that_died_is_started_anew_for_the_next_call() {
+async fn a_dead_server_is_restarted_for_the_next_call() {
     let (file, heard) = (File::new(), Heard::default());
     let client = soon(Client::connect_with(child("script mortal", &file), legacy(), heard.clone())).await.unwrap();
     for lives in 1..=3 {
@@ -206,7 +206,7 @@ async fn a_client_that_is_dropped_leaves_no_process_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_connection_attempt_that_is_given_up_leaves_no_process_behind() {
+async fn a_cancelled_connection_attempt_leaves_no_process_behind() {
     let file = File::new();
     let command = child("script mute", &file);
     let connecting = tokio::spawn(connect(command, ClientOptions::default()));
@@ -255,7 +255,7 @@ mod stubborn {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn the_time_for_connecting_is_the_limit_and_the_end_goes_on_behind_it() {
+    async fn connecting_has_a_timeout_and_closing_continues_in_the_background() {
         let file = File::new();
         let script = format!("trap '' TERM; echo $$ >'{}'; while :; do sleep 0.05; done", file.path());
         let options = legacy().with_connect_timeout(ms(500)).with_close_timeout(ms(2_000));

@@ -124,7 +124,7 @@ async fn calls_that_wait_for_a_connection_end_with_its_failure_their_time_or_the
 }
 
 #[tokio::test]
-async fn a_server_of_another_revision_is_told_apart() {
+async fn a_server_of_another_revision_is_a_distinct_error() {
     let fake = Fake::process(|peer, message| {
         if message["method"] == "initialize" {
             peer.accept(message, if peer.number == 1 { "2025-06-18" } else { "2025-03-26" });

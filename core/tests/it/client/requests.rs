@@ -56,7 +56,7 @@ async fn life_13_and_can_14_a_request_that_times_out_is_cancelled_and_its_late_a
 }
 
 #[tokio::test]
-async fn life_15_progress_starts_the_clock_anew_and_life_16_the_cap_holds() {
+async fn life_15_progress_restarts_the_timeout_and_life_16_the_maximum_applies() {
     let fake = silent();
     let client = fake.connect(pinned(Revision::V2025_06_18)).await;
     let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
@@ -281,7 +281,7 @@ async fn what_exceeds_the_limits_is_not_sent() {
 /// CMP-06, TSK-01: what opens a conversation is also held against the schema of its revision, where
 /// it arrives.
 #[tokio::test]
-async fn what_a_client_says_of_itself_and_asks_is_in_words_of_the_revision() {
+async fn client_info_and_requests_have_the_form_of_the_revision() {
     let raw = |value: Value| RawJson::from_value(&value).unwrap();
     let info = json!({"name": "full", "version": "1", "title": "T", "description": "d", "websiteUrl": "https://a.example",
         "icons": [{"src": "https://a.example/i.png"}]});

@@ -340,7 +340,7 @@ async fn a_stream_without_an_acknowledgement_fails_in_time_and_is_cancelled() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_not_made_anew_ends_its_subscriptions_with_the_reason() {
+async fn without_reconnecting_subscriptions_end_with_the_reason() {
     for (fake, choice) in [(legacy(), RevisionChoice::Legacy), (modern(), RevisionChoice::Modern)] {
         let client = fake.connect(choose(choice).with_reconnect(false)).await;
         let mut changes = client.subscribe(SubscriptionFilter::default().with_tools(true)).await.unwrap();

@@ -163,7 +163,7 @@ async fn tsk_27_tsk_28_tasks_are_listed_in_the_form_of_the_extension() {
 }
 
 #[tokio::test]
-async fn prg_07_progress_goes_on_while_the_task_runs() {
+async fn prg_07_progress_continues_while_the_task_runs() {
     let client = connect(Revision::V2025_11_25, ClientHandlers::default()).await;
     let heard = Arc::new(Mutex::new(Vec::new()));
     let hook = Arc::clone(&heard);
@@ -254,7 +254,7 @@ fn starting(client: &Client, name: &'static str) -> JoinHandle<Result<ClientTask
 }
 
 #[tokio::test]
-async fn tsk_02_tsk_03_calls_are_augmented_only_where_server_and_tool_let_them() {
+async fn tsk_02_tsk_03_calls_are_augmented_only_if_server_and_tool_allow_it() {
     let fake = scripted(|peer, message| {
         if message["method"] == "tools/call" {
             peer.result(message, json!({"content": []}));
@@ -417,7 +417,7 @@ async fn tkx_37_a_task_that_is_cancelled_is_followed_to_another_end() {
 }
 
 #[tokio::test]
-async fn tsk_16_notifications_come_before_the_next_poll_and_late_ones_change_nothing() {
+async fn tsk_16_notifications_are_used_before_the_next_poll_and_late_ones_change_nothing() {
     let fake = scripted(|peer, message| match message["method"].as_str() {
         Some("tools/call") => peer.result(message, json!({"task": core_state("working", 60_000)})),
         Some("tasks/result") => peer.result(message, json!({"content": []})),
@@ -507,7 +507,7 @@ async fn input_of_tasks_may_be_given_by_the_caller() {
 }
 
 #[tokio::test]
-async fn tkx_29_tkx_39_a_task_that_the_server_keeps_no_longer_is_given_up() {
+async fn tkx_29_tkx_39_the_client_stops_following_a_task_that_the_server_dropped() {
     let fake = Fake::process(|peer, message| match message["method"].as_str() {
         Some("tools/call") => {
             let mut task = state("working", json!({"ttlMs": 2500}));

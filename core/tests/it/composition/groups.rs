@@ -58,7 +58,7 @@ async fn every_server_of_a_group_is_shown_and_asks_each_caller() {
 }
 
 #[tokio::test]
-async fn servers_of_a_proxied_group_come_and_go() {
+async fn servers_of_a_proxied_group_are_added_and_removed() {
     let group = group().await;
     let gateway = Server::builder("gateway", "1.0.0").build();
     let proxy = gateway.proxy(ProxyDefinition::from_group(&group).prefix("all")).unwrap();

@@ -382,7 +382,7 @@ async fn skl_02_skl_04_skills_of_a_mount_are_listed_loaded_and_walked() {
 }
 
 #[tokio::test]
-async fn pag_05_pages_go_on_in_the_next_server_and_are_no_longer_than_they_may() {
+async fn pag_05_pages_continue_with_the_next_server_within_the_page_size() {
     let with = |name: &'static str, number: usize| {
         let server = Server::builder(name, "1.0.0").build();
         for number in 0..number {
@@ -426,7 +426,7 @@ async fn without_a_prefix_names_stay_and_what_is_registered_here_wins() {
 }
 
 #[tokio::test]
-async fn a_list_goes_on_without_a_mounted_server_that_refuses_it() {
+async fn a_list_skips_a_mounted_server_that_refuses_it() {
     let closed = weather()
         .middleware(async |_: Context, next: Next| {
             if next.method() == method::TOOLS_LIST {

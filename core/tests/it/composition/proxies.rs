@@ -281,7 +281,7 @@ async fn two_users_at_once_are_each_asked_for_their_own_calls() {
 }
 
 #[tokio::test]
-async fn users_over_http_are_told_apart_too() {
+async fn users_over_http_are_also_distinguished() {
     // 2026-07-28 has no sessions, and these callers have no names: each call is alone.
     let behind = behind(Way::Stdio, LEGACY).await;
     let listener = gateway(&behind.client).listen_with(HttpOptions::default().with_port(0)).await.unwrap();
@@ -384,7 +384,7 @@ async fn log_messages_reach_the_caller_at_its_level() {
 }
 
 #[tokio::test]
-async fn a_dead_server_costs_its_calls_and_comes_back() {
+async fn a_dead_server_fails_its_calls_and_is_restarted() {
     let listener = remote().listen("127.0.0.1:0").await.unwrap();
     let (url, port) = (listener.url().unwrap(), listener.address().port.unwrap());
     for revision in [MODERN, LEGACY] {
@@ -410,7 +410,7 @@ async fn a_dead_server_costs_its_calls_and_comes_back() {
 }
 
 #[tokio::test]
-async fn one_caller_leaves_room_for_the_others() {
+async fn one_caller_leaves_capacity_for_the_others() {
     let behind = remote();
     let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(MODERN)).with_max_in_flight(6);
     let far = soon(Client::connect_with(&behind, options, ())).await.unwrap();

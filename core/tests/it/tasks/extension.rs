@@ -210,7 +210,7 @@ fn tkx_10_tkx_34_open_questions_are_all_shown_and_answered_one_by_one() {
 }
 
 #[test]
-fn tkx_09_tkx_35_what_is_asked_in_rounds_comes_before_the_task_and_apart_from_it() {
+fn tkx_09_tkx_35_input_rounds_precede_the_task_and_are_separate_from_it() {
     let mut wire = start_server();
     let first = call("defer");
     let asked = wire.ask(1, "tools/call", first.clone());

@@ -218,7 +218,7 @@ fn questions_outlive_the_request_that_carried_them() {
 }
 
 #[test]
-fn tsk_13_tsk_29_and_30_a_cancelled_task_is_over_and_its_handler_is_told() {
+fn tsk_13_tsk_29_and_30_a_cancelled_task_is_over_and_its_handler_is_notified() {
     let note = File::new();
     let mut wire = session_of(ROLES[0], &note);
     let id = start(&mut wire, "wait");
@@ -269,7 +269,7 @@ fn tsk_31_what_is_unknown_or_malformed_is_refused() {
 }
 
 #[test]
-fn tsk_27_and_28_lists_of_tasks_come_in_pages_and_hold_every_task() {
+fn tsk_27_and_28_lists_of_tasks_are_paged_and_contain_every_task() {
     let mut wire = session();
     assert_eq!(wire.ask("none", "tasks/list", json!({}))["result"]["tasks"], json!([]));
     let mut made: Vec<_> = (0..5).map(|_| start(&mut wire, "only")).collect();

@@ -80,7 +80,7 @@ fn counts_pure_messages_in_files_and_folders() {
 }
 
 #[test]
-fn tells_violations_with_place_and_excerpt() {
+fn reports_violations_with_location_and_excerpt() {
     let folder = Folder::new("impure");
     let file = folder.file("a.jsonl", &[ping(1), impure("server", "sent"), impure("client", "received")]);
     let report = folder.0.join("wire.json");

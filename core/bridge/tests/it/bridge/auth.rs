@@ -152,7 +152,7 @@ fn requests_that_are_gone_cancel_their_tokens_call_and_lost_verifiers_let_nobody
 }
 
 #[test]
-fn bodies_that_come_before_their_sender_is_known_are_bounded_together() {
+fn bodies_of_unauthenticated_senders_share_one_budget() {
     const LARGE: usize = 200 << 10;
     let host = Host::new();
     let server = host.server_with(json!({"maxMessageBytes": LARGE + 1}));

@@ -524,7 +524,7 @@ fn misc_10_what_no_revision_defines_is_handed_on_as_it_is() {
 }
 
 #[test]
-fn what_is_not_called_any_more_is_told_when_its_last_call_is_over() {
+fn a_removed_feature_is_released_after_its_last_call() {
     let host = Host::new();
     let server = host.server();
     let tool = host.tool(server, "t");

@@ -100,7 +100,7 @@ fn ports_come_and_go() {
 }
 
 #[test]
-fn openings_that_race_with_the_end_are_refused_or_told() {
+fn openings_that_race_with_the_end_are_refused_or_closed() {
     for _ in 0..50 {
         let mut host = Host::new();
         let server = host.server();

@@ -58,7 +58,7 @@ fn one_server_that_fails_does_not_take_the_others_along() {
 }
 
 #[test]
-fn servers_come_and_go_while_the_group_is_open() {
+fn servers_are_added_and_removed_while_the_group_is_open() {
     let host = Host::new();
     let ((_, first), (server, second)) = (at_url(&host), at_url(&host));
     let (group, _) = host.opened(group(&json!({"a": first})));
@@ -90,7 +90,7 @@ fn servers_come_and_go_while_the_group_is_open() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_its_place() {
+fn invalid_groups_are_refused_with_their_path() {
     let host = Host::new();
     let (server, url) = at_url(&host);
     let refused = |given: Value| host.port.open(given.to_string().as_bytes()).unwrap_err().message;

@@ -124,7 +124,7 @@ impl Drop for Reader {
 }
 
 #[test]
-fn while_messages_come_one_by_one_the_host_reads_them() {
+fn while_messages_arrive_one_by_one_the_host_reads_them() {
     let (mut reader, file) = (Reader::new(), File::new());
     let connection = reader.handed_over("server", &file);
     let (reads, rings) = (reader.reads(), reader.host.alarm.rings());

@@ -24,7 +24,7 @@ fn logs_of(port: &Port) -> Vec<Value> {
 }
 
 #[test]
-fn what_a_tool_fails_with_is_told_to_the_port_of_its_server() {
+fn tool_errors_are_logged_to_the_port_of_the_server() {
     let host = Host::new();
     let server = host.server();
     host.tool_with(server, json!({"name": "fails"}), |port, event| {
@@ -44,7 +44,7 @@ fn what_a_tool_fails_with_is_told_to_the_port_of_its_server() {
 }
 
 #[test]
-fn what_a_server_says_wrong_is_told_to_the_port_of_its_connection() {
+fn invalid_server_messages_are_logged_to_the_port_of_the_connection() {
     let host = Host::new();
     let _newer = (Host::new(), Port::new(Silent));
     let nonsense = "sleep 0.2; echo '[1'; sleep 5";

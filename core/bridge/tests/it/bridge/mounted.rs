@@ -298,7 +298,7 @@ fn closing_lets_calls_end_until_the_deadline_and_then_fails_them_and_cuts_the_re
 }
 
 #[test]
-fn sse_02_below_a_prefix_messages_are_posted_beside_the_stream() {
+fn sse_02_below_a_prefix_messages_are_posted_next_to_the_stream() {
     let host = Host::new();
     let server = host.server();
     for options in [json!({}), json!({"path": "/mcp"})] {

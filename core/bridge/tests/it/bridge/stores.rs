@@ -31,7 +31,7 @@ fn start(host: &Host, connection: u64) -> u64 {
 }
 
 #[test]
-fn a_store_that_fails_or_answers_nonsense_is_a_typed_error_and_others_go_on() {
+fn a_store_that_fails_or_answers_nonsense_is_a_typed_error_and_others_continue() {
     for (answer, reason) in [
         (Err(json!({"kind": "internal", "message": "no database"})), "is not available: no database"),
         (Err(json!({"kind": "protocol", "message": "no space", "data": {"error": "full"}})), "is full: no space"),

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_load_has_a_function_of_its_own() {
+fn the_load_has_its_own_function() {
     let mut host = Host::new();
     assert_eq!(host.port.measurements().unwrap(), None, "nothing reports");
     host.port.notify(0, br#"{"telemetry": true}"#).unwrap();

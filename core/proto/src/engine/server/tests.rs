@@ -171,7 +171,7 @@ mod era_of_a_message {
     }
 
     #[test]
-    fn disc_12_an_unsupported_version_is_told_what_is_supported() {
+    fn disc_12_an_unsupported_version_gets_the_supported_ones() {
         let params = json!({"_meta": {VERSION: "2025-11-25", CAPABILITIES: {}}});
         let Received::Refuse(refusal) = receive(&mut conversation(), request("a", "tools/list", params)) else {
             panic!()
@@ -351,7 +351,7 @@ mod cancellation {
     }
 
     #[test]
-    fn a_waiting_call_ends_and_its_turn_never_comes() {
+    fn a_cancelled_waiting_call_never_runs() {
         let mut conversation = bounded(1, 8);
         let _ = receive(&mut conversation, initialize(0, "2025-11-25"));
         let first = key_of(receive(&mut conversation, call(1)));
@@ -412,7 +412,7 @@ mod progress {
     const HALF: CallProgress<'_> = CallProgress { progress: 0.5, total: Some(1.0), message: Some("half") };
 
     #[test]
-    fn prg_01_the_token_comes_back_exactly_and_the_message_where_the_revision_has_it() {
+    fn prg_01_the_token_is_returned_exactly_and_the_message_if_the_revision_has_it() {
         for token in [json!("1"), json!(1), json!(""), json!(-7)] {
             for revision in ["2024-11-05", "2025-03-26"] {
                 let (mut conversation, call) = started(revision, token.clone());

@@ -163,7 +163,7 @@ fn expected(text: &[u8]) -> (Vec<Vec<u8>>, Option<Vec<u8>>) {
 }
 
 #[test]
-fn events_of_the_type_endpoint_are_told_apart_and_are_no_messages() {
+fn endpoint_events_are_not_messages() {
     let text = b"event: endpoint\ndata: /messages?sessionId=1\n\nevent: other\ndata: x\n\ndata: {}\n\n";
     let mut stream = EventStream::new(100);
     stream.push(text);

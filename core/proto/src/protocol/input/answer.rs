@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn mrtr_12_malformed_answers_are_told_from_answers_that_do_not_match() {
+    fn mrtr_12_malformed_answers_differ_from_answers_that_do_not_match() {
         let url = json!({"mode": "url", "message": "m", "url": "https://a.b/"});
         assert_eq!(problem(method::ELICITATION_CREATE, url.clone(), json!({"action": "accept"})), "");
         for (method, answer) in [

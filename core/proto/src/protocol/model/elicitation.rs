@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn eli_12_the_three_actions_are_told_apart() {
+    fn eli_12_the_three_actions_are_distinct() {
         let read = |wire: Value| serde_json::from_value::<ElicitResult>(wire).map(|result| result.action).ok();
         assert_eq!(read(json!({"action": "accept", "content": {"a": 1}})), Some(ElicitAction::Accept));
         assert_eq!(read(json!({"action": "decline"})), Some(ElicitAction::Decline));

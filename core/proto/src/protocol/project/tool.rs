@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn tool_16_structured_content_goes_where_the_revision_has_room_for_it() {
+    fn tool_16_structured_content_is_sent_where_the_revision_has_it() {
         let object = json!({"content": [{"type": "text", "text": "kept"}], "structuredContent": {"a": 1}});
         assert_eq!(projected(project_tool_result, &object, V2025_06_18), object);
         let text_only = json!({"content": [{"type": "text", "text": "kept"}]});

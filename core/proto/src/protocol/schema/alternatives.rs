@@ -157,7 +157,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_member_that_fits_best_comes_first() {
+    fn the_best_matching_member_is_first() {
         let object = |names: &[&str]| {
             let properties: Map<_, _> = names.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
             json!({"type": "object", "properties": properties})

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn tool_19_a_format_says_more_than_the_pattern_beside_it_and_long_patterns_are_cut() {
+    fn tool_19_a_format_is_reported_before_the_pattern_next_to_it_and_long_patterns_are_cut() {
         let time = json!({"type": "string", "format": "date-time", "pattern": "^[0-9]{4}-"});
         let schema = json!({
             "$defs": {"time": time},

@@ -879,7 +879,7 @@ mod tests {
     }
 
     #[test]
-    fn sch_10_a_state_is_tried_once_at_each_place() {
+    fn sch_10_a_state_is_tried_once_at_each_position() {
         let text = "a".repeat(2_000);
         for pattern in
             [r"(?=.*\d)[a-z]+\d", "^(?:(?=.*b)a)*$", "^(?:(a+)+)+(?<!a)b$", "(?=(?=.*b)a*c)a", "(?<!b.*)(?<=c.*)a"]

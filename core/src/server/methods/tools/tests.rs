@@ -119,7 +119,7 @@ async fn structured_content_is_told_as_it_was_written() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn why_a_result_cannot_be_read_is_told_and_halves_of_characters_are_mended() {
+async fn invalid_results_are_explained_and_lone_surrogates_are_replaced() {
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
     for outcome in [
         Outcome::Value(raw(&deep)),

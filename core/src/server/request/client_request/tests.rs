@@ -99,7 +99,7 @@ async fn eli_11_answers_to_a_returned_form_are_checked_in_both_eras() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn mrtr_11_what_nobody_asked_for_is_not_taken_for_an_answer() {
+async fn mrtr_11_an_unsolicited_input_response_is_ignored() {
     let peer = Peer::of(&returns_a_form());
     let unasked = json!({"n": accept(json!({"amount": 1}))});
     let mut params = call("form");

@@ -132,7 +132,7 @@ async fn becomes(peer: &Peer, task: &str, status: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tkx_08_other_workers_answer_for_a_task_also_when_its_own_is_gone() {
+async fn tkx_08_other_workers_answer_for_a_task_even_if_its_own_has_died() {
     let store = Shared::new();
     let (one, other) = (store.worker(), store.worker());
     let (alice, elsewhere) = (one.client(Some("alice")), other.client(Some("alice")));
@@ -200,7 +200,7 @@ async fn tsk_32_tkx_24_the_tasks_of_other_workers_are_their_owners_only() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_whose_worker_is_gone_has_failed() {
+async fn a_task_fails_when_its_worker_has_died() {
     let store = Shared::new();
     let (one, other) = (store.worker(), store.worker());
     let alice = one.client(Some("alice"));
@@ -282,7 +282,7 @@ async fn a_task_is_run_again_though_nobody_asks_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_comes_back_to_its_worker_ends_the_one_before() {
+async fn a_run_that_returns_to_its_worker_ends_the_previous_one() {
     let store = Shared::new();
     let one = store.worker();
     let alice = one.client(Some("alice"));
@@ -314,7 +314,7 @@ async fn a_task_that_ends_its_process_each_time_fails_in_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tkx_12_a_task_that_is_run_again_asks_under_keys_of_its_own() {
+async fn tkx_12_a_restarted_task_asks_under_new_keys() {
     let store = Shared::new();
     let (one, other) = (store.worker(), store.worker());
     let task = start(&one.client(Some("alice")), "ask-again").await;
@@ -395,7 +395,7 @@ async fn tasks_drain_until_the_store_has_their_ends() {
 
 /// TSK-13: a reported state is final, even if two workers believe that they own the task.
 #[tokio::test(start_paused = true)]
-async fn an_end_that_the_store_does_not_have_is_told_to_nobody() {
+async fn an_end_that_is_not_stored_is_not_announced() {
     let store = Shared::new();
     let (one, other) = (store.worker(), store.worker());
     let (alice, elsewhere) = (one.session("alice").await, other.session("alice").await);
@@ -459,7 +459,7 @@ async fn a_task_is_not_run_again_with_a_token_that_has_expired() {
 }
 
 #[test]
-fn what_runs_again_says_so_in_a_way_that_makes_sense() {
+fn options_for_restarts_must_be_consistent() {
     let wrong = |tool: Tool| server().add_tool(tool).try_build().err().unwrap().to_string();
     let tool = || Tool::new("render", "Renders", async || "done").restart_task(true);
     for error in [wrong(tool()), wrong(tool().task(TaskSupport::Optional).defer_task(true))] {

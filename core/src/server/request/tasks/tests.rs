@@ -83,7 +83,7 @@ fn forever() -> Tool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tsk_20_whoever_waits_for_a_result_takes_no_place_of_a_call() {
+async fn tsk_20_waiting_for_a_result_does_not_count_as_a_running_call() {
     let limits = Limits::default().with_max_running(1).with_max_waiting(1);
     let server = server().options(ServerOptions { limits, ..ServerOptions::default() }).add_tool(forever()).build();
     let peer = session(&server).await;
@@ -103,7 +103,7 @@ async fn tsk_20_whoever_waits_for_a_result_takes_no_place_of_a_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tsk_35_one_client_cannot_take_the_room_of_all() {
+async fn tsk_35_one_client_cannot_use_up_the_capacity_of_all() {
     let options = ServerOptions {
         max_tasks: 5,
         max_tasks_per_client: 2,

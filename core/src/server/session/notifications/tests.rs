@@ -42,7 +42,7 @@ async fn sub_02_a_stream_hears_of_what_changes_after_it_was_opened() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn life_05_what_a_session_misses_is_not_told_again_to_streams() {
+async fn life_05_changes_that_a_session_missed_are_not_repeated_on_streams() {
     let server = of_two();
     let peer = Peer::of(&server);
     let info = json!({"name": "raw", "version": "1"});
@@ -106,7 +106,7 @@ fn opens_pages() -> Server {
 }
 
 #[tokio::test(start_paused = true)]
-async fn eli_28_completion_is_told_to_those_that_were_sent_the_id_and_to_no_other() {
+async fn eli_28_completion_is_only_sent_to_the_clients_that_got_the_id() {
     let server = opens_pages();
     let peer = async || Peer::of(&server).in_session(Revision::V2025_11_25, json!({"elicitation": {"url": {}}})).await;
     let (bystander, one, two, other) = (peer().await, peer().await, peer().await, peer().await);

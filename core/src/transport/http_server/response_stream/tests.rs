@@ -71,7 +71,7 @@ fn http_35_a_newer_stream_takes_over() {
 }
 
 #[test]
-fn http_39_and_40_a_broken_stream_goes_on_where_it_broke() {
+fn http_39_and_40_a_broken_stream_resumes_where_it_broke() {
     let history = history();
     let (answers, mut reader) = resumable(&history);
     answers.send(note("a"));

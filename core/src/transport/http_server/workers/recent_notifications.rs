@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_notification_wakes_the_streams_that_are_told_of_it_and_no_others() {
+    fn a_notification_only_wakes_the_streams_subscribed_to_it() {
         for uninterested in [0, 1, 1000] {
             let recent = RecentNotifications::default();
             recent.begin(7);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_a_session_wake_its_stream_alone_and_a_newer_one_takes_its_place() {
+    fn events_of_a_session_only_wake_its_stream_and_a_newer_stream_replaces_it() {
         let recent = RecentNotifications::default();
         let (session, older) = resting(&recent, "s", true, 0);
         let (other, of_other) = resting(&recent, "t", true, 0);

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_come_back_from_their_text() {
+    fn entries_round_trip_through_their_string() {
         for (entry, text) in [
             (StreamEntry::Opened(vec![RequestId::Integer(1), RequestId::from("a")]), r#"{"opened":[1,"a"]}"#),
             (

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notifications_come_back_from_their_text() {
+    fn notifications_round_trip_through_their_string() {
         let session = || "s".to_owned();
         for (content, text) in [
             (NotificationContent::Joined, r#""joined""#),
