@@ -8,12 +8,12 @@ mod host;
 mod host_tasks;
 mod negotiation;
 mod operations;
-mod places;
 mod processes;
 mod reconnecting;
 mod requests;
 mod skills;
 mod subscriptions;
+mod targets;
 mod tasks;
 
 use crate::wire::checker;

@@ -1,6 +1,6 @@
 //! Many servers behind one client.
 
-use super::{Fake, Shared, TestRuntime, ms, places::entry};
+use super::{Fake, Shared, TestRuntime, ms, targets::entry};
 use crate::process::{DEADLINE, File};
 use serde::Deserialize;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Configurations as the place of a server.
+//! Configurations as targets of a client.
 
 use crate::process::{File, child};
 use serde_json::{Value, json};
