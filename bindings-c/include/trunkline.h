@@ -1783,7 +1783,7 @@ trunkline_result trunkline_call_log_json(trunkline_call *call,
 /**
  * @defgroup asking 5. Requests of a call to its client
  *
- * Ask the user or the model, go on as a task, and run the rest of a request in middleware.
+ * Ask the user or the model, continue as a task, and run the rest of a request in middleware.
  * @{
  */
 
@@ -2472,7 +2472,7 @@ trunkline_result trunkline_listener_close(trunkline_listener *listener,
 
 /**
  * Starts closing the listener, as `trunkline_listener_close` does, and returns at once: for
- * programs with a loop of their own. Callbacks run in `trunkline_dispatch` meanwhile; after it,
+ * programs with their own loop. Callbacks run in `trunkline_dispatch` meanwhile; after it,
  * `trunkline_listener_closed` says whether the listener has ended. If called repeatedly, the
  * earliest deadline wins.
  *
@@ -2906,7 +2906,7 @@ trunkline_result trunkline_client_close(trunkline_client *client,
 
 /**
  * Starts closing the connection, as `trunkline_client_close` does, and returns at once: for
- * programs with a loop of their own. Callbacks run in `trunkline_dispatch` meanwhile; after it,
+ * programs with their own loop. Callbacks run in `trunkline_dispatch` meanwhile; after it,
  * `trunkline_client_closed` says whether the connection has ended. If called repeatedly, the
  * earliest deadline wins.
  *

@@ -35,7 +35,7 @@ export interface ServerOptions extends Omit<generated.ServerOptions, "store"> {
 
 /** Access tokens that requests to an endpoint need. By default these are JWTs. */
 export interface AuthOptions extends generated.AuthOptions {
-  /** Verifies tokens in place of the built-in JWT verifier. */
+  /** Verifies tokens instead of the built-in JWT verifier. */
   verifier?: TokenVerifier | undefined;
 }
 

@@ -68,7 +68,7 @@ export class Port {
   #telemetry: Telemetry | undefined;
   #hooked = false;
 
-  /** True if telemetry is enabled and available; from now on requests have spans. */
+  /** True if telemetry is enabled and available; later requests have spans. */
   observes(wanted: boolean | undefined): boolean {
     if (!observes(wanted)) return false;
     if (!this.#telemetry) {

@@ -23,7 +23,7 @@ export abstract class ClientRequester<Events extends Record<keyof Events, unknow
   }
 
   /**
-   * Sends a protocol request that has no method of its own, and returns its result.
+   * Sends a protocol request without a dedicated method, and returns its result.
    *
    * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.
    */
@@ -32,7 +32,7 @@ export abstract class ClientRequester<Events extends Record<keyof Events, unknow
   }
 
   /**
-   * Sends a notification that has no method of its own.
+   * Sends a notification without a dedicated method.
    *
    * @throws {@link ClosedError} if the connection has ended.
    */

@@ -84,7 +84,7 @@ pub struct CredentialsRefusal {
     pub headers: Vec<(String, String)>,
     /// Number of earlier refusals of this request.
     pub round: usize,
-    /// Whether the user may be asked, because somebody is waiting for this request.
+    /// Whether the user may be asked, because a caller is waiting for this request.
     pub interactive: bool,
     /// The address that refused it; unknown behind a proxy.
     pub peer: Option<IpAddr>,

@@ -1,6 +1,6 @@
 //! Fair scheduling of costly work, such as validating against a costly schema. It runs on blocking
 //! threads, on at most half of the processors, so that it doesn't delay other requests. Callers
-//! take turns, so nobody waits for more than one piece of work of each other caller.
+//! take turns, so each waits for at most one piece of work of every other caller.
 
 use crate::{holder::Holder, runtime::Runtime, sync::Mutex};
 use std::{

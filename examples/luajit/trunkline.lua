@@ -40,7 +40,7 @@ local function taken(text)
   return copy
 end
 
--- Calls a function whose last argument is the place of its error.
+-- Calls a function whose last argument is an error pointer.
 local function check(name, ...)
   local failure = ffi.new("trunkline_error *[1]")
   local arguments = {...}
@@ -64,7 +64,7 @@ local function made(kind, name, ...)
 end
 
 -- Callbacks are few in LuaJIT, and are never freed here: one of each type serves all, and the
--- number in user_data tells which Lua function is meant. An error must not leave a callback.
+-- number in user_data identifies the Lua function. An error must not leave a callback.
 local functions, last = {}, 0
 
 local function keep(fn)
@@ -91,7 +91,7 @@ local on_reply = ffi.cast("trunkline_reply_callback", function(result, json, fai
   local problem = failure ~= nil and ffi.string(lib.trunkline_error_message(failure)) or nil
   local number = number_of(user_data)
   local done = functions[number]
-  functions[number] = nil -- a reply comes once
+  functions[number] = nil -- a reply arrives once
   local ok, reason = pcall(done, lua(json), problem)
   if not ok then io.stderr:write(reason, "\n") end
 end)

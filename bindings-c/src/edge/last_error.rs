@@ -1,4 +1,4 @@
-//! The failures of functions that were given no place for an error.
+//! The failures of functions called without an error parameter.
 
 use std::cell::RefCell;
 

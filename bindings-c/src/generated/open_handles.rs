@@ -38,7 +38,7 @@ pub unsafe extern "C" fn trunkline_listener_close(
 }
 
 /// Starts closing the listener, as `trunkline_listener_close` does, and returns at once: for
-/// programs with a loop of their own. Callbacks run in `trunkline_dispatch` meanwhile; after it,
+/// programs with their own loop. Callbacks run in `trunkline_dispatch` meanwhile; after it,
 /// `trunkline_listener_closed` says whether the listener has ended. If called repeatedly, the
 /// earliest deadline wins.
 #[unsafe(no_mangle)]
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn trunkline_client_close(
 }
 
 /// Starts closing the connection, as `trunkline_client_close` does, and returns at once: for
-/// programs with a loop of their own. Callbacks run in `trunkline_dispatch` meanwhile; after it,
+/// programs with their own loop. Callbacks run in `trunkline_dispatch` meanwhile; after it,
 /// `trunkline_client_closed` says whether the connection has ended. If called repeatedly, the
 /// earliest deadline wins.
 #[unsafe(no_mangle)]

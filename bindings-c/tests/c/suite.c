@@ -250,7 +250,7 @@ static void wrong_arguments(void) {
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "`key`", trunkline_client_call_tool(client, S("echo"), S("{}"), request_options, &text, &error));
   trunkline_request_options_free(request_options);
   CHECK(other == NULL && listener == NULL && text == NULL);
-  /* Functions that were given no place for an error. */
+  /* Functions called without an error parameter. */
   CHECK(trunkline_server_new(S("a"), S("1"), NULL, NULL) == TRUNKLINE_NULL);
   CHECK(trunkline_error_kind(trunkline_last_error()) == TRUNKLINE_NULL);
   CHECK(trunkline_json_get(S("{}"), S("/a"), &json) == TRUNKLINE_NOT_FOUND);

@@ -163,7 +163,7 @@ pub static CHAPTERS: &[Chapter] = &[
     Chapter {
         name: "asking",
         title: "Requests of a call to its client",
-        text: "Ask the user or the model, go on as a task, and run the rest of a request in middleware.",
+        text: "Ask the user or the model, continue as a task, and run the rest of a request in middleware.",
         rows: &[
             row("trunkline_call_elicit", PROMPT, ASKS),
             row("trunkline_call_sample", PROMPT, ASKS),

@@ -18,7 +18,7 @@ export interface MiddlewareRequest {
  */
 export type Next = (params?: JsonObject) => Promise<JsonObject>;
 
-/** Wraps requests. Returns the result of `next`, changed or not, or a result of its own. */
+/** Wraps requests. Returns the result of `next`, modified or not, or a different result. */
 export type Middleware = (request: MiddlewareRequest, next: Next, context: Context) => JsonObject | Promise<JsonObject>;
 
 export function middlewareFeature(methods: string | readonly string[] | undefined, middleware: Middleware): Feature {

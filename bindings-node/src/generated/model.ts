@@ -144,7 +144,7 @@ export type DpopPolicy = "off" | "optional" | "required";
 export type ChildStderr = "inherit" | "keep" | "discard";
 
 /**
- * The way to access tokens.
+ * How to get access tokens.
  *
  * - `authorization_code`: The user logs in and authorizes the client.
  * - `client_credentials`: The client acts on its own behalf, with an id, and a secret or a key.
@@ -342,7 +342,7 @@ export interface ToolAnnotations {
   readOnlyHint?: boolean | undefined;
   /** `true` if the tool may destroy something. */
   destructiveHint?: boolean | undefined;
-  /** `true` if repeating a call with the same arguments has no further effect. */
+  /** `true` if repeating a call with the same arguments has no additional effect. */
   idempotentHint?: boolean | undefined;
   /** `true` if the tool interacts with an open world, such as the web. */
   openWorldHint?: boolean | undefined;

@@ -1,4 +1,4 @@
-//! Reading the JSON that hosts give to the port.
+//! Reads the JSON that hosts pass to the port.
 
 use crate::BridgeError;
 use serde::de::DeserializeOwned;
@@ -13,7 +13,7 @@ use trunkline::{
     server::Category,
 };
 
-/// A message as a host gives it: JSON text, or its members where the host is written in Rust.
+/// A message as passed by a host: JSON text, or its members if the host is written in Rust.
 pub trait Given {
     /// Reads it. The error names `message` and the member that is wrong.
     ///
@@ -34,7 +34,7 @@ impl Given for Map<String, Value> {
     }
 }
 
-/// Reads JSON of the host; the error says what `what` lacks or has too much.
+/// Reads JSON from the host; the error names missing and unknown members of `what`.
 pub(crate) fn read<T: Described + DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, BridgeError> {
     let json = &*surrogates::mended(json);
     serde_json::from_slice(json).or_else(|error| {

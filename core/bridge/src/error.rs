@@ -122,7 +122,7 @@ impl ErrorKind {
 pub struct BridgeError {
     /// The stable code.
     pub kind: ErrorKind,
-    /// The message: the fault, its place, and a remedy.
+    /// The message: the fault, its location, and a remedy.
     pub message: String,
     /// The JSON-RPC code, for [`ErrorKind::Protocol`].
     pub code: Option<i64>,

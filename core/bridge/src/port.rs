@@ -172,7 +172,7 @@ impl Port {
     /// [`crate::ErrorKind::InvalidArgument`], [`crate::ErrorKind::Busy`] or
     /// [`crate::ErrorKind::Closed`]: no `Reply` follows then.
     pub fn request(&self, handle: u64, json: &[u8]) -> Result<u64, BridgeError> {
-        // Also while the port is being closed: calls in flight go on until the deadline, and may
+        // Also while the port is being closed: calls in flight continue until the deadline, and may
         // need it.
         self.run(|state| requests::request(state, handle, config::read("request", json)?))
     }
@@ -185,8 +185,8 @@ impl Port {
         self.run(|state| requests::request(state, handle, given))
     }
 
-    /// Notifies: what a handler says while it runs, what a server tells its clients, or a client
-    /// notification on a connection.
+    /// Sends a notification: from a running handler, from a server to its clients, or from a client
+    /// to its server.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`]; a call that is done already is not an error.
@@ -244,8 +244,9 @@ impl Port {
         self.run(|state| calls::answer(state, ticket, HostAnswer::Failure(given)))
     }
 
-    /// Gives a request of a web framework to a mounted listener; the response comes as `HttpHead`,
-    /// `HttpChunk`s and `HttpEnd` with the ticket that this returns. `end`: it has no body.
+    /// Passes a request of a web framework to a mounted listener; the response arrives as
+    /// `HttpHead`, `HttpChunk`s and `HttpEnd` with the ticket that this returns. `end`: it has no
+    /// body.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the JSON is an invalid head of a request,
@@ -271,7 +272,7 @@ impl Port {
         self.run(|state| Ok(exchanges::body(state, exchange, bytes, end)))
     }
 
-    /// Lets so many more bytes of a response come. One that is over is not an error.
+    /// Grants credit for more bytes of a response. Does nothing if it is over.
     ///
     /// # Errors
     /// Only if the port is another process's.
@@ -401,7 +402,7 @@ impl Port {
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the number names neither a server nor a connection,
-    /// or a server that is gone.
+    /// or a server that no longer exists.
     pub fn close_deadline(&self, handle: u64) -> Result<Duration, BridgeError> {
         let state = self.state()?;
         match HandleKind::of(handle) {

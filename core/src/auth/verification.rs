@@ -148,7 +148,7 @@ impl Verification {
     }
 }
 
-/// The moment when the result is no longer needed.
+/// Notifies a verifier that the result is no longer needed.
 pub struct VerificationCancellation(Arc<PendingVerification>);
 
 impl VerificationCancellation {

@@ -33,7 +33,7 @@ impl ClientId {
 
 /// Connects to a server; more than once if the negotiation needs a new connection.
 pub trait Connector: Send + Sync + 'static {
-    /// Connects. Messages are passed to `inbox` from now on.
+    /// Connects. From then on, messages are passed to `inbox`.
     fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>>;
     /// Returns whether the server is a process on a pipe rather than a URL. It may stay silent or
     /// exit when probed.

@@ -29,7 +29,7 @@ static OF_PROGRAM: LazyLock<Arc<ServerLoads>> = LazyLock::new(Arc::default);
 /// use std::sync::Arc;
 /// use trunkline::{ServerOptions, telemetry::{OpenTelemetry, Telemetry}};
 ///
-/// // Is the default with the feature; with a tracer and a meter of its own, `OpenTelemetry::new`.
+/// // Is the default with the feature; for a specific tracer and meter, use `OpenTelemetry::new`.
 /// let telemetry: Arc<dyn Telemetry> = Arc::new(OpenTelemetry::global());
 /// let options = ServerOptions::default().with_telemetry_receiver(telemetry);
 /// ```

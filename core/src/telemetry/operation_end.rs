@@ -32,7 +32,7 @@ pub struct OperationEnd {
     /// How long it took.
     pub duration: Duration,
     /// Its requests, if there was more than one: the rounds of a call (2026-07-28), or the attempts
-    /// of an opening. Each is a child span without metrics of its own.
+    /// of an opening. Each is a child span without separate metrics.
     pub requests: Vec<ObservedRequest>,
 }
 

@@ -34,7 +34,7 @@ use std::sync::Arc;
 /// let server = Server::builder("reader", "1.0.0").tool("read", "Read a file.", failing).build();
 /// let client = Script::new().connect(&server).await?;
 /// assert!(client.call_tool("read", json!({})).await?.is_error);
-/// // The client is told of an internal error; the test sees the error itself.
+/// // The client only gets an internal error; the test sees the error itself.
 /// assert!(client.failures()[0].error.internal_error().is_some());
 /// # Ok(())
 /// # }

@@ -105,7 +105,7 @@ where
 {
     /// Creates a connector that calls `open` for each connection: the first one, and each that
     /// replaces a lost one, or one that a legacy server closed when it was probed. Fail with
-    /// [`LinkFailure::Unreachable`] if there can be no further connection.
+    /// [`LinkFailure::Unreachable`] if no more connections are possible.
     pub fn new(open: F) -> Self {
         Self { open }
     }

@@ -56,7 +56,7 @@ fn is_same(_: &File, _: &File) -> bool {
 }
 
 impl Listener {
-    /// Serves this process's standard input and output, which nothing else can use from now on.
+    /// Serves this process's standard input and output, which nothing else can use afterwards.
     /// `handoff` is for a host that sometimes reads the input itself.
     #[cfg(feature = "stdio")]
     #[doc(hidden)]

@@ -56,7 +56,7 @@ class Auth:
 
     Args:
         resource: Public URL of the endpoint. Tokens must be issued for it.
-        verifier: Verifies tokens in place of the built-in JWT verifier; `def` functions run on a
+        verifier: Verifies tokens instead of the built-in JWT verifier; `def` functions run on a
             pool thread. It must reject tokens issued for another resource.
         options: See `AuthOptions`.
     """

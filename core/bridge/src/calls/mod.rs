@@ -19,7 +19,7 @@ use bytes::Bytes;
 use std::sync::{Arc, Weak};
 use trunkline::auth::Verification;
 
-/// What the host gives to `complete` or `fail`.
+/// What the host passes to `complete` or `fail`.
 pub(crate) enum HostAnswer {
     Result(Shape, Bytes),
     Failure(Fail),
@@ -38,7 +38,7 @@ pub(crate) trait PendingCall: Sized {
         Ok(())
     }
 
-    /// Delivers the answer. Returns `false` if nobody waits for it.
+    /// Delivers the answer. Returns `false` if nothing waits for it.
     fn answer(self, answer: Self::Answer) -> bool;
 }
 

@@ -24,7 +24,7 @@ pub enum Body {
 pub struct LogRecord {
     /// Its severity: `error`, `warn`, `info` or `debug`.
     pub level: &'static str,
-    /// The part of the library that it comes from, such as `trunkline::client::http`.
+    /// The part of the library that logged it, such as `trunkline::client::http`.
     pub target: String,
     /// The text.
     pub message: String,

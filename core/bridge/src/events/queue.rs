@@ -28,7 +28,7 @@ pub(crate) struct EventQueue {
     lanes: [LaneQueue; 2],
     /// No more events are added, and drainers don't wait.
     stopped: AtomicBool,
-    /// The host is gone, so its bell must not be rung.
+    /// The host has shut down, so its bell must not be rung.
     muted: AtomicBool,
     logs: Mutex<Logs>,
     /// Telemetry records. If there are too many, the oldest are dropped.

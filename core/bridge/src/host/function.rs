@@ -108,7 +108,7 @@ impl Host {
     }
 }
 
-/// A call that the host is answering. If nobody waits for the answer any more, the host is
+/// A call that the host is answering. If nothing waits for the answer any more, the host is
 /// notified.
 struct UnansweredCall(QueuedCall);
 

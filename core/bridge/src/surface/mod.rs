@@ -56,7 +56,8 @@ pub fn surface() -> Value {
     host.extend(authorization::FUNCTIONS.iter().map(|row| models.host_function(row)));
     let channel = list(channel::FUNCTIONS, |row| models.spread_function(row));
     let store = list(store::FUNCTIONS, |row| models.spread_function(row));
-    // Subscriptions are not a protocol method: each language has a few lines of its own for these.
+    // Subscriptions are not a protocol method: each language implements these with a few lines of
+    // code.
     let _ = [&SubscriptionFilter::TYPE, &Change::TYPE].map(|ty| models.named(ty));
     let notifications = list(operation::NOTIFICATIONS, |row| models.notification(row));
     let group = list(groups::FUNCTIONS, |row| models.group_function(row));

@@ -365,7 +365,7 @@ impl OpenOperation for NumberedOperation {
     }
 
     fn end(&self, end: OperationEnd) {
-        // Before the event, so that a host that asks from now on finds it ended.
+        // Before the event, so that a host that asks afterwards finds it ended.
         self.telemetry.served.lock().swap_remove(&self.number);
         if let Some(queue) = self.telemetry.queue.upgrade() {
             queue.push_telemetry(TelemetryRecord::ended(self.number, &self.start, &end).into_value());

@@ -14,7 +14,8 @@ pub enum Claim {
 }
 
 impl Claim {
-    /// Determines the claim of a request. `header` is `MCP-Protocol-Version`, if it came over HTTP.
+    /// Determines the claim of a request. `header` is `MCP-Protocol-Version`, if it arrived over
+    /// HTTP.
     pub fn of(request: &Request, meta: &RequestMeta<'_>, header: Option<&str>) -> Self {
         // DISC-27: `initialize` is legacy whatever the header contains, unless its own `_meta`
         // names a newer revision.

@@ -27,7 +27,7 @@ pub struct IncomingCall {
 /// The capacity that a call needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Demand {
-    /// A running slot, or a place in the queue, where it takes this number of bytes.
+    /// A running slot, or a slot in the queue, where it uses this number of bytes.
     Slot(usize),
     /// No slot, because it only waits for something else, such as the end of a task. It counts as
     /// open.

@@ -170,7 +170,7 @@ pub struct Union {
     pub name: &'static str,
     /// The documentation, one line per item.
     pub doc: &'static [&'static str],
-    /// The member that distinguishes the variants; `None` if each variant has a member of its own.
+    /// The member that distinguishes the variants; `None` if each variant has its own member.
     pub tag: Option<&'static str>,
     /// The variants, each with the tag's value, or the member that identifies it.
     pub variants: &'static [(&'static str, Type)],

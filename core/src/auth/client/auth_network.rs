@@ -16,7 +16,7 @@ use url::Url;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NetworkAccess {
-    /// Public addresses only: the URL came from a server, which must not direct us into our own
+    /// Public addresses only: the URL is from a server, which must not direct us into our own
     /// network.
     Public,
     /// Private networks and this machine as well: the MCP server itself is there, or the program

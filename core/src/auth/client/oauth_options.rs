@@ -135,7 +135,7 @@ impl OAuthGrant {
 impl Described for OAuthGrant {
     const TYPE: Type = Type::Values(&Values {
         name: "OAuthGrant",
-        doc: &[" The way to access tokens."],
+        doc: &[" How to get access tokens."],
         values: &[
             ("authorization_code", &[" The user logs in and authorizes the client."]),
             ("client_credentials", &[" The client acts on its own behalf, with an id, and a secret or a key."]),

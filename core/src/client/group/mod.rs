@@ -51,7 +51,7 @@ use std::{ops::Deref, sync::Arc, time::Duration};
 /// println!("{}", result.joined_text());
 ///
 /// group.add_server("notes", ["python", "notes.py"]).await?;
-/// // A client of the program's, with handlers and options of its own, which the group does not close.
+/// // An existing client, with its own handlers and options, which the group does not close.
 /// let tickets = trunkline::Client::connect("https://tickets.example/mcp").await?;
 /// group.add_server("tickets", &tickets).await?;
 /// println!("{} tools", group.list_tools().await?.len());

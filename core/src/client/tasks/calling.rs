@@ -106,7 +106,7 @@ impl ClientCall {
     }
 
     /// Follows the task that the server created for the call, either for the caller or to get the
-    /// result that the caller waits for. A task that nobody can use any more is cancelled.
+    /// result that the caller waits for. A task that can no longer be used is cancelled.
     pub(in crate::client) async fn follow_task(
         self: &Arc<Self>,
         client: Client,
@@ -173,7 +173,7 @@ impl Awaited {
 }
 
 impl ClientInner {
-    /// Cancels a task that nobody waits for (CAN-04, TKX-19).
+    /// Cancels an abandoned task (CAN-04, TKX-19).
     pub(in crate::client) fn cancel_task(self: &Arc<Self>, id: &str) {
         let (client, id) = (Client { inner: Arc::clone(self) }, id.to_owned());
         self.runtime.spawn(Box::pin(async move {

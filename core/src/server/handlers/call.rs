@@ -159,7 +159,7 @@ impl CallInfo {
         Self { backend }
     }
 
-    /// The revision and client of the request, and where it came from.
+    /// The revision, client and origin of the request.
     pub fn request_info(&self) -> &RequestInfo {
         self.backend.info()
     }

@@ -33,7 +33,7 @@ struct InputTask {
     deadline: Instant,
     hook: OnceLock<Option<HookId>>,
     state: Mutex<InputTaskState>,
-    /// Completes when nobody waits for the answer any more.
+    /// Completes when nothing waits for the answer any more.
     stop: Promise<()>,
 }
 

@@ -24,7 +24,7 @@ impl Names {
         Self { set: BTreeSet::new(), bytes: 0, budget: Arc::clone(budget), client: None }
     }
 
-    /// Charges names to a client from now on. Existing names remain charged to whom they are.
+    /// Charges new names to a client. Existing names remain charged as before.
     pub(super) fn of(&mut self, client: Option<Arc<str>>) -> &mut Self {
         if self.set.is_empty() {
             self.client = client;

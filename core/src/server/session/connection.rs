@@ -57,7 +57,7 @@ pub(crate) enum Origin {
     Server,
     /// The listener with this number ([`Server::end_tasks_of`]), for the same reason.
     Listener(u64),
-    /// The conversation, because nobody could retrieve them later.
+    /// The conversation, because no client could retrieve them later.
     Conversation,
 }
 
@@ -80,7 +80,8 @@ pub(in crate::server) trait Dispatch: Send + Sync + 'static {
     fn connection_closed(&self, number: u64, ends_tasks: bool);
 }
 
-/// A conversation. Transports pass frames to it; it sends responses to where the frame came from.
+/// A conversation. Transports pass frames to it; it sends responses back to the origin of the
+/// frame.
 pub(crate) struct Connection {
     server: Arc<ServerState>,
     dispatch: Arc<dyn Dispatch>,

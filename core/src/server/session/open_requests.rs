@@ -26,8 +26,8 @@ pub(in crate::server) trait ServedRequest: Send + Sync {
     /// Cancels it, without a response.
     fn cancel(&self, reason: &str);
 
-    /// Responds with an error in place of the handler, which is cancelled first: its requests to
-    /// the client end before the call.
+    /// Responds with an error instead of the handler, which is cancelled first: its requests to the
+    /// client end before the call.
     fn fail(&self, id: &RequestId, error: &RpcError);
 }
 

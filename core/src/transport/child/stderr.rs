@@ -76,7 +76,7 @@ async fn read(mut stderr: tokio::process::ChildStderr, lines: &Mutex<VecDeque<St
             }
             line.extend_from_slice(&part[..part.len().min(LINE_BYTES - line.len())]);
         }
-        // The child must not be blocked if nobody reads our standard error or the disk is full.
+        // The child must not block if nothing reads our standard error or the disk is full.
         if !matches!(destination, Destination::Nowhere) && !destination.take(chunk.to_vec()).await {
             tracing::warn!(target: "trunkline::client::child", ?destination, "the stderr of a server process is no longer forwarded");
             destination = Destination::Nowhere;

@@ -1,4 +1,4 @@
-//! The standard input of a child process, which can be closed while somebody is writing to it.
+//! The standard input of a child process, which can be closed during a write.
 
 use crate::sync::Mutex;
 use std::io;

@@ -7,10 +7,10 @@ use std::time::Duration;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-/// Reads the id of the group, then until this process is gone, which closes the pipe. Then the
-/// server has the time of [`CloseDeadlines`](super::CloseDeadlines) to end with its input, in
-/// steps: the id of a group that has vanished may soon be another one's, and `kill` fails when
-/// nobody is left. Signals of the terminal are for the others.
+/// Reads the id of the group, then until this process exits, which closes the pipe. Then the server
+/// has the time of [`CloseDeadlines`](super::CloseDeadlines) to end with its input, in steps: the
+/// id of a group that has vanished may soon be another one's, and `kill` fails when nobody is left.
+/// Signals of the terminal are for the others.
 const SCRIPT: &str = "trap '' HUP INT TERM; read -r group || exit 0; read -r _
 for name in TERM KILL; do
   for step in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
@@ -65,7 +65,7 @@ impl Shell {
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(SCRIPT);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        // A group of its own: it outlives those of the server and of this process.
+        // A separate group: it outlives those of the server and of this process.
         command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         command.current_dir("/").process_group(0).kill_on_drop(true);
         let mut process = command.spawn()?;

@@ -26,7 +26,7 @@ pub(super) struct EndpointRequest {
     target: Option<Url>,
     headers: HeaderMap,
     body: Bytes,
-    /// The JSON-RPC request in it, if somebody is waiting for its response.
+    /// The JSON-RPC request in it, if a caller is waiting for its response.
     id: Option<RequestId>,
 }
 
@@ -49,7 +49,7 @@ impl EndpointRequest {
         Self { target: Some(target), ..self }
     }
 
-    /// Sets the JSON-RPC request, whose response somebody is waiting for.
+    /// Sets the JSON-RPC request whose response a caller is waiting for.
     pub(super) fn for_request(self, id: &RequestId) -> Self {
         Self { id: Some(id.clone()), ..self }
     }

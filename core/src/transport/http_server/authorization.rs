@@ -54,7 +54,7 @@ impl AccessControl {
         }
     }
 
-    /// Identifies the sender of a request. Without authorization, nobody is asked.
+    /// Identifies the sender of a request. Without authorization, it succeeds without credentials.
     ///
     /// # Errors
     /// If the request has no valid token, or if it is not a POST and the token lacks the required

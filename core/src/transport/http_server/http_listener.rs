@@ -123,8 +123,7 @@ struct ConnectionServer {
 }
 
 impl ConnectionServer {
-    /// Accepts connections until told to stop, then waits for them to end. Dropping it cuts them
-    /// off.
+    /// Accepts connections until stopped, then waits for them to end. Dropping it cuts them off.
     async fn accept(mut self, socket: Socket, connections: Arc<Connections>) {
         let mut served = JoinSet::new();
         let mut next: Option<(SocketStream, Option<IpAddr>)> = None;

@@ -136,7 +136,7 @@ impl Stream {
 
     /// Attaches a reader after an event. Returns `None` if what followed it has been dropped.
     pub(super) fn attach_after(self: &Arc<Self>, last: EventId) -> Option<StreamReader> {
-        // With the stream locked, so that nobody takes a message in the meantime.
+        // With the stream locked, so that no message is taken in the meantime.
         self.change(|state| Some(self.attach_with(state, self.history()?.after(last)?)))
     }
 
@@ -211,8 +211,8 @@ impl Stream {
         self.change(|state| state.expected = Some(0));
     }
 
-    /// When the stream is complete and nobody is reading, moves unread messages to the history,
-    /// within its limits. If the client may read in another process, this happens immediately.
+    /// When the stream is complete and has no reader, moves unread messages to the history, within
+    /// its limits. If the client may read in another process, this happens immediately.
     fn settle(&self, state: &mut StreamState) {
         if state.attached || !(state.has_all() || self.history().is_some_and(|history| history.is_shared())) {
             return;
@@ -224,7 +224,7 @@ impl Stream {
         }
     }
 
-    /// No further responses will follow.
+    /// No more responses will follow.
     fn end(&self) {
         self.change(|state| {
             state.answered = usize::MAX;

@@ -66,7 +66,7 @@ impl Default for LoopbackHandler {
 }
 
 impl LoopbackHandler {
-    /// Uses another way to let the user visit a URL, for example by printing it.
+    /// Uses another method to let the user visit a URL, such as printing it.
     pub fn with_opener(opener: UrlOpener) -> Self {
         Self { opener: Some(opener), ..Self::default() }
     }

@@ -50,7 +50,7 @@ pub(in crate::transport) fn read_to_end(mut reader: LineReader, handoff: Option<
     }
 }
 
-/// The place where the reading thread leaves its reader for the host, and takes it back.
+/// The slot where the reading thread leaves its reader for the host, and takes it back.
 #[derive(Default)]
 pub struct ReadHandoff {
     state: Mutex<HandoffState>,

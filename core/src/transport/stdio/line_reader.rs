@@ -22,7 +22,7 @@ pub(in crate::transport) struct LineReader {
     ended: bool,
 }
 
-/// Handles a line. The flag says whether further lines have been read already.
+/// Handles a line. The flag is true if more lines have already been read.
 type HandleLine = dyn FnMut(Line, bool) -> ControlFlow<()> + Send;
 
 /// The outcome of a single read.

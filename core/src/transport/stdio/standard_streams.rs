@@ -35,7 +35,7 @@ pub fn hold_stdio() -> io::Result<()> {
 ///
 /// On Unix the files are new descriptors in blocking mode that child processes do not inherit.
 /// Descriptor 0 becomes the null device. Descriptor 1 becomes standard error, where everything that
-/// the program prints from now on appears. Input that a buffer of [`std::io::stdin`] already holds
+/// the program prints afterwards appears. Input that a buffer of [`std::io::stdin`] already holds
 /// is lost to the protocol.
 ///
 /// On Windows the files are handles that child processes do not inherit. The process's own standard

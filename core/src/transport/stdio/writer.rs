@@ -26,8 +26,8 @@ pub(super) struct PipeWriter {
     changed: Condvar,
     direct: Option<Direct>,
     round_trips: Arc<RoundTripTracker>,
-    /// Answers that are still to come. Only a hint, for the choice between writing at once and
-    /// writing many together.
+    /// Number of pending answers. Only a hint, for the choice between writing at once and writing
+    /// many together.
     expected: AtomicIsize,
     /// Requests have been read that are not served yet. A hint for the same choice.
     more_requests: AtomicBool,
@@ -39,9 +39,9 @@ struct LineQueue {
     text: Vec<u8>,
     /// The thread is writing lines that it took from the queue.
     writing: bool,
-    /// No further message is accepted; the writer ends when the queue is empty.
+    /// No more messages are accepted; the writer ends when the queue is empty.
     finished: bool,
-    /// A write failed, or the connection was given up.
+    /// A write failed, or the connection was abandoned.
     broken: bool,
     /// The writer has ended.
     written: bool,
@@ -87,12 +87,12 @@ impl PipeWriter {
         }
     }
 
-    /// Announces answers to come.
+    /// Announces pending answers.
     pub(super) fn expect(&self, answers: usize) {
         self.expected.fetch_add(answers.try_into().unwrap_or(isize::MAX), Ordering::Relaxed);
     }
 
-    /// Records whether further requests have been read already.
+    /// Records whether more requests have already been read.
     pub(super) fn set_more_requests(&self, more: bool) {
         self.more_requests.store(more, Ordering::Relaxed);
     }

@@ -353,7 +353,7 @@ ChildStderr: TypeAlias = Literal["inherit", "keep", "discard"]
 """The destination of the standard error of a child process."""
 
 OAuthGrant: TypeAlias = Literal["authorization_code", "client_credentials", "enterprise_managed", "workload_identity"]
-"""The way to access tokens."""
+"""How to get access tokens."""
 
 TaskSupport: TypeAlias = Literal["forbidden", "optional", "required"]
 """Support of a tool for calls that run as tasks."""
@@ -828,7 +828,7 @@ class ToolAnnotations(TypedDict, total=False):
     """`true` if the tool may destroy something."""
 
     idempotentHint: bool
-    """`true` if repeating a call with the same arguments has no further effect."""
+    """`true` if repeating a call with the same arguments has no additional effect."""
 
     openWorldHint: bool
     """`true` if the tool interacts with an open world, such as the web."""

@@ -37,7 +37,7 @@ json_object! {
         optional read_only_hint: bool = "readOnlyHint",
         /// `true` if the tool may destroy something.
         optional destructive_hint: bool = "destructiveHint",
-        /// `true` if repeating a call with the same arguments has no further effect.
+        /// `true` if repeating a call with the same arguments has no additional effect.
         optional idempotent_hint: bool = "idempotentHint",
         /// `true` if the tool interacts with an open world, such as the web.
         optional open_world_hint: bool = "openWorldHint",
@@ -104,7 +104,7 @@ impl ToolAnnotations {
         Self { destructive_hint: Some(is_destructive), ..self }
     }
 
-    /// Sets whether repeating a call with the same arguments has no further effect.
+    /// Sets whether repeating a call with the same arguments has no additional effect.
     pub fn with_idempotent(self, is_idempotent: bool) -> Self {
         Self { idempotent_hint: Some(is_idempotent), ..self }
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// Appends the members of an object but `passing`. `None` if the text is not an object.
 ///
-/// Numbers are written as they came: a number that no machine type holds exactly, and that some
+/// Numbers are written as received: a number that no machine type holds exactly, and that some
 /// handlers read exactly, must not look like its neighbours.
 pub(super) fn write_members(object: &str, passing: &[&str], out: &mut Vec<u8>) -> Option<()> {
     let mut reader = CanonicalReader { rest: object };

@@ -104,8 +104,8 @@ impl Tasks {
         }
     }
 
-    /// Cancels the tasks of a session that has ended. Without a principal, nobody can retrieve them
-    /// any more.
+    /// Cancels the tasks of a session that has ended. Without a principal, no client can retrieve
+    /// them any more.
     pub(in crate::server) fn abandon(&self, session: u64) {
         let of_session: Vec<_> = {
             let table = self.table.lock();

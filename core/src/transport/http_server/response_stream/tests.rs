@@ -4,7 +4,7 @@ fn next(reader: &mut StreamReader) -> Poll<Option<StreamItem>> {
     reader.poll_next(&mut Context::from_waker(Waker::noop()))
 }
 
-/// The next message with its place.
+/// The next message with its position.
 fn read(reader: &mut StreamReader) -> String {
     match next(reader) {
         Poll::Ready(Some(StreamItem::Message(id, outgoing))) => {

@@ -26,7 +26,7 @@ class AsyncRequester(AsyncStreamClient):
         input_responses: Mapping[str, Any] | None = None,
         request_state: str | None = None,
     ) -> Any:
-        """Send a protocol request that has no method of its own, and return the result as JSON.
+        """Send a protocol request without a dedicated method, and return the result as JSON.
 
         Args:
             method: Method name.
@@ -56,7 +56,7 @@ class AsyncRequester(AsyncStreamClient):
         raise NotImplementedError
 
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
-        """Send a notification that has no method of its own to the server."""
+        """Send a notification without a dedicated method to the server."""
         self._note({"method": method, "params": jsonable(params or {})})
 
     async def start_task(
