@@ -31,9 +31,9 @@ usage: trunkline-vectors [OPTION]... -- COMMAND [ARGUMENT]...    a server on sta
   --json                the server at the URL never answers with a stream
   --report FILE         writes the results as JSON
   --list                lists the vectors instead of playing them
-  --quiet               prints failures and the sums only
+  --quiet               only prints failures and totals
 
-The exit status is 0 if every vector held, 1 if one failed or none was played, 2 for wrong options.";
+The exit status is 0 if every vector held, 1 if one failed or none was played, 2 for invalid options.";
 
 thread_local! {
     static MAIN: Cell<bool> = const { Cell::new(false) };
