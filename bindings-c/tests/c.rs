@@ -1,9 +1,9 @@
 //! The header is fresh, installs, compiles as C99 and C++17 without a warning, and C programs work
 //! with the library.
 //!
-//! `TRUNKLINE_UPDATE_HEADER=1` writes the header. `TRUNKLINE_PREBUILT=1` takes the libraries as
-//! they lie in the target folder instead of building them. `TRUNKLINE_SANITIZE=address` (or another
-//! sanitizer) compiles the C programs with it. `CC` and `CXX` choose the compilers.
+//! `TRUNKLINE_UPDATE_HEADER=1` writes the header. `TRUNKLINE_PREBUILT=1` uses the libraries in the
+//! target folder instead of building them. `TRUNKLINE_SANITIZE=address` (or another sanitizer)
+//! compiles the C programs with it. `CC` and `CXX` choose the compilers.
 
 #[cfg(target_os = "linux")]
 use std::collections::BTreeSet;
@@ -150,7 +150,7 @@ fn the_headers_compile_without_a_warning_in_every_standard() {
         let program = format!("#include <{header}>\nint main(void) {{ return 0; }}\n");
         fs::write(&source, program).expect("the program can be written");
         for standard in standards {
-            // Of two standards the last one holds.
+            // If two standards are given, the last one applies.
             let mut compiler = compiler(language);
             compiler.arg(format!("-std={standard}")).args(warnings).arg(warning).arg("-fsyntax-only");
             succeed(compiler.arg("-I").arg(PREFIX.join("include")).arg(&source));
@@ -159,7 +159,7 @@ fn the_headers_compile_without_a_warning_in_every_standard() {
 }
 
 /// The shared library exports the functions of the header, and nothing else that a program could
-/// come to use.
+/// start to use.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_library_exports_the_functions_of_the_header() {
@@ -173,7 +173,7 @@ fn the_library_exports_the_functions_of_the_header() {
     assert_eq!(exported, functions.iter().map(|function| &*function.name).collect());
 }
 
-/// Programs run with the libraries meanwhile: those of the tests beside this one, for example.
+/// Other programs use the libraries meanwhile, such as those of concurrent tests.
 #[cfg(unix)]
 #[test]
 fn installing_again_leaves_the_libraries_of_running_programs_alone() {
@@ -457,7 +457,7 @@ fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Starts the scenarios of the suite, if it is set: words of a command such as `valgrind`.
+/// If set, the command that starts the scenarios of the suite, such as `valgrind`.
 const RUNNER: &str = "TRUNKLINE_C_RUNNER";
 
 fn run(suite: &Path, scenario: &str) {
@@ -485,7 +485,7 @@ fn finish(command: &mut Command) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap_or_else(|reason| panic!("cannot start {command:?}: {reason}"));
-    // A pipe that nobody reads holds the program up.
+    // A pipe without a reader would block the program.
     let (stdout, stderr) = (read(child.stdout.take()), read(child.stderr.take()));
     let begin = Instant::now();
     // Valgrind takes twenty times as long, and more where threads take turns.

@@ -79,7 +79,7 @@ class Pipes {
 }
 
 for (const revision of ["auto", "2025-06-18", "2026-07-28"]) {
-  test(`STD-17, STD-18: a transport of one's own, revision ${revision}`, { timeout: 20_000 }, async () => {
+  test(`STD-17, STD-18: a custom transport, revision ${revision}`, { timeout: 20_000 }, async () => {
     const answers = { "server/discover": { resultType: "complete", supportedVersions: ["2026-07-28"], capabilities: {}, ttlMs: 0, cacheScope: "private" }, "tools/list": { resultType: "complete", tools: [], ttlMs: 0, cacheScope: "private" } };
     const pipes = new Pipes(program(answers));
     const client = await Client.connect(pipes, { revision });

@@ -126,7 +126,7 @@ for (const revision of ["2025-11-25", "2026-07-28"]) {
 }
 
 test("MRTR-15, MRTR-16: the caller drives the rounds itself", () =>
-  // No handler is needed: the option declares what the caller can give.
+  // No handler is needed: the option declares what the caller can answer.
   withClient({ revision: "2026-07-28", capabilities: { elicitation: {} } }, async (client) => {
     const needed = await client.callTool("greet", {}, { manualInput: true }).catch((error) => error);
     assert.ok(needed instanceof InputRequiredError, String(needed));

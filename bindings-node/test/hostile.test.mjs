@@ -1,4 +1,4 @@
-// Mutated answers of a server: each gives a result or a typed error.
+// Mutated responses of a server: each yields a result or a typed error.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -41,7 +41,7 @@ const OPERATIONS = [
   (client) => client.getPrompt("p"),
   (client) => client.ping(),
 ];
-// Texts of JSON that take the place of a value.
+// JSON that replaces a value.
 const ODD = [
   ...["null", "true", "0", "-1", "1.5", "1e999", '"x"', "[]", "{}", "[1]", "[null]", '{"a":1}', '{"a":1,"a":2}'],
   ...['"\\ud800"', '"a\\udfff\\u0000b"', '{"\\ud800":1}', '{"__proto__":{}}', '{"type":"text"}', '[{"type":"text","text":5}]'],

@@ -20,7 +20,7 @@ const opened = {
   }),
 };
 
-/** The transport to a server with a method of its own, which gives its params back. */
+/** The transport to a server with a custom method, which returns its params. */
 class Vendor {
   answers = [];
   wake = () => {};

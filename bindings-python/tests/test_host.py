@@ -112,7 +112,7 @@ def test_eli_01_handlers_answer_requests_of_the_server(revision: str) -> None:
 
 def test_mrtr_15_mrtr_16_the_caller_drives_the_rounds_itself() -> None:
     async def test() -> None:
-        # No handler is needed: the option declares what the caller can give.
+        # No handler is needed: the option declares what the caller can answer.
         async with Client(asking(), revision="2026-07-28", capabilities={"elicitation": {}}) as client:
             with pytest.raises(InputRequiredError) as needed:
                 await client.call_tool("greet", manual_input=True)

@@ -1,4 +1,4 @@
-"""Mutated answers of a server: each gives a result or a typed error."""
+"""Mutated responses of a server: each yields a result or a typed error."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RESULTS: dict[str, dict[str, Any]] = {
     "prompts/get": {"description": "d", "messages": [{"role": "user", "content": TEXT}]},
     "completion/complete": {"completion": {"values": ["a"], "total": 1, "hasMore": False}},
 }
-# Texts of JSON that take the place of a value.
+# JSON that replaces a value.
 ODD = (
     *("null", "true", "0", "-1", "1.5", "1e999", '"x"', "[]", "{}", "[1]", "[null]", '{"a":1}', '{"a":1,"a":2}'),
     *('"\\ud800"', '"a\\udfff\\u0000b"', '{"\\ud800":1}', '{"type":"text"}', '[{"type":"text","text":5}]'),

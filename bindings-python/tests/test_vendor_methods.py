@@ -38,7 +38,7 @@ OPENED: dict[str, dict[str, Any]] = {
 
 
 class Vendor:
-    """The transport to a server with a method of its own, which gives its params back."""
+    """The transport to a server with a custom method, which returns its params."""
 
     def __init__(self, revision: str) -> None:
         self.revision = revision

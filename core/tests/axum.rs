@@ -80,7 +80,7 @@ fn server() -> (Server, Dropped) {
     (server, dropped)
 }
 
-/// Serves an application until the signal; gives its address, and the task that serves it.
+/// Serves an application until the signal. Returns its address and the task that serves it.
 async fn serve_until(
     application: Router,
     signal: impl Future<Output = ()> + Send + 'static,
@@ -90,7 +90,7 @@ async fn serve_until(
     (address, tokio::spawn(async move { axum::serve(listener, application).with_graceful_shutdown(signal).await }))
 }
 
-/// Serves an application; gives its address.
+/// Serves an application and returns its address.
 async fn serve(application: Router) -> String {
     let application = application.route("/", get(|| async { "an ordinary page" }));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -136,7 +136,7 @@ async fn every_revision_wherever_it_is_mounted() {
     }
 }
 
-/// AUS-02: a client finds the metadata where the challenge says that it is (RFC 9728 section 5.1).
+/// AUS-02: a client finds the metadata at the URL in the challenge (RFC 9728 section 5.1).
 #[tokio::test]
 async fn the_metadata_that_a_challenge_names_is_there_wherever_the_server_is_mounted() {
     let service = |path: &str| {

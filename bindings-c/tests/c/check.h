@@ -1,4 +1,4 @@
-/* Shared by all scenarios: checks that report their place, and the usual servers and clients. */
+/* Shared by all scenarios: checks that report their location, and the usual servers and clients. */
 #ifndef TEST_CHECK_H
 #define TEST_CHECK_H
 

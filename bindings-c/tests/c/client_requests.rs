@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{SUITE_C99, command};
 
 const MODERN: &str = "2026-07-28";
-/// The text that the server makes of the answer to its request.
+/// The text that the server builds from the response to its request.
 const ANN: &str = r#"{"action":"accept","content":{"name":"Ann"}}"#;
 
 struct Client {
@@ -20,7 +20,7 @@ struct Client {
     revision: &'static str,
     capabilities: Value,
     id: u64,
-    /// Messages besides answers: notifications and requests.
+    /// Messages other than responses: notifications and requests.
     heard: Vec<Value>,
 }
 
@@ -83,7 +83,7 @@ impl Client {
         }
     }
 
-    /// The same, in as many rounds as it takes; how many those were.
+    /// The same, in as many rounds as needed. Returns their number.
     fn ask_in_rounds(&mut self, method: &str, params: &Value) -> (Value, usize) {
         let mut retry = params.clone();
         for round in 0..5 {
@@ -148,8 +148,7 @@ fn mrtr_01_questions_are_asked_in_rounds() {
     let mut client = Client::new(MODERN, everything());
     let (answered, rounds) = client.call("ask_name");
     assert_eq!((text(&answered), rounds), (r#"{"action":"accept","content":{"name":"Ann"}}"#.to_owned(), 1));
-    // Each run had a call and a callback of its own; the effect came once, and every destructor
-    // ran.
+    // Each run had its own call and callback; the effect happened once, and every destructor ran.
     assert_eq!(client.counts(), "answered 1, suspended 1, refused 0, cancelled 0, freed 4, effects 1");
     assert_eq!(text(&client.call("ask_page").0), r#"{"action":"decline"}"#);
     assert!(text(&client.call("ask_model").0).contains("Ho"));
@@ -168,7 +167,7 @@ fn mrtr_01_questions_are_asked_in_rounds() {
     client.end();
 }
 
-/// MRTR-08: what the handler noted is kept for a retry that comes again.
+/// MRTR-08: what the handler memoized is kept for repeated retries.
 #[test]
 fn mrtr_08_a_repeated_retry_does_not_repeat_an_effect() {
     let mut client = Client::new(MODERN, everything());
@@ -203,7 +202,7 @@ fn mrtr_20_questions_are_asked_while_the_call_waits() {
     client.end();
 }
 
-/// MRTR-05, MRTR-06, MRTR-12: the primitive; its state comes back as it was, or not at all.
+/// MRTR-05, MRTR-06, MRTR-12: the primitive; its state is returned unchanged or not at all.
 #[test]
 fn mrtr_06_required_input_brings_back_its_state() {
     let mut client = Client::new(MODERN, everything());
@@ -233,8 +232,8 @@ fn mrtr_04_a_client_that_cannot_answer_is_not_asked() {
     }
 }
 
-/// A call that is cancelled while its client thinks: the callback hears of it, and everything is
-/// let go of.
+/// A call cancelled while its client waits for the user: the callback is notified, and everything
+/// is released.
 #[test]
 fn a_question_ends_with_its_call() {
     let mut client = Client::new("2025-11-25", everything());
@@ -243,7 +242,7 @@ fn a_question_ends_with_its_call() {
     assert_eq!(asked["method"], "elicitation/create");
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": call}}));
     assert_eq!(client.receive()["method"], "notifications/cancelled");
-    // The client hears of it first, the callback as soon as it is its turn.
+    // The client is notified first, the callback when its turn comes.
     let end = Instant::now() + Duration::from_secs(10);
     while client.counts().contains("cancelled 0") && Instant::now() < end {
         sleep(Duration::from_millis(5));
@@ -303,7 +302,7 @@ fn tkx_02_tkx_06_tkx_30_a_call_becomes_a_task() {
     client.end();
 }
 
-/// TKX-10, TKX-17: a task shows what it asks, and goes on with the answer.
+/// TKX-10, TKX-17: a task shows its requests, and continues with the answer.
 #[test]
 fn tkx_10_tkx_17_a_task_asks() {
     let mut client = Client::new(MODERN, tasks());

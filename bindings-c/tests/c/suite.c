@@ -27,7 +27,7 @@ static void names_and_version(void) {
 #if TRUNKLINE_VERSION_NUMBER < 0x000100 || TRUNKLINE_VERSION_NUMBER >= 0x640000
 #error "the preprocessor does not read the version"
 #endif
-  /* `true` and `false` stay words, though they are macros before C23. */
+  /* `true` and `false` stay names, although they are macros before C23. */
   CHECK(same(TRUNKLINE_JSON_STR({"a": [true, false], "b": "c, d"}), "{\"a\": [true, false], \"b\": \"c, d\"}"));
   CHECK(same(text, "static"));
   CHECK(same(S("literal"), "literal"));
@@ -226,7 +226,7 @@ static void wrong_arguments(void) {
   CHECK(trunkline_server_options_set_icons(options, S("[")) == TRUNKLINE_INVALID_ARGUMENT);
   CHECK(strstr(trunkline_error_message(trunkline_last_error()), "icons"));
   CHECK(trunkline_server_options_set_title(options, S("right")) == TRUNKLINE_OK);
-  /* The first of them is told where the options are used. */
+  /* The first of them is reported where the options are used. */
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "options: the argument `limit`", trunkline_server_new_with(S("a"), S("1"), options, &never, &error));
   CHECK(never == NULL);
   trunkline_server_options_free(options);
@@ -323,7 +323,7 @@ static void memory_call(void) {
     trunkline_client_options_free(options);
     OK(trunkline_client_info(client, &text, &error));
     check_text(text, "/revision", revisions[index]);
-    /* DISC-02: a pinned 2026-07-28 has no probe, and the server's name comes a moment later. */
+    /* DISC-02: a pinned 2026-07-28 has no probe, and the server's name arrives a moment later. */
     for (pings = 0; pings < 1000 && !contains(trunkline_text_str(text), "serverInfo"); ++pings) {
       trunkline_text_free(text);
       OK(trunkline_client_ping(client, NULL, &error));
@@ -713,7 +713,7 @@ static void timeouts(void) {
   CHECK(result == NULL);
   trunkline_call_free(kept), kept = NULL;
 
-  /* The longest time of a tool's calls: the caller is answered, the handler is told. */
+  /* The timeout of a tool's calls: the caller gets a response, the handler is notified. */
   OK(trunkline_server_add(server, S("tool"), S(TRUNKLINE_JSON({"tool": {"name": "slow"}, "timeoutMs": 300})), keep_and_watch,
                           &seen, NULL, NULL, &error));
   OK(trunkline_client_call_tool(client, S("slow"), NOTHING, NULL, &result, &error));
@@ -755,8 +755,8 @@ static void closing(void) {
 
 /* ---- requests to the client of a call ---- */
 
-/* Answers the call when its ping was answered; the call has lived until now although nobody kept
-   it. */
+/* Completes the call when its ping was answered; the call still exists although nothing retained
+ * it. */
 static void answer_with_outcome(trunkline_call *call, trunkline_result result, const trunkline_str *json,
                                 const trunkline_error *error, void *user_data) {
   see_outcome(result, json, error, user_data);
@@ -932,7 +932,7 @@ static trunkline_listener *listen_http(trunkline_server *server) {
   CHECK(trunkline_http_options_set_port(options, 0) == TRUNKLINE_OK);
   OK(trunkline_server_listen_http(server, options, &listener, &error));
   trunkline_http_options_free(options);
-  /* HTTP-05: nobody named an address. */
+  /* HTTP-05: no address was given. */
   CHECK(strncmp(trunkline_listener_url(listener).data, "http://127.0.0.1:", 17) == 0);
   return listener;
 }
@@ -1212,7 +1212,7 @@ static void mounted(void) {
   /* Another host, and what is not a request. */
   exchange = post(listener, &seen, "", "mcp.example", OPENING);
   answered(server, &seen);
-  /* In the words of no language: this text goes to the caller. */
+  /* Not in any language's terms, because this message is sent to the caller. */
   CHECK(seen.status == 403 && strstr(seen.body, "allowed hosts") != NULL && strstr(seen.body, "allowedHosts") == NULL);
   trunkline_http_exchange_free(exchange);
   OK(trunkline_http_options_new(&options, &error));
@@ -1247,7 +1247,7 @@ static void mounted(void) {
   CHECK(seen.status == 400);
   trunkline_http_exchange_free(exchange);
 
-  /* A client that goes away: told to the end's callback, or to nobody once it is freed. */
+  /* A disconnecting client: reported to the end callback, unless it has been freed. */
   exchange = post(listener, &seen, session, "localhost", CALLING("kept"));
   while (!kept) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
   CHECK(trunkline_http_cancel(exchange) == TRUNKLINE_OK);
@@ -1298,7 +1298,7 @@ static void mounted(void) {
   trunkline_server_free(server);
 }
 
-/* The status of a POST. One too many is told when to come back. */
+/* The status of a POST. One too many gets `Retry-After`. */
 static int limited(trunkline_server *server, trunkline_listener *listener, response *seen, const char *session,
                    const char *message) {
   trunkline_http_exchange *exchange = post(listener, seen, session, "localhost", message);
@@ -1557,7 +1557,7 @@ static void notifications(void) {
     CHECK(!trunkline_client_options_on_notification(options, see_notification, &seen, NULL));
     OK(trunkline_client_connect_memory(server, options, &client, &error));
     trunkline_client_options_free(options);
-    /* A server tells of changes only when it has seen that the client is ready. */
+    /* A server only announces changes once it knows that the client is ready. */
     OK(trunkline_client_list_tools(client, NULL, &tools, &error));
     trunkline_text_free(tools);
     add(server, modern ? S(PLAIN("new")) : S(PLAIN("newer")), do_nothing, NULL);
@@ -1592,9 +1592,9 @@ static void waking(void) {
 #ifndef _WIN32
 static volatile sig_atomic_t enough_calls;
 
-/* The allocator of AddressSanitizer does not know of fork: a thread that allocates meanwhile leaves
-   a lock behind that nobody in the child gives back. Its runtime may also be preloaded, for an
-   instrumented library. */
+/* AddressSanitizer's allocator does not support fork: a thread that allocates meanwhile leaves a
+ * lock that is never released in the child. Its runtime may also be preloaded, for an instrumented
+ * library. */
 static bool may_fork_when_busy(void) {
 #ifdef __SANITIZE_ADDRESS__
   return false;

@@ -28,7 +28,7 @@ static trunkline_server *library(void) {
 #define CITY S(TRUNKLINE_JSON({"name": "city", "value": "o"}))
 #define NORWAY S(TRUNKLINE_JSON({"arguments": {"country": "norway"}}))
 
-/* A result that must have this text at that place. */
+/* A result that must have this text at that pointer. */
 static void takes(trunkline_text *result, const char *pointer, const char *text) {
   check_text(result, pointer, text);
   trunkline_text_free(result);

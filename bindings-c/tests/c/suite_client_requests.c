@@ -1,7 +1,7 @@
-/* Calls that ask their client, log and keep: a server that `client_requests.rs` talks to over
+/* Calls that ask their client, log and memoize: a server that `client_requests.rs` talks to over
    stdio. A part of suite.c. */
 
-/* The log of the callbacks and destructors, as text. */
+/* The log of the callbacks and destructors, as a string. */
 static void tell_counts(trunkline_call *call, void *user_data);
 
 static struct {
@@ -71,7 +71,7 @@ static void ask_name(trunkline_call *call, void *user_data) {
   OK(trunkline_call_elicit(call, S(NAME_FORM), S("who"), tell_outcome, NULL, count_freed, &error));
 }
 
-/* Pays when the user has agreed, and tells how often it did. */
+/* Pays when the user has agreed, and returns how often it did. */
 static void pay(trunkline_call *call, trunkline_result result, const trunkline_str *json, const trunkline_error *error,
                 void *user_data) {
   trunkline_text *paid = NULL;
@@ -122,7 +122,7 @@ static void ask_generally(trunkline_call *call, void *user_data) {
   trunkline_request_options_free(options);
 }
 
-/* The form without waiting: asks twice, and tells what it has been given. */
+/* The form without waiting: asks twice, and returns the answers. */
 static void require_input(trunkline_call *call, void *user_data) {
   trunkline_text *step = NULL, *name = NULL;
   char text[200];

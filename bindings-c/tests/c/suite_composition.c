@@ -93,7 +93,7 @@ static void proxied_tasks(void) {
     add(remote, S(TRUNKLINE_JSON({"name": "work", "execution": {"taskSupport": "required"}})), keep, NULL);
     OK(trunkline_server_add_tool(remote, S(TRUNKLINE_JSON({"name": "greet", "execution": {"taskSupport": "optional"}})),
                                  needs_input, elicit_form, NULL, &error));
-    /* Connected last: a session of 2025-11-25 keeps the tasks that it was told of. */
+    /* Connected last: a session of 2025-11-25 keeps the tasks that were announced to it. */
     far = in_memory_speaking(remote, pairs[index][0]);
     OK(trunkline_server_options_new(&same_port, &error));
     CHECK(trunkline_server_options_set_port(same_port, trunkline_server_port(remote)) == TRUNKLINE_OK);

@@ -1,5 +1,5 @@
-/* A connection with credentials that a store keeps: a client that `credentials.rs` starts. A part
-   of suite.c. */
+/* A connection with stored credentials: a client that `credentials.rs` starts. A part of
+   suite.c. */
 
 static void connect_with_credentials(const char *url, const char *store) {
   trunkline_client_options *options = NULL;
@@ -42,7 +42,7 @@ static void log_in(const char *url) {
   OK(trunkline_client_options_new(&options, &error));
   CHECK(trunkline_client_options_set_revision(options, S("2025-11-25")) == TRUNKLINE_OK);
   CHECK(trunkline_client_options_set_auth(options, S("{\"loginTimeoutMs\":20000}")) == TRUNKLINE_OK);
-  /* The message of a function that fails comes back. */
+  /* The message of a failing function is returned. */
   CHECK(trunkline_client_options_on_open_url(options, closes_window, NULL, NULL) == TRUNKLINE_OK);
   FAILS(TRUNKLINE_AUTHORIZATION_REQUIRED, "open_url failed: the user closed the window",
         trunkline_client_connect_http(trunkline_str_of(url), options, &client, &error));

@@ -1,4 +1,5 @@
-/* Features of a server beside tools, hooks, and notifications to its clients. A part of suite.c. */
+/* Features of a server other than tools, hooks, and notifications to its clients. A part of
+ * suite.c. */
 
 static void returns_data(trunkline_call *call, void *user_data) {
   CHECK(trunkline_call_return_text(call, trunkline_str_of((const char *)user_data)) == TRUNKLINE_OK);
@@ -32,7 +33,7 @@ static void suggests(trunkline_call *call, void *user_data) {
   trunkline_text_free(before);
 }
 
-/* A request, which must give this text at that place. */
+/* A request whose result must have this text at that pointer. */
 static void gives(trunkline_client *client, trunkline_str method, trunkline_str params, const char *pointer, const char *text) {
   trunkline_text *result = NULL;
   OK(trunkline_client_request(client, method, params, NULL, &result, &error));
@@ -207,7 +208,7 @@ static void hear(const trunkline_str *method, const trunkline_str *params, void 
   heard->completed += contains(*method, "elicitation/complete");
 }
 
-/* RES-03, RES-04, PRM-03: what is removed is gone, and clients hear of it. */
+/* RES-03, RES-04, PRM-03: removed features are absent, and clients are notified. */
 static void removed_and_told(void) {
   static char text[] = "x";
   trunkline_server *server = new_server();
@@ -311,7 +312,7 @@ static void provider(void) {
   CHECK(freed == 2);
 }
 
-/* Middleware that adds to what a tool said. */
+/* Middleware that adds to the result of a tool. */
 static void add_to_result(trunkline_call *call, trunkline_result result, const trunkline_str *json,
                           const trunkline_error *error, void *user_data) {
   trunkline_text *text = NULL;
@@ -408,7 +409,7 @@ static void middleware(void) {
   trunkline_server_free(server);
 }
 
-/* CMP-03: a completer stands in the definition of what it completes, and goes with it. */
+/* CMP-03: a completer is part of the definition of what it completes, and removed with it. */
 static void completers(void) {
   trunkline_server *server = new_server();
   trunkline_client *client;
@@ -517,8 +518,8 @@ static void freed_while_requesting(void) {
   trunkline_client_free(client);
 }
 
-/* SKL-01, SKL-15, SKL-24, SKL-45: a skill is all data, and the core answers for it; removed, it is
-   gone. */
+/* SKL-01, SKL-15, SKL-24, SKL-45: a skill is only data, which the core serves; once removed, it is
+ * absent. */
 static void skill(void) {
   static const trunkline_str manifest = TRUNKLINE_STR_INIT(TRUNKLINE_JSON({"uri": "skill://greet/SKILL.md"}));
   trunkline_server *server = new_server();
@@ -609,7 +610,7 @@ static void gives_headers(trunkline_call *call, void *calls) {
   OK(trunkline_call_return_result(call, S("{\"headers\":{\"Authorization\":\"Bearer anns\"}}"), &error));
 }
 
-/* A function gives the headers of each request. */
+/* A function returns the headers of each request. */
 static void call_with_headers_of_a_function(trunkline_listener *listener) {
   trunkline_client_options *options = NULL;
   trunkline_client *client = NULL;
@@ -679,7 +680,7 @@ static void access_tokens(void) {
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "page_size: must be 1 or more, not 0",
         trunkline_server_new_with(S("a"), S("1"), server_options, &unmade, &error));
   trunkline_server_options_free(server_options);
-  /* A guard that is misspelt, or that stands in the descriptor, would guard nothing. */
+  /* A guard that is misspelt or in the descriptor would have no effect. */
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "unknown member /scope: did you mean scopes?",
         trunkline_server_add_tool(server, S("{\"name\":\"open\",\"scope\":[\"write\"]}"), tells_caller, NULL, NULL, &error));
   FAILS(TRUNKLINE_INVALID_ARGUMENT, "set scopes as an option next to the descriptor",
@@ -712,7 +713,7 @@ static void access_tokens(void) {
   trunkline_server_free(server);
 }
 
-/* The rest of what a listener can be told, on a Unix socket. */
+/* The other options of a listener, on a Unix socket. */
 static void unix_socket(void) {
 #ifndef _WIN32
   trunkline_server *server = new_server();

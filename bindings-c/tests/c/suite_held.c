@@ -1,11 +1,11 @@
-/* Clients and servers that are closed leave nothing that a process holds. A part of suite.c. */
+/* Closed clients and servers leak no resources. A part of suite.c. */
 
 #ifdef __linux__
 #include <dirent.h>
 
 enum { DESCRIPTORS, THREADS, CHILDREN, KINDS };
 
-/* Counts what this process holds, by /proc. */
+/* Counts this process's resources through /proc. */
 static void count_held(int counts[KINDS]) {
   DIR *folder = opendir("/proc/self/fd");
   struct dirent *entry;
@@ -70,7 +70,7 @@ static void open_and_close_http(void) {
 static void check_held(void (*open_and_close)(void)) {
   unsigned long long end = now_ms() + patience_ms(30000);
   int before[KINDS], after[KINDS], round, kind = 0;
-  /* Threads of the runtime and of its pools begin once. */
+  /* Threads of the runtime and of its pools are started once. */
   for (round = 0; round < 3; ++round) open_and_close();
   count_held(before);
   for (round = 0; round < 10; ++round) open_and_close();

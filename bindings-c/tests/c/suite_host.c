@@ -5,7 +5,7 @@
   TRUNKLINE_JSON({"message": "Your name?",                                                                      \
                   "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}})
 
-/* Asks its client for input and answers with what came. `user_data`: the method and the params. */
+/* Asks its client for input and returns the answer. `user_data`: the method and the params. */
 static void needs_input(trunkline_call *call, void *user_data) {
   const char *const *request = (const char *const *)user_data;
   trunkline_text *answer = NULL;
@@ -117,7 +117,7 @@ static void manual_input(void) {
   trunkline_text *result = NULL, *message = NULL, *state = NULL;
   trunkline_str json = NOTHING;
   OK(trunkline_client_options_new(&options, &error));
-  /* No handler is needed: the option declares what the caller can give. */
+  /* No handler is needed: the option declares what the caller can answer. */
   CHECK(trunkline_client_options_set_capabilities(options, S("{\"elicitation\": {}}")) == TRUNKLINE_OK);
   OK(trunkline_client_connect_memory(server, options, &client, &error));
   trunkline_client_options_free(options);
@@ -180,7 +180,7 @@ static void subscriptions(void) {
   }
 }
 
-/* Answers the call of the task when its progress has come. */
+/* Completes the call of the task when its progress has arrived. */
 static void finish_work(double progress, double total, const trunkline_str *message, void *user_data) {
   CHECK(progress == 1 && total == 2 && message->len == 0);
   ++*(int *)user_data;
@@ -355,7 +355,7 @@ static void wire_connect(trunkline_call *call, void *user_data) {
   OK(trunkline_call_return_result(call, S("{}"), &error));
 }
 
-/* Gives a message to the call that waits for one, or keeps both until there is the other. */
+/* Passes a message to a waiting call, or stores either until the other arrives. */
 static void wire_deliver(wire *it) {
   trunkline_text *quoted = NULL;
   char result[900];

@@ -1,6 +1,6 @@
-/* Mutated answers of a server: each gives a result or a typed error. A part of suite.c. */
+/* Mutated responses of a server: each yields a result or a typed error. A part of suite.c. */
 
-/* Texts of JSON that take the place of a value. */
+/* JSON that replaces a value. */
 static const char *const odd_values[] = {
     "null", "true", "0", "-1", "1.5", "1e999", "\"x\"", "[]", "{}", "[1]", "[null]", "{\"a\":1,\"a\":2}",
     "\"\\ud800\"", "{\"\\ud800\":1}", "{\"type\":\"text\"}", "[{\"type\":\"text\",\"text\":5}]",
@@ -27,11 +27,11 @@ typedef struct {
   trunkline_call *receiving;
   char answer[4096];
   bool has_answer;
-  /* The mutation of the next answer: its place among those of the result, and the odd value. */
+  /* The mutation of the next response: its position in the result, and the odd value. */
   size_t place, odd;
 } hostile_server;
 
-/* Writes a result, or with the value at one place replaced. Returns the number of places. */
+/* Writes a result, with the value at one position replaced. Returns the number of positions. */
 static size_t mutate(char *out, const char *result, size_t place, const char *odd) {
   size_t places = 0, depth = 0, skipping = 0;
   for (; *result; ++result) {

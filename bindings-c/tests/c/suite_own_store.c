@@ -1,6 +1,6 @@
 /* Stores of a program's own. A part of suite.c. */
 
-/* An item: a text, or with a position an entry of a log. */
+/* An item: a string, or a log entry if it has a position. */
 typedef struct {
   char key[520];
   char *text;
@@ -13,7 +13,7 @@ typedef struct {
   kept_item items[200];
   size_t count;
   int64_t position;
-  /* Its answer in place of the right one; "" for none, "!" for a failure, "?" for silence. */
+  /* Its answer instead of the correct one; "" for none, "!" for a failure, "?" for silence. */
   const char *fault;
   size_t destroyed;
   /* The calls that it does not answer. */
@@ -215,7 +215,7 @@ static void own_stores(void) {
   for (number = 0; number < sizeof faults / sizeof *faults; ++number) {
     server = with_own_store(&faulty);
     faulty.fault = faults[number];
-    /* Of the kind busy, within the deadline, and the rest goes on. */
+    /* Of the kind busy, within the deadline; everything else continues. */
     without_store(server);
     faulty.fault = NULL;
     trunkline_server_free(server);

@@ -64,7 +64,7 @@ static void call_elsewhere(trunkline_server *one, trunkline_server *other) {
   trunkline_listener_free(here), trunkline_listener_free(there);
 }
 
-/* A store that is not there: busy at once, and the rest goes on. */
+/* An unavailable store: busy immediately; everything else continues. */
 static void without_store(trunkline_server *server) {
   trunkline_client *client = in_memory(server);
   trunkline_text *state = NULL;

@@ -1,7 +1,7 @@
 /* Objects that are freed while they are in use, several threads on one port, and what is closed
    together. */
 
-/* A server on a thread and a port of its own, reached over HTTP. */
+/* A server with its own thread and port, reached over HTTP. */
 typedef struct {
   trunkline_server *server;
   trunkline_listener *listener;
@@ -205,7 +205,7 @@ static void wait_for_the_other(trunkline_call *call, void *user_data) {
 static thread_task hold_task = {call_hold, NULL};
 static thread hold_thread;
 
-/* Returns before the other thread's call: what came meanwhile is told then. */
+/* Returns before the other thread's call: what arrived meanwhile is delivered then. */
 static void return_before_the_other(trunkline_call *call, void *user_data) {
   crowded *it = (crowded *)user_data;
   it->inside = 1;
@@ -217,7 +217,7 @@ static void return_before_the_other(trunkline_call *call, void *user_data) {
   CHECK(trunkline_call_return_text(call, S("done")) == TRUNKLINE_OK);
 }
 
-/* On the far server: tells of progress and returns when that was seen. */
+/* On the remote server: reports progress and returns when that was seen. */
 static void hold(trunkline_call *call, void *user_data) {
   crowded *it = (crowded *)user_data;
   unsigned long long end = now_ms() + patience_ms(10000);
@@ -227,7 +227,7 @@ static void hold(trunkline_call *call, void *user_data) {
   CHECK(trunkline_call_return_text(call, S("held")) == TRUNKLINE_OK);
 }
 
-/* On the far server: tells of much progress and returns. */
+/* On the remote server: reports a lot of progress and returns. */
 static void hasten(trunkline_call *call, void *user_data) {
   int step;
   for (step = 1; step <= 50; ++step) {
@@ -238,8 +238,8 @@ static void hasten(trunkline_call *call, void *user_data) {
   CHECK(trunkline_call_return_text(call, S("done")) == TRUNKLINE_OK);
 }
 
-/* While this runs, another thread takes events: what piles up is merged, and calls that are
-   cancelled go away. */
+/* While this runs, another thread takes events: accumulated progress is merged, and cancelled calls
+ * are removed. */
 static void pile_up(trunkline_call *call, void *user_data) {
   crowded *it = (crowded *)user_data;
   trunkline_request_options *options = NULL;
@@ -464,8 +464,8 @@ static void count_kept(trunkline_call *call, void *user_data) {
   *place = trunkline_call_retain(call);
 }
 
-/* A server with several listeners gives their calls one deadline, not one after the other: a second
- * of its own 1.25, for the last fifth is not theirs. */
+/* A server with several listeners has one deadline for all their calls: one of its 1.25 seconds,
+ * because the last fifth is reserved. */
 static void listeners_close_together(void) {
   trunkline_server_options *options = NULL;
   trunkline_server *server = NULL;

@@ -132,7 +132,7 @@ static void world_of_a_call(void) {
   CHECK(live_vars == 0);
   trunkline_text_free(result);
 
-  /* A caller in memory gives data of its own, to a request that blocks and to one that does not. */
+  /* An in-memory caller passes its own data, to a blocking request and to a non-blocking one. */
   {
     trunkline_request_options *options = NULL;
     int user = 0, reply = 0;
@@ -145,7 +145,7 @@ static void world_of_a_call(void) {
     OK(trunkline_client_start(client, S(TRUNKLINE_METHOD_CALL_TOOL), S("{\"name\":\"whose\"}"), options, count_reply, &reply, NULL, NULL, &error));
     trunkline_request_options_free(options);
     while (reply == 0) OK(trunkline_dispatch(trunkline_client_port(client), 1000, NULL, &error));
-    /* The data was used twice, and is freed once: when nothing comes of the requests any more. */
+    /* The data was used twice, and is freed once: when the requests are over. */
     while (user == 2) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
     CHECK(user == 3);
     CHECK(trunkline_request_options_set_user_data(NULL, &user, count_up) == TRUNKLINE_NULL && user == 4);
@@ -225,8 +225,8 @@ static void tell_whose(trunkline_call *call, void *user_data) {
   CHECK(trunkline_call_return_text(call, S("done")) == TRUNKLINE_OK);
 }
 
-/* A mounted server with a port of its own: its calls have the data of their own request, and never
-   that of a request to itself which has the same number. */
+/* A mounted server with its own port: its calls have the data of their own request, never that of a
+ * request to itself with the same number. */
 static void data_of_a_mounted_server(void) {
   static char eve[] = "eve", ada[] = "ada";
   trunkline_server *inner = new_server(), *outer = new_server();
@@ -251,7 +251,7 @@ static void data_of_a_mounted_server(void) {
   CHECK(seen.told == ada && trunkline_call_exchange_data(seen.kept) == eve);
   CHECK(trunkline_call_return_text(seen.kept, S("done")) == TRUNKLINE_OK);
   while (seen.replies == 1) OK(trunkline_dispatch(trunkline_server_port(inner), 1000, NULL, &error));
-  /* Without a destructor, nobody can know for how long the data is there. */
+  /* Without a destructor, the lifetime of the data is unknown. */
   CHECK(trunkline_call_exchange_data(seen.kept) == NULL);
   trunkline_call_free(seen.kept);
   trunkline_request_options_free(of_eve), trunkline_request_options_free(of_ada);
@@ -261,8 +261,8 @@ static void data_of_a_mounted_server(void) {
 
 #define WORK TRUNKLINE_JSON({"name": "work", "execution": {"taskSupport": "optional"}})
 
-/* A task goes on after the answer to its request. Data with a destructor is there until its end,
-   and freed once; nobody can know for how long other data is there. */
+/* A task continues after the response to its request. Data with a destructor exists until its end,
+ * and is freed once; the lifetime of other data is unknown. */
 static void task_of_a_client(const char *revision, int destructors) {
   trunkline_server *server = new_server();
   trunkline_client *client;
@@ -298,7 +298,7 @@ static void task_of_a_client(const char *revision, int destructors) {
   CHECK(freed == destructors);
 }
 
-/* The same of an exchange, whose response says only that there is a task. */
+/* The same for an exchange, whose response only contains the task. */
 static void task_of_an_exchange(void) {
   trunkline_server *server = new_server();
   trunkline_listener *listener = NULL;
@@ -361,7 +361,7 @@ static void keep_token(trunkline_call *call, void *user_data) {
 }
 
 /* AUS-02: a verifier has the data of the request that presents the token, and a challenge names
-   metadata that the server answers, with and without a prefix that the web server takes away. */
+ * metadata that the server serves, with and without a prefix stripped by the web server. */
 static void tokens_of_a_mounted_server(void) {
   static const char *const places[][3] = {
       {"/api/mcp", "https://notes.example/.well-known/oauth-protected-resource/api/mcp",

@@ -47,7 +47,7 @@ static void ask(trunkline_call *call, void *user_data) {
                               S(""), refused, NULL, NULL, &error));
 }
 
-/* Nobody is asked: the call could not go on. */
+/* The client is not asked, because the call could not continue. */
 static void answer(trunkline_call *call, void *user_data) {
   (void)user_data;
   trunkline_call_return_result(call, S("{\"action\": \"decline\"}"), NULL);

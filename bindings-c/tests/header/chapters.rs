@@ -14,8 +14,8 @@ pub struct Row {
     /// A name, or the beginning of names and a star. The first row that fits a function is its own.
     pub pattern: &'static str,
     pub conduct: Conduct,
-    /// Its result codes beside `TRUNKLINE_OK`, without their prefix; those of the conventions may
-    /// come, too. Empty for a function that returns no result code.
+    /// Its result codes other than `TRUNKLINE_OK`, without their prefix; those of the conventions
+    /// are also possible. Empty for a function that returns no result code.
     pub fails: &'static [&'static str],
 }
 
@@ -38,7 +38,7 @@ const ONE_THREAD: Conduct = Conduct { threads: "one at a time", ..PROMPT };
 const FREES: Conduct = Conduct { threads: "the last to use it", ..PROMPT };
 /// Waits for the core, and runs callbacks of the port meanwhile.
 const WAITS: Conduct = Conduct { blocks: "yes, and runs callbacks", in_callbacks: "no", ..PROMPT };
-/// The same, but only up to the time that the option says.
+/// The same, but only up to the time in the option.
 const CONNECTS: Conduct = Conduct {
     blocks: "yes, and runs callbacks; no with `trunkline_client_options_set_background`",
     in_callbacks: "only with that option",

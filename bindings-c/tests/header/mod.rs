@@ -79,7 +79,7 @@ const TABLE: &str =
     "| function | blocks | in callbacks | threads | in signal handlers |\n| --- | --- | --- | --- | --- |\n";
 
 /// The faults of the declaration: functions without a row, rows without a function, comments that
-/// say something else, and callbacks that some languages cannot make.
+/// contradict it, and callbacks that some languages cannot create.
 pub fn faults(header: &str) -> Vec<String> {
     let (before, functions, _) = parts(header);
     let mut faults = structs_of_callbacks(before);
@@ -114,7 +114,7 @@ pub fn faults(header: &str) -> Vec<String> {
     faults
 }
 
-/// Callbacks that take or return a struct by value: LuaJIT makes none of them, nor do others.
+/// Callbacks that take or return a struct by value, which LuaJIT and others do not support.
 fn structs_of_callbacks(types: &str) -> Vec<String> {
     let structs: Vec<&str> = types
         .split("typedef struct {")
@@ -141,7 +141,7 @@ pub fn fails_with(name: &str, code: &str) -> bool {
     row_of(name).is_some_and(|(_, row)| row.fails.contains(&code))
 }
 
-/// The text before the functions, the functions, and the text after them.
+/// The part before the functions, the functions, and the part after them.
 fn parts(header: &str) -> (&str, Vec<Function>, &str) {
     let (before, rest) = header.split_once(BEGIN).expect("the functions begin");
     let (functions, after) = rest.split_once(END).expect("the functions end");
@@ -157,7 +157,7 @@ fn parts(header: &str) -> (&str, Vec<Function>, &str) {
     (before, functions.collect(), after)
 }
 
-/// A declaration with its arguments on lines of their own, where it is too wide.
+/// A declaration with its arguments on separate lines if it is too wide.
 fn wrapped(declaration: &str) -> String {
     if declaration.lines().all(|line| line.len() <= 100) {
         return declaration.to_owned();

@@ -24,7 +24,7 @@ fn assert_busy(answer: &Answer) {
     assert_eq!(answer.header("retry-after"), Some("1"));
 }
 
-/// The head of a POST whose body never comes.
+/// The head of a POST whose body never arrives.
 async fn head(fixture: &Fixture, headers: &str) -> Answer {
     let mut socket = TcpStream::connect(fixture.address).await.unwrap();
     let head = format!(
@@ -182,8 +182,7 @@ async fn values_are_bounded_together_until_their_calls_have_ended() {
     eventually_async("there is room again", async || many(18_000, 0).send().await.status == 200).await;
 }
 
-/// H1 of the review of security: the handler stands for the time that validation takes. The runtime
-/// has one thread.
+/// H1 of the review of security: the handler simulates slow validation. The runtime has one thread.
 #[tokio::test]
 async fn a_large_message_keeps_no_small_one_waiting() {
     let fixture = Fixture::new().await;
@@ -236,7 +235,7 @@ async fn calls_without_a_session_are_cancelled_at_the_end() {
         drop(stream);
     }
 
-    // One that nobody waits for may end until the deadline, as every call may.
+    // An abandoned one may run until the deadline, like every call.
     let options = HttpOptions::default().with_stateless(true);
     let fixture = Fixture::with(options, ServerOptions::default()).await;
     drop(fixture.ask("POST").json(&request("tools/call", wait(400))).start().await);

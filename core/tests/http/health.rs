@@ -66,7 +66,7 @@ async fn a_server_that_closes_is_alive_and_not_ready_until_its_calls_have_ended(
     let probing = async {
         eventually_async("it stays ready", async || fixture.probe("/readyz").await == failed()).await;
         assert_eq!(fixture.probe("/healthz").await, passed());
-        // A client that keeps its connections is told to open another one elsewhere.
+        // A client that keeps its connections is asked to open another one elsewhere.
         let late = fixture.ask("POST").json(&initialize("2025-11-25")).start().await.finish().await;
         assert_eq!((late.status, late.header("connection")), (503, Some("close")));
         assert!(late.header("retry-after").is_some());

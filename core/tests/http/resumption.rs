@@ -1,5 +1,5 @@
-//! Streams that break, or are closed early, and go on where they were (2025-11-25,
-//! basic/transports, resumability).
+//! Streams that break, or are closed early, and are resumed (2025-11-25, basic/transports,
+//! resumability).
 
 use crate::support::*;
 use serde_json::json;
@@ -168,7 +168,7 @@ async fn http_38_unknown_and_forgotten_events_are_refused() {
         assert_eq!(answer.error(), (400, -32600), "{last}");
         assert!(answer.body.contains("Last-Event-ID"), "{answer:?}");
     }
-    // The session goes on.
+    // The session continues.
     assert_eq!(fixture.in_session(&id, &request("ping", json!({}))).send().await.status, 200);
 
     let off = HttpOptions::default().with_replay_events(0);
@@ -200,8 +200,7 @@ async fn a_flood_that_nobody_reads_stays_within_bounds_and_leaves_the_answer() {
     };
     fixture.server.add_tool(Tool::new("flood", "Says too much.", flood)).unwrap();
     let id = fixture.session("2025-11-25").await;
-    // A client that reads nothing of its stream holds up nobody, and gets what is left when it
-    // does.
+    // A client that does not read its stream delays no one, and gets the rest when it does.
     let unread = fixture.in_session(&id, &request("tools/call", call_with_progress("flood")));
     let unread = unread.header("Connection", "close").start().await;
     let again = fixture.in_session(&id, &request("ping", json!({}))).send().await;

@@ -1,4 +1,4 @@
-//! HTTP+SSE, the transport of 2024-11-05, beside Streamable HTTP.
+//! HTTP+SSE, the transport of 2024-11-05, next to Streamable HTTP.
 
 use crate::support::*;
 use serde_json::{Value, json};
@@ -88,7 +88,7 @@ async fn sse_04_messages_without_a_request_also_arrive_on_the_stream() {
         .await;
 }
 
-/// A client that speaks all revisions asks for the one here (DISC-27), and goes on with the
+/// A client that speaks all revisions asks for the one here (DISC-27), and continues with the
 /// handshake.
 #[tokio::test]
 async fn sse_04_a_modern_request_is_refused_on_the_stream() {

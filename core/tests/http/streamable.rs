@@ -296,8 +296,8 @@ async fn http_11_legacy_notifications_and_responses_get_202_without_a_body() {
 #[tokio::test]
 async fn http_41_to_43_http_46_and_47_a_session_lives_from_initialize_to_delete() {
     let fixture = Fixture::new().await;
-    // SEC-03: from servers that have done the same, ids that have as little in common as chance
-    // gives. A counter, a clock or a seed that all share would show.
+    // SEC-03: servers that did the same generate unrelated ids. A shared counter, clock or seed
+    // would show.
     let other = Fixture::new().await;
     let mut known: Vec<String> = Vec::new();
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
@@ -403,7 +403,7 @@ async fn http_17_http_18_the_stream_of_a_call_carries_nothing_of_others() {
     for stream in &mut streams {
         stream.until("\"progress\":1").await;
     }
-    // Nobody has a stream for what belongs to no request: it must not look for another way.
+    // There is no stream for messages without a request: they must not be sent elsewhere.
     let late = Tool::new("late", "Comes later.", || async { "x".to_owned() });
     fixture.server.add_tool(late).unwrap();
     sleep(Duration::from_millis(50)).await;
@@ -460,7 +460,7 @@ async fn http_32_and_33_the_get_stream_carries_what_belongs_to_no_request() {
     let tool = |name: &str| Tool::new(name, "Comes later.", || async { "x".to_owned() });
     fixture.server.add_tool(tool("late")).unwrap();
     first.until("notifications/tools/list_changed").await;
-    // A newer stream takes over (HTTP-35: a message goes on exactly one).
+    // A newer stream takes over (HTTP-35: a message is sent on exactly one).
     let mut second = get().start().await;
     second.until("text/event-stream").await;
     first.until("0\r\n\r\n").await;
@@ -563,7 +563,7 @@ async fn res_04_stateless_servers_declare_what_they_can_do() {
     }
     let talked = fixture.post(&[], &request("tools/call", call("talks", json!({})))).await;
     assert_eq!(talked.json()["result"]["content"][0]["text"], "talked", "alone, as JSON");
-    // In the modern era there is a way: streams of subscriptions, and levels of requests.
+    // The modern era has a means: subscription streams, and log levels of requests.
     let modern = fixture.modern("server/discover", json!({})).send().await.json();
     let declared = &modern["result"]["capabilities"];
     assert_eq!(declared["resources"], json!({"subscribe": true, "listChanged": true}));
@@ -672,7 +672,7 @@ async fn what_is_no_message_gets_its_status() {
     assert_eq!(post().text("{").send().await.error().1, -32700);
     assert_eq!(fixture.ask("PUT").send().await.header("allow"), Some("GET, POST, DELETE, OPTIONS"));
     assert_eq!(fixture.modern("tools/list", json!({})).path("/mcp/").send().await.status, 200);
-    // Without a length, the limit holds as well.
+    // Without a length, the limit applies as well.
     let mut socket = TcpStream::connect(fixture.address).await.unwrap();
     let head =
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -778,7 +778,7 @@ async fn dropping_a_waiter_does_not_stop_closing() {
     let stream = fixture.ask("POST").json(&body).header("Mcp-Session-Id", &id).start().await;
     sleep(Duration::from_millis(100)).await;
     let start = Instant::now();
-    // Two who ask: one gives up waiting at once, the other waits for the same end.
+    // Two callers: one stops waiting immediately, the other waits for the same end.
     assert!(timeout(Duration::from_millis(10), fixture.listener.close(PATIENCE)).await.is_err());
     fixture.listener.close(PATIENCE).await;
     assert!(start.elapsed() >= Duration::from_millis(200), "{:?}", start.elapsed());

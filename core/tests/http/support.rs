@@ -38,7 +38,7 @@ pub struct Wait {
     pub milliseconds: u64,
 }
 
-/// Calls of `wait` that have begun, and their ends.
+/// Calls of `wait` that have started, and their ends.
 #[derive(Clone, Default)]
 pub struct Ends {
     pub begun: Arc<AtomicUsize>,
@@ -111,8 +111,8 @@ impl Fixture {
         Ask::new(self.address, method)
     }
 
-    /// Waits until so many calls of `wait` have begun. A test that finds bounds reached by trying
-    /// would take the places that it wants them to have.
+    /// Waits until this many calls of `wait` have started. Probing for a reached limit would use up
+    /// the slots under test.
     pub async fn until_begun(&self, calls: usize) {
         eventually("they have begun", || self.ends.begun.load(Ordering::SeqCst) == calls).await;
     }
@@ -144,8 +144,8 @@ impl Fixture {
     }
 }
 
-/// A tool that reports a step, perhaps closes its stream, and goes on when it is let: then it
-/// reports again and answers.
+/// A tool that reports a step, perhaps closes its stream, and continues when it is allowed to: then
+/// it reports again and responds.
 #[derive(Clone)]
 pub struct Gate(pub Arc<tokio::sync::Semaphore>);
 
@@ -240,7 +240,7 @@ impl Ask {
         self
     }
 
-    /// One more value, beside those that are there.
+    /// One more value, in addition to the existing ones.
     pub fn also(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.into(), value.into()));
         self
@@ -289,7 +289,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Reads until the text is there.
+    /// Reads until the text has arrived.
     pub async fn until(&mut self, text: &str) {
         let found = timeout(PATIENCE, async {
             while !String::from_utf8_lossy(&self.received).contains(text) {
@@ -364,7 +364,7 @@ impl Answer {
 
     pub fn events(&self) -> Vec<Value> {
         assert_eq!(self.header("content-type"), Some("text/event-stream"), "{self:?}");
-        // Events without data only let a client come back (HTTP-26).
+        // Events without data only allow a client to resume (HTTP-26).
         let data = self.body.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| !data.is_empty());
         data.map(|data| serde_json::from_str(data).unwrap()).collect()
     }

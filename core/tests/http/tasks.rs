@@ -162,7 +162,7 @@ async fn tsk_34_tsk_36_each_session_has_its_own_tasks() {
     let created = in_session(&fixture, &own, &forever_as_task()).send().await;
     let id = id_of(&created.json());
     let about = |method: &str| request(method, json!({"taskId": id}));
-    // TSK-36: a plain answer, though the client would take a stream.
+    // TSK-36: a plain response, although the client would accept a stream.
     let shown = in_session(&fixture, &own, &about("tasks/get")).send().await;
     assert_eq!(shown.header("content-type"), Some("application/json"));
     assert_eq!(shown.json()["result"]["status"], "working");
@@ -170,7 +170,7 @@ async fn tsk_34_tsk_36_each_session_has_its_own_tasks() {
         let refused = in_session(&fixture, &other, &about(method)).send().await;
         assert_eq!(refused.json()["error"]["code"], -32602, "{method}");
     }
-    // TSK-34: a list is safe, because sessions are told apart.
+    // TSK-34: a list is safe, because sessions are distinguished.
     let list = request("tasks/list", json!({}));
     let listed = |session: String| {
         let ask = in_session(&fixture, &session, &list);
@@ -196,7 +196,7 @@ fn watched(fixture: &Fixture) -> Arc<AtomicBool> {
     cancelled
 }
 
-/// Without a principal nobody could come back for the tasks of a session that ended.
+/// Without a principal, the tasks of an ended session could not be retrieved.
 #[tokio::test]
 async fn a_session_that_ends_takes_its_tasks_along() {
     let fixture = fixture(HttpOptions::default()).await;
@@ -211,8 +211,7 @@ async fn a_session_that_ends_takes_its_tasks_along() {
     eventually("the handler is told", || cancelled.load(Ordering::SeqCst)).await;
 }
 
-/// A task goes on without its request and without its session, but not without the endpoint that it
-/// came through.
+/// A task continues without its request and its session, but not without its endpoint.
 #[tokio::test]
 async fn tasks_end_with_the_endpoint() {
     let plain = fixture(HttpOptions::default()).await;
@@ -259,7 +258,7 @@ async fn tsk_32_tkx_24_sec_04_tasks_belong_to_who_made_them() {
     }
     assert_eq!(as_alice(about(&fixture, "tasks/get", &id)).send().await.json()["result"]["status"], "working");
 
-    // TSK-32: in sessions too, and whoever comes back in another finds what is theirs.
+    // TSK-32: in sessions too, and a client that returns in another session finds its tasks.
     let opened = as_alice(fixture.ask("POST").json(&initialize(REVISION))).send().await;
     let session = opened.header("mcp-session-id").unwrap().to_owned();
     let list = request("tasks/list", json!({}));

@@ -68,7 +68,7 @@ async fn many_requests_at_once_on_one_http2_connection() {
         let params = json!({"name": "gate", "arguments": {}, "_meta": {"progressToken": number}});
         let call = modern_post(&fixture, "gate", params);
         calls.spawn(async move {
-            // The head comes with the first event: all of them run.
+            // The head arrives with the first event: all of them run.
             client.ready().await.unwrap();
             client.send_request(call).await.unwrap()
         });
@@ -128,7 +128,7 @@ async fn heads_are_bounded() {
     assert_eq!(ask.send().await.status, 431);
     let ask = fixture.modern("tools/list", json!({})).header("X-Large", &"x".repeat(30_000));
     assert_eq!(ask.send().await.status, 200);
-    // HTTP/2 has a bound of its own, which costs the request and not the server.
+    // HTTP/2 has its own limit, which fails the request and not the server.
     let mut client = http2(&fixture).await;
     let mut echo = modern_post(&fixture, "echo", call("echo", json!({"text": "hi"})));
     echo.headers_mut().insert("x-large", "x".repeat(100_000).parse().unwrap());
@@ -187,7 +187,7 @@ async fn an_address_has_a_share_of_the_connections() {
 
 #[tokio::test]
 async fn a_client_that_does_not_read_its_response_is_disconnected() {
-    /// More than the system keeps between two sockets.
+    /// More than the system buffers between two sockets.
     const SIZE: usize = 24 << 20;
     let options = HttpOptions::default().with_write_timeout(Duration::from_millis(300));
     let fixture = Fixture::with(options, ServerOptions::default()).await;

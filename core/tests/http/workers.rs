@@ -151,7 +151,7 @@ async fn a_change_in_one_process_reaches_the_subscribers_of_all_in_both_eras() {
     c.server.remove_tool("echo");
     stream.until("notifications/tools/list_changed").await;
     listening.until("notifications/tools/list_changed").await;
-    // Each once, in its order, and none that nobody asked for.
+    // Each once, in order, and none without a subscription.
     c.server.resource_updated("mood://tomorrow");
     assert_eq!(c.ask_in(&id, "resources/unsubscribe", json!({"uri": MOOD})).await.status, 200);
     c.server.resource_updated(MOOD);
@@ -205,7 +205,7 @@ async fn http_38_a_greedy_session_does_not_push_out_the_events_of_another() {
     const REVISION: &str = "2025-11-25";
     let (store, few) = (store(), || HttpOptions::default().with_replay_events(8));
     let (a, b) = (worker_with(&store, few()).await, worker_with(&store, few()).await);
-    // The end of a task is told on the stream of its session.
+    // The end of a task is announced on the stream of its session.
     let quick = Tool::new("quick", "Is done.", async || "done").task(TaskSupport::Optional);
     a.server.add_tool(quick).unwrap();
     let run = async |session: &str, times: usize| {
@@ -223,11 +223,11 @@ async fn http_38_a_greedy_session_does_not_push_out_the_events_of_another() {
         stream.until("notifications/tasks/status").await;
         last.push(last_id(&stream));
     }
-    // Nobody reads: the bystander misses one event of its own, and one change.
+    // Nothing reads: the bystander misses one of its own events, and one change.
     run(&bystander, 1).await;
     a.server.resource_updated(MOOD);
     run(&greedy, 20).await;
-    // A greedy tool: more changes than the log of all processes keeps.
+    // A greedy tool: more changes than the log of all processes stores.
     let seen = Cell::new(0);
     for number in 0..11_000 {
         a.server.resource_updated(&format!("noise://{number}"));
@@ -249,7 +249,7 @@ async fn http_38_a_greedy_session_does_not_push_out_the_events_of_another() {
     // Its own events are bounded, and it learns so.
     let again = b.ask("GET").header("Accept", "text/event-stream").header("Mcp-Session-Id", &greedy);
     assert_eq!(again.header("Last-Event-ID", &last[1]).send().await.status, 400);
-    // Live again: changes of others pass by, and its own comes.
+    // Live again: changes of others are skipped, and its own arrives.
     a.server.resource_updated("noise://more");
     stream.received.clear();
     a.server.resource_updated(MOOD);
@@ -268,7 +268,7 @@ async fn a_client_that_names_no_event_gets_what_nobody_read() {
     let mut stream = c.stream_of(&id, None).await;
     stream.until("tools/list_changed").await;
     drop(stream);
-    // The place is kept a moment later.
+    // The position is stored a moment later.
     sleep(Duration::from_millis(1500)).await;
     assert_eq!(a.ask_in(&id, "resources/subscribe", json!({"uri": MOOD})).await.status, 200);
     b.server.resource_updated(MOOD);
@@ -334,7 +334,7 @@ async fn http_38_a_call_is_read_on_at_any_process() {
         let id = a.session(revision).await;
         let mut stream = a.ask("POST").json(&Gate::call(5, false, true)).header("Mcp-Session-Id", &id).start().await;
         stream.until("notifications/progress").await;
-        // It goes on at b while the first connection still stands, then at c.
+        // It continues at b while the first connection is still open, then at c.
         let mut at_b = b.stream_of(&id, Some(&last_id(&stream))).await;
         gate.open(1);
         at_b.until("let through").await;
@@ -352,7 +352,7 @@ async fn http_38_a_call_is_read_on_at_any_process() {
     }
 }
 
-/// A store whose logs take their time to get an entry.
+/// A store with slow appends.
 struct SlowLogs(Arc<FaultyStore>);
 
 impl Store for SlowLogs {
@@ -408,8 +408,8 @@ async fn a_call_whose_process_died_fails_with_a_typed_error_at_another() {
     let mut stream = a.ask("POST").json(&Gate::call(5, false, true)).header("Mcp-Session-Id", &id).start().await;
     stream.until("notifications/progress").await;
     let last = last_id(&stream);
-    // As a process that was killed as soon as its client knew of the stream: nothing comes of it
-    // any more, and its lease is over.
+    // Like a process that was killed as soon as its client knew of the stream: it sends nothing
+    // more, and its lease has expired.
     killed.set_away(true);
     let number: u64 = last.split_once('-').unwrap().0.parse().unwrap();
     let lease = format!("v1/worker/{}", number >> 32);
@@ -427,7 +427,7 @@ async fn a_call_whose_process_died_fails_with_a_typed_error_at_another() {
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(5), &json!(-32603)), "{answer}");
         assert_eq!(answer["error"]["data"]["reason"], "interrupted");
     }
-    // The session goes on.
+    // The session continues.
     assert_eq!(b.ask_in(&id, "ping", json!({})).await.status, 200);
 }
 
@@ -474,7 +474,7 @@ async fn while_the_store_is_away_clients_learn_it_at_once_and_nothing_is_lost() 
     let sessions = || [&a, &b].map(|worker| worker.server.load().sessions());
     assert!(b.server.load().store_errors() > 0);
     assert_eq!(sessions(), [1, 0]);
-    // The session goes on where it is, and modern requests need no store.
+    // The session continues at its worker, and modern requests need no store.
     assert_eq!(a.ask_in(&id, "ping", json!({})).await.status, 200);
     assert_eq!(b.modern("tools/list", json!({})).send().await.status, 200);
     b.server.remove_tool("echo");

@@ -1,4 +1,4 @@
-//! Authorization over HTTP: access tokens at servers, and the way of clients to them.
+//! Authorization over HTTP: access tokens at servers, and how clients get them.
 
 #![allow(clippy::disallowed_types)]
 

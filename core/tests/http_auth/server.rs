@@ -84,7 +84,7 @@ impl Issuer {
                 let length = stream.read(&mut buffer).await.unwrap_or(0);
                 let request = String::from_utf8_lossy(&buffer[..length]).into_owned();
                 let (status, body) = match request.split(' ').nth(1) {
-                    // The last of the three places where it may be.
+                    // The last of the three possible locations.
                     Some("/tenant/.well-known/openid-configuration") => ("200 OK", metadata.as_str()),
                     Some("/tenant/keys") => {
                         counter.fetch_add(1, Ordering::SeqCst);
@@ -287,7 +287,7 @@ async fn aus_02_aus_04_and_aus_05_without_a_token_the_challenge_says_what_is_nee
     assert!(exposed.contains("WWW-Authenticate") && exposed.contains("DPoP-Nonce"), "{exposed}");
 }
 
-/// XAU-32, XAU-41: however a token was come by, it is judged alike.
+/// XAU-32, XAU-41: a token is verified in the same way however it was obtained.
 #[tokio::test]
 async fn aus_05_to_aus_08_and_sec_07_only_good_tokens_for_this_server_get_in() {
     let issuer = Issuer::start().await;
@@ -328,21 +328,21 @@ async fn aus_09_handlers_know_the_sender_and_not_the_token() {
     assert_eq!((&auth["clientId"], &auth["scopes"]), (&json!("app"), &json!(["mcp"])));
     assert_eq!(auth["claims"]["team"], "blue");
     assert!(!auth.to_string().contains(token.rsplit('.').next().unwrap()));
-    // A session: each request has a sender of its own.
+    // A session: each request has its own sender.
     let session = fixture.session(&bearer(&token)).await;
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "who"}});
     let other = bearer(&issuer.token(json!({"team": "red"})));
     let headers = [("authorization", other.as_str()), ("mcp-session-id", &session)];
     let auth = auth_of(fixture.send(Method::POST, "/mcp", &headers, Some(&call)).await).await;
     assert_eq!(auth["claims"]["team"], "red");
-    // Where nobody is asked for a token, nobody is known.
+    // Without token auth, callers are unknown.
     let open = Fixture::with(HttpOptions::default()).await;
     assert_eq!(auth_of(open.call("who", &[]).await).await, Value::Null);
 }
 
 // ---- the rate limit ----
 
-/// A greedy caller is told when to come back, and a bystander does not notice.
+/// A greedy caller gets `Retry-After`, and a bystander does not notice.
 #[tokio::test]
 async fn tool_22_and_cmp_04_the_rate_of_one_principal_is_bounded() {
     let issuer = Issuer::start().await;
@@ -435,7 +435,7 @@ async fn sec_02_and_sec_04_a_session_is_its_openers() {
         // As if there were none.
         assert_eq!(answer.status(), 404, "{method}");
     }
-    // With a later token of the same person it goes on.
+    // With a later token of the same person, it continues.
     let later = bearer(&issuer.token(json!({"jti": "2"})));
     let headers = [("authorization", later.as_str()), ("mcp-session-id", &session)];
     assert_eq!(fixture.send(Method::POST, "/mcp", &headers, Some(&ping)).await.status(), 200);
@@ -471,7 +471,7 @@ async fn sec_02_and_sec_04_a_session_in_a_store_is_its_openers_at_every_process(
     }
 }
 
-/// The events of a stream that has ended: their ids, and the messages of those that hold one.
+/// The events of a stream that has ended: their ids, and the messages of those that have one.
 async fn events_of(response: Response) -> (Vec<String>, Vec<Value>) {
     assert_eq!(response.status(), 200);
     let text = response.text().await.unwrap();
@@ -631,7 +631,7 @@ async fn xau_70_a_proof_that_one_worker_has_seen_is_refused_by_the_others() {
         }
         assert_eq!(ask(second, &proof(&key, &token, json!({}))).await.status(), 200, "a proof of its own");
     }
-    // Without the store nobody can know: port 1 has no Redis.
+    // Without the store this is unknown: port 1 has no Redis.
     let alone = worker(StoreChoice::url("redis://127.0.0.1:1")).await;
     assert_eq!(ask(&alone, &proof(&key, &token, json!({}))).await.status(), 503);
 }
@@ -659,10 +659,10 @@ async fn xau_67_and_xau_68_and_xau_69_nonces() {
     assert_eq!(challenges(&answer).len(), 1);
 }
 
-// ---- verifiers of one's own ----
+// ---- custom verifiers ----
 
-/// On loopback every local user can connect: a secret that only one of them has keeps the others
-/// out.
+/// On loopback every local user can connect: a secret that only one of them has excludes the
+/// others.
 #[tokio::test]
 async fn sec_20_a_local_server_is_guarded_with_a_token() {
     let verifier = |verification: Verification| {

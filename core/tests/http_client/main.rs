@@ -66,7 +66,7 @@ struct Scripted {
 }
 
 impl Scripted {
-    /// Answers every request with the bytes that `script` gives, after the delay that it gives.
+    /// Answers every request with the bytes from `script`, after its delay.
     async fn new(script: impl Fn(&Seen) -> (u64, String) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -566,7 +566,7 @@ async fn can_01_what_was_never_sent_is_not_cancelled() {
     assert!(seen.iter().all(|seen| !["tools/list", "notifications/cancelled"].contains(&seen.rpc())), "{seen:?}");
 }
 
-// ---- what comes back ----
+// ---- responses ----
 
 #[tokio::test]
 async fn http_26_priming_events_comments_and_odd_lines_are_no_messages() {
@@ -1010,7 +1010,7 @@ async fn negotiation_falls_back_only_on_evidence() {
         request(&client, "ping").await.unwrap();
         let initialize = server.seen("initialize");
         assert!(initialize.header("mcp-protocol-version").is_none() && initialize.header("mcp-session-id").is_none());
-        // The id of an orphan session on the answer to the probe is nobody's.
+        // The session id on the response to the probe is ignored.
         assert!(server.seen("ping").header("mcp-session-id").is_none());
         client.close().await;
     }
@@ -1099,8 +1099,7 @@ async fn failures_carry_their_facts() {
     let text = "The access token is insufficient (HTTP 403): Not for you; required scopes: a b";
     assert_eq!(error.to_string(), text);
     client.close().await;
-    // In a conversation that is open the text has the start of the page, without what a terminal
-    // would obey.
+    // In an open conversation, the message has the start of the page, without control characters.
     let server = Scripted::new(|_| (0, http(503, "", "\u{1b}[2J<h1>\nno\r\u{7}</h1>"))).await;
     let client = connect(&server, RevisionChoice::Pinned(Revision::V2026_07_28)).await.unwrap();
     let error = request(&client, "tools/list").await.unwrap_err();
@@ -1187,7 +1186,7 @@ async fn compressed_answers_are_refused_unread() {
 
 // ---- credentials ----
 
-/// Credentials that somebody takes his time to give.
+/// Slow credentials.
 struct SlowAuth {
     pause: Duration,
     given: AtomicUsize,

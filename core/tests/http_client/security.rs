@@ -1,5 +1,5 @@
-//! Certificates of an authority of one's own, certificates of clients, and proxies. The servers
-//! only show that they were reached: they answer 500.
+//! Certificates of a private CA, client certificates, and proxies. The servers only show that they
+//! were reached: they answer 500.
 
 use super::{PATIENCE, Scripted, http};
 use rustls::{

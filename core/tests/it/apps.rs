@@ -1,5 +1,5 @@
 //! User interfaces of tools (the MCP Apps extension, `io.modelcontextprotocol/ui`): what a server
-//! says of them reaches the client as it is.
+//! declares reaches the client unchanged.
 
 use crate::{
     process::File,
@@ -29,7 +29,7 @@ pub(crate) fn serve() {
     runtime.shutdown_timeout(Duration::from_millis(100));
 }
 
-/// Everything that a resource can say of its interface (APP-13), and what nobody knows yet
+/// Everything that a resource can declare about its interface (APP-13), and unknown members
 /// (APP-05).
 fn looks() -> Value {
     json!({"ui": {
@@ -220,7 +220,7 @@ fn app_16_interfaces_are_offered_to_who_can_show_them() {
         params["_meta"][CAPABILITIES] = capabilities.clone();
         let found = tool_of(&mut wire, params, "provided");
         assert_eq!(found.get("_meta").is_some(), is_shown, "{capabilities}");
-        // The declaration of one request does not hold for the next.
+        // The declaration of one request does not apply to the next.
         let mut other = modern(json!({}));
         other["_meta"][CAPABILITIES] = if is_shown { json!({}) } else { showing.clone() };
         assert_eq!(tool_of(&mut wire, other, "provided").get("_meta").is_some(), !is_shown, "{capabilities}");

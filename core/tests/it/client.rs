@@ -39,7 +39,7 @@ use trunkline::{
 };
 use trunkline_wire::{Direction, Record};
 
-/// Time that passes only when the test says so.
+/// Time that only passes when the test advances it.
 #[derive(Default)]
 struct Clock {
     state: Mutex<ClockState>,
@@ -115,7 +115,7 @@ impl Runtime for TestRuntime {
 
 type Script = dyn FnMut(&Peer, &Value) + Send;
 
-/// A server that does what a script says.
+/// A server that follows a script.
 struct Fake {
     script: Arc<Mutex<Script>>,
     pipe: bool,

@@ -33,7 +33,7 @@ fn code(answer: &Value) -> i64 {
     answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {answer}"))
 }
 
-/// The capabilities in the words of the revision.
+/// The capabilities in the form of the revision.
 fn capabilities(role: &str, revision: &str) -> Value {
     let mut wire = Wire::start(role, &File::new());
     if revision == MODERN {
@@ -54,7 +54,7 @@ fn res_01_prm_01_cmp_01_log_01_what_is_offered_is_declared() {
         for absent in ["resources", "prompts", "completions"] {
             assert_eq!(only_tools.get(absent), None, "{revision}: {only_tools}");
         }
-        // A server that may log says so.
+        // A server that may log declares it.
         assert!(full["logging"].is_object(), "{revision}: {full}");
     }
 }
@@ -319,7 +319,7 @@ fn log_04_to_06_a_request_gets_what_it_asked_for_and_nothing_else() {
         }
         json!({"name": "log", "arguments": {}, "_meta": meta})
     };
-    // LOG-05: streams of changes hear none of it.
+    // LOG-05: streams of changes get none of it.
     wire.request("s", "subscriptions/listen", modern(json!({"notifications": {"toolsListChanged": true}})));
     wire.told("notifications/subscriptions/acknowledged");
     assert_eq!(logged(&mut wire, call(None)), [] as [&str; 0]);
@@ -361,7 +361,7 @@ fn misc_04_what_a_link_points_to_is_read_though_no_list_shows_it() {
     }
 }
 
-/// Nobody reads, so what is only told is left out; the rest comes in order, and the answer at its
+/// Nothing reads, so notifications are dropped; the rest arrives in order, with the response at the
 /// end.
 #[test]
 fn log_08_prg_06_what_a_client_does_not_read_is_not_kept_for_it() {

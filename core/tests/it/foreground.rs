@@ -188,7 +188,7 @@ impl Drop for HttpProcess {
     }
 }
 
-/// The response to a call of its own on 2026-07-28.
+/// The response to a separate call on 2026-07-28.
 fn post(address: &str, message: &Value) -> std::io::Result<String> {
     let mut message = message.clone();
     message["params"]["_meta"] = json!({

@@ -1,4 +1,4 @@
-//! Clients and servers that are closed leave nothing that a process holds.
+//! Closed clients and servers leak no resources.
 
 use crate::process::{DEADLINE, File, child, command};
 use serde_json::json;
@@ -9,7 +9,7 @@ use std::{
 };
 use trunkline::{Client, Params, Server};
 
-/// Processes that count what they hold: of a client of a child process, of one over HTTP, and of
+/// Processes that count their resources: of a client of a child process, of one over HTTP, and of
 /// one in memory.
 pub(crate) const ROLES: [&str; 3] = ["counts with a child", "counts over HTTP", "counts in memory"];
 
@@ -21,7 +21,7 @@ struct Echo {
 pub(crate) fn serve(role: &str) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
-        // Threads of the runtime and of its pools begin once.
+        // Threads of the runtime and of its pools are started once.
         for _ in 0..3 {
             open_and_close(role).await;
         }

@@ -100,7 +100,7 @@ async fn tool_22_arguments_of_provided_tools_fit_the_schema_that_was_listed() {
             }
             Err(error) => error.to_string(),
         };
-        // Nobody was told of a schema yet.
+        // No schema has been listed yet.
         assert!(!call(json!({"number": "x"})).await.unwrap().is_error);
         client.list_tools().await.unwrap();
         assert!(!call(json!({"number": 1})).await.unwrap().is_error);
@@ -157,7 +157,7 @@ async fn tool_22_middleware_sees_changes_and_refuses() {
         );
         assert_eq!(client.call_tool("secret", json!({})).await.unwrap_err().rpc().unwrap().code, -32000);
         assert!(client.call_tool("broken", json!({})).await.unwrap().is_error);
-        // Methods that it does not wrap go on.
+        // Methods that it does not wrap continue.
         assert_eq!(client.list_tools().await.unwrap().len(), 2);
     }
     wrong_methods_are_refused();

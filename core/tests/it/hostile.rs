@@ -1,6 +1,6 @@
-//! Hostile input at every place where bytes of strangers enter: ten thousand inputs each, the same
-//! ones in every run. Nothing panics, nothing hangs, and the errors are the right ones. The fuzz
-//! targets (`fuzz/`) judge by the same rules.
+//! Hostile input at every entry point of untrusted bytes: ten thousand inputs each, the same in
+//! every run. Nothing panics, nothing hangs, and the errors are correct. The fuzz targets (`fuzz/`)
+//! check the same rules.
 
 #[path = "../../../fuzz/entry_points/mod.rs"]
 mod entry_points;

@@ -6,8 +6,8 @@ use trunkline::{Client, transport::ChildCommand};
 
 pub(crate) const ROLE: &str = "a client that is killed";
 
-/// A server that does not end with its input, nor at SIGTERM; nor does its child. It says so with
-/// the first byte from its client, so the client has started it in full.
+/// A server that ignores the end of its input and SIGTERM, as does its child. It reports this on
+/// the first byte from its client, so the client has fully started it.
 const STUBBORN: &str = "trap '' TERM; read -r _; sleep 600 & echo $$ $! >\"$0\"; sleep 600; sleep 600";
 
 pub(crate) fn serve(file: PathBuf) {

@@ -223,7 +223,7 @@ async fn a_call_has_a_span_within_those_of_its_caller_and_of_middleware() {
     assert_eq!(around.len(), 4);
 }
 
-/// Two users at once, each with a token and a session of their own.
+/// Two users at once, each with their own token and session.
 #[tokio::test]
 async fn the_span_of_a_call_over_http_has_its_session_and_principal() {
     let spans = Spans::default();
@@ -268,8 +268,8 @@ async fn the_span_of_a_call_over_http_has_its_session_and_principal() {
     }
 }
 
-/// Two requests at once in a session that runs one call at a time: the second one begins at the end
-/// of the first, outside of the span that the middleware of a web framework has begun for it.
+/// Two requests at once in a session that runs one call at a time: the second one starts at the end
+/// of the first, outside the span that the middleware of a web framework has started for it.
 #[tokio::test]
 async fn the_span_of_a_call_over_http_is_within_that_of_its_web_framework() {
     let spans = Spans::default();

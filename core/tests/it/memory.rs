@@ -307,13 +307,14 @@ async fn ping_01_a_server_pings_the_client_of_a_call() {
         if revision < Revision::V2026_07_28 {
             assert_eq!(result.unwrap().content[0].as_text(), Some("alive"), "{revision}");
         } else {
-            // RPC-31: servers of the modern era ask nothing; the handler is told at once.
+            // RPC-31: servers of the modern era send no requests; the handler gets an error
+            // immediately.
             assert_eq!(result.unwrap_err().rpc().unwrap().code, -32601);
         }
     }
 }
 
-/// The server keeps its tasks, and they do not keep it: when it is gone, so is all that its
+/// The server owns its tasks, and they do not own it: dropping it drops everything that its
 /// handlers own.
 #[tokio::test]
 async fn a_server_that_had_tasks_can_be_dropped() {

@@ -6,8 +6,8 @@ use std::{
     process::Command,
 };
 
-/// Mistakes, a line each, and the texts that the compiler says about them: the first is the error,
-/// the others are among its notes.
+/// Mistakes, one line each, and the compiler's messages about them: the first is the error, the
+/// others are among its notes.
 const MISTAKES: &[(&str, &[&str])] = &[
     (
         "b().tool(N, N, async |_: Params<Untyped>| N)",

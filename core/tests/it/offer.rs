@@ -14,7 +14,7 @@ use trunkline::{
     server::{Call, CallError, Context, Json, Outcome, Params, Server, ServerOptions, ToolDefinition, ToolError},
 };
 
-/// The largest message that it takes.
+/// The largest message that it accepts.
 pub(crate) const MAX_MESSAGE: usize = 4 << 20;
 /// The bytes of one answer of the tool `big`.
 pub(crate) const BIG: usize = 128 << 10;
@@ -164,7 +164,7 @@ fn server(limits: Limits, file: PathBuf) -> Server {
     server
 }
 
-/// Tells on standard error how a call ended that did not come back.
+/// Reports on standard error how a call ended that did not return.
 struct Leaving(Context);
 
 impl Drop for Leaving {

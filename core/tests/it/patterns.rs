@@ -1,4 +1,4 @@
-//! Patterns that take long hold up nobody else (SCH-10).
+//! Slow patterns do not delay others (SCH-10).
 
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ fn server(pattern: &str) -> Server {
     Server::builder("s", "1").add_tool(checked).tool("quick", "Answers.", async || "quick").build()
 }
 
-// On one thread: what runs there holds up all else.
+// On one thread: anything that runs there blocks everything else.
 #[tokio::test]
 async fn sch_10_a_bystander_is_answered_while_arguments_are_checked() {
     let server = server(r"(?=(a+))\1b");

@@ -16,7 +16,7 @@ const ARGUMENTS: [&str; 4] = ["plays_a_role", "--exact", "--nocapture", "--test-
 /// before.
 pub(crate) const READY: &str = "ready";
 
-/// No wait of a test is longer: whatever takes this long on any machine is a hang.
+/// Maximum wait of a test: anything that takes longer, on any machine, is a hang.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The command that plays a role. `file` is the role's to write to, or to wait for.
@@ -34,8 +34,8 @@ pub(crate) fn child(role: &str, file: &File) -> ChildCommand {
         .with_stderr(ChildStderr::Keep)
 }
 
-/// Plays the role that the environment names, if it names one; does not come back then. `serve`
-/// gets the role and its file.
+/// Plays the role named by the environment, if any, and then does not return. `serve` gets the role
+/// and its file.
 pub(crate) fn play(serve: impl FnOnce(&str, PathBuf)) {
     let Ok(role) = std::env::var(ROLE) else { return };
     let file = PathBuf::from(std::env::var_os(FILE).unwrap());
@@ -44,7 +44,7 @@ pub(crate) fn play(serve: impl FnOnce(&str, PathBuf)) {
     std::process::exit(0);
 }
 
-/// The path of a file of one test, gone with it; there is none at first.
+/// The path of a file of one test, removed with it; it does not exist at first.
 pub(crate) struct File(PathBuf);
 
 impl File {
@@ -75,18 +75,18 @@ impl Drop for File {
     }
 }
 
-/// Returns whether a process runs, where the system tells; elsewhere it does not. One that has
-/// ended, and that its new parent has not waited for yet, runs no more.
+/// Returns whether a process is running, if the system reports it; false otherwise. A zombie is not
+/// running.
 pub(crate) fn runs(id: &str) -> bool {
     if cfg!(target_os = "linux") {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat"));
-        // The state comes after the name, which is in parentheses.
+        // The state follows the name, which is in parentheses.
         return stat.is_ok_and(|stat| !stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')));
     }
     cfg!(unix) && Command::new("kill").args(["-0", id]).output().unwrap().status.success()
 }
 
-/// Returns whether the last process that wrote to a file has said goodbye, or is gone without.
+/// Returns whether the last process that wrote to a file has said goodbye, or has exited without.
 pub(crate) fn has_ended(file: &File) -> bool {
     let text = file.text();
     let last = text.lines().last().and_then(|line| line.split_once(' '));

@@ -208,7 +208,7 @@ fn mrtr_02_mrtr_03_and_disc_20_rounds_carry_everything_with_them() {
     assert_eq!(wire.rest(), [] as [Value; 0], "STD-08");
 }
 
-/// Nothing but the key is shared: any process that has it takes up the round of another.
+/// Only the key is shared: any process that has it can continue the round of another.
 #[test]
 fn disc_18_another_process_takes_up_the_round() {
     let first = call("decide", json!({}));
@@ -321,13 +321,13 @@ fn mrtr_01_only_tools_prompts_and_resources_ask() {
     params["_meta"][CAPABILITIES] = all();
     let refused = wire.ask(1, "completion/complete", params.clone());
     assert!(refused["error"].is_object(), "{refused}");
-    // Nor does it take up rounds.
+    // Nor does it continue rounds.
     params["inputResponses"] = json!({"name": given("name", "Ada")});
     let refused = wire.ask(2, "completion/complete", params);
     assert!(refused["error"].is_object(), "{refused}");
 }
 
-/// ELI-12 too: what the user did is told apart.
+/// ELI-12 too: the user's actions are distinguished.
 #[test]
 fn eli_13_users_may_decline_and_cancel() {
     let mut wire = start(ROLES[0]);

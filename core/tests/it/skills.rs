@@ -147,7 +147,7 @@ fn skl_19_to_24_skl_38_skl_39_entries_name_every_file_with_its_digest() {
         ],
         "SKL-09 to SKL-12: skills of every scheme, each under its name"
     );
-    // SKL-20, SKL-21: all that its author wrote, what nobody knows included.
+    // SKL-20, SKL-21: everything that its author wrote, including unknown members.
     let frontmatter = json!({
         "name": "pdf-tools", "description": "About pdf-tools", "license": "MIT",
         "metadata": {"io.modelcontextprotocol/unknown": "kept", "versions": [1, 2]}
@@ -283,7 +283,7 @@ fn skl_40_a_list_may_be_empty() {
     assert_eq!(code(&wire.ask(2, "resources/read", modern(json!({"uri": "skill://only/SKILL.md"})))), -32602);
 }
 
-/// Why a skill cannot be registered beside the others.
+/// Why a skill cannot be registered with the others.
 fn refused(entry: SkillDefinition) -> String {
     builder().add_skill(entry).try_build().err().expect("it must be refused").to_string()
 }

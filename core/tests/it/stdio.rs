@@ -1,4 +1,4 @@
-//! A server process on its standard input and output, seen by a client that keeps to no rule.
+//! A server process on its standard input and output, tested by a client that follows no rules.
 
 use crate::{
     offer::{BIG, MAX_MESSAGE},
@@ -306,7 +306,7 @@ fn sub_01_to_03_sub_06_sub_08_and_tool_06_streams_of_changes() {
         "SUB-01: nobody else asked, and there is no session that would hear of it"
     );
 
-    // Beside a session, which hears of it in its own way.
+    // In addition to a session, which is notified in its own way.
     wire.open("2025-06-18");
     wire.tell("notifications/cancelled", json!({"requestId": 7}));
     wire.ask(2, "tools/call", change("b"));
@@ -590,7 +590,7 @@ fn a_client_that_does_not_read_costs_bounded_memory_and_gets_every_answer_in_the
     );
 }
 
-/// The most memory that a process has used, where the system tells.
+/// The peak memory of a process, if the system reports it.
 fn peak_memory(id: u32) -> Option<usize> {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -630,7 +630,7 @@ fn life_18_a_client_that_closes_its_ears_ends_the_server() {
     let mut wire = Wire::start_unread("server", &file);
     wire.request(1, "tools/call", modern(json!({"name": "gate"})));
     wire.deafen();
-    // The server notices when it has something to say.
+    // The server notices when it has something to send.
     let started = Instant::now();
     eventually("the pipe breaks", || {
         wire.try_send(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").is_err() || wire.has_ended()

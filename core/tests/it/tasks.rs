@@ -27,7 +27,7 @@ fn id_of(created: &Value) -> String {
     id.unwrap_or_else(|| panic!("no task: {created}")).to_owned()
 }
 
-/// A text that a client gives to a question.
+/// The text with which a client answers a question.
 fn given(word: &str) -> Value {
     json!({"action": "accept", "content": {"word": word}})
 }

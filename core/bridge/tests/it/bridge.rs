@@ -59,8 +59,7 @@ impl Bell for Alarm {
 
 type OnCall = Arc<dyn Fn(&Port, &Event) + Send + Sync>;
 
-/// A host: it answers calls by the functions that it keeps by handle, and notes everything that it
-/// hears.
+/// A host: it answers calls with its functions by handle, and records all events.
 struct Host {
     port: Port,
     #[cfg_attr(not(unix), allow(dead_code, reason = "read where pipes are handed over"))]
@@ -115,7 +114,7 @@ impl Host {
         self.register("server", json!({"info": {"name": "host", "version": "1"}, "options": options})).unwrap()
     }
 
-    /// A tool that nobody answers but the test.
+    /// A tool that only the test answers.
     fn tool(&self, server: u64, name: &str) -> u64 {
         self.register("tool", json!({"server": server, "tool": {"name": name, "inputSchema": {"type": "object"}}}))
             .unwrap()
@@ -128,7 +127,7 @@ impl Host {
         handle
     }
 
-    /// A tool that gives its argument `message` back.
+    /// A tool that returns its argument `message`.
     fn echo(&self, server: u64) -> u64 {
         let schema = json!({"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]});
         self.tool_with(server, json!({"name": "echo", "inputSchema": schema}), |port, event| {
@@ -174,7 +173,7 @@ impl Host {
         body(&reply)
     }
 
-    /// Waits for an event, however early it came.
+    /// Waits for an event, which may already have arrived.
     fn event(&self, what: &str, is_it: impl Fn(&Event) -> bool) -> Event {
         self.events(what, 1, is_it).remove(0)
     }
@@ -240,7 +239,7 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        // The thread has a port of its own, which would never be dropped.
+        // The thread has its own port, which would never be dropped.
         let _ = self.port.close(0, 0);
     }
 }

@@ -1,4 +1,4 @@
-//! The bridge from outside, under a host and in processes of its own. One binary, so that it links
+//! The bridge from outside, under a host and in separate processes. One binary, so that it links
 //! once.
 
 #![allow(clippy::disallowed_types)]

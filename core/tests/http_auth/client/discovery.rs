@@ -10,8 +10,8 @@ async fn connects(change: impl FnOnce(&mut super::world::Habits)) -> World {
     world
 }
 
-/// AUC-01, AUC-02, AUC-03, AUC-26, AUC-28, AUC-29, AUC-31, AUC-34, AUC-35: the whole way, with
-/// every parameter that belongs to it.
+/// AUC-01, AUC-02, AUC-03, AUC-26, AUC-28, AUC-29, AUC-31, AUC-34, AUC-35: the whole flow, with all
+/// of its parameters.
 #[tokio::test]
 async fn auc_01_to_03_and_auc_26_to_35_a_client_is_authorized() {
     let world = connects(|_| {}).await;

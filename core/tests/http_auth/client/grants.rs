@@ -180,7 +180,7 @@ async fn provider(metadata: Value) -> World {
     .await
 }
 
-/// No URL and no error has a secret, and of all tokens only the one for the server is kept.
+/// No URL and no error has a secret, and of all tokens, only the one for the server is stored.
 #[tokio::test]
 async fn xau_26_and_xau_27_id_tokens_and_id_jags_are_neither_shown_nor_kept() {
     let (world, store) = (provider(json!({})).await, OpenStore::default());
@@ -362,7 +362,7 @@ async fn servers_of_a_group_have_their_own_credentials() {
         ("wrong", entry(&one, json!({"clientSecret": "s"}))),
         ("typo", entry(&one, json!({"clientID": "s"}))),
     ];
-    // The way to the user, and the store, are those of the client.
+    // The user interaction and the store are those of the client.
     let auth = OAuth::new(oauth(MemoryStore::new()).with_scopes(["unused".to_owned()])).unwrap();
     let options = ClientOptions::default().with_revision(RevisionChoice::Legacy).with_auth(auth);
     let group = ClientGroup::connect_with(servers, options, ()).await.unwrap();

@@ -52,7 +52,7 @@ async fn auc_43_and_auc_45_steps_up_end() {
     let error = client.call_tool("a", json!({})).await.unwrap_err().to_string();
     assert!(error.contains("3 times"), "{error}");
     assert_eq!(world.seen("/authorize").len(), 5);
-    // The connection goes on.
+    // The connection continues.
     client.list_tools().await.unwrap();
 }
 

@@ -1,4 +1,4 @@
-//! Tokens that are kept, renewed and refused.
+//! Tokens that are stored, renewed and refused.
 
 use super::world::{World, oauth};
 use axum::body::Bytes;
@@ -58,7 +58,7 @@ async fn a_refused_token_is_renewed_and_only_a_void_refresh_token_leads_to_a_log
     world.habits().valid.clear();
     client.list_tools().await.unwrap();
     assert_eq!(world.seen("/authorize").len(), 1);
-    // An error that may pass: nothing is forgotten, and nobody is asked.
+    // A temporary error: nothing is discarded, and the user is not asked.
     {
         let mut habits = world.habits();
         habits.valid.clear();
@@ -202,7 +202,7 @@ async fn sec_14_the_address_that_answered_decides_what_may_be_asked() {
     let error = attempt(HttpEndpoint::new(world.url())).await;
     assert!(error.ends_with("Anywhere"), "{error}");
     assert_eq!(network.0.lock().unwrap().pop(), Some(Some(here)));
-    // The address of a proxy says nothing of the server.
+    // The address of a proxy says nothing about the server.
     let behind = HttpEndpoint::new("http://mcp.example/mcp").with_proxy(world.origin.clone());
     attempt(behind).await;
     assert_eq!(network.0.lock().unwrap().pop(), Some(None));

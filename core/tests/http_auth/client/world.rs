@@ -25,7 +25,7 @@ use trunkline::{
 
 pub(super) const CALLBACK: &str = "http://127.0.0.1:9/callback";
 
-/// The parameters of requests, in the order in which they came: path and members.
+/// The parameters of requests, in order of arrival: path and members.
 pub(super) type Seen = (String, HashMap<String, String>);
 
 pub(super) struct Habits {
@@ -43,9 +43,9 @@ pub(super) struct Habits {
     pub(super) redirect: Value,
     /// The same of an authorization with `offline_access`.
     pub(super) redirect_of_offline: Value,
-    /// Time that the token endpoint takes.
+    /// Delay of the token endpoint.
     pub(super) token_delay: Duration,
-    /// The answers of the token endpoint, before it gives tokens.
+    /// The responses of the token endpoint before it issues tokens.
     pub(super) refusals: Vec<(u16, Value)>,
     /// Members to add to the answer of the token endpoint.
     pub(super) token: Value,
@@ -151,7 +151,7 @@ pub(super) fn unattended(grant: OAuthGrant) -> OAuthOptions {
     OAuthOptions::default().with_grant(grant)
 }
 
-/// Visits the page and gives the redirect that it answers with.
+/// Visits the page and returns its redirect.
 pub(super) async fn agree(url: String) -> Result<String, AuthError> {
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build().unwrap();
     let response = client.get(url).send().await.unwrap();

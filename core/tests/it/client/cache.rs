@@ -1,4 +1,4 @@
-//! Results that are kept for a time (2026-07-28): scripted servers under a clock of the test's own.
+//! Cached results (2026-07-28): scripted servers with a test clock.
 
 use super::*;
 use std::sync::atomic::AtomicU64;
@@ -15,8 +15,8 @@ fn modern() -> ClientOptions {
     ClientOptions::default().with_revision(RevisionChoice::Pinned(Revision::V2026_07_28))
 }
 
-/// A process that answers the request for its description, with which a connection begins, and
-/// then does what a script says.
+/// A process that answers the discovery request, with which a connection starts, and then follows a
+/// script.
 fn described(mut script: impl FnMut(&Peer, &Value) + Send + 'static) -> Arc<Fake> {
     let mut is_described = false;
     Fake::process(move |peer, message| {
@@ -28,12 +28,12 @@ fn described(mut script: impl FnMut(&Peer, &Value) + Send + 'static) -> Arc<Fake
     })
 }
 
-/// The number of messages that the server saw beside the request for its description.
+/// The number of messages that the server saw in addition to the discovery request.
 fn asked(fake: &Fake) -> usize {
     fake.seen().len() - 1
 }
 
-/// A server that numbers its results, and gives them these hints.
+/// A server that numbers its results and adds these hints.
 fn serving(hints: Value) -> Arc<Fake> {
     let mut number = 0;
     described(move |peer, message| {

@@ -9,7 +9,7 @@ use trunkline::{
     transport::{Channel, ChannelConnector},
 };
 
-/// The server of a channel: gives the answers to a message, or ends the connection.
+/// The server of a channel: returns the responses to a message, or ends the connection.
 type Answer = fn(&Value) -> Option<Vec<Value>>;
 
 /// The faults of channels, and the counts of what was done with them.

@@ -62,7 +62,7 @@ fn connector(server: &Server) -> Arc<dyn Connector> {
     Target::from(server).connector(&ClientOptions::default(), &TokioRuntime::current()).unwrap()
 }
 
-/// A server that refuses some connections, and takes its time.
+/// A server that refuses some connections, and is slow.
 struct Hesitant {
     server: Arc<dyn Connector>,
     refusals: AtomicUsize,
@@ -466,7 +466,7 @@ async fn the_log_level_applies_to_all_servers_including_those_added_later() {
     }
 }
 
-/// A server whose tools are tasks in every way.
+/// A server with every kind of task tool.
 fn tasks() -> Server {
     Server::builder("tasks", "1.0.0")
         .options(ServerOptions::default().with_task_poll_interval(Duration::from_millis(20)))
@@ -579,7 +579,7 @@ async fn a_server_is_there_before_its_lists_are_announced() {
     assert_eq!(looks.1.lock().unwrap()[0], [GroupServerState::Connected; 3]);
 }
 
-/// A group of one scripted server whose user thinks for five minutes, while a call may take a
+/// A group of one scripted server whose user takes five minutes to answer, while a call may take a
 /// second.
 #[tokio::test]
 async fn a_connection_that_is_lost_while_its_user_is_asked_leaves_no_clock_behind() {
@@ -723,7 +723,7 @@ async fn a_shared_client_that_ends_fails_its_own_calls_only() {
     assert_eq!(soon(group.list_tools()).await.unwrap().len(), 6);
 }
 
-/// The person is asked by the client that has the handler, and the clocks of the group stand still.
+/// The client with the handler asks the user, and the timeouts of the group are paused.
 #[tokio::test]
 async fn a_shared_client_keeps_its_handlers() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {

@@ -49,7 +49,7 @@ fn form(message: &str, task: Value) -> Value {
     json!({"message": message, "requestedSchema": {"type": "object", "properties": fields}, "task": task})
 }
 
-/// Sends a request, and gives the last message of the client.
+/// Sends a request and returns the client's last message.
 async fn ask(fake: &Fake, id: &str, method: &str, params: Value) -> Value {
     say(fake, id, method, params).await;
     fake.last()
@@ -60,7 +60,7 @@ async fn say(fake: &Fake, id: &str, method: &str, params: Value) {
     settle().await;
 }
 
-/// Starts a task, and gives it.
+/// Starts a task and returns it.
 async fn begin(fake: &Fake, id: &str, message: &str, task: Value) -> Value {
     let created = ask(fake, id, FORM, form(message, task)).await;
     assert_eq!(created["id"], id, "{created}");
@@ -209,7 +209,7 @@ async fn tsk_35_tasks_are_bounded_in_number_bytes_and_time() {
     assert_eq!((&busy["error"]["code"], &busy["error"]["data"]["reason"]), (&json!(-32603), &json!("busy")));
 
     say(&fake, "result", "tasks/result", json!({"taskId": forever["taskId"]})).await;
-    // The first to wait is the first to pass: an answer that is too long for what is kept.
+    // First in, first out: a response that exceeds the buffer.
     gate.add_permits(2);
     settle().await;
     assert_eq!(about(&fake, "tasks/get", &forever).await["result"]["status"], "completed");

@@ -36,7 +36,7 @@ async fn a_silent_server_is_legacy_after_a_while() {
     fake.clock.advance(ms(1)).await;
     let client = opening.await.unwrap().unwrap();
     assert_eq!(client.revision(), Revision::V2024_11_05);
-    // On the same process, and nothing about the probe: it hears nothing before initialize
+    // On the same process, and without anything about the probe: it gets nothing before initialize
     // (LIFE-01).
     assert_eq!(fake.seen(), steps(&[(1, "server/discover"), (1, "initialize"), (1, "notifications/initialized")]));
 }

@@ -271,7 +271,7 @@ mod stubborn {
         let file = File::new();
         let diagnostics = format!("while read line; do :; done; sleep 0.3; echo slept >>'{}'", file.path());
         let client = connect(shell(&file, &diagnostics), legacy()).await.unwrap();
-        // The first is not waited for any more; who comes second sees the polite end to its end.
+        // The first caller has stopped waiting; the second one sees the graceful close complete.
         assert!(tokio::time::timeout(ms(20), client.close_within(DEADLINE)).await.is_err());
         soon(client.close_within(DEADLINE)).await;
         assert!(file.text().ends_with("slept\n"), "{}", file.text());

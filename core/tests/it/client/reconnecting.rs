@@ -1,4 +1,4 @@
-//! Connections that are lost, and made anew.
+//! Lost connections and reconnects.
 
 use super::*;
 use trunkline::{

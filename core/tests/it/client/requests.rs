@@ -6,7 +6,7 @@ use trunkline::{
     client::{ErrorKind, RequestOptions},
 };
 
-/// A server that opens at once and then says nothing by itself.
+/// A server that connects immediately and then sends nothing unsolicited.
 fn silent() -> Arc<Fake> {
     Fake::process(|peer, message| {
         if message["method"] == "initialize" {
@@ -118,7 +118,7 @@ async fn can_05_a_request_whose_future_is_dropped_is_cancelled() {
     answer.abort();
     settle().await;
     assert_eq!(fake.last()["params"]["requestId"], asked["id"]);
-    // CAN-07, CAN-08: the answer was on its way.
+    // CAN-07, CAN-08: the response was already in transit.
     fake.peer().result(&asked, json!({"tools": []}));
     settle().await;
     let count = fake.seen().len();
@@ -224,7 +224,7 @@ async fn what_a_server_asks_and_tells() {
     }
 }
 
-/// RPC-29: whoever waits hears at once, and not when its time is over.
+/// RPC-29: callers are notified immediately, not at their timeout.
 #[tokio::test]
 async fn answers_that_are_no_responses_end_their_requests_with_the_reason() {
     let fake = silent();

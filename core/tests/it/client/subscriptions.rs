@@ -58,7 +58,7 @@ fn acknowledge(peer: &Peer, message: &Value, honoured: &Value) {
     peer.say(tagged(&message["id"], acknowledged, json!({"notifications": honoured})));
 }
 
-/// Acknowledges every stream as it was asked for.
+/// Acknowledges every stream as requested.
 fn modern() -> Arc<Fake> {
     fake(declared(), |peer, message| {
         if message["method"] == LISTEN {

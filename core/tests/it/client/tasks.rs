@@ -17,7 +17,7 @@ fn question() -> ElicitParams {
     ElicitParams::form("Which word?", FormSchema::new().required("word", Field::text()))
 }
 
-/// A server whose tools are tasks in every way.
+/// A server with every kind of task tool.
 fn server() -> Server {
     let options = ServerOptions::default().with_task_poll_interval(ms(20)).with_page_size(1);
     Server::builder("tasks", "1.0.0")
@@ -462,7 +462,7 @@ async fn tkx_14_tkx_33_tkx_35_each_request_for_input_is_answered_once_and_while_
         Some("tasks/get") => {
             polls += 1;
             let task = match polls {
-                // The second look comes before the answers are sent: one is not wanted any more.
+                // The second poll precedes the answers: one is no longer needed.
                 1 => state("input_required", json!({"inputRequests": requests[0]})),
                 2 | 3 => state("input_required", json!({"inputRequests": requests[1]})),
                 _ => state("completed", json!({"result": {"content": []}})),

@@ -116,7 +116,7 @@ async fn a_group_that_would_not_end_is_refused() {
     soon(outer.add_server("inner", &*inner)).await.unwrap();
     let error = gateway.proxy(&outer).unwrap_err().to_string();
     assert!(error.contains("itself a group"), "{error}");
-    // One that comes later is left out.
+    // One that responds later is left out.
     soon(outer.remove_server("inner")).await.unwrap();
     gateway.proxy(&outer).unwrap();
     soon(outer.add_server("inner", &*inner)).await.unwrap();

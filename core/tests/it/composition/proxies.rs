@@ -92,7 +92,7 @@ pub(super) fn remote() -> Server {
             "counted"
         })
         .tool("wait", "Wait for the end.", async |ctx: Context| {
-            // Reports by its end that the cancellation came.
+            // Reports the cancellation by ending.
             let name = ctx.meta().and_then(|meta| meta.parse::<Value>().ok()).unwrap_or_default();
             if let Some(file) = name["example.com/file"].as_str().map(str::to_owned) {
                 std::fs::write(&file, "began").unwrap();
@@ -112,7 +112,7 @@ pub(super) fn remote() -> Server {
         .build()
 }
 
-/// The way to the remote server.
+/// The path to the remote server.
 #[derive(Debug, Clone, Copy)]
 enum Way {
     Memory,
@@ -120,7 +120,7 @@ enum Way {
     Http,
 }
 
-/// A remote server that is reached by one way in one revision, and what keeps it there.
+/// A remote server reached over one transport in one revision, and its guard.
 struct Behind {
     client: Client,
     _listener: Option<Listener>,

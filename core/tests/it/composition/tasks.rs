@@ -142,7 +142,7 @@ async fn a_task_of_a_proxy_asks_its_own_caller() {
     }
 }
 
-/// A caller of 2026-07-28 that takes no tasks comes back with the answer, for the same task.
+/// A caller of 2026-07-28 without task support returns with the answer, for the same task.
 #[tokio::test]
 async fn tkx_05_a_caller_without_tasks_is_asked_by_a_task_behind_the_proxy() {
     for old in [LEGACY, MODERN] {

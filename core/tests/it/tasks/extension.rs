@@ -52,7 +52,7 @@ fn answer_with(wire: &mut Wire, task: &str, responses: Value) -> Value {
     wire.ask("update", "tasks/update", params)
 }
 
-/// An acknowledgement that says nothing (TKX-17).
+/// An empty acknowledgement (TKX-17).
 fn is_empty(answer: &Value) {
     let members: Vec<_> = answer["result"].as_object().unwrap().keys().filter(|name| *name != "_meta").collect();
     assert_eq!(members, ["resultType"], "{answer}");
@@ -79,7 +79,7 @@ fn tkx_01_tkx_48_ext_05_the_extension_is_declared_in_its_own_form_by_who_has_tas
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
         assert_eq!(code(&about(&mut wire, method, "x")), -32601, "{method}");
     }
-    // Nor does it acknowledge what it will never tell.
+    // Nor does it acknowledge what it will never send.
     let filter = json!({"toolsListChanged": true, "taskIds": ["x"]});
     wire.request("s", "subscriptions/listen", declaring(json!({"notifications": filter})));
     assert_eq!(wire.receive()["params"]["notifications"], json!({"toolsListChanged": true}));
@@ -161,7 +161,7 @@ fn tkx_11_tkx_30_what_a_call_would_have_given_is_in_its_task() {
     let failed = becomes(&mut wire, &id, "failed");
     assert_eq!(failed["error"], json!({"code": -32050, "message": "Refused", "data": {"why": "so"}}));
     assert_eq!((failed.get("result"), &failed["statusMessage"]), (None, &json!("Refused")));
-    // A call that never began is not a task.
+    // A call that never started is not a task.
     let wrong = wire.ask("wrong", "tools/call", declaring(json!({"name": "echo", "arguments": {"word": 5}})));
     assert_eq!((&wrong["result"]["resultType"], &wrong["result"]["isError"]), (&json!("complete"), &json!(true)));
 }
@@ -186,7 +186,7 @@ fn tkx_12_tkx_17_tkx_18_a_task_asks_through_what_it_shows() {
     let (key, question) = second.as_object().unwrap().iter().next().unwrap();
     assert_eq!((second.as_object().unwrap().len(), &question["params"]["message"]), (1, &json!("Second?")));
     assert_ne!(key, "word");
-    // The old key is answered by nobody any more.
+    // The old key is no longer answered.
     is_empty(&answer_with(&mut wire, &id, json!({"word": given("late")})));
     is_empty(&answer_with(&mut wire, &id, json!({key.as_str(): given("two")})));
     let done = becomes(&mut wire, &id, "completed");

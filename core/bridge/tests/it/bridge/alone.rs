@@ -1,4 +1,4 @@
-//! Tests of the whole process, in a process of their own.
+//! Tests of the whole process, in a separate process.
 
 use super::*;
 use crate::{
@@ -54,7 +54,7 @@ fn ports_share_a_runtime() {
     }
 }
 
-/// The threads of the bridge's runtime, where the system tells.
+/// The threads of the bridge's runtime, if the system reports them.
 fn runtime_threads() -> Option<usize> {
     let tasks = std::fs::read_dir("/proc/self/task").ok()?;
     let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm")).unwrap_or_default();

@@ -28,7 +28,7 @@ impl Host {
         self.response(self.call_as(listener, tool, authorization))
     }
 
-    /// A tool that says what `describe` knows of the caller.
+    /// A tool that returns the caller from `describe`.
     fn who(&self, server: u64) {
         self.tool_with(server, json!({"name": "who"}), |port, event| {
             let facts: Value = serde_json::from_slice(&port.describe(event.ticket).unwrap()).unwrap();

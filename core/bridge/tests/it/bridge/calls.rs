@@ -24,7 +24,7 @@ fn every_shape_becomes_what_the_contract_says() {
     let tool = host
         .register("tool", json!({"server": server, "wrapOutput": true, "tool": {"name": "t", "outputSchema": schema}}))
         .unwrap();
-    // Blocks alone are what a tool without an output schema gives.
+    // Only a tool without an output schema returns blocks alone.
     let plain = host.tool(server, "plain");
     let connection = host.connection(server);
     for (shape, given, expected, structured) in [
@@ -267,7 +267,7 @@ fn progress_arrives_before_the_reply_and_only_if_it_was_asked_for() {
     let of_it: Vec<_> = host.events("events of it", 2, |event| event.ticket == asked);
     let (last, before) = of_it.split_last().unwrap();
     assert_eq!(last.kind, EventKind::Reply);
-    // The latest counts; how many came before it depends on when the host looked.
+    // Only the latest counts; the number of earlier ones depends on when the host looked.
     let progress = before.last().unwrap();
     assert_eq!(
         (progress.kind, progress.handle, progress.name.as_str()),

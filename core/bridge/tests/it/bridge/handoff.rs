@@ -1,4 +1,4 @@
-//! Host-driven reads: the handoff of a pipe, and every way in which it ends.
+//! Host-driven reads: the handoff of a pipe, and every case in which it ends.
 
 use super::{opening::process, *};
 use crate::{
@@ -111,7 +111,7 @@ impl Progress {
         }
         let goes_on = port.read_ready(handle).unwrap();
         self.reads.fetch_add(1, Ordering::Relaxed);
-        // The bell was not rung for what came.
+        // The bell was not rung for it.
         alarm.ring();
         goes_on
     }
@@ -333,7 +333,7 @@ fn a_client_that_floods_and_does_not_read_stops_a_reading_host_no_more_than_a_th
         json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "f", "version": "1"}});
     wire.request("open", "initialize", initialize);
     wire.tell("notifications/initialized", json!({}));
-    // 20 MB in, and as much out, which nobody takes yet.
+    // 20 MB in, and as much out, which is not read yet.
     for number in 0..2_000 {
         wire.request(number, "tools/call", call.clone());
     }
@@ -341,7 +341,7 @@ fn a_client_that_floods_and_does_not_read_stops_a_reading_host_no_more_than_a_th
     let mut answered = 0;
     for number in 0..2_000 {
         let answer = wire.answer(number);
-        // Beyond its bounds a server is busy: it says so, and goes on.
+        // Beyond its limits, a server responds busy and keeps running.
         if answer.get("error").is_none() {
             assert_eq!(text_of(&answer), message);
             answered += 1;

@@ -99,7 +99,7 @@ fn call_modern(host: &Host, listener: u64, tool: &str, arguments: Value) -> u64 
     host.post(listener, &headers, &message)
 }
 
-/// Opens a session of 2025-11-25; gives its id.
+/// Opens a session of 2025-11-25 and returns its id.
 fn session(host: &Host, listener: u64) -> String {
     let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
     let mut opened = host.response(host.post(listener, &[], &initialize));

@@ -158,8 +158,8 @@ fn handlers_with_a_mistake_are_refused() {
     assert!(roots.contains("uri"), "{roots}");
 }
 
-/// MRTR-16 and MRTR-17 hold for the caller as for the client: the state and the parameters come
-/// back as they were.
+/// MRTR-16 and MRTR-17 hold for the caller as for the client: the state and the parameters are
+/// returned unchanged.
 #[test]
 fn a_caller_drives_the_rounds_of_input_itself() {
     let mut host = Host::new();

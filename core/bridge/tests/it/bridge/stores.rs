@@ -4,7 +4,7 @@ use super::*;
 
 const FUNCTIONS: [&str; 6] = ["store_get", "store_put", "store_put_if", "store_remove", "store_append", "store_read"];
 
-/// A server whose store answers as a function says: with a body to complete the call with, or
+/// A server whose store answers with the result of a function: a body to complete the call with, or
 /// nothing.
 fn server(host: &Host, answer: impl Fn(&str, &Value) -> Result<Value, Value> + Send + Sync + 'static) -> u64 {
     let lanes: serde_json::Map<String, Value> =
@@ -55,7 +55,7 @@ fn a_store_that_fails_or_answers_nonsense_is_a_typed_error_and_others_continue()
             assert!(findings.iter().any(has_reason), "{reason}: {findings:#?}");
         }
         host.stop(0);
-        // The end of a call that nobody waits for any more may come after it.
+        // The end of an abandoned call may arrive after it.
         let started = Instant::now();
         while host.things() > 3 {
             assert!(started.elapsed() < DEADLINE, "more than the server and its tools: {:?}", host.kinds());
@@ -82,7 +82,7 @@ fn a_store_needs_all_its_functions_and_is_the_only_one() {
     assert!(refused.message.contains("a server takes the method checkStore"), "{refused:?}");
 }
 
-/// The host keeps the functions until nothing uses the store any more.
+/// The host keeps the functions until the store is no longer used.
 #[test]
 fn the_functions_of_a_store_are_freed_with_its_server() {
     let mut host = Host::new();

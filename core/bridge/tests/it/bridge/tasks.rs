@@ -19,7 +19,7 @@ fn of_task(host: &Host, task: u64, method: &str) -> u64 {
     host.request(task, json!({"method": method}))
 }
 
-/// The call of a tool that came after so many others.
+/// The call of a tool after this many others.
 fn call_after(host: &Host, tool: u64, others: usize) -> u64 {
     let is_call = |event: &Event| event.kind == EventKind::Call && event.handle == tool;
     host.events("calls", others + 1, is_call)[others].ticket
@@ -29,7 +29,7 @@ fn next_status(host: &Host, task: u64) -> Value {
     body(&host.reply(of_task(host, task, "next")))["status"].clone()
 }
 
-/// PRG-07: the progress of the call goes on in its task (2025-11-25).
+/// PRG-07: the progress of the call continues in its task (2025-11-25).
 #[test]
 fn tsk_21_tkx_16_a_task_gives_its_states_and_its_result_until_it_is_cancelled() {
     let mut host = Host::new();
