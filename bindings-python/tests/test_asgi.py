@@ -221,7 +221,7 @@ def test_uvicorn_after_uvicorn() -> None:
 
 
 @pytest.mark.parametrize("mounted", [True, False])
-def test_a_lifespan_and_what_it_starts_are_of_no_request(mounted: bool) -> None:
+def test_a_lifespan_and_its_tasks_belong_to_no_request(mounted: bool) -> None:
     """Its tasks and pools live on: the user of the first request is not theirs."""
     user: ContextVar[str] = ContextVar("user", default="nobody")
     seen: list[str] = []
@@ -725,7 +725,7 @@ def test_a_request_during_the_shutdown_gets_503_and_does_not_reopen_the_applicat
         signal.signal(signal.SIGTERM, before)
 
 
-def test_the_test_client_of_the_framework_names_a_host_of_its_own() -> None:
+def test_the_test_client_of_the_framework_sends_its_own_host() -> None:
     """As docs/frameworks.md has it."""
     hello = {
         "jsonrpc": "2.0",

@@ -439,7 +439,7 @@ def test_eli_08_forms_that_are_not_flat_are_refused(form: Any, problem: str) -> 
         elicit("?", form)
 
 
-def test_the_primitive_says_what_it_asks() -> None:
+def test_the_primitive_returns_its_requests() -> None:
     required = InputRequired(
         {
             "form": elicit("Who?", {"type": "object", "properties": {}}),
@@ -518,7 +518,7 @@ server.run()
 """
 
 
-def test_mrtr_08_a_retry_that_comes_again_does_not_repeat_an_effect(tmp_path: Path) -> None:
+def test_mrtr_08_a_repeated_retry_does_not_repeat_an_effect(tmp_path: Path) -> None:
     with Peer(script(tmp_path, PAYING), MODERN, capabilities={"elicitation": {}}) as peer:
         asked = peer.once("tools/call", name="pay", arguments={})
         (key,) = asked["inputRequests"]

@@ -401,7 +401,7 @@ def test_auc_31_a_client_sends_its_token() -> None:
 
 
 @pytest.mark.parametrize("is_async", [True, False])
-def test_a_function_gives_tokens_and_is_told_of_a_refusal(is_async: bool) -> None:
+def test_a_function_returns_tokens_and_is_notified_of_a_refusal(is_async: bool) -> None:
     asked: list[TokenRequest] = []
 
     def give(request: TokenRequest) -> Token:

@@ -203,7 +203,7 @@ def scopes() -> set[int]:
     return {id(found) for found in gc.get_objects() if isinstance(found, CallScope)}
 
 
-def test_surroundings_are_forgotten_when_nothing_comes_of_their_request_any_more() -> None:
+def test_contexts_are_released_when_their_request_is_over() -> None:
     server = tells()
 
     async def check() -> None:

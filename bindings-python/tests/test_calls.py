@@ -168,7 +168,7 @@ def test_progress_renews_the_timeout_up_to_the_cap() -> None:
 
 
 @HANDLERS
-def test_closing_the_client_ends_what_is_in_flight(name: str) -> None:
+def test_closing_the_client_ends_requests_in_flight(name: str) -> None:
     slow = Slow()
 
     async def check() -> None:
@@ -204,7 +204,7 @@ def test_a_client_connects_once_at_a_time() -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_changes_of_the_tools_are_told(revision: str) -> None:
+def test_changes_of_the_tools_are_notified(revision: str) -> None:
     slow = Slow()
     changes: list[str] = []
     methods: list[str] = []
@@ -246,7 +246,7 @@ async def _quick() -> str:
     return "quick"
 
 
-def test_what_was_taken_away_answers_what_was_on_its_way_and_is_then_forgotten() -> None:
+def test_a_removed_feature_completes_its_calls_and_is_then_released() -> None:
     server, go_on = Server("test", version="1", max_threads=1), threading.Event()
 
     def work() -> str:

@@ -150,7 +150,7 @@ def test_tsk_04_a_call_without_a_task_has_its_result_at_once(revision: str) -> N
     run(test())
 
 
-def test_prg_07_progress_comes_while_the_result_is_waited_for() -> None:
+def test_prg_07_progress_arrives_while_waiting_for_the_result() -> None:
     async def test() -> None:
         reports = Reports()
         seen: list[tuple[float, float | None]] = []
@@ -282,7 +282,7 @@ def test_tsk_02_tsk_10_a_server_asks_by_tasks() -> None:
     run(test())
 
 
-def test_a_task_that_nobody_holds_is_closed_and_goes_on() -> None:
+def test_an_unreferenced_task_is_closed_and_continues() -> None:
     async def test() -> None:
         reports = Reports()
         async with Client(reports.server) as client:

@@ -225,7 +225,7 @@ def test_tsk_06_a_call_through_a_proxy_is_a_task_of_the_proxy(old: str, revision
     run(check())
 
 
-def test_what_is_no_server_or_not_connected_is_refused() -> None:
+def test_invalid_and_unconnected_servers_are_refused() -> None:
     gateway = Server("gateway", version="1")
     with pytest.raises(ClosedError, match="not connected"):
         gateway.proxy(Client(named("far")))

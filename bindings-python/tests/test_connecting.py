@@ -43,7 +43,7 @@ def assert_only_one_is_left(server: Server) -> None:
     assert len(port._ends) == len(port._listeners) == len(server._users) == 1
 
 
-def test_a_connection_in_memory_that_is_given_up_leaves_nothing() -> None:
+def test_an_abandoned_connection_in_memory_leaks_nothing() -> None:
     async def check() -> None:
         server, start = Server("test", version="1"), time.monotonic()
         async with Client(server) as other:

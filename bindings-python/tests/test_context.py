@@ -287,7 +287,7 @@ def test_calls_over_stdio_run_in_copies_of_the_context_of_serving(tmp_path: Path
             assert client.call_tool(tool).text == "serving"
 
 
-def test_what_surrounds_a_handler_runs_in_its_context_too() -> None:
+def test_code_around_a_handler_runs_in_its_context_too() -> None:
     """Records of the log, hooks of errors, and the validators of arguments and results."""
     server = Server("test", version="1")
     seen: set[tuple[str, str, str]] = set()
@@ -412,7 +412,7 @@ def test_next_takes_context_variables_and_values_to_dependencies_and_handlers() 
     run(check())
 
 
-def test_meta_that_next_was_given_is_what_the_handler_sees() -> None:
+def test_meta_passed_to_next_reaches_the_handler() -> None:
     server = Server("test", version="1")
 
     @server.middleware("tools/call")
@@ -550,7 +550,7 @@ def test_exceptions_are_logged_as_they_are_and_reach_hooks(
     assert isinstance(second.exc_info[1], ValueError)
 
 
-def test_next_raises_what_the_handler_raised_and_its_caller_is_told_the_same_as_without() -> None:
+def test_next_raises_the_error_of_the_handler_and_its_caller_gets_the_same_as_without() -> None:
     server = failing()
     seen: list[BaseException] = []
 
@@ -911,7 +911,7 @@ def test_sigterm_closes_the_lifespan(tmp_path: Path, arguments: str) -> None:
             child.kill()
 
 
-def test_dependencies_are_told_apart_by_their_functions_and_may_be_classes() -> None:
+def test_dependencies_are_distinguished_by_their_functions_and_may_be_classes() -> None:
     def provide(inner: Any = None) -> Any:
         if inner is None:
 

@@ -513,7 +513,7 @@ def providing(tmp_path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_providers_list_and_give_what_is_not_registered(providing: list[str], revision: str) -> None:
+def test_providers_list_and_serve_unregistered_features(providing: list[str], revision: str) -> None:
     def pages(peer: Peer, method: str, member: str, key: str) -> list[str]:
         found: list[str] = []
         more: dict[str, Any] = {}
@@ -571,7 +571,7 @@ def test_log_01_log_02_log_04_messages_of_the_wanted_levels(providing: list[str]
         ]
 
 
-def test_res_03_res_04_a_server_tells_what_has_changed(providing: list[str]) -> None:
+def test_res_03_res_04_a_server_announces_changes(providing: list[str]) -> None:
     with Peer(providing, "2025-11-25") as peer:
         peer.request("resources/subscribe", uri="rows://row1")
         peer.call("tell")

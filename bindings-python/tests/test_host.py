@@ -265,7 +265,7 @@ def test_root_03_roots_are_an_option_that_changes(revision: str) -> None:
     run(test())
 
 
-def test_a_handler_that_comes_late() -> None:
+def test_a_handler_registered_late() -> None:
     async def test() -> None:
         async def decline(_: ElicitRequest) -> ElicitResult[Any]:
             return ElicitResult("decline")

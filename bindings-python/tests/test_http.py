@@ -53,7 +53,7 @@ def test_every_revision(revision: str, json: bool, stateless: bool) -> None:
     run(check())
 
 
-def test_http_05_a_server_listens_on_loopback_unless_told_otherwise() -> None:
+def test_http_05_a_server_listens_on_loopback_by_default() -> None:
     async def check() -> None:
         async with Slow().server.serve("http", port=0) as listener:
             assert ipaddress.ip_address(listener.host).is_loopback
@@ -142,7 +142,7 @@ def test_cancellation(name: str, revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_changes_of_the_tools_are_told(revision: str) -> None:
+def test_changes_of_the_tools_are_notified(revision: str) -> None:
     slow, changes = Slow(), list[str]()
 
     async def check() -> None:

@@ -156,7 +156,7 @@ print("parent is fine", flush=True)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_a_forked_child_gets_a_clear_error_or_starts_anew(tmp_path: Path) -> None:
+def test_a_forked_child_gets_a_clear_error_or_starts_fresh(tmp_path: Path) -> None:
     command = script(tmp_path, FORK)
     done = finish([command[0], "-W", "ignore::DeprecationWarning", command[1]])
     assert (done.returncode, done.stdout) == (0, "parent is fine\n"), done.stderr
@@ -286,7 +286,7 @@ def test_bodies_of_any_kind_are_contained() -> None:
         port.register("server", {"info": {"name": "a", "version": "1"}})
 
 
-def test_the_package_tells_what_is_installed() -> None:
+def test_the_package_reports_its_installed_version() -> None:
     shown = subprocess.run(
         [sys.executable, "-m", "trunkline"], env=environment(), capture_output=True, text=True, check=True
     ).stdout.splitlines()
@@ -296,7 +296,7 @@ def test_the_package_tells_what_is_installed() -> None:
     assert shown[3].removeprefix("revisions: ").split(", ") == REVISIONS
 
 
-def test_without_a_loop_of_asyncio_the_error_says_what_to_do() -> None:
+def test_without_an_asyncio_loop_the_error_gives_advice() -> None:
     server = Server("test", version="1")
     for coroutine in (Client(server).connect(), server.serve("http", port=0).start()):
         with pytest.raises(RuntimeError, match="Under trio, use SyncClient"):

@@ -85,7 +85,7 @@ def test_a_client_on_another_loop(name: str) -> None:
 
 
 @HANDLERS
-def test_a_blocking_client_beside_another_loop(name: str) -> None:
+def test_a_blocking_client_next_to_another_loop(name: str) -> None:
     slow, heard = Slow(), Heard()
     with served_elsewhere(slow.server, "listener"), SyncClient(slow.server) as client:
         assert client.call_tool(name, on_progress=heard.hear).text == "done"
@@ -201,7 +201,7 @@ def test_more_than_a_loop_takes_at_once_while_it_is_blocked() -> None:
     assert_nothing_is_left()
 
 
-def test_a_blocking_client_hears_all_progress_before_the_reply() -> None:
+def test_a_blocking_client_gets_all_progress_before_the_reply() -> None:
     heard = Heard()
     server = Server("test", version="1")
 

@@ -92,7 +92,7 @@ class Point:
     seen: datetime.date
 
 
-def test_arguments_are_what_results_may_be_too() -> None:
+def test_arguments_may_have_the_types_of_results() -> None:
     """A value becomes the same JSON when a handler returns it and when a client sends it."""
     server = Server("test", version="1")
 

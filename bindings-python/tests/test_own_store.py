@@ -110,7 +110,7 @@ def test_a_store_of_ones_own_keeps_the_contract(make: Any) -> None:
     assert not kept.texts and not kept.logs, "the check removes what it has left"
 
 
-def test_the_check_names_what_is_wrong() -> None:
+def test_the_check_names_the_faults() -> None:
     class Forgetful(Kept):
         def put_if(self, key: str, expected: str | None, text: str, keep_for: float) -> bool:
             self.put(key, text, keep_for)

@@ -100,7 +100,7 @@ def test_a_caller_answers_where_it_can_be_asked(handler: str, revision: str, tra
 
 @pytest.mark.parametrize("handler", ["keep", "keep_in_thread"])
 @pytest.mark.parametrize("transport", ["memory", "http"])
-def test_a_caller_that_is_gone(transport: str, handler: str) -> None:
+def test_a_disconnected_caller(transport: str, handler: str) -> None:
     pinging = Pinging()
 
     async def check() -> None:

@@ -137,7 +137,7 @@ def test_res_01_res_02_cch_01_resources_are_listed(offer: list[str], revision: s
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_res_11_res_15_what_is_returned_becomes_contents(offer: list[str], revision: str) -> None:
+def test_res_11_res_15_return_values_become_contents(offer: list[str], revision: str) -> None:
     with Peer(offer, revision) as peer:
         read = peer.request("resources/read", uri="notes://text")
         assert read["contents"] == [{"uri": "notes://text", "mimeType": "text/markdown", "text": "hello"}]
@@ -155,7 +155,7 @@ def test_res_11_res_15_what_is_returned_becomes_contents(offer: list[str], revis
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_res_05_res_06_res_08_res_09_what_cannot_be_read_is_an_error(offer: list[str], revision: str) -> None:
+def test_res_05_res_06_res_08_res_09_unreadable_resources_are_errors(offer: list[str], revision: str) -> None:
     with Peer(offer, revision) as peer:
         with pytest.raises(Refused) as missing:
             peer.request("resources/read", uri="notes://nothing")
@@ -254,7 +254,7 @@ def test_prm_01_prm_02_prompts_are_listed(offer: list[str], revision: str) -> No
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_what_a_prompt_returns_becomes_messages(offer: list[str], revision: str) -> None:
+def test_return_values_of_prompts_become_messages(offer: list[str], revision: str) -> None:
     def text(role: str, text: str) -> dict[str, Any]:
         return {"role": role, "content": {"type": "text", "text": text}}
 
@@ -332,7 +332,7 @@ class Weekday(enum.IntEnum):
     MONDAY = 1
 
 
-def test_texts_become_what_the_annotation_says() -> None:
+def test_strings_are_converted_to_the_annotated_type() -> None:
     from decimal import Decimal
 
     from trunkline._internal.signature.string_arguments import TextSignature
@@ -411,7 +411,7 @@ REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("method", "arguments", "options", "problem"), REFUSED)
-def test_what_does_not_fit_is_refused_when_it_is_added(
+def test_invalid_features_are_refused_at_registration(
     method: str, arguments: tuple[Any, ...], options: dict[str, Any], problem: str
 ) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
@@ -565,7 +565,7 @@ def test_res_12_the_files_of_a_folder_are_resources(tmp_path: Path) -> None:
         server.add_directory("docs://", tmp_path / "nothing")
 
 
-def test_cmp_03_completions_are_of_what_exists() -> None:
+def test_cmp_03_completions_need_an_existing_feature() -> None:
     server = Server("typos", version="1")
 
     @server.prompt

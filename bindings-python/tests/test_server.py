@@ -142,7 +142,7 @@ RETURNED: list[tuple[Any, Any, str, Any]] = [
 
 @pytest.mark.parametrize("sync", [False, True], ids=["async", "def"])
 @pytest.mark.parametrize(("value", "annotation", "text", "structured"), RETURNED)
-def test_what_is_returned_becomes_text_and_structured_content(
+def test_return_values_become_text_and_structured_content(
     value: Any, annotation: Any, text: str, structured: Any, sync: bool
 ) -> None:
     result = given(value, annotation, sync=sync)
@@ -194,7 +194,7 @@ def test_an_output_schema_of_the_user() -> None:
 
 
 @pytest.mark.parametrize("value", [object(), [object()], {1: 2}, float("nan"), [TextContent("a"), 1]], ids=named)
-def test_what_has_no_json_form_is_a_failure_of_the_tool(value: Any) -> None:
+def test_a_value_without_a_json_form_is_a_failure_of_the_tool(value: Any) -> None:
     for sync in (False, True):
         result = given(value, sync=sync)
         assert result.is_error and "internal error" in result.text
@@ -558,7 +558,7 @@ def test_context_knows_the_call() -> None:
     run(check())
 
 
-def test_context_variables_are_those_of_whoever_serves() -> None:
+def test_context_variables_are_those_of_the_serving_task() -> None:
     variable = contextvars.ContextVar("variable", default="unset")
     server = Server("test", version="1")
 
@@ -690,7 +690,7 @@ def test_a_client_on_another_loop_than_the_server() -> None:
     assert heard
 
 
-def test_what_is_registered_changes_and_can_be_hidden() -> None:
+def test_registered_features_change_and_can_be_hidden() -> None:
     server = Server("changing", version="1")
 
     @server.tool(title="Adds")

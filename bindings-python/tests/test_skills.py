@@ -114,7 +114,7 @@ def test_skl_22_skl_47_a_folder(client: Peer) -> None:
     assert (contents["text"], contents["mimeType"]) == ("# Notes\n", "text/markdown")
 
 
-def test_skl_45_a_skill_that_was_removed_is_gone_and_can_come_back(client: Peer) -> None:
+def test_skl_45_a_removed_skill_is_absent_and_can_be_added_again(client: Peer) -> None:
     assert client.call("forget") == "the server has no such skill"
     assert uris(client) == ["skill://team/given/SKILL.md"]
     with pytest.raises(Refused) as refused:
@@ -146,7 +146,7 @@ def test_skl_15_the_manifest_is_a_resource(tmp_path: Path, revision: str) -> Non
         ("/no/such/folder", {}, "no/such/folder"),
     ],
 )
-def test_skl_08_skl_11_what_is_no_skill_is_refused(files: Any, options: dict[str, Any], reason: str) -> None:
+def test_skl_08_skl_11_invalid_skills_are_refused(files: Any, options: dict[str, Any], reason: str) -> None:
     server = Server("wrong", version="1")
     with pytest.raises(InvalidArgumentError, match=reason):
         server.add_skill(files, **options)

@@ -164,7 +164,7 @@ def test_without_a_shared_store_a_process_keeps_its_own_tasks(store: str | None)
     run(check())
 
 
-def test_a_server_goes_on_with_its_store_in_another_loop(tmp_path: Path) -> None:
+def test_a_server_continues_with_its_store_in_another_loop(tmp_path: Path) -> None:
     server = Server("reports", version="1", store=f"sqlite:{tmp_path / 'state.db'}", task_poll_interval=0.02)
 
     @server.tool(task="optional")

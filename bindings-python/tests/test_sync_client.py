@@ -103,7 +103,7 @@ def test_a_callback_may_call(tmp_path: Path) -> None:
         assert client.call_tool("steps").text == "done"
 
 
-def test_notifications_of_a_child_are_told_while_a_call_runs(tmp_path: Path) -> None:
+def test_notifications_of_a_child_arrive_while_a_call_runs(tmp_path: Path) -> None:
     source = """
 import time
 from trunkline import Server
@@ -125,7 +125,7 @@ server.run()
         assert changed and changed[0] < time.monotonic() - 0.5
 
 
-def test_progress_behind_many_notifications_is_told_before_the_reply(tmp_path: Path) -> None:
+def test_progress_after_many_notifications_arrives_before_the_reply(tmp_path: Path) -> None:
     source = """
 from trunkline import Server, SyncContext
 
@@ -159,7 +159,7 @@ server.run()
         assert told.count("notifications/message") == 2000
 
 
-def test_changes_are_told_while_a_method_runs() -> None:
+def test_changes_arrive_while_a_method_runs() -> None:
     slow, changes = Slow(), list[str]()
     with SyncClient(slow.server, on_tools_changed=lambda: changes.append("changed")) as client:
         client.list_tools()

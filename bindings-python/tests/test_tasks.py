@@ -143,13 +143,13 @@ def begin(client: Peer, tool: str, **arguments: Any) -> dict[str, Any]:
     return client.once("tools/call", name=tool, arguments=arguments, task={})["task"]
 
 
-def test_tsk_01_what_may_be_a_task_is_declared(legacy: Peer) -> None:
+def test_tsk_01_task_support_is_declared(legacy: Peer) -> None:
     assert legacy.server["capabilities"]["tasks"] == {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
     support = {tool["name"]: tool["execution"]["taskSupport"] for tool in legacy.once("tools/list")["tools"]}
     assert [support[name] for name in ("slow", "endless", "all_steps")] == ["optional", "required", "forbidden"]
 
 
-def test_tsk_05_tsk_07_what_must_not_be_a_task_and_what_must_be_one(legacy: Peer) -> None:
+def test_tsk_05_tsk_07_forbidden_and_required_tasks(legacy: Peer) -> None:
     assert refusal(legacy, "tools/call", name="all_steps", task={}).code == -32601
     assert refusal(legacy, "tools/call", name="endless").code == -32601
 
@@ -236,7 +236,7 @@ def test_tkx_17_a_cancelled_task_cancels_its_handler_here_too(modern: Peer) -> N
         until_step(modern, f"stopped {which}")
 
 
-def test_tkx_02_tkx_05_clients_without_the_extension_get_results_or_hear_what_they_lack(tmp_path: Path) -> None:
+def test_tkx_02_tkx_05_clients_without_the_extension_get_results_or_the_missing_capability(tmp_path: Path) -> None:
     with peer(tmp_path, MODERN) as client:
         assert client.call("slow") == "done"
         assert client.call("deferred", long=True) == "Hello, Ada"

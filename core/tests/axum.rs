@@ -213,7 +213,7 @@ async fn a_framework_shuts_down_when_the_service_is_closed_though_clients_hold_t
 }
 
 #[tokio::test]
-async fn http_22_a_legacy_client_that_goes_away_cancels_nothing_until_it_says_so() {
+async fn http_22_a_disconnecting_legacy_client_cancels_nothing_without_a_notification() {
     let (server, dropped) = server();
     let mut application = Router::new().nest_service("/mcp", server.clone().into_service());
     let mut post = |message: serde_json::Value, session: Option<&str>| {

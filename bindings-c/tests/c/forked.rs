@@ -71,7 +71,7 @@ fn argument(declared: &str) -> String {
 }
 
 #[test]
-fn functions_that_refuse_a_forked_process_say_so() {
+fn functions_return_an_error_in_a_forked_process() {
     let header = fs::read_to_string(PREFIX.join("include/trunkline.h")).expect("the header is installed");
     let mut program = BEGIN.to_owned();
     for function in header::functions(&header).iter().filter(|function| function.gives_result()) {

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_stands_for_someone() {
+    fn a_token_identifies_a_caller() {
         assert_eq!(judged(json!({"sub": null})).unwrap().principal, "https://auth.example#client:app");
         assert_eq!(
             judged(json!({"sub": "", "client_id": "", "azp": "b"})).unwrap().principal,

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptors_say_which_name_they_stand_for() {
+    fn descriptors_name_their_feature() {
         let item = |value: Value| serde_json::from_value::<ObjectMembers>(value).ok();
         let read = |text: &str| serde_json::from_str::<ObjectMembers>(text).unwrap();
         assert!(item(json!(5)).is_none());

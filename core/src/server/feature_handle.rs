@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_duplicate_is_an_error_or_takes_the_place() {
+    async fn a_duplicate_is_an_error_or_a_replacement() {
         let strict = server().tool("a", "1", async || "1").build();
         assert!(strict.add_tool(says("a", "2")).unwrap_err().to_string().contains("already registered"));
         let server = server().options(ServerOptions::default().with_on_duplicate(OnDuplicate::Replace)).build();
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn cmp_03_completions_are_of_what_exists() {
+    fn cmp_03_completions_need_an_existing_feature() {
         let add = |server: &Server, target: CompletionTarget, argument: &str| {
             let entry = CompletionDefinition::new(target, argument, drop::<Call>);
             server.add_completion(entry).map(drop).map_err(|error| error.to_string())
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn res_12_variables_of_templates_do_not_leave_their_folder_unless_the_template_says_so() {
+    async fn res_12_variables_of_templates_do_not_leave_their_folder_unless_the_template_allows_it() {
         let template = |uri: &str, name: &str| ResourceTemplate::new(uri, name, async || "read");
         let server = server()
             .add_resource_template(template("files://{name}", "files"))

@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_stand_in_for_what_an_entry_leaves_open() {
+    fn defaults_fill_in_what_an_entry_omits() {
         let child = |entry| match target(entry) {
             Target::Child(command) => command,
             _ => panic!("not a command"),

@@ -184,7 +184,7 @@ async fn values_are_bounded_together_until_their_calls_have_ended() {
 
 /// H1 of the review of security: the handler simulates slow validation. The runtime has one thread.
 #[tokio::test]
-async fn a_large_message_keeps_no_small_one_waiting() {
+async fn a_large_message_does_not_delay_small_ones() {
     let fixture = Fixture::new().await;
     let (release, released) = std::sync::mpsc::channel();
     let released = std::sync::Mutex::new(released);

@@ -83,7 +83,7 @@ async fn http_20_streams_are_closed_early_only_where_that_is_defined() {
 }
 
 #[tokio::test]
-async fn http_22_39_and_40_what_a_broken_connection_missed_is_sent_again() {
+async fn http_22_39_and_40_messages_missed_by_a_broken_connection_are_resent() {
     let (fixture, gate) = polling().await;
     for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
         let id = fixture.session(revision).await;

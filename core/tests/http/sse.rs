@@ -212,7 +212,7 @@ async fn sse_02_a_mounted_service_names_its_messages_relative_to_its_stream() {
 }
 
 #[tokio::test]
-async fn a_client_that_reads_nothing_is_busy_and_then_hears_everything() {
+async fn a_client_that_reads_nothing_gets_busy_and_then_everything() {
     let fixture = Fixture::new().await;
     let mut session = Session::open(&fixture, "/sse").await;
     session.initialize("2025-06-18").await;

@@ -198,7 +198,7 @@ fn watched(fixture: &Fixture) -> Arc<AtomicBool> {
 
 /// Without a principal, the tasks of an ended session could not be retrieved.
 #[tokio::test]
-async fn a_session_that_ends_takes_its_tasks_along() {
+async fn ending_a_session_ends_its_tasks() {
     let fixture = fixture(HttpOptions::default()).await;
     let cancelled = watched(&fixture);
     let session = fixture.session(REVISION).await;

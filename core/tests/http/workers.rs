@@ -261,7 +261,7 @@ async fn http_38_a_greedy_session_does_not_push_out_the_events_of_another() {
 }
 
 #[tokio::test]
-async fn a_client_that_names_no_event_gets_what_nobody_read() {
+async fn a_client_without_an_event_id_gets_unread_messages() {
     let [a, b, c] = workers().await;
     let id = a.session("2025-06-18").await;
     b.server.remove_tool("echo");

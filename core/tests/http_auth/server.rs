@@ -254,7 +254,7 @@ async fn aus_01_and_aus_03_metadata_is_served_without_a_token() {
 }
 
 #[tokio::test]
-async fn aus_02_aus_04_and_aus_05_without_a_token_the_challenge_says_what_is_needed() {
+async fn aus_02_aus_04_and_aus_05_without_a_token_the_challenge_names_the_requirements() {
     let fixture = Fixture::new(Issuer::start().await.authorization()).await;
     let challenge = format!(r#"Bearer scope="mcp", resource_metadata="{METADATA}""#);
     for (method, path) in [

@@ -553,7 +553,7 @@ async fn life_04_what_follows_initialized_waits_until_it_has_arrived() {
 }
 
 #[tokio::test]
-async fn can_01_what_was_never_sent_is_not_cancelled() {
+async fn can_01_an_unsent_request_is_not_cancelled() {
     let server = legacy(|request| (0, json_answer(200, &result(request, json!({}))))).await;
     let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
     // It waits for `initialized`, for which the server takes 200 ms.
@@ -626,7 +626,7 @@ async fn h26_18_a_stream_that_ends_without_the_answer_loses_the_request() {
 }
 
 #[tokio::test]
-async fn http_28_29_and_38_a_stream_that_ends_before_the_answer_is_taken_up_where_it_ended() {
+async fn http_28_29_and_38_a_stream_that_ends_before_the_response_is_resumed() {
     let server = Scripted::new(|request| match (&*request.method, request.rpc()) {
         ("POST", "initialize") => {
             let body = initialized(request, "2025-11-25").to_string();
@@ -903,7 +903,7 @@ async fn a_refusal_for_another_reason_than_the_session_is_the_servers_error() {
 }
 
 #[tokio::test]
-async fn failures_show_what_the_server_said_and_what_to_do() {
+async fn failures_contain_the_servers_output_and_advice() {
     const HTML: &str = "Content-Type: text/html\r\n";
     let plan = r#"{"error": "your plan has no MCP"}"#;
     for (status, headers, page, texts) in [

@@ -151,7 +151,7 @@ fn tool_of(wire: &mut Wire, mut params: Value, name: &str) -> Value {
 }
 
 #[test]
-fn app_02_app_05_app_14_app_17_what_a_tool_says_of_its_interface_arrives_unchanged() {
+fn app_02_app_05_app_14_app_17_the_interface_of_a_tool_arrives_unchanged() {
     for revision in every_revision() {
         let (mut wire, params) = start(revision);
         for (name, meta) in [
@@ -235,7 +235,7 @@ fn app_16_interfaces_are_offered_to_who_can_show_them() {
 }
 
 #[test]
-fn ext_01_ext_05_ext_10_what_the_author_declares_is_declared_and_nothing_else() {
+fn ext_01_ext_05_ext_10_only_the_authors_extensions_are_declared() {
     let mut wire = Wire::start(ROLE, &File::new());
     let declared = wire.ask(1, "server/discover", modern(json!({})))["result"]["capabilities"].take();
     assert_eq!(declared["extensions"], json!({EXTENSION: {"mimeTypes": [HTML]}}));
@@ -268,7 +268,7 @@ fn problem(server: trunkline::server::ServerBuilder) -> String {
 }
 
 #[test]
-fn app_10_ext_02_what_cannot_be_an_interface_or_an_extension_is_refused_when_it_is_registered() {
+fn app_10_ext_02_invalid_interfaces_and_extensions_are_refused_at_registration() {
     let builder = || Server::builder("apps", "1.0.0");
     for (descriptor, why) in [
         (json!({"uri": "ui://a", "name": "a"}), HTML),

@@ -102,7 +102,7 @@ fn listed(wire: &mut Wire, method: &str, member: &str, params: fn(Value) -> Valu
 }
 
 #[test]
-fn res_02_prm_02_and_cch_01_02_10_lists_are_the_same_for_all_and_say_how_long_they_hold() {
+fn res_02_prm_02_and_cch_01_02_10_lists_are_the_same_for_all_and_have_cache_hints() {
     let mut seen: Option<Vec<Vec<Value>>> = None;
     for revision in every_revision() {
         let (mut wire, params) = start(revision);
@@ -133,7 +133,7 @@ fn res_02_prm_02_and_cch_01_02_10_lists_are_the_same_for_all_and_say_how_long_th
 }
 
 #[test]
-fn res_05_06_08_and_09_what_cannot_be_read_says_why() {
+fn res_05_06_08_and_09_unreadable_resources_are_errors_with_a_reason() {
     for revision in every_revision() {
         let (mut wire, params) = start(revision);
         let mut read = |uri: &str| wire.ask(uri, "resources/read", params(json!({"uri": uri})));
@@ -171,7 +171,7 @@ fn res_11_res_15_and_misc_03_texts_bytes_and_variables_of_templates() {
 }
 
 #[test]
-fn res_03_res_04_and_prm_03_sessions_hear_of_what_they_watch() {
+fn res_03_res_04_and_prm_03_sessions_get_the_changes_they_subscribed_to() {
     for revision in LEGACY {
         let (mut wire, _) = start(revision);
         assert_eq!(wire.ask(1, "resources/subscribe", json!({"uri": "test://text"}))["result"], json!({}));
@@ -192,7 +192,7 @@ fn res_03_res_04_and_prm_03_sessions_hear_of_what_they_watch() {
 }
 
 #[test]
-fn prm_03_sub_01_to_03_streams_hear_of_what_they_asked_for() {
+fn prm_03_sub_01_to_03_streams_get_the_changes_they_requested() {
     let mut wire = Wire::start(ROLE, &File::new());
     for gone in ["resources/subscribe", "resources/unsubscribe", "logging/setLevel"] {
         assert_eq!(code(&wire.ask(gone, gone, modern(json!({"uri": "test://text", "level": "info"})))), -32601);
@@ -293,7 +293,7 @@ fn logged(wire: &mut Wire, params: Value) -> Vec<String> {
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 #[test]
-fn log_02_log_03_misc_05_and_06_a_session_gets_what_is_as_severe_as_it_wants() {
+fn log_02_log_03_misc_05_and_06_a_session_gets_messages_from_its_level_on() {
     for revision in LEGACY {
         let (mut wire, _) = start(revision);
         let call = || json!({"name": "log", "arguments": {}});
@@ -364,7 +364,7 @@ fn misc_04_what_a_link_points_to_is_read_though_no_list_shows_it() {
 /// Nothing reads, so notifications are dropped; the rest arrives in order, with the response at the
 /// end.
 #[test]
-fn log_08_prg_06_what_a_client_does_not_read_is_not_kept_for_it() {
+fn log_08_prg_06_unread_notifications_are_not_buffered() {
     let end = File::new();
     let mut wire = Wire::start_unread(ROLE, &end);
     let meta =

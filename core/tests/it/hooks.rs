@@ -205,7 +205,7 @@ fn wrong_methods_are_refused() {
 }
 
 #[tokio::test]
-async fn middleware_that_waits_hears_of_the_cancellation() {
+async fn waiting_middleware_is_notified_of_the_cancellation() {
     let (started, ended) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (begin, end) = (Arc::clone(&started), Arc::clone(&ended));
     struct OnDrop(Arc<Notify>);

@@ -18,7 +18,7 @@ pub(crate) fn serve(file: PathBuf) {
 
 /// T4 and L12 of the reviews.
 #[test]
-fn a_killed_client_takes_its_servers_and_what_they_started_with_it() {
+fn a_killed_client_ends_its_servers_and_their_children() {
     let file = File::new();
     let mut client = command(ROLE, &file).stdout(Stdio::null()).stdin(Stdio::null()).spawn().unwrap();
     eventually("the server runs", || file.text().ends_with('\n'));

@@ -210,7 +210,7 @@ fn mrtr_02_mrtr_03_and_disc_20_rounds_carry_everything_with_them() {
 
 /// Only the key is shared: any process that has it can continue the round of another.
 #[test]
-fn disc_18_another_process_takes_up_the_round() {
+fn disc_18_another_process_continues_the_round() {
     let first = call("decide", json!({}));
     let (_, state) = asked(&start(ROLES[0]).ask(1, "tools/call", first.clone()));
     let second = retry(first, &state, json!({"name": given("name", "Ada")}));
@@ -301,7 +301,7 @@ fn mrtr_10_to_12_answers_that_are_missing_are_asked_for_and_malformed_ones_refus
 }
 
 #[test]
-fn mrtr_04_what_a_request_did_not_declare_is_not_asked_for() {
+fn mrtr_04_only_declared_capabilities_are_used() {
     let mut wire = start(ROLES[0]);
     for (tool, needed) in [("decide", "elicitation"), ("model", "sampling"), ("roots", "roots")] {
         let mut lacking = call(tool, json!({}));

@@ -237,7 +237,7 @@ fn both_eras_at_once_on_one_pipe() {
 }
 
 #[test]
-fn life_05_and_tool_05_a_session_hears_of_changes_once_it_is_initialized() {
+fn life_05_and_tool_05_a_session_gets_changes_once_it_is_initialized() {
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let mut wire = Wire::start("server", &File::new());
         let info = json!({"name": "raw", "version": "1"});

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn names_hold_one_id_or_several() {
+    fn names_contain_one_id_or_several() {
         let cases: [(&str, &[&str]); 6] = [
             ("http_07_each_message", &["HTTP-07"]),
             ("tool_18_and_19_failures", &["TOOL-18", "TOOL-19"]),

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_nobody_gives_back_holds_up_nothing() {
+    fn an_abandoned_lock_blocks_nothing() {
         let queue = queue();
         let _of_a_thread_that_is_gone = queue.state.lock();
         std::thread::scope(|scope| {

@@ -675,7 +675,7 @@ mod tests {
     }
 
     #[test]
-    fn disc_06_to_08_every_modern_request_says_who_asks() {
+    fn disc_06_to_08_every_modern_request_identifies_its_client() {
         for params in [None, Some(json!({})), Some(json!({"name": "t"})), Some(json!({"_meta": {"a": 1}, "name": "t"}))]
         {
             let sent = sent(Revision::V2026_07_28, params.clone(), true);

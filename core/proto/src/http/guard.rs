@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn http_04_a_refusal_is_403_without_an_id_and_says_how_to_allow_it() {
+    fn http_04_a_refusal_is_403_without_an_id_and_explains_how_to_allow_it() {
         let headers = HeaderMap::from_iter([(header::HOST, HeaderValue::from_static("evil.example"))]);
         let rejection = Guard::new("127.0.0.1", &[], &[]).check(&headers, &Uri::from_static("/mcp")).unwrap_err();
         assert_eq!(rejection.status, StatusCode::FORBIDDEN);

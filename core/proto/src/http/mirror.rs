@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn h26_08_what_cannot_be_decoded_says_why() {
+    fn h26_08_decoding_errors_have_a_reason() {
         for value in [
             "=?base64?eA?=",
             "=?base64?eA=?=",

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn http_39_http_40_what_was_missed_of_that_stream_and_of_no_other() {
+    fn http_39_http_40_only_missed_events_of_that_stream_are_replayed() {
         let mut replay = Replay::new(100, 100);
         let (a, b) = (replay.open(), replay.open());
         for (stream, text) in [(a, "1"), (b, "2"), (a, "3")] {

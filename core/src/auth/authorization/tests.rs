@@ -66,7 +66,7 @@ fn xau_02_dpop_is_unknown_until_it_is_switched_on() {
 }
 
 #[test]
-fn aus_05_what_the_verifier_says_of_expiry_is_judged_too() {
+fn aus_05_the_expiry_from_the_verifier_is_checked() {
     let authorization = authorization(DpopPolicy::Off, false);
     let candidate = read(&authorization, &[("authorization", "Bearer t")], NOW).unwrap();
     for (expires, good) in [(NOW + 1, true), (NOW - LEEWAY + 1, true), (NOW - LEEWAY, false), (0, false)] {

@@ -222,7 +222,7 @@ async fn options_narrow_what_is_accepted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn aus_07_a_strict_verifier_takes_tokens_that_say_that_they_are_access_tokens() {
+async fn aus_07_a_strict_verifier_only_accepts_tokens_of_the_access_token_type() {
     let key = Key::es256();
     let web = Web::of(&[key.listed("a")]);
     for strict in [false, true] {

@@ -219,7 +219,7 @@ mod tests {
 
     /// PAG-01: pages of any size.
     #[test]
-    fn pag_04_pages_become_one_list_with_what_the_first_says() {
+    fn pag_04_pages_become_one_list_with_the_members_of_the_first() {
         let mut list = WholeList::of("tools/list").unwrap();
         let first = page(&json!({"tools": [1, 2], "ttlMs": 5, "nextCursor": ""}));
         assert_eq!(list.take(&first).unwrap().as_deref(), Some(""), "PAG-03: an empty cursor is one");

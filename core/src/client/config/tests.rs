@@ -158,7 +158,7 @@ fn a_server_entry_has_its_own_credentials_in_the_formats_of_several_hosts() {
 }
 
 #[test]
-fn an_error_of_one_entry_does_not_take_the_others_along() {
+fn an_error_in_one_entry_does_not_affect_the_others() {
     let config = read(json!({"mcpServers": {"bad": {}, "good": {"url": "http://x/"}}})).unwrap();
     let fine: Vec<_> = config.servers().map(|(name, entry)| (name, entry.is_ok())).collect();
     assert_eq!(fine, [("bad", false), ("good", true)]);

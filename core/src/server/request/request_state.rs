@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn mrtr_06_only_what_was_sealed_here_opens() {
+    fn mrtr_06_only_our_own_sealed_states_open() {
         let sealer = Sealer::new(&[]);
         let text = sealer.seal_text(&sealed()).unwrap();
         assert_eq!(sealer.open_text(&text), Some(sealed()));

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_socket_takes_what_it_can() {
+    fn a_full_socket_writes_partially() {
         let (reader, writer) = UnixStream::pair().unwrap();
         let file = File::from(OwnedFd::from(writer));
         let direct = Direct::of(&file).unwrap();

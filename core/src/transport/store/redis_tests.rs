@@ -329,7 +329,7 @@ async fn calls_under_way_fail_at_once_when_their_connection_is_reset() {
 }
 
 #[tokio::test]
-async fn a_full_redis_says_so_answers_reads_and_is_in_use_again_when_there_is_room() {
+async fn a_full_redis_refuses_writes_and_answers_reads_until_there_is_space() {
     let server = RedisServer::start(&["--maxmemory-policy", "noeviction"]).await;
     let store = guarded(server.port);
     store.put("a", "1", MINUTE).await.unwrap();

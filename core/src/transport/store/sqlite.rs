@@ -481,7 +481,7 @@ mod tests {
 
     /// No disk has to be filled: SQLite can limit the pages of a file.
     #[tokio::test]
-    async fn a_full_file_says_so_and_is_in_use_again_when_there_is_room() {
+    async fn a_full_disk_is_an_error_until_there_is_space() {
         let folder = Folder::new();
         let store = folder.store();
         store.put("a", "1", MINUTE).await.unwrap();
@@ -556,7 +556,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_clock_that_is_set_back_keeps_nothing_for_longer_and_ends_nothing_early() {
+    async fn a_clock_that_is_set_back_changes_no_expiry() {
         let folder = Folder::new();
         let (wall, elapsed) = (Arc::new(AtomicU64::new(1_000_000)), Arc::new(AtomicU64::new(0)));
         let clocks = SetClocks { began: Instant::now(), wall: Arc::clone(&wall), elapsed: Arc::clone(&elapsed) };

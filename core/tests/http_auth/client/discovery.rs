@@ -137,7 +137,7 @@ async fn sec_12_and_sec_15_endpoints_without_https_get_no_request() {
 }
 
 #[tokio::test]
-async fn auc_18_to_20_and_auc_47_the_registration_says_what_the_client_is() {
+async fn auc_18_to_20_and_auc_47_the_registration_describes_the_client() {
     let world = connects(|_| {}).await;
     let asked = &world.seen("/register")[0];
     for (name, value) in [
@@ -152,7 +152,7 @@ async fn auc_18_to_20_and_auc_47_the_registration_says_what_the_client_is() {
 
 /// RFC 8252 section 7.3: not every authorization server lets the port vary.
 #[tokio::test]
-async fn auc_18_and_auc_35_a_client_that_registered_itself_takes_its_port_again() {
+async fn auc_18_and_auc_35_a_client_that_registered_itself_reuses_its_port() {
     let world = World::new().await;
     let browser = UrlOpener::new(async |url| {
         reqwest::Client::builder().no_proxy().build().unwrap().get(url).send().await.unwrap();

@@ -173,7 +173,7 @@ async fn cch_09_private_results_stay_with_their_authorization() {
 }
 
 #[tokio::test]
-async fn cch_11_changes_end_the_time_of_what_they_are_about() {
+async fn cch_11_changes_invalidate_the_affected_results() {
     let fake = serving(for_a_second("public"));
     let client = fake.connect(modern()).await;
     let filter = SubscriptionFilter { tools: true, resources: Some(vec!["a:/1".into()]), ..Default::default() };

@@ -178,7 +178,7 @@ async fn names_that_lead_nowhere_are_refused_with_the_servers_that_are_there() {
 }
 
 #[tokio::test]
-async fn one_server_that_fails_does_not_take_the_others_along() {
+async fn one_failing_server_does_not_affect_the_others() {
     let diary = File::new();
     let config = json!({"mcpServers": {
         "good": entry("script fragile", &diary),

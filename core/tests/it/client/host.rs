@@ -366,7 +366,7 @@ async fn the_time_of_a_call_stands_still_while_the_user_is_asked() {
 }
 
 #[tokio::test]
-async fn a_handler_that_takes_too_long_is_stopped() {
+async fn a_handler_that_times_out_is_stopped() {
     let never = || Client::builder().on_elicit(async |_: ElicitRequest| std::future::pending::<Never>().await);
     let fake = quiet();
     let _client = connected(&fake, never(), LEGACY).await;

@@ -277,7 +277,7 @@ async fn life_06_and_07_a_pinned_revision_is_spoken_without_a_probe() {
 
 /// DISC-04: a pipe is probed too, so that a legacy server fails at once.
 #[tokio::test]
-async fn disc_02_a_client_of_a_pinned_revision_is_open_at_once_and_learns_its_server_later() {
+async fn disc_02_a_client_with_a_pinned_revision_opens_at_once_and_discovers_its_server_later() {
     let options = || auto().with_revision(RevisionChoice::Pinned(Revision::V2026_07_28));
     let fake = Fake::process(|peer, message| {
         if method(message) == "tools/list" {

@@ -142,7 +142,7 @@ fn one_kind_of_skill_has_no_list_of_files() {
 
 /// SKL-38, SKL-44, SKL-61
 #[test]
-fn listings_of_skills_say_how_long_they_hold_and_directories_do_not() {
+fn listings_of_skills_have_cache_hints_and_directories_do_not() {
     listed_skills().without("/result/ttlMs").is_caught(Schema, "/result");
     let directory = answer("resources/directory/read", json!({"resources": []}));
     directory.with("/result/ttlMs", json!(0)).has_unknown_field("/result/ttlMs");

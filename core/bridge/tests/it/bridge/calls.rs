@@ -381,7 +381,7 @@ fn calls_of_the_pool_go_to_its_threads_and_are_cancelled_by_flag() {
 }
 
 #[test]
-fn can_05_what_was_cancelled_before_a_thread_took_it_is_not_run() {
+fn can_05_a_call_cancelled_before_it_started_is_not_run() {
     let host = Host::new();
     let server = host.server();
     let tool = json!({"server": server, "lane": "pool", "tool": {"name": "t", "inputSchema": {"type": "object"}}});
@@ -458,7 +458,7 @@ fn changes_of_the_tools_are_heard() {
 }
 
 #[test]
-fn a_server_that_is_freed_takes_the_handles_of_its_tools_with_it() {
+fn freeing_a_server_frees_the_handles_of_its_tools() {
     let host = Host::new();
     let before = host.things();
     let (server, other) = (host.server(), host.server());
@@ -503,7 +503,7 @@ fn describing_a_call() {
 
 /// MISC-10: of a client.
 #[test]
-fn misc_10_what_no_revision_defines_is_handed_on_as_it_is() {
+fn misc_10_unknown_members_are_passed_on_unchanged() {
     let host = Host::new();
     let server = host.server();
     let vendor = json!({"deep": [1, {"null": null}]});

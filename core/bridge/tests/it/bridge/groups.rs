@@ -32,7 +32,7 @@ fn states(servers: &[Value]) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn one_server_that_fails_does_not_take_the_others_along() {
+fn one_failing_server_does_not_affect_the_others() {
     let host = Host::new();
     let ((_, first), (_, second)) = (at_url(&host), at_url(&host));
     let given = json!({"mcpServers": {

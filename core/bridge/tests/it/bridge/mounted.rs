@@ -174,7 +174,7 @@ fn http_24_a_modern_client_that_goes_away_cancels_its_call() {
 }
 
 #[test]
-fn http_22_a_legacy_client_that_goes_away_cancels_nothing_until_it_says_so() {
+fn http_22_a_disconnecting_legacy_client_cancels_nothing_without_a_notification() {
     let host = Host::new();
     let server = host.server();
     host.echo(server);
@@ -312,7 +312,7 @@ fn sse_02_below_a_prefix_messages_are_posted_next_to_the_stream() {
 }
 
 #[test]
-fn aus_01_sse_01_what_is_served_nowhere_is_left_to_the_framework_if_it_says_so() {
+fn aus_01_sse_01_unserved_paths_are_left_to_the_framework_on_request() {
     let host = Host::new();
     let server = host.server();
     let auth = json!({"resource": "https://mcp.example/mcp", "issuer": "https://auth.example"});

@@ -390,7 +390,7 @@ fn requests_of_a_connection_that_never_opens_fail_with_it() {
 }
 
 #[test]
-fn closing_what_is_being_opened_ends_it_and_all_that_waits_for_it() {
+fn closing_an_opening_connection_ends_it_and_its_waiters() {
     let (host, file) = (Host::new(), File::new());
     let connection = host.open(json!({"client": {}, "transport": process("script mute", &file)}));
     let requests: Vec<_> = (0..16_384).map(|_| host.request(connection, json!({"method": "tools/list"}))).collect();

@@ -73,7 +73,7 @@ fn failures_of_the_host_reach_the_server_by_their_kind() {
 }
 
 #[test]
-fn can_01_a_request_that_is_not_wanted_any_more_is_taken_back() {
+fn can_01_a_request_that_is_no_longer_needed_is_cancelled() {
     for revision in ["2025-11-25", "2026-07-28"] {
         let host = Host::new();
         let server = host.server();

@@ -362,7 +362,7 @@ mod cancellation {
     }
 
     #[test]
-    fn can_06_and_10_what_cannot_be_cancelled_is_left_alone() {
+    fn can_06_and_10_cancellations_without_an_effect_are_ignored() {
         let mut conversation = initialized("2025-11-25");
         let key = key_of(receive(&mut conversation, call(1)));
         for value in [

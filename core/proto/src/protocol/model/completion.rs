@@ -132,7 +132,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn cmp_02_a_result_carries_a_hundred_values_and_says_how_many_there_are() {
+    fn cmp_02_a_result_has_at_most_a_hundred_values_and_their_total() {
         let completion = Completion::of((0..250).map(|n| n.to_string()));
         assert_eq!((completion.values.len(), completion.total, completion.has_more), (100, Some(250), Some(true)));
         let all = serde_json::to_value(CompleteResult::from(Completion::of(["a"]))).unwrap();

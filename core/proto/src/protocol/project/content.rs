@@ -79,7 +79,7 @@ mod tests {
     use crate::protocol::Revision::*;
 
     #[test]
-    fn blocks_that_a_revision_lacks_are_said_in_older_words() {
+    fn blocks_that_a_revision_lacks_are_converted() {
         let result = json!({"content": [
             {"type": "resource_link", "uri": "a:b", "name": "n", "title": "T", "icons": [], "size": 1,
              "annotations": {"priority": 1, "lastModified": "2025-01-01T00:00:00Z"}, "_meta": {}},

@@ -82,7 +82,7 @@ fn closed() -> [(&'static str, Value); 4] {
 }
 
 #[tokio::test(start_paused = true)]
-async fn aus_10_cch_13_res_13_lists_leave_out_what_the_caller_lacks_scopes_for() {
+async fn aus_10_cch_13_res_13_lists_omit_features_without_their_scopes() {
     let scoped = |options: ServerOptions| {
         of_pairs(
             options.with_cache(CacheHints::default().with_ttl(Duration::from_secs(5)).with_scope(CacheScope::Public)),

@@ -57,7 +57,7 @@ async fn pag_05_tool_04_what_is_registered_at_once_is_listed_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pag_05_cursors_say_the_same_whatever_else_a_server_did() {
+async fn pag_05_cursors_are_the_same_whatever_else_a_server_did() {
     let (quiet, busy) = (of_pages_of(1), of_pages_of(1));
     let (first, second) = (opened(&quiet).await, opened(&busy).await);
     for name in ["a", "b", "c"] {

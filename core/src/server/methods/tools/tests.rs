@@ -194,7 +194,7 @@ async fn tool_19_an_explainer_has_the_last_word_on_refused_arguments() {
 
 /// MISC-10: unknown members of a tool and of its results.
 #[tokio::test(start_paused = true)]
-async fn misc_10_what_no_revision_defines_goes_out_as_it_was_given() {
+async fn misc_10_unknown_members_are_sent_unchanged() {
     let vendor = json!({"deep": [1, {"null": null}]});
     let result = json!({"content": [{"type": "text", "text": "x", "x-vendor": vendor}], "x-vendor": vendor});
     let result = Outcome::Result(RawJson::from_value(&result).unwrap());

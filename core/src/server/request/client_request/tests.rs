@@ -47,7 +47,7 @@ fn keys(asked: &Value) -> Vec<&str> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn mrtr_05_mrtr_06_answers_that_are_sealed_stay_what_they_were() {
+async fn mrtr_05_mrtr_06_sealed_answers_cannot_be_changed() {
     let server = server()
         .tool("transfer", "Asks, checks, asks for a confirmation, and pays", |ctx: Context| async move {
             let paid = said(&ctx.elicit_with_key("amount", amount()).await?);
@@ -112,7 +112,7 @@ async fn mrtr_11_an_unsolicited_input_response_is_ignored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_is_used_again_stands_for_another_question() {
+async fn a_reused_key_identifies_another_question() {
     let server = server()
         .tool("insists", "Asks until it is told a number", |ctx: Context| async move {
             loop {
@@ -135,7 +135,7 @@ async fn a_key_that_is_used_again_stands_for_another_question() {
 
 /// It can be cancelled like any other, and what it asks for is bounded.
 #[tokio::test]
-async fn a_handler_that_asks_on_and_on_keeps_no_thread() {
+async fn a_handler_that_asks_forever_blocks_no_thread() {
     let refused = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&refused);
     let server = server()

@@ -100,7 +100,7 @@ async fn can_04_the_task_of_a_cancelled_call_is_cancelled_by_its_own_method() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_takes_too_long_is_cancelled_and_one_that_the_client_cancelled_is_an_error() {
+async fn a_task_that_times_out_is_cancelled_and_one_that_the_client_cancelled_is_an_error() {
     let (peer, call, request) = asked(with_tasks()).await;
     result(&peer, &request, json!({"task": task("working")}));
     for _ in 0..19 {

@@ -45,7 +45,7 @@ fn resume(history: &Arc<History>, id: &str) -> Option<StreamReader> {
 }
 
 #[test]
-fn http_33_messages_wait_for_a_stream_and_are_said_once() {
+fn http_33_messages_wait_for_a_stream_and_are_sent_once() {
     let stream = Stream::new(StreamKind::Unrelated(None));
     for text in ["a", "b", "a"] {
         stream.send(note(text));
