@@ -3,7 +3,7 @@
 mod builder;
 mod caching;
 pub(crate) mod calls;
-#[expect(clippy::module_inception, reason = "the client itself, beside the parts that it is made of")]
+#[expect(clippy::module_inception, reason = "the client itself, next to its parts")]
 mod client;
 pub(crate) mod config;
 mod error;

@@ -13,7 +13,7 @@ mod registry;
 mod request;
 mod result;
 mod scopes;
-#[expect(clippy::module_inception, reason = "the server itself, beside the parts that it is made of")]
+#[expect(clippy::module_inception, reason = "the server itself, next to its parts")]
 mod server;
 mod server_hooks;
 mod session;

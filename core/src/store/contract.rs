@@ -166,7 +166,7 @@ async fn entries(one: Subject, other: Subject) -> Found {
     // Keys are case-sensitive and never treated as patterns.
     let keys = ["A", "%", "*", "_", "[a]", "{a}", "a:b?#\\'\""];
     for key in keys {
-        same!(one.get(key).await?, None, "get of {key:?}, which was never put, beside other keys");
+        same!(one.get(key).await?, None, "get of {key:?}, which was never put, next to other keys");
         one.put(key, key, MINUTE).await?;
     }
     for key in keys {

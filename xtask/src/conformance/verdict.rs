@@ -77,7 +77,7 @@ impl Fault {
             .collect();
         let own = |check: &&Value| !check["id"].as_str().is_some_and(|id| id.starts_with(ADDED_TO_ALL));
         if faults.is_empty() && !checks.iter().filter(own).any(|check| is(check, "SUCCESS") || allowed(check)) {
-            faults.push(Self::new("nothing of its own succeeded"));
+            faults.push(Self::new("no check of its own succeeded"));
             let traffic = |check: &&Value| TRAFFIC.iter().any(|id| check["id"] == *id);
             faults.extend(checks.iter().filter(own).filter(|check| !traffic(check)).map(Self::of_check));
         }

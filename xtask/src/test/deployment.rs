@@ -29,7 +29,7 @@ const PROBES: [&str; 2] = ["/healthz", "/readyz"];
 pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let mut count = Count::default();
     let mut note = |name: &str, outcome: Result<()>| count.add(outcome.err().map(|error| format!("{name}: {error:#}")));
-    note("the files beside the container files", of_orchestrators(workspace));
+    note("the files next to the container files", of_orchestrators(workspace));
     for &language in &selection.languages {
         let name = format!("{FOLDER}/{}.Dockerfile", language.name);
         let outcome = pages::text(workspace, &name).and_then(|text| ContainerFile::parse(&text)).and_then(|file| {

@@ -22,7 +22,7 @@ pub(crate) fn request(state: &Arc<PortState>, listener: u64, head: &HttpHead, en
         None => return Err(BridgeError::new(ErrorKind::Closed, "The listener is closed")),
     };
     let mounted = mounted.ok_or_else(|| {
-        BridgeError::invalid("http_request: this listener has a socket of its own; open one with \"mounted\": true")
+        BridgeError::invalid("http_request: this listener has its own socket; open one with \"mounted\": true")
     })?;
     let process = state.process()?;
     let (feed, body) = mounted.new_body();

@@ -101,7 +101,7 @@ fn http_endpoint(state: &Arc<PortState>, mut given: Map<String, Value>) -> Resul
     let has = |name: &&str| given.contains_key(*name);
     if let Some(name) = ["host", "port", "unix"].iter().find(|name| is_mounted && has(name)) {
         return invalid(&format!(
-            "transport.{name} is for a server with a socket of its own; a mounted one has no transport.host, port or unix: the web framework listens"
+            "transport.{name} is for a server with its own socket; a mounted one has no transport.host, port or unix: the web framework listens"
         ));
     }
     if has(&"unix") && (has(&"host") || has(&"port")) {

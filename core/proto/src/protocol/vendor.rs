@@ -28,7 +28,7 @@ pub fn check_method(name: &str) -> Result<(), String> {
     }
     let (prefix, own) = name.split_once('/').unwrap_or_default();
     if prefix.is_empty() || own.is_empty() {
-        return Err(format!("{name:?} needs a prefix and a name of its own, such as \"com.acme/sum\""));
+        return Err(format!("{name:?} needs a prefix and a name, such as \"com.acme/sum\""));
     }
     if Method::has_prefix(prefix) || is_reserved(prefix) {
         return Err(format!(

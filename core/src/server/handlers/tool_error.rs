@@ -62,7 +62,7 @@ pub(super) enum VisibleError {
 
 impl fmt::Display for VisibleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the client is told so")
+        f.write_str("the error is reported to the client")
     }
 }
 

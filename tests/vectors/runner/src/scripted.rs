@@ -61,7 +61,9 @@ impl Side for StdioSide {
 
     fn send(&mut self, message: &Value, _: Option<u16>) -> Result<(), String> {
         let mut out = stdout().lock();
-        writeln!(out, "{message}").and_then(|()| out.flush()).map_err(|error| format!("the client is gone: {error}"))
+        writeln!(out, "{message}")
+            .and_then(|()| out.flush())
+            .map_err(|error| format!("the client has disconnected: {error}"))
     }
 }
 
@@ -204,7 +206,7 @@ impl Side for HttpSide {
     }
 
     fn send(&mut self, message: &Value, status: Option<u16>) -> Result<(), String> {
-        let gone = |error: std::io::Error| format!("the client is gone: {error}");
+        let gone = |error: std::io::Error| format!("the client has disconnected: {error}");
         if message.get("method").is_some() {
             let open = self.latest.as_ref().and_then(|id| self.open.get_mut(id));
             let open = open.ok_or_else(|| format!("no request is open whose stream could carry {message}"))?;

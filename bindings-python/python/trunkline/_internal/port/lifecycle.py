@@ -180,7 +180,7 @@ class Lifecycle(Events):
             pool.stop()
 
     def here(self) -> AbstractEventLoop:
-        """Return the caller's loop. It takes over if the loop that handled the events is gone."""
+        """Return the caller's loop. It takes over if the loop that handled the events has ended."""
         if self.is_inherited:
             raise ForkedError("it was created before fork(): create a new server or client in the child process")
         loop = self._running_loop()

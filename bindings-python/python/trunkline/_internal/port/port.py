@@ -151,7 +151,7 @@ class Port(Lifecycle):
             self.native.cancel(ticket, reason)
 
     async def close_mounted(self, handle: int, deadline: float) -> None:
-        """End a mounted listener, even if its loop is gone."""
+        """End a mounted listener, even if its loop has ended."""
         self._ends[handle] = self.here().create_future()
         await self.close(handle, deadline)
 

@@ -59,7 +59,7 @@ fn check_message<'a>(message: &'a Value, open: &[&str]) -> Result<Vec<&'a str>, 
         }
     }
     if !answered.is_empty() && answered.len() != blocks.len() {
-        return Err(InvalidInput::new("/content", "tool results must be in a message of their own"));
+        return Err(InvalidInput::new("/content", "tool results must be in a separate message"));
     }
     if let Some(id) = open.iter().find(|id| !answered.contains(id)) {
         let problem = format!("the tool use {id:?} of the previous message must be answered here by a tool_result");
@@ -124,7 +124,7 @@ mod tests {
     fn smp_06_results_of_tools_stand_on_their_own() {
         let mut mixed = results(&["1"]);
         mixed["content"].as_array_mut().unwrap().push(text());
-        assert!(check(json!([uses(&["1"]), mixed])).unwrap_err().contains("of their own"));
+        assert!(check(json!([uses(&["1"]), mixed])).unwrap_err().contains("separate message"));
     }
 
     #[test]
