@@ -71,7 +71,7 @@ impl Remote {
     async fn outcome(self: &Arc<Self>, info: &CallInfo, input: &RawJson) -> Result<Outcome, RpcError> {
         let params = passed_params(input)?;
         let takes_input = matches!(info.method(), method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ);
-        if takes_input && let Some(kept) = info.kept(KEPT) {
+        if takes_input && let Some(kept) = info.memoized(KEPT) {
             return self.taken_up(info, &kept).await;
         }
         let caller = Caller::of(info);
@@ -224,7 +224,7 @@ impl Remote {
         Ok(match call.drive(info).await {
             Some(outcome) => self.outcome_of(info.method(), outcome),
             None => {
-                info.keep(KEPT, json!(call.id));
+                info.memoize(KEPT, json!(call.id));
                 guard.0 = None;
                 self.parked.keep(call, info.timeout_for(method::ELICITATION_CREATE));
                 Outcome::Internal("the caller has to come back with the answers".into())

@@ -60,7 +60,7 @@ impl Runtime for TokioRuntime {
     }
 
     fn open_store(&self, url: &str, deadline: Duration) -> Result<Arc<dyn Store>, StoreError> {
-        store::unguarded(url, &Self::of(self.handle.clone()), deadline)
+        store::unguarded(url, &Self::from_handle(self.handle.clone()), deadline)
     }
 
     #[cfg(feature = "terminal")]

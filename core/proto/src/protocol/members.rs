@@ -65,7 +65,11 @@ pub fn members<'a, const N: usize>(
         let key = &key[..key.len().saturating_sub(after.len() + 1)];
         let value = after.trim_ascii_start().strip_prefix(b":").unwrap_or_default().trim_ascii_start();
         let (value, after) = value.split_at(length(value));
-        if let Some(index) = names.iter().position(|name| is_key(key, name))
+        let index = match key.contains(&b'\\') {
+            false => names.iter().position(|name| key == name.as_bytes()),
+            true => names.iter().position(|name| unescaped(key) == *name),
+        };
+        if let Some(index) = index
             && found[index].replace(MemberValue(value)).is_some()
         {
             return Err(DuplicateMember(names[index].to_owned()));
@@ -79,11 +83,6 @@ pub fn members<'a, const N: usize>(
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the member {0} is there twice")]
 pub struct DuplicateMember(pub String);
-
-/// Compares a key, which may contain escapes, with a name.
-fn is_key(key: &[u8], name: &str) -> bool {
-    if key.contains(&b'\\') { unescaped(key) == name } else { key == name.as_bytes() }
-}
 
 /// The string between these quotes.
 pub(super) fn unescaped(string: &[u8]) -> String {
