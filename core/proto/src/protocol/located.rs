@@ -1,7 +1,7 @@
 //! Deserializes JSON with errors that say which member is wrong.
 
 use super::{
-    members::{behind_string, unescaped},
+    json_scan::{behind_string, unescaped},
     serde_words::reworded,
 };
 use serde::de::DeserializeOwned;

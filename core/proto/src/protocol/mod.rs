@@ -17,6 +17,7 @@ mod finite;
 mod id;
 #[doc(hidden)]
 pub mod input;
+mod json_scan;
 mod json_string;
 #[doc(hidden)]
 pub mod known_names;

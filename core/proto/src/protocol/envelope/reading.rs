@@ -2,7 +2,7 @@
 //! reported.
 
 use super::{Frame, FrameBounds, Malformed, Message, NoResult, Notification, Request, Response};
-use crate::protocol::{RawJson, RequestId, RpcError, error::code, members::next_structural};
+use crate::protocol::{RawJson, RequestId, RpcError, error::code, json_scan::next_structural};
 use bytes::Bytes;
 use serde::{
     Deserialize, Deserializer,
