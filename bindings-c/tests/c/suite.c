@@ -1286,7 +1286,7 @@ static void mounted(void) {
   FAILS(TRUNKLINE_NULL, "exchange", trunkline_http_body(NULL, "", 0, true, NULL, &error));
   trunkline_http_exchange_free(NULL);
   CHECK(trunkline_http_options_set_port(options, 8000) == TRUNKLINE_OK);
-  FAILS(TRUNKLINE_INVALID_ARGUMENT, "port is for a server with a socket", trunkline_server_mount_http(server, options, &open, &error));
+  FAILS(TRUNKLINE_INVALID_ARGUMENT, "port is for a server with its own socket", trunkline_server_mount_http(server, options, &open, &error));
   trunkline_http_options_free(options);
   OK(trunkline_http_options_new(&options, &error));
   CHECK(trunkline_http_options_set_port(options, 65536) == TRUNKLINE_OK);

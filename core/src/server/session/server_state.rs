@@ -175,8 +175,12 @@ impl ServerState {
             change
         };
         // Without the lock, because a mounted server has one too.
-        let lists = unmounted.map_or(lists, |mount| lists.with(mount.offers().lists));
-        drop(removed);
+        let lists = unmounted.as_ref().map_or(lists, |mount| lists.with(mount.offers().lists));
+        if removed.is_some() || unmounted.is_some() {
+            // The published snapshot holds it too.
+            self.publish();
+        }
+        drop((removed, unmounted));
         self.listeners.notify(&PendingNotifications::of_lists(lists));
         Ok(())
     }
