@@ -46,7 +46,7 @@ A cell is one feature of one client with one server over one transport in one re
 
 `✓` stands for cells that all pass, in every language, over every transport, and in every revision
 that defines the feature. A number in brackets is a reason below: there the peer lacks it, in all
-cells or, beside a `✓`, in some.
+cells or, next to a `✓`, in some.
 ",
         findings.cells.len() - undefined - absent,
         findings.failed(),
