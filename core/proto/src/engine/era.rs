@@ -15,17 +15,17 @@ pub enum Claim {
 
 impl Claim {
     /// Determines the claim of a request. `header` is `MCP-Protocol-Version`, if it arrived over
-    /// HTTP.
-    pub fn of(request: &Request, meta: &RequestMeta<'_>, header: Option<&str>) -> Self {
+    /// HTTP. `meta` is read only if it matters.
+    pub fn of<'a>(request: &Request, meta: impl FnOnce() -> RequestMeta<'a>, header: Option<&str>) -> Self {
         // DISC-27: `initialize` is legacy whatever the header contains, unless its own `_meta`
         // names a newer revision.
-        let names_modern = || meta.version().is_some_and(|version| Era::named(&version) == Era::Modern);
-        if &*request.method == method::INITIALIZE && !names_modern() {
-            return Self::Handshake;
+        if &*request.method == method::INITIALIZE {
+            let names_modern = meta().version().is_some_and(|version| Era::named(&version) == Era::Modern);
+            return if names_modern { Self::Modern } else { Self::Handshake };
         }
-        let modern = meta.protocol_version.is_some()
-            || &*request.method == method::DISCOVER
-            || header.is_some_and(|version| Era::named(version) == Era::Modern);
+        let modern = &*request.method == method::DISCOVER
+            || header.is_some_and(|version| Era::named(version) == Era::Modern)
+            || meta().protocol_version.is_some();
         if modern { Self::Modern } else { Self::Legacy }
     }
 }

@@ -92,8 +92,10 @@ fn compare(header: &str, value: Option<&str>, body: &str) -> Result<(), RpcError
 
 fn compare_name(mirror: &Mirror, request: &Request) -> Result<(), RpcError> {
     let Some(parameter) = Method::name_parameter(&request.method) else { return Ok(()) };
-    let found = request.params.as_ref().and_then(|params| members(params.as_bytes(), [parameter]).ok());
-    let Some(name) = found.and_then(|[name]| name?.as_str()) else {
+    let params = request.params.as_ref().map_or(&b"{}"[..], RawJson::as_bytes);
+    // With two names, it is unclear which one the header repeats.
+    let [name] = members(params, [parameter]).map_err(|problem| RpcError::invalid_params(problem.to_string()))?;
+    let Some(name) = name.and_then(MemberValue::as_str) else {
         // The method's own validation names the missing parameter, which is more helpful.
         return Ok(());
     };
@@ -149,6 +151,28 @@ mod tests {
         assert_eq!(code("ping", full(), None), -32601);
         assert_eq!(code("initialize", full(), None), -32601);
         assert_eq!(code("nonsense", json!({"_meta": {meta::PROTOCOL_VERSION: "2026-07-28"}}), None), -32602);
+    }
+
+    #[test]
+    fn h26_08_a_body_with_two_names_agrees_with_no_header() {
+        let meta = full()["_meta"].take();
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x","n\u0061me":"y","_meta":{meta}}}}}"#
+        );
+        let Frame::Single(Ok(Message::Request(request))) = Frame::parse(&text.into(), Limits::default().frame()) else {
+            panic!("it is a request")
+        };
+        let (raw, meta) = RequestMeta::of(request.params.as_ref());
+        for name in ["x", "y"] {
+            let mirror = Mirror {
+                version: Some("2026-07-28".into()),
+                method: Some("tools/call".into()),
+                name: Some(Ok(name.into())),
+                parameters: Arc::default(),
+            };
+            let error = check(&request, raw, &meta, Some(&mirror), None).unwrap_err();
+            assert_eq!((error.code, &*error.message), (-32602, "the member name is there twice"));
+        }
     }
 
     #[test]

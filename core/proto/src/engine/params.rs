@@ -128,7 +128,7 @@ pub(super) fn is_object(json: &RawJson) -> bool {
 
 fn with_meta(params: &RawJson, meta: &str) -> Result<Vec<u8>, RpcError> {
     let [own] = members(params.as_bytes(), ["_meta"])
-        .map_err(|problem| RpcError::invalid_params(format!("The params must be an object: {problem}")))?;
+        .map_err(|problem| RpcError::invalid_params(format!("The params: {problem}")))?;
     if own.is_some() {
         return merged(params, meta);
     }

@@ -73,8 +73,7 @@ pub fn has_modern_version(version: Option<&str>) -> bool {
 }
 
 fn request_kind(request: &Request, version: Option<&str>) -> Posted {
-    let (_, meta) = RequestMeta::of(request.params.as_ref());
-    match Claim::of(request, &meta, version) {
+    match Claim::of(request, || RequestMeta::of(request.params.as_ref()).1, version) {
         Claim::Handshake => Posted::Handshake,
         Claim::Modern => Posted::Modern { streams: &*request.method == method::SUBSCRIPTIONS_LISTEN },
         Claim::Legacy => Posted::Legacy,

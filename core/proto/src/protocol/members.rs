@@ -2,7 +2,7 @@
 
 use super::{
     RawJson, RequestId,
-    json_scan::{behind_string, next_structural, unescaped},
+    json_scan::{behind_string, next_structural, skip_string, unescaped},
 };
 use bytes::Bytes;
 use serde::Deserialize;
@@ -56,29 +56,107 @@ impl<'a> MemberValue<'a> {
 ///
 /// # Errors
 /// If the object has one of these members twice: which one counts would depend on the reader.
-pub fn members<'a, const N: usize>(
+pub fn members<'a, const N: usize>(json: &'a [u8], names: [&str; N]) -> MembersFound<'a, N> {
+    let mut found = Found::new(names);
+    each_member(behind_brace(json), |key, text| found.add(key, text));
+    found.all()
+}
+
+/// Finds members of an object that is itself a member of `json`, in one pass. `None` if there is no
+/// such object.
+///
+/// # Errors
+/// If `json` has the member twice; in the result, if that object has one of its members twice.
+pub fn members_of_member<'a, const N: usize>(
     json: &'a [u8],
+    name: &str,
     names: [&str; N],
-) -> Result<[Option<MemberValue<'a>>; N], DuplicateMember> {
-    let mut found = [None; N];
-    let mut rest = json.trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
-    while let Some(key) = rest.trim_ascii_start().strip_prefix(b"\"") {
-        let after = behind_string(key);
-        let key = &key[..key.len().saturating_sub(after.len() + 1)];
-        let value = after.trim_ascii_start().strip_prefix(b":").unwrap_or_default().trim_ascii_start();
-        let (value, after) = value.split_at(length(value));
-        let index = match key.contains(&b'\\') {
-            false => names.iter().position(|name| key == name.as_bytes()),
-            true => names.iter().position(|name| unescaped(key) == *name),
-        };
-        if let Some(index) = index
-            && found[index].replace(MemberValue(value)).is_some()
-        {
-            return Err(DuplicateMember(names[index].to_owned()));
+) -> Result<Option<(MemberValue<'a>, MembersFound<'a, N>)>, DuplicateMember> {
+    let (mut outer, mut inner) = (Found::new([name]), None);
+    each_member(behind_brace(json), |key, text| {
+        if key.index_among(&[name]).is_none() || !text.starts_with(b"{") {
+            return outer.add(key, text);
         }
-        rest = after.trim_ascii_start().strip_prefix(b",").unwrap_or_default();
+        let mut found = Found::new(names);
+        let after = each_member(&text[1..], |key, text| found.add(key, text));
+        outer.put(0, &text[..text.len() - after.len()]);
+        inner = Some(found);
+        after
+    });
+    let [object] = outer.all()?;
+    Ok(object.zip(inner).map(|(object, found)| (object, found.all())))
+}
+
+/// The values of members, in the order of their names.
+pub type MembersFound<'a, const N: usize> = Result<[Option<MemberValue<'a>>; N], DuplicateMember>;
+
+struct Found<'a, 'n, const N: usize> {
+    names: [&'n str; N],
+    values: [Option<MemberValue<'a>>; N],
+    /// The index of a member that is there twice.
+    duplicate: Option<usize>,
+}
+
+impl<'a, 'n, const N: usize> Found<'a, 'n, N> {
+    fn new(names: [&'n str; N]) -> Self {
+        Self { names, values: [None; N], duplicate: None }
     }
-    Ok(found)
+
+    /// Adds a member whose value `text` begins with. Returns the text behind the value.
+    fn add(&mut self, key: Key<'_>, text: &'a [u8]) -> &'a [u8] {
+        let (value, after) = text.split_at(length(text));
+        if let Some(index) = key.index_among(&self.names) {
+            self.put(index, value);
+        }
+        after
+    }
+
+    fn put(&mut self, index: usize, value: &'a [u8]) {
+        if self.values[index].replace(MemberValue(value)).is_some() {
+            self.duplicate.get_or_insert(index);
+        }
+    }
+
+    fn all(self) -> MembersFound<'a, N> {
+        match self.duplicate {
+            Some(index) => Err(DuplicateMember(self.names[index].to_owned())),
+            None => Ok(self.values),
+        }
+    }
+}
+
+/// A key between its quotes.
+struct Key<'a> {
+    text: &'a [u8],
+    is_escaped: bool,
+}
+
+impl Key<'_> {
+    fn index_among(&self, names: &[&str]) -> Option<usize> {
+        if !self.is_escaped {
+            return names.iter().position(|name| self.text == name.as_bytes());
+        }
+        let key = unescaped(self.text);
+        names.iter().position(|name| key == *name)
+    }
+}
+
+/// Visits the members of the object whose first member `rest` begins with, and returns the text
+/// behind the object. `visit` gets a key and the text from its value on, and returns the text
+/// behind the value.
+fn each_member<'a>(mut rest: &'a [u8], mut visit: impl FnMut(Key<'a>, &'a [u8]) -> &'a [u8]) -> &'a [u8] {
+    while let Some(key) = rest.trim_ascii_start().strip_prefix(b"\"") {
+        let (after, is_escaped) = skip_string(key);
+        let key = Key { text: &key[..key.len().saturating_sub(after.len() + 1)], is_escaped };
+        let value = after.trim_ascii_start().strip_prefix(b":").unwrap_or_default().trim_ascii_start();
+        let after = visit(key, value).trim_ascii_start();
+        rest = after.strip_prefix(b",").unwrap_or(after);
+    }
+    rest.trim_ascii_start().strip_prefix(b"}").unwrap_or_default()
+}
+
+fn behind_brace(json: &[u8]) -> &[u8] {
+    json.trim_ascii_start().strip_prefix(b"{").unwrap_or_default()
 }
 
 /// An object has this member twice.
@@ -140,6 +218,22 @@ mod tests {
     }
 
     #[test]
+    fn members_of_a_member_are_found_in_one_pass() {
+        let of_meta = |json: &'static str| members_of_member(json.as_bytes(), "_meta", ["a", "b"]);
+        let (object, found) = of_meta(r#"{"a":1,"\u005fmeta": {"x":{"a":3} , "b":[2]} ,"b":4}"#).unwrap().unwrap();
+        assert_eq!(object.as_bytes(), br#"{"x":{"a":3} , "b":[2]}"#);
+        assert_eq!(found.unwrap().map(|value| value.map(MemberValue::as_bytes)), [None, Some(&b"[2]"[..])]);
+        for other in ["{}", "[]", r#"{"a":{"_meta":{}}}"#, r#"{"_meta":null}"#] {
+            assert_eq!(of_meta(other), Ok(None), "{other}");
+        }
+        for twice in [r#"{"_meta":{},"_meta":{}}"#, r#"{"_meta":{},"_meta":7}"#, r#"{"_meta":7,"_meta":{}}"#] {
+            assert_eq!(of_meta(twice), Err(DuplicateMember("_meta".into())), "{twice}");
+        }
+        let (_, found) = of_meta(r#"{"_meta":{"a":1,"a":2}}"#).unwrap().unwrap();
+        assert_eq!(found, Err(DuplicateMember("a".into())));
+    }
+
+    #[test]
     fn strings_are_borrowed_where_they_can_be() {
         let [plain, escaped, number] = members(br#"{"a":"\u00e4","b":"b","c":1}"#, ["b", "a", "c"]).unwrap();
         assert!(matches!(plain.unwrap().as_str(), Some(Cow::Borrowed("b"))));
@@ -178,6 +272,12 @@ mod tests {
                 prop_assert_eq!(&value.unwrap().parse::<Value>().unwrap(), expected);
             }
             prop_assert_eq!(members(text.as_bytes(), ["no such member"]), Ok([None]));
+            let around = json!({"before": [1], "_meta": value, "after": "}"}).to_string();
+            for name in object.keys() {
+                let found = members_of_member(around.as_bytes(), "_meta", [name]).unwrap().unwrap();
+                prop_assert_eq!(&found.0.parse::<Value>().unwrap(), &Value::Object(object.clone()));
+                prop_assert_eq!(found.1, members(found.0.as_bytes(), [name]));
+            }
         }
 
         #[test]

@@ -2,7 +2,7 @@
 
 use super::{
     RawJson, RequestId,
-    members::{MemberValue, members},
+    members::{MemberValue, members_of_member},
 };
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ pub const PROGRESS_TOKEN: &str = "progressToken";
 pub type ProgressToken = RequestId;
 
 /// The keys of a request's `_meta` that the protocol defines, unparsed.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct RequestMeta<'a> {
     /// The version of a modern request.
     pub protocol_version: Option<MemberValue<'a>>,
@@ -51,10 +51,10 @@ impl<'a> RequestMeta<'a> {
     /// Reads the `_meta` of parameters. Anything but an object counts as absent: the method's own
     /// check rejects it.
     pub fn of(params: Option<&'a RawJson>) -> (Option<MemberValue<'a>>, Self) {
-        let Some(raw) = object(params) else { return (None, Self::default()) };
         let keys = [PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN];
-        let [protocol_version, client_capabilities, client_info, log_level, progress_token] =
-            members(raw.as_bytes(), keys).unwrap_or_default();
+        let found = params.map(|params| members_of_member(params.as_bytes(), "_meta", keys));
+        let Some(Ok(Some((raw, found)))) = found else { return (None, Self::default()) };
+        let [protocol_version, client_capabilities, client_info, log_level, progress_token] = found.unwrap_or_default();
         (Some(raw), Self { protocol_version, client_capabilities, client_info, log_level, progress_token })
     }
 
@@ -67,12 +67,6 @@ impl<'a> RequestMeta<'a> {
     pub fn token(&self) -> Option<ProgressToken> {
         self.progress_token?.id()
     }
-}
-
-/// The `_meta` object of parameters.
-pub(super) fn object(params: Option<&RawJson>) -> Option<MemberValue<'_>> {
-    let [meta] = members(params?.as_bytes(), ["_meta"]).ok()?;
-    meta.filter(|meta| meta.is_object())
 }
 
 #[cfg(test)]

@@ -1,6 +1,10 @@
 //! The W3C trace context of a request, in its `_meta` (SEP-414) or in HTTP headers.
 
-use super::{RawJson, RequestId, members::members, meta};
+use super::{
+    RawJson, RequestId,
+    members::{MembersFound, members, members_of_member},
+    meta,
+};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -49,17 +53,20 @@ impl TraceContext {
 
     /// The context in a `_meta` object. Values that are not strings count as absent.
     pub fn of_meta(meta: &RawJson) -> Self {
-        Self::among(meta.as_bytes())
+        Self::from_members(members(meta.as_bytes(), Self::KEYS))
     }
 
     /// The context in the `_meta` of the parameters of a request.
     pub fn of_params(params: Option<&RawJson>) -> Self {
-        meta::object(params).map_or_else(Self::default, |meta| Self::among(meta.as_bytes()))
+        match params.map(|params| members_of_member(params.as_bytes(), "_meta", Self::KEYS)) {
+            Some(Ok(Some((_, found)))) => Self::from_members(found),
+            _ => Self::default(),
+        }
     }
 
-    fn among(meta: &[u8]) -> Self {
+    fn from_members(found: MembersFound<'_, 3>) -> Self {
         let [traceparent, tracestate, baggage] =
-            members(meta, Self::KEYS).unwrap_or_default().map(|value| value?.as_str().map(Cow::into_owned));
+            found.unwrap_or_default().map(|value| value?.as_str().map(Cow::into_owned));
         Self { traceparent, tracestate, baggage }
     }
 

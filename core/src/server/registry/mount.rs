@@ -106,7 +106,7 @@ impl RegisteredMount {
 impl Snapshot {
     /// The kinds of features of this server, including those mounted on it.
     pub(in crate::server) fn offers(&self) -> Offers {
-        let DeclaredCapabilities { completions, skills, tasks } = self.capabilities;
+        let DeclaredCapabilities { completions, skills, tasks, .. } = self.capabilities;
         let own = Offers { lists: self.offered, completions, skills, tasks };
         self.mounts.iter().fold(own, |all, mount| all.and(mount.offers()))
     }

@@ -52,6 +52,8 @@ pub(super) struct DeclaredCapabilities {
     pub(super) skills: bool,
     /// A tool that can run as a task was registered.
     pub(super) tasks: bool,
+    /// A tool with parameters that are mirrored in HTTP headers was registered.
+    pub(super) mirrored: bool,
 }
 
 /// A feature to add to the registry.
@@ -117,10 +119,14 @@ impl Snapshot {
     ) -> Result<Change, RegisterError> {
         let capabilities = self.capabilities_with(&addition);
         let removed = match addition {
-            Addition::Tool(tool) => any(Arc::make_mut(&mut self.tools).add(id, tool, on_duplicate)?),
-            Addition::Resource(resource) => any(Arc::make_mut(&mut self.resources).add(id, resource, on_duplicate)?),
-            Addition::Template(template) => any(Arc::make_mut(&mut self.templates).add(id, template, on_duplicate)?),
-            Addition::Prompt(prompt) => any(Arc::make_mut(&mut self.prompts).add(id, prompt, on_duplicate)?),
+            Addition::Tool(tool) => erased(Arc::make_mut(&mut self.tools).add(id, tool, on_duplicate)?),
+            Addition::Resource(resource) => {
+                erased(Arc::make_mut(&mut self.resources).add(id, resource, on_duplicate)?)
+            }
+            Addition::Template(template) => {
+                erased(Arc::make_mut(&mut self.templates).add(id, template, on_duplicate)?)
+            }
+            Addition::Prompt(prompt) => erased(Arc::make_mut(&mut self.prompts).add(id, prompt, on_duplicate)?),
             Addition::Skill(skill) => {
                 let others = || self.skills.iter().filter(|other| other.key() != skill.key());
                 others().try_for_each(|other| skill.check_nesting(other))?;
@@ -130,7 +136,7 @@ impl Snapshot {
                 let resources = Arc::make_mut(&mut self.resources);
                 let file = resources.add(id, Arc::clone(&skill.resource), on_duplicate)?;
                 self.skills = Arc::new(skills);
-                any(Some(Arc::new((replaced, file))))
+                erased(Some(Arc::new((replaced, file))))
             }
             Addition::Completion(entry) => {
                 self.check_completion(&entry)?;
@@ -139,7 +145,7 @@ impl Snapshot {
                     return Err(entry.taken());
                 }
                 let completion = RegisteredCompletion { id, handler: Arc::clone(&entry.handler) };
-                any(Arc::make_mut(&mut self.completions).insert(entry.key(), completion).map(Arc::new))
+                erased(Arc::make_mut(&mut self.completions).insert(entry.key(), completion).map(Arc::new))
             }
             Addition::Provider(entry) => {
                 self.check_provider()?;
@@ -157,7 +163,7 @@ impl Snapshot {
                     return Err(RegisterError(format!("A handler of {method} is already registered")));
                 }
                 let handlers = Arc::make_mut(&mut self.request_handlers);
-                any(handlers.insert(method, (id, Arc::new(entry))).map(|(_, replaced)| replaced))
+                erased(handlers.insert(method, (id, Arc::new(entry))).map(|(_, replaced)| replaced))
             }
             Addition::Mount(mount) => {
                 self.check_mount(&mount.prefix)?;
@@ -170,11 +176,19 @@ impl Snapshot {
         Ok(Change { lists, removed, unmounted: None })
     }
 
+    /// Returns whether a tool may have parameters that are mirrored in HTTP headers.
+    pub(in crate::server) fn may_mirror(&self) -> bool {
+        self.capabilities.mirrored || !self.mounts.is_empty()
+    }
+
     /// The capabilities of the server with one more feature.
     fn capabilities_with(&self, addition: &Addition) -> DeclaredCapabilities {
         let mut capabilities = self.capabilities;
         match addition {
-            Addition::Tool(tool) => capabilities.tasks |= tool.task_support != TaskSupport::Forbidden,
+            Addition::Tool(tool) => {
+                capabilities.tasks |= tool.task_support != TaskSupport::Forbidden;
+                capabilities.mirrored |= !tool.mirrored.is_empty();
+            }
             Addition::Template(template) => capabilities.completions |= !template.completers.is_empty(),
             Addition::Prompt(prompt) => capabilities.completions |= !prompt.completers.is_empty(),
             Addition::Completion(_) => capabilities.completions = true,
@@ -249,14 +263,14 @@ impl Snapshot {
     pub(in crate::server) fn remove(&mut self, id: u64) -> Option<Change> {
         fn list<T: Listed + Send + Sync + 'static>(list: &mut Arc<List<T>>, id: u64, lists: ListSet) -> Option<Change> {
             list.registered(id)?;
-            let removed = any(Arc::make_mut(list).remove(id));
+            let removed = erased(Arc::make_mut(list).remove(id));
             Some(Change { lists, removed, unmounted: None })
         }
         let skill = list(&mut self.skills, id, ListSet::RESOURCES);
         let resource = list(&mut self.resources, id, ListSet::RESOURCES);
         match (skill, resource) {
             (Some(skill), resource) => {
-                let removed = any(Some(Arc::new((skill.removed, resource.and_then(|change| change.removed)))));
+                let removed = erased(Some(Arc::new((skill.removed, resource.and_then(|change| change.removed)))));
                 Some(Change { removed, ..skill })
             }
             (None, resource) => resource
@@ -273,14 +287,15 @@ impl Snapshot {
         let mut change = Change::default();
         if let Some((key, _)) = self.completions.iter().find(|(_, completion)| completion.id == id) {
             let key = key.clone();
-            change.removed = any(Arc::make_mut(&mut self.completions).remove(&key).map(Arc::new));
+            change.removed = erased(Arc::make_mut(&mut self.completions).remove(&key).map(Arc::new));
         } else if let Some((method, _)) = self.request_handlers.iter().find(|(_, (number, _))| *number == id) {
             let method = *method;
-            change.removed = any(Arc::make_mut(&mut self.request_handlers).remove(method).map(|(_, removed)| removed));
+            change.removed =
+                erased(Arc::make_mut(&mut self.request_handlers).remove(method).map(|(_, removed)| removed));
         } else if let Some((category, provider)) = take(&mut self.providers, |(_, provider)| provider.number == id) {
-            (change.lists, change.removed) = (category.change(), any(Some(provider)));
+            (change.lists, change.removed) = (category.change(), erased(Some(provider)));
         } else if let Some(middleware) = take(&mut self.middlewares, |middleware| middleware.number == id) {
-            change.removed = any(Some(middleware));
+            change.removed = erased(Some(middleware));
         } else {
             change.unmounted = Some(take(&mut self.mounts, |mount| mount.number == id)?);
         }
@@ -388,6 +403,6 @@ fn take<T: Clone>(items: &mut Arc<Vec<T>>, fits: impl Fn(&T) -> bool) -> Option<
     Some(Arc::make_mut(items).remove(position))
 }
 
-fn any<T: Send + Sync + 'static>(removed: Option<Arc<T>>) -> Option<Arc<dyn Any + Send + Sync>> {
+fn erased<T: Send + Sync + 'static>(removed: Option<Arc<T>>) -> Option<Arc<dyn Any + Send + Sync>> {
     removed.map(|removed| removed as _)
 }

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 /// nothing if no headers are mirrored.
 pub(in crate::server) fn check(context: &ActiveRequest) -> Result<(), RpcError> {
     let Some(headers) = &context.info.mirrored else { return Ok(()) };
-    if context.method != method::TOOLS_CALL {
+    if context.method != method::TOOLS_CALL || !context.snapshot.may_mirror() {
         return Ok(());
     }
     // Invalid parameters are refused later, by the method.

@@ -17,7 +17,7 @@ use indexmap::IndexMap;
 use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 /// The rounds of one request so far.
 #[derive(Default)]
@@ -212,6 +212,7 @@ impl HandlerRounds for RequestRounds {
 
 /// Most requests are first rounds; this avoids parsing them again.
 fn mentions_rounds(params: &RawJson) -> bool {
-    let text = params.as_bytes();
-    memmem::find(text, b"\"inputResponses\"").is_some() || memmem::find(text, b"\"requestState\"").is_some()
+    static MEMBERS: LazyLock<[memmem::Finder<'static>; 2]> =
+        LazyLock::new(|| ["\"inputResponses\"", "\"requestState\""].map(memmem::Finder::new));
+    MEMBERS.iter().any(|member| member.find(params.as_bytes()).is_some())
 }

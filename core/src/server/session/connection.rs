@@ -254,8 +254,7 @@ impl Connection {
         }
         let forbidden = elements.iter().flatten().any(|message| match message {
             Message::Request(request) => {
-                let (_, meta) = RequestMeta::of(request.params.as_ref());
-                Claim::of(request, &meta, None) != Claim::Legacy
+                Claim::of(request, || RequestMeta::of(request.params.as_ref()).1, None) != Claim::Legacy
             }
             _ => false,
         });

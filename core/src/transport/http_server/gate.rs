@@ -2,13 +2,10 @@
 //! It is checked before a body is read. (Sessions limit their own running and queued calls.)
 
 use super::counts::{CountLimits, Counts};
-use crate::{server::Connection, sync::Mutex};
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicUsize, Ordering},
-    },
+use crate::{fast_map::FastMap, server::Connection, sync::Mutex};
+use std::sync::{
+    Arc, Weak,
+    atomic::{AtomicUsize, Ordering},
 };
 
 /// Larger bodies are limited per principal and leave a reserve for small ones.
@@ -95,7 +92,7 @@ struct Slots {
     requests: PrincipalCounts,
     streams: PrincipalCounts,
     /// The conversations to end when the endpoint ends.
-    served: HashMap<u64, Weak<Connection>>,
+    served: FastMap<u64, Weak<Connection>>,
     next: u64,
     closed: bool,
 }
