@@ -13,8 +13,8 @@ pub const ID_BYTES: usize = 24;
 /// Maximum lifetime of a session that is never used after it was opened.
 pub const UNUSED: Duration = Duration::from_secs(60);
 
-/// Precision of the order of eviction. Within this time, further uses of a session cost nothing.
-const TURN: Duration = Duration::from_millis(100);
+/// Precision of `SessionTurn::last_used`: uses within this time do not reorder the sessions.
+const PRECISION: Duration = Duration::from_millis(100);
 
 /// Limits of sessions.
 #[derive(Debug, Clone, Copy)]
@@ -131,14 +131,15 @@ impl<S: Clone> Sessions<S> {
 
     /// Finds a session by id and marks it as used now.
     pub fn touch(&mut self, now: Instant, id: &str) -> Option<S> {
+        let StoredSession { session, turn, .. } = self.open.get(id)?;
+        if turn.was_used && now.saturating_duration_since(turn.last_used) < PRECISION {
+            return Some(session.clone());
+        }
         self.use_now(now, id).cloned()
     }
 
     fn use_now(&mut self, now: Instant, id: &str) -> Option<&S> {
         let entry = self.open.get_mut(id)?;
-        if entry.turn.was_used && now.saturating_duration_since(entry.turn.last_used) < TURN {
-            return Some(&entry.session);
-        }
         let turn = SessionTurn { was_used: true, last_used: now, ..entry.turn };
         let before = std::mem::replace(&mut entry.turn, turn);
         if let Some(id) = self.order.remove(&before) {
@@ -276,6 +277,25 @@ mod tests {
         }
         assert_eq!(sessions.make_room(now, None, |session| *session == 2), Ok(Some(3)), "the idlest is busy");
         assert_eq!(sessions.make_room(now, None, |_| false), Ok(None));
+    }
+
+    #[test]
+    fn uses_within_the_precision_do_not_reorder_the_sessions() {
+        let (mut sessions, start) = (sessions(2, 2), Instant::now());
+        let ids = [1, 2].map(|number| open(&mut sessions, start, number, Some("alice")));
+        let mut touch = |milliseconds, id: &str| {
+            assert!(sessions.touch(start + Duration::from_millis(milliseconds), id).is_some());
+            sessions.order.values().map(|id| sessions.open[id].session).collect::<Vec<_>>()
+        };
+        assert_eq!(touch(0, &ids[0]), [2, 1], "the first use always counts");
+        assert_eq!(touch(1, &ids[1]), [1, 2]);
+        assert_eq!(touch(99, &ids[0]), [1, 2]);
+        assert_eq!(touch(100, &ids[0]), [2, 1]);
+        assert_eq!(touch(199, &ids[0]), [2, 1]);
+        let end = start + MINUTE * 10;
+        assert_eq!(sessions.expire(end + Duration::from_millis(1), |_| false), [2]);
+        assert_eq!(sessions.expire(end + Duration::from_millis(100), |_| false), [1]);
+        assert!(sessions.order.is_empty() && sessions.of.is_empty());
     }
 
     #[test]
