@@ -277,12 +277,21 @@ impl ChildPipes {
     async fn read(self: Arc<Self>, mut stdout: ChildStdout) {
         let mut cutter = LineCutter::new(self.limit);
         loop {
-            match stdout.read_buf(cutter.space()).await {
+            match self.round_trips.wait(stdout.read_buf(cutter.space())).await {
                 Ok(0) | Err(_) => break,
                 Ok(_) => {}
             }
-            while let Some(line) = cutter.next_line() {
-                self.line(line);
+            let Some(mut line) = cutter.next_line() else { continue };
+            let mut next = cutter.next_line();
+            let is_round_trip = self.round_trips.received(next.is_none());
+            while let Some(following) = next {
+                self.line(std::mem::replace(&mut line, following));
+                next = cutter.next_line();
+            }
+            self.line(line);
+            if is_round_trip {
+                // The tasks that waited for the response run first: they may send the next request.
+                tokio::task::yield_now().await;
             }
         }
         if let Some(rest) = cutter.rest() {

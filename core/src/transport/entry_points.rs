@@ -95,7 +95,7 @@ impl Server {
     /// If a descriptor is not open, or no thread can be started.
     #[cfg(all(unix, feature = "stdio"))]
     pub fn listen_fd(&self, reader: impl Into<OwnedFd>, writer: impl Into<OwnedFd>) -> io::Result<Listener> {
-        Listener::pipe(self, TokioRuntime::current(), reader.into(), writer.into())
+        Listener::pipe(self, TokioRuntime::current(), reader.into(), writer.into(), None)
     }
 
     /// Listens for HTTP at an address such as `"127.0.0.1:8000"`, `("localhost", 8000)` or a

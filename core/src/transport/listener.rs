@@ -57,14 +57,15 @@ fn is_same(_: &File, _: &File) -> bool {
 
 impl Listener {
     /// Serves this process's standard input and output, which nothing else can use afterwards.
-    /// `handoff` is for a host that sometimes reads the input itself.
+    /// `handoff` is for a host that sometimes reads the input itself; without one, the runtime
+    /// does.
     #[cfg(feature = "stdio")]
     #[doc(hidden)]
     pub fn stdio(server: &Server, runtime: Arc<dyn Runtime>, handoff: Option<Arc<ReadHandoff>>) -> io::Result<Self> {
         let (reader, writer) = take_stdio()?;
         // An event loop makes the file that it watches non-blocking, which must not affect the
         // writer.
-        let handoff = handoff.filter(|_| !is_same(&reader, &writer));
+        let handoff = handoff.map(|handoff| if is_same(&reader, &writer) { Arc::default() } else { handoff });
         let pipe = PipeServer::start(server, runtime, reader, writer, handoff)?;
         Ok(Self::of(server, ListenerKind::Pipe(pipe)))
     }
@@ -72,7 +73,13 @@ impl Listener {
     /// Serves two descriptors, which may be one: a socket, pipes, a serial line.
     #[cfg(all(unix, feature = "stdio"))]
     #[doc(hidden)]
-    pub fn pipe(server: &Server, runtime: Arc<dyn Runtime>, reader: OwnedFd, writer: OwnedFd) -> io::Result<Self> {
+    pub fn pipe(
+        server: &Server,
+        runtime: Arc<dyn Runtime>,
+        reader: OwnedFd,
+        writer: OwnedFd,
+        handoff: Option<Arc<ReadHandoff>>,
+    ) -> io::Result<Self> {
         // The threads block in reads and writes, but an event loop may have made the files
         // non-blocking.
         let blocking = |file: OwnedFd| {
@@ -81,7 +88,7 @@ impl Listener {
             io::Result::Ok(File::from(file))
         };
         let (reader, writer) = (blocking(reader)?, blocking(writer)?);
-        Ok(Self::of(server, ListenerKind::Pipe(PipeServer::start(server, runtime, reader, writer, None)?)))
+        Ok(Self::of(server, ListenerKind::Pipe(PipeServer::start(server, runtime, reader, writer, handoff)?)))
     }
 
     #[cfg(feature = "http-server")]

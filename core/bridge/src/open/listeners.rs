@@ -78,9 +78,11 @@ fn start(
     let (process, server) = (state.process()?, state.server(server)?);
     let opening = PendingOpen::enter(state, wait)?;
     let handle = opening.handle;
-    let handoff = behavior.host_driven_reads.then(Arc::default);
-    if let Some(handoff) = &handoff {
-        host_reads::enable(&state.handoffs, &state.queue, handle, handoff);
+    // If it is not enabled, the thread always reads: it passes calls to the host with fewer hops
+    // than the runtime would.
+    let handoff = Arc::<ReadHandoff>::default();
+    if behavior.host_driven_reads {
+        host_reads::enable(&state.handoffs, &state.queue, handle, &handoff);
     }
     state.spawn(&process, listen(opening, server, endpoint, handoff, behavior));
     Ok(handle)
@@ -90,7 +92,7 @@ async fn listen(
     opening: PendingOpen<Arc<Listener>>,
     server: Server,
     endpoint: Endpoint,
-    handoff: Option<Arc<ReadHandoff>>,
+    handoff: Arc<ReadHandoff>,
     behavior: Behavior,
 ) {
     let (state, handle) = (&opening.state, opening.handle);
@@ -125,12 +127,12 @@ async fn listener(
     server: &Server,
     runtime: Arc<dyn Runtime>,
     endpoint: Endpoint,
-    handoff: Option<Arc<ReadHandoff>>,
+    handoff: Arc<ReadHandoff>,
 ) -> Result<(Listener, Value), BridgeError> {
     let listener = match endpoint {
-        Endpoint::Stdio => Listener::stdio(server, runtime, handoff),
+        Endpoint::Stdio => Listener::stdio(server, runtime, Some(handoff)),
         #[cfg(unix)]
-        Endpoint::Pipe(reader, writer) => Listener::pipe(server, runtime, reader, writer),
+        Endpoint::Pipe(reader, writer) => Listener::pipe(server, runtime, reader, writer, Some(Arc::default())),
         Endpoint::Http(options) => {
             let listener = Listener::http(server, runtime, *options).await;
             let listener = listener.map_err(|error| BridgeError::not_listening(&error))?;

@@ -44,18 +44,35 @@ impl RoundTripTracker {
 
     /// Records that the peer has sent something, and returns whether that completes a round trip.
     /// `is_single`: it was exactly one message.
-    pub(super) fn received(&self, is_single: bool) -> bool {
+    pub(in crate::transport) fn received(&self, is_single: bool) -> bool {
         self.received_at(self.now(), is_single)
     }
 
     /// Polls until `is_ready`, as long as that is worthwhile. Returns whether it became ready.
     pub(super) fn busy_poll(&self, mut is_ready: impl FnMut() -> bool) -> bool {
-        while self.is_worthwhile_at(self.now()) && *IS_PARALLEL {
+        while self.is_worthwhile() {
             if is_ready() {
                 return true;
             }
         }
         false
+    }
+
+    /// Waits for a read on the runtime. As long as busy polling is worthwhile, the runtime looks
+    /// for events without sleeping, and runs its other tasks.
+    pub(in crate::transport) async fn wait<T>(&self, read: impl Future<Output = T>) -> T {
+        let mut read = std::pin::pin!(read);
+        loop {
+            tokio::select! {
+                biased;
+                outcome = &mut read => return outcome,
+                () = tokio::task::yield_now(), if self.is_worthwhile() => {}
+            }
+        }
+    }
+
+    fn is_worthwhile(&self) -> bool {
+        self.is_worthwhile_at(self.now()) && *IS_PARALLEL
     }
 
     fn now(&self) -> u64 {

@@ -8,6 +8,8 @@ mod handoff;
 mod line_reader;
 mod lines;
 #[cfg(feature = "stdio")]
+mod runtime_reads;
+#[cfg(feature = "stdio")]
 mod standard_streams;
 #[cfg(feature = "stdio")]
 mod stdio_server;

@@ -10,6 +10,7 @@ use super::{
     handoff::{ReadHandoff, read_to_end},
     line_reader::LineReader,
     lines::Line,
+    runtime_reads::handoff_to_runtime,
     writer::PipeWriter,
 };
 use crate::transport::{
@@ -59,7 +60,7 @@ const MAX_MESSAGES_WHILE_CONGESTED: usize = 100_000;
 
 impl PipeServer {
     /// Serves a pipe until its input ends. `handoff`: for a host that reads the pipe itself at
-    /// times.
+    /// times; without one, the runtime does.
     ///
     /// # Errors
     /// If no threads can be started.
@@ -71,6 +72,7 @@ impl PipeServer {
         handoff: Option<Arc<ReadHandoff>>,
     ) -> io::Result<Self> {
         let round_trips = Arc::<RoundTripTracker>::default();
+        let handoff = handoff.or_else(|| handoff_to_runtime(&round_trips));
         let lifespan = Arc::new(server.live(&runtime));
         let pipe = Arc::new(PipeWriter::new(Direct::of(&writer), Arc::clone(&round_trips)));
         let connection =
