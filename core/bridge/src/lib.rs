@@ -35,6 +35,7 @@ pub use events::{
 pub use option_names::OptionNames;
 pub use port::Port;
 pub use process::{log::log_error, stderr::write_stderr};
+pub use trunkline::protocol::known_names::nearest;
 pub use trunkline::protocol::schema::{Alternatives, Schema};
 
 use state::PortState;

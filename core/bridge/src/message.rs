@@ -975,12 +975,12 @@ impl Fail {
 names! {
     /// The kind of a failure of a call.
     pub enum FailKind, by default Tool {
-        /// A result that says that the tool failed; outside of tools a JSON-RPC error with the
-        /// text.
+        /// A tool result that reports the failure; outside of tools, a JSON-RPC error with the
+        /// message.
         Tool = "tool",
-        /// Invalid arguments that fit the schema, answered as if the schema had refused them.
+        /// An error for invalid arguments that match the schema, reported like a schema violation.
         Invalid = "invalid",
-        /// A generic text for the client, and a log entry with the detail.
+        /// A generic message for the client; the details are logged.
         Internal = "internal",
         /// A JSON-RPC error of the handler's choice.
         Protocol = "protocol",

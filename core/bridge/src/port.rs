@@ -368,8 +368,8 @@ impl Port {
         description::describe(self.state()?, target)
     }
 
-    /// Telemetry of a request, as a `TelemetryRecord`: with a request, its begin, before it is sent
-    /// to the target; without one, the begin of what the call `target` belongs to, or the end of
+    /// Telemetry of a request, as a `TelemetryRecord`: with a request, its start, before it is sent
+    /// to the target; without one, the start of what the call `target` belongs to, or the end of
     /// the request `target`, once. `None`: it is not observed, or is over.
     ///
     /// # Errors

@@ -119,8 +119,8 @@ fn register_feature(
     if let (Ok(id), Some(feature)) = (&added, tables.features.get_mut(handle)) {
         feature.id = Some(*id);
     }
-    let gone = if added.is_ok() { replaces } else { Some(handle) };
-    let _gone = gone.and_then(|handle| tables.features.remove(handle));
+    let unused = if added.is_ok() { replaces } else { Some(handle) };
+    let _unused = unused.and_then(|handle| tables.features.remove(handle));
     drop(tables);
     added.map(|_| handle)
 }

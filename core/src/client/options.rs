@@ -73,7 +73,7 @@ trunkline_proto::options! {
         /// elicitation and sampling that have handlers. With 0, the client declares no support for
         /// them.
         max_host_tasks: usize => "maxHostTasks" = 1_024,
-        /// Maximum total size of the kept results of those tasks, in bytes.
+        /// Maximum total size of the kept results of those tasks.
         max_host_task_bytes: usize => "maxHostTaskBytes" as Bytes = 16 << 20,
         /// Maximum lifetime of such a task from its start; its handler ends with it.
         host_task_ttl: Duration => "hostTaskTtlMs" as Millis = Duration::from_secs(3600),
@@ -86,8 +86,8 @@ trunkline_proto::options! {
         /// Cache results for as long as the server allows (2026-07-28: `ttlMs`, `cacheScope`):
         /// lists and the contents of resources. Change notifications invalidate them earlier.
         cache: bool => "cache" = true,
-        /// Maximum size of cached results in bytes; the oldest are evicted first. There are at most
-        /// 1,024 of them.
+        /// Maximum size of cached results; the oldest are evicted first. There are at most 1,024 of
+        /// them.
         max_cache_bytes: usize => "maxCacheBytes" as Bytes = 16 << 20,
         /// Validate the structured content of tools against the output schemas of their latest
         /// list; results that do not match are errors. If the program has not listed the tools,

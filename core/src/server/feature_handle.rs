@@ -171,7 +171,7 @@ mod tests {
         server.add_tool(says("c", "3")).unwrap();
         let peer = peer(&server).await;
         changing.update(|tool| tool.with("description", "new".into())).unwrap();
-        peer.told("notifications/tools/list_changed").await;
+        peer.received("notifications/tools/list_changed").await;
         let listed = tools(&peer).await;
         assert_eq!((&listed[1]["description"], &listed[1]["title"]), (&json!("new"), &json!("B")));
         assert_eq!(text_of(&peer.ask("tools/call", json!({"name": "b"})).await), "old", "the handler stays");
@@ -202,7 +202,7 @@ mod tests {
         assert!(tool.disable() && resource.disable() && template.disable() && prompt.disable());
         let changed = ["tools", "resources", "prompts"].map(|list| format!("notifications/{list}/list_changed"));
         for change in &changed {
-            peer.told(change).await;
+            peer.received(change).await;
         }
         let page = peer.ask("tools/list", json!({})).await["result"].take();
         assert_eq!((&page["tools"][0]["name"], &page["tools"][1]["name"]), (&json!("a"), &json!("c")));

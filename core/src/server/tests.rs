@@ -154,13 +154,13 @@ impl Peer {
     /// Returns the parameters of the last notification of a method as they were written.
     pub(in crate::server) fn params_text(&self, method: &str) -> String {
         let texts = self.out.texts.lock();
-        let told =
+        let sent =
             texts.iter().rfind(|text| text.contains(&format!("\"method\":\"{method}\","))).expect("a notification");
-        told.split_once("\"params\":").and_then(|(_, params)| params.strip_suffix('}')).expect("params").to_owned()
+        sent.split_once("\"params\":").and_then(|(_, params)| params.strip_suffix('}')).expect("params").to_owned()
     }
 
     /// Returns the first message of a method that has not been taken yet.
-    pub(in crate::server) async fn told(&self, method: &str) -> Value {
+    pub(in crate::server) async fn received(&self, method: &str) -> Value {
         self.first(method, |message| message["method"] == method).await
     }
 

@@ -1,7 +1,7 @@
 //! Telemetry: the requests of servers and clients as spans and measurements, by the semantic
 //! conventions of OpenTelemetry for MCP (version 1.41.0, `docs/gen-ai/mcp.md`).
 //!
-//! An operation is a request or a notification from its begin to its end, seen from its sender
+//! An operation is a request or a notification from its start to its end, seen from its sender
 //! ([`OperationKind::Client`]) or its receiver ([`OperationKind::Server`]). Names and attributes
 //! are made here, once for all languages. A [`Telemetry`] makes spans and measurements of them:
 //! with the cargo feature `opentelemetry` that is `OpenTelemetry`, over the global providers of

@@ -38,8 +38,8 @@ use trunkline::{
 const MAX_NOTED: usize = 16_384;
 
 described! {
-    /// An observed request or notification, from its begin to its end, or the end of a session,
-    /// which has no name. At the begin, the members about the end are missing.
+    /// An observed request or notification, from its start to its end, or the end of a session,
+    /// which has no name. At the start, the members about the end are missing.
     #[derive(Default, Serialize)]
     pub struct TelemetryRecord {
         /// Number of a served request, an opening or a notification; 0 for a request that is sent.

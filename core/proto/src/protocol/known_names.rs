@@ -1,7 +1,7 @@
 //! Suggests known names for unknown ones.
 
 /// The error for an unknown option.
-pub(super) fn unknown_name(name: &str, known: &[&'static str]) -> String {
+pub(super) fn unknown_name(name: &str, known: &[&str]) -> String {
     if let Some(meant) = nearest(name, known.iter().copied()) {
         return format!("unknown option `{name}`: did you mean `{meant}`?");
     }
@@ -14,7 +14,7 @@ pub(super) fn unknown_name(name: &str, known: &[&'static str]) -> String {
 
 /// The known name closest to a misspelt one, if any.
 #[doc(hidden)]
-pub fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let most_slips = if name.len() < SHORT { 1 } else { 2 };
     let closest = known.map(|known| (distance(known, name), known)).min();
     closest.filter(|(distance, _)| *distance <= most_slips).map(|(_, known)| known)

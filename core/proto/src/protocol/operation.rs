@@ -286,7 +286,7 @@ pub static HANDLER: &[Operation] = &[
     },
     Operation {
         name: "list_roots",
-        doc: &[" Lists the directories and files in which the client lets the server work.", ROOTS_DEPRECATED],
+        doc: &[" Lists the directories and files that the client lets the server work in.", ROOTS_DEPRECATED],
         ..client_request(method::ROOTS_LIST, ListRootsResult::TYPE)
     },
 ];

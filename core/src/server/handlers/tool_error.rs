@@ -301,29 +301,29 @@ mod tests {
         Load(#[source] std::io::Error),
     }
 
-    fn told(error: impl Into<CallError>) -> ToolError {
+    fn converted(error: impl Into<CallError>) -> ToolError {
         error.into().into()
     }
 
     #[test]
     fn a_tool_error_is_found_behind_other_errors() {
-        assert_eq!(told(ToolError::new("no")).message(), Some("no"));
-        assert_eq!(told(Own::from(ToolError::new("no"))).message(), Some("no"));
-        assert_eq!(told(anyhow::Error::from(ToolError::new("no")).context("around")).message(), Some("no"));
-        assert_eq!(told(std::io::Error::other(ToolError::new("no"))).message(), Some("no"));
-        let rpc = told(Own::from(ToolError::from(RpcError::new(-32000, "busy"))));
+        assert_eq!(converted(ToolError::new("no")).message(), Some("no"));
+        assert_eq!(converted(Own::from(ToolError::new("no"))).message(), Some("no"));
+        assert_eq!(converted(anyhow::Error::from(ToolError::new("no")).context("around")).message(), Some("no"));
+        assert_eq!(converted(std::io::Error::other(ToolError::new("no"))).message(), Some("no"));
+        let rpc = converted(Own::from(ToolError::from(RpcError::new(-32000, "busy"))));
         assert_eq!(rpc.rpc().map(|error| error.code), Some(-32000));
     }
 
     #[test]
     fn everything_else_is_internal_with_its_causes() {
-        let error = told(Own::Load(std::io::Error::other("permission denied")));
+        let error = converted(Own::Load(std::io::Error::other("permission denied")));
         assert!(error.is_internal() && error.message().is_none());
         assert_eq!(error.detail(), "cannot load the note: permission denied");
         assert!(error.internal_error().is_some_and(|error| error.is::<Own>()));
-        let error = told(anyhow::anyhow!("inner").context("outer"));
+        let error = converted(anyhow::anyhow!("inner").context("outer"));
         assert_eq!(error.detail(), "outer: inner");
-        assert!(told("a text").is_internal());
+        assert!(converted("a text").is_internal());
         assert!(ToolError::internal(std::fmt::Error).is_internal());
     }
 }

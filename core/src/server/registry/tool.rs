@@ -215,7 +215,7 @@ impl ToolDefinition {
         let task_support = TaskSupport::of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         if options.restart_task && (options.defer_task || task_support == TaskSupport::Forbidden) {
             let problem = "needs execution.taskSupport optional or required, and tasks that are not deferred";
-            return Err(wrong("running a task again", &problem));
+            return Err(wrong("restarting tasks", &problem));
         }
         let interface = app::interface_of(&descriptor).map_err(|error| wrong("the descriptor", &error))?;
         let descriptor = Descriptor::new(descriptor, project::project_tool);

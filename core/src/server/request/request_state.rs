@@ -253,8 +253,8 @@ mod tests {
                 sealers.iter().for_each(Sealer::warn_of_random_key);
             }
         });
-        let told = log.take();
-        assert!(told.len() == 1 && told[0].contains("Set the server's state keys"), "{told:?}");
+        let records = log.take();
+        assert!(records.len() == 1 && records[0].contains("Set the server's state keys"), "{records:?}");
     }
 
     #[test]

@@ -45,8 +45,8 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     Operation {
         name: LOAD,
         doc: &[
-            " Loads a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against the entry. A skill is",
-            " instructions of a stranger: let the user approve it before the model gets its text.",
+            " Loads a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against the entry. A skill",
+            " contains instructions from a third party: let the user approve it before the model sees it.",
         ],
         params: OperationParams::Each(LoadSkill::OBJECT.fields),
         result: Some(ResourceContents::TYPE),

@@ -9,7 +9,7 @@ json_object! {
         optional title: String = "title",
         /// Version, in the implementation's own format.
         required version: String = "version",
-        /// What the implementation is for, for people.
+        /// Human-readable description of the implementation.
         optional description: String = "description",
         /// URL of a page about the implementation.
         optional website_url: String = "websiteUrl",

@@ -9,7 +9,7 @@ json_object! {
         required name: String = "name",
         /// Display name.
         optional title: String = "title",
-        /// What the prompt is for, for people.
+        /// Human-readable description of the prompt.
         optional description: String = "description",
         /// Arguments of the prompt.
         optional arguments: Vec<PromptArgument> = "arguments",
@@ -27,7 +27,7 @@ json_object! {
         required name: String = "name",
         /// Display name.
         optional title: String = "title",
-        /// What the argument means, for people.
+        /// Human-readable description of the argument.
         optional description: String = "description",
         /// `true` if the prompt requires the argument.
         flag required = "required",
@@ -37,7 +37,7 @@ json_object! {
 json_object! {
     /// A filled-in prompt.
     pub struct GetPromptResult {
-        /// What the prompt is for, for people.
+        /// Human-readable description of the prompt.
         optional description: String = "description",
         /// The messages.
         list messages: PromptMessage = "messages",

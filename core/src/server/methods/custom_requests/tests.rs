@@ -53,8 +53,8 @@ async fn ext_10_a_request_beyond_the_protocol_has_a_handler_in_every_revision() 
         let is_modern = revision == Revision::LATEST;
         assert_eq!(answer["result"]["resultType"] == "complete", is_modern, "{answer}");
         assert_eq!(answer["result"]["_meta"][meta::SERVER_INFO]["name"] == "tested", is_modern);
-        let told = peer.told("notifications/progress").await;
-        assert_eq!(told["params"]["progressToken"], "t");
+        let progress = peer.received("notifications/progress").await;
+        assert_eq!(progress["params"]["progressToken"], "t");
         for (params, says) in [(json!({"terms": "x"}), "/terms"), (json!({}), "terms")] {
             let error = peer.ask(SUM, with(params)).await["error"].take();
             let text = error["message"].as_str().unwrap();
@@ -111,8 +111,8 @@ async fn a_result_is_an_object_and_values_keep_their_text() {
             let error = peer.ask(method, with(json!({}))).await["error"].take();
             assert_eq!(error["code"], -32603, "{method}: {error}");
         }
-        let told = peer.ask("com.acme/told", with(json!({}))).await["error"].take();
-        assert_eq!(told["message"], "out of paper");
+        let error = peer.ask("com.acme/told", with(json!({}))).await["error"].take();
+        assert_eq!(error["message"], "out of paper");
         let error = peer.ask("com.acme/error", with(json!({}))).await["error"].take();
         assert_eq!(error, json!({"code": -31_000, "message": "closed", "data": {"until": 8}}));
     }

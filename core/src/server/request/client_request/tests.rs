@@ -92,7 +92,7 @@ async fn eli_11_answers_to_a_returned_form_are_checked_in_both_eras() {
 
         let peer = Peer::of(&returns_a_form()).in_session(Revision::V2025_11_25, json!({"elicitation": {}})).await;
         let id = peer.request("tools/call", json!({"name": "form"}));
-        let asked = peer.told("elicitation/create").await;
+        let asked = peer.received("elicitation/create").await;
         peer.send(json!({"jsonrpc": "2.0", "id": asked["id"], "result": answer}));
         check(&peer.answer(id).await, is_right);
     }

@@ -26,7 +26,7 @@ async fn asked(capabilities: Value) -> (Peer, u64, Value) {
         .build();
     let peer = Peer::of(&server).in_session(Revision::V2025_11_25, capabilities).await;
     let call = peer.request("tools/call", json!({"name": "ask"}));
-    let asked = peer.told("elicitation/create").await;
+    let asked = peer.received("elicitation/create").await;
     (peer, call, asked)
 }
 
@@ -61,11 +61,11 @@ async fn tsk_02_tsk_25_tsk_26_a_server_polls_at_the_pace_of_the_client_for_a_tas
             peer.rest().await;
             peer.send(json!({"jsonrpc": "2.0", "method": "notifications/tasks/status", "params": task("completed")}));
         }
-        let get = peer.told("tasks/get").await;
+        let get = peer.received("tasks/get").await;
         assert_eq!(get["params"], json!({"taskId": "t"}), "TSK-16");
         assert_eq!(began.elapsed().as_secs(), seconds, "TSK-25, TSK-26");
         result(&peer, &get, task("completed"));
-        let fetch = peer.told("tasks/result").await;
+        let fetch = peer.received("tasks/result").await;
         result(&peer, &fetch, answered());
         assert_eq!(text_of(&peer.answer(call).await), r#"{"name":"Ada"}"#);
     }
@@ -95,7 +95,7 @@ async fn can_04_the_task_of_a_cancelled_call_is_cancelled_by_its_own_method() {
             assert!(!peer.rest().await.iter().any(|it| it["method"] == "notifications/cancelled"), "CAN-04");
             result(&peer, &asked, json!({"task": task("working")}));
         }
-        assert_eq!(peer.told("tasks/cancel").await["params"], json!({"taskId": "t"}), "known: {known}");
+        assert_eq!(peer.received("tasks/cancel").await["params"], json!({"taskId": "t"}), "known: {known}");
     }
 }
 
@@ -104,9 +104,9 @@ async fn a_task_that_times_out_is_cancelled_and_one_that_the_client_cancelled_is
     let (peer, call, request) = asked(with_tasks()).await;
     result(&peer, &request, json!({"task": task("working")}));
     for _ in 0..19 {
-        result(&peer, &peer.told("tasks/get").await, task("working"));
+        result(&peer, &peer.received("tasks/get").await, task("working"));
     }
-    peer.told("tasks/cancel").await;
+    peer.received("tasks/cancel").await;
     assert_eq!(peer.answer(call).await["error"]["message"], "The client did not answer in time");
 
     let (peer, call, request) = asked(with_tasks()).await;

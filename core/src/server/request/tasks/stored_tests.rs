@@ -463,7 +463,7 @@ fn options_for_restarts_must_be_consistent() {
     let wrong = |tool: Tool| server().add_tool(tool).try_build().err().unwrap().to_string();
     let tool = || Tool::new("render", "Renders", async || "done").restart_task(true);
     for error in [wrong(tool()), wrong(tool().task(TaskSupport::Optional).defer_task(true))] {
-        assert!(error.contains("Tool render: running a task again: needs"), "{error}");
+        assert!(error.contains("Tool render: restarting tasks: needs"), "{error}");
     }
 }
 

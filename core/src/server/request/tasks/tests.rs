@@ -38,7 +38,7 @@ async fn session(server: &Server) -> Peer {
 }
 
 async fn answer_and_check(peer: &Peer, id: u64) {
-    let asked = peer.told("elicitation/create").await;
+    let asked = peer.received("elicitation/create").await;
     peer.send(json!({"jsonrpc": "2.0", "id": asked["id"], "result": accept(json!({"name": "Ada"}))}));
     assert!(text_of(&peer.answer(id).await).contains("Ada"));
 }
@@ -67,7 +67,7 @@ async fn tsk_20_a_question_whose_session_ended_goes_to_who_waits_in_another() {
     let created = one.ask("tools/call", json!({"name": "ask", "task": {}})).await;
     let named = json!({"taskId": created["result"]["task"]["taskId"]});
     one.request("tasks/result", named.clone());
-    one.told("elicitation/create").await;
+    one.received("elicitation/create").await;
     let id = other.request("tasks/result", named);
     assert_eq!(other.rest().await, [] as [Value; 0], "asked once");
     one.connection.close();
@@ -238,9 +238,9 @@ async fn tkx_43_a_stream_tells_exactly_the_result_of_a_task() {
     let created = peer.ask("tools/call", declaring(json!({"name": "later", "arguments": {}}))).await;
     let id = created["result"]["taskId"].as_str().expect("a task");
     peer.request("subscriptions/listen", declaring(json!({"notifications": {"taskIds": [id]}})));
-    peer.told("notifications/subscriptions/acknowledged").await;
+    peer.received("notifications/subscriptions/acknowledged").await;
     gate.add_permits(1);
-    peer.told("notifications/tasks").await;
+    peer.received("notifications/tasks").await;
     let told = peer.params_text("notifications/tasks");
     assert!(told.contains(&format!(r#""structuredContent":{EXACT}"#)), "{told}");
     let shown = peer.result_text(peer.request("tasks/get", declaring(json!({"taskId": id})))).await;

@@ -21,7 +21,7 @@ fn of_two() -> Server {
 async fn listen(peer: &Peer, uris: &[&str]) -> u64 {
     let id = peer
         .request("subscriptions/listen", modern(json!({"notifications": {"resourceSubscriptions": uris}}), json!({})));
-    peer.told("notifications/subscriptions/acknowledged").await;
+    peer.received("notifications/subscriptions/acknowledged").await;
     id
 }
 
@@ -112,7 +112,7 @@ async fn eli_28_completion_is_only_sent_to_the_clients_that_got_the_id() {
     let (bystander, one, two, other) = (peer().await, peer().await, peer().await, peer().await);
     for (peer, id) in [(&one, "shared"), (&two, "shared"), (&other, "alone")] {
         let call = peer.request("tools/call", json!({"name": "open", "arguments": {"id": id}}));
-        let asked = peer.told("elicitation/create").await;
+        let asked = peer.received("elicitation/create").await;
         assert_eq!(asked["params"]["elicitationId"], id);
         peer.send(json!({"jsonrpc": "2.0", "id": asked["id"], "result": accept(json!({}))}));
         assert_eq!(text_of(&peer.answer(call).await), "opened");
