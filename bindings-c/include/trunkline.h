@@ -515,12 +515,13 @@ typedef void (*trunkline_log_callback)(const trunkline_str *level,
 typedef void (*trunkline_destructor)(void *user_data);
 
 /**
- * Begins the span of a request, an opening or a notification, and returns it for the other
- * callbacks; NULL if there is none. `record` is a `TelemetryRecord` as JSON: `kind` ("server" or
- * "client"), `name`, `attributes`, `startUs`, and `context`, the trace context received with the
- * request. For a message that is about to be sent, the span is a child of the thread's current
- * one, and `context` takes the new span's trace context (`trunkline_trace_context_set`); for a
- * request being served, `context` is NULL. All arguments are borrowed until the callback returns.
+ * Begins the span of a request, a connection attempt or a notification, and returns it for the
+ * other callbacks; NULL if there is none. `record` is a `TelemetryRecord` as JSON: `kind`
+ * ("server" or "client"), `name`, `attributes`, `startUs`, and `context`, the trace context
+ * received with the request. For a message that is about to be sent, the span is a child of the
+ * thread's current one, and `context` takes the new span's trace context
+ * (`trunkline_trace_context_set`); for a request being served, `context` is NULL. All arguments
+ * are borrowed until the callback returns.
  */
 typedef void *(*trunkline_span_begin_callback)(const trunkline_str *record,
                                                trunkline_trace_context *context,
@@ -535,9 +536,10 @@ typedef void (*trunkline_span_scope_callback)(void *span, bool entered, void *us
 /**
  * Ends a span, and records its metric. `record` contains all attributes, `startUs`, `endUs`,
  * `error` (on failure: the message, which may be empty) and `metric`: `name`, `description`,
- * `value` in seconds, `attributes` and `boundaries`. The `name` of an opening may differ from the
- * one at its begin. `requests`, if present, are the requests of an operation that took several,
- * for child spans of this one, each with `name`, `attributes`, `startUs`, `endUs` and `error`.
+ * `value` in seconds, `attributes` and `boundaries`. The `name` of a connection attempt may differ
+ * from the one at its start. `requests`, if present, are the requests of an operation that took
+ * several, for child spans of this one, each with `name`, `attributes`, `startUs`, `endUs` and
+ * `error`.
  *
  * `span` is NULL if none was begun: for a request that the library answered itself and for a
  * reconnect, whose spans begin and end here, and for a session, which has no `name` and only a
@@ -707,7 +709,7 @@ extern "C" {
 /**
  * @defgroup server 1. Servers
  *
- * Make a server, add features, then listen.
+ * Create a server, add features, then listen.
  * @{
  */
 
@@ -791,7 +793,7 @@ void trunkline_server_free(trunkline_server *server);
 /** @} */
 
 /**
- * @defgroup server_options 2. Options of servers
+ * @defgroup server_options 2. Server options
  *
  * For `trunkline_server_new_with`. All have defaults.
  * @{
@@ -850,7 +852,7 @@ trunkline_result trunkline_server_options_set_title(trunkline_server_options *op
                                                     trunkline_str title);
 
 /**
- * Sets the what the implementation is for, for people.
+ * Sets the human-readable description of the implementation.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -950,7 +952,7 @@ trunkline_result trunkline_server_options_set_rerun_handlers(trunkline_server_op
                                                              bool rerun_handlers);
 
 /**
- * Sets the where to keep tasks, and HTTP sessions of the legacy era, so that they outlive the
+ * Sets where to keep tasks, and HTTP sessions of the legacy era, so that they outlive the
  * process and other workers can serve them: a URL, `sqlite:PATH` for processes on one machine,
  * `redis://HOST` or `rediss://HOST` for many machines, `memory:` for tests. Workers that share a
  * store must run the same server. By default, both are kept in the memory of the process.
@@ -1021,9 +1023,9 @@ trunkline_result trunkline_server_options_set_port(trunkline_server_options *opt
 /** @} */
 
 /**
- * @defgroup features 3. Tools and other features
+ * @defgroup features 3. Features
  *
- * Tools, resources, prompts and what belongs to them, also while the server runs.
+ * Tools, resources, prompts and hooks. You can also add them while the server is running.
  * @{
  */
 
@@ -1311,7 +1313,7 @@ trunkline_result trunkline_server_add_provider(trunkline_server *server,
                                                trunkline_error **error);
 
 /**
- * Adds a middleware, like `trunkline_server_add`.
+ * Adds middleware, like `trunkline_server_add`.
  *
  * - `methods`: The methods to wrap. By default, all methods that can be wrapped. JSON, or empty
  *   for none.
@@ -1498,7 +1500,7 @@ trunkline_result trunkline_server_elicitation_complete(trunkline_server *server,
 /**
  * @defgroup call 4. Calls
  *
- * Read the arguments and facts of a call, and answer it, in its callback or later.
+ * Read the arguments and facts of a call, and complete it, inside its callback or later.
  * @{
  */
 
@@ -1520,7 +1522,8 @@ trunkline_str trunkline_call_text(const trunkline_call *call,
                                   trunkline_str otherwise);
 
 /**
- * The number at a JSON pointer in the arguments. Returns `otherwise` if there is no number there.
+ * The number at a JSON pointer in the arguments. Returns `otherwise` if there is no number
+ * there.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no.
  */
@@ -1585,8 +1588,8 @@ trunkline_result trunkline_call_return_result(trunkline_call *call,
 trunkline_result trunkline_call_fail_with(trunkline_call *call, const trunkline_error *failure);
 
 /**
- * Fails a call: a result that says that the tool failed; outside of tools a JSON-RPC error with
- * the text. The result has `isError`, and the model sees the message.
+ * Fails a call with a tool result that reports the failure; outside of tools, a JSON-RPC error
+ * with the message. The result has `isError`, and the model sees the message.
  *
  * - `message`: The error message.
  *
@@ -1596,11 +1599,11 @@ trunkline_result trunkline_call_fail_with(trunkline_call *call, const trunkline_
 trunkline_result trunkline_call_fail_tool(trunkline_call *call, trunkline_str message);
 
 /**
- * Fails a call: invalid arguments that fit the schema, answered as if the schema had refused
- * them.
+ * Fails a call with an error for invalid arguments that match the schema, reported like a schema
+ * violation.
  *
- * - `path`: The location in the arguments, as a JSON pointer. Such as "/city"; empty for all of
- *   them.
+ * - `path`: The location in the arguments, as a JSON pointer. Example: "/city". Empty if all of
+ *   them are invalid.
  * - `message`: The error message.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
@@ -1611,8 +1614,8 @@ trunkline_result trunkline_call_fail_invalid(trunkline_call *call,
                                              trunkline_str message);
 
 /**
- * Fails a call: a generic text for the client, and a log entry with the detail. With the
- * server's debug option, both get the details.
+ * Fails a call with a generic message for the client; the details are logged. With the server's
+ * `debug` option, the client gets them, too.
  *
  * - `message`: The error message.
  *
@@ -1622,7 +1625,7 @@ trunkline_result trunkline_call_fail_invalid(trunkline_call *call,
 trunkline_result trunkline_call_fail(trunkline_call *call, trunkline_str message);
 
 /**
- * Fails a call: a JSON-RPC error of the handler's choice.
+ * Fails a call with a JSON-RPC error of the handler's choice.
  *
  * - `code`: The JSON-RPC error code. By default, that of an internal error.
  * - `message`: The error message.
@@ -1781,9 +1784,9 @@ trunkline_result trunkline_call_log_json(trunkline_call *call,
 /** @} */
 
 /**
- * @defgroup asking 5. Requests of a call to its client
+ * @defgroup asking 5. Requests to the client of a call
  *
- * Ask the user or the model, continue as a task, and run the rest of a request in middleware.
+ * Ask the user or the model, continue as a task, or run the rest of a request in middleware.
  * @{
  */
 
@@ -1830,7 +1833,7 @@ trunkline_result trunkline_call_sample(trunkline_call *call,
                                        trunkline_error **error);
 
 /**
- * Lists the directories and files in which the client lets the server work. `key` identifies the
+ * Lists the directories and files that the client lets the server work in. `key` identifies the
  * response to this request when the handler runs again; if it is empty, requests are numbered by
  * kind. `callback` gets the ListRootsResult as JSON, at the same time and with the same failures
  * as with `trunkline_call_start_request`. `destructor` is called exactly once, even if this
@@ -2094,7 +2097,7 @@ trunkline_result trunkline_call_next(trunkline_call *call,
 /**
  * @defgroup listening 6. Listening
  *
- * Serve stdin and stdout, descriptors, a port, or the requests of a web server.
+ * Serve over stdin and stdout, on descriptors or a port, or inside a web server.
  * @{
  */
 
@@ -2612,7 +2615,7 @@ trunkline_result trunkline_http_cancel(trunkline_http_exchange *exchange);
 /**
  * @defgroup loops 7. Loops
  *
- * A port runs the callbacks of its servers and clients, in a blocking function or in a loop.
+ * A port runs the callbacks of its servers and clients, inside a blocking function or a loop.
  * @{
  */
 
@@ -2735,7 +2738,7 @@ void trunkline_port_free(trunkline_port *port);
 /**
  * @defgroup client 8. Clients
  *
- * Connect to a server: a program, a URL, one of this process, or a transport of your own.
+ * Connect to a server: a program, a URL, one in this process, or over a custom transport.
  * @{
  */
 
@@ -2930,9 +2933,9 @@ void trunkline_client_free(trunkline_client *client);
 /** @} */
 
 /**
- * @defgroup client_options 9. Options of clients
+ * @defgroup client_options 9. Client options
  *
- * For `trunkline_client_connect_*`: what the client is, how it connects, and what it answers.
+ * For `trunkline_client_connect_*`: what the client is, how it connects, and what it handles.
  * @{
  */
 
@@ -3093,8 +3096,7 @@ trunkline_result trunkline_client_options_set_max_host_tasks(trunkline_client_op
                                                              uint64_t max_host_tasks);
 
 /**
- * Sets the maximum total size of the kept results of those tasks, in bytes. In bytes. Default
- * 16777216.
+ * Sets the maximum total size of the kept results of those tasks. In bytes. Default 16777216.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3143,8 +3145,8 @@ trunkline_result trunkline_client_options_set_max_input_rounds(trunkline_client_
 trunkline_result trunkline_client_options_set_cache(trunkline_client_options *options, bool cache);
 
 /**
- * Sets the maximum size of cached results in bytes; the oldest are evicted first. There are at
- * most 1,024 of them. In bytes. Default 16777216.
+ * Sets the maximum size of cached results; the oldest are evicted first. There are at most 1,024
+ * of them. In bytes. Default 16777216.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3246,8 +3248,8 @@ trunkline_result trunkline_client_options_set_telemetry(trunkline_client_options
                                                         bool telemetry);
 
 /**
- * Adds one of the headers sent with each request. For HTTP; of a configuration or a group, for
- * those of its servers that leave it open.
+ * Adds one of the headers sent with each request. For HTTP; in a configuration or a group, the
+ * default for its servers.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3258,8 +3260,8 @@ trunkline_result trunkline_client_options_set_header(trunkline_client_options *o
 
 /**
  * Sets the trusted certificates in PEM, in addition to those of the system and of the files
- * named by `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE`. For HTTP; of a configuration or a group,
- * for those of its servers that leave it open.
+ * named by `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE`. For HTTP; in a configuration or a group,
+ * the default for its servers.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3269,7 +3271,7 @@ trunkline_result trunkline_client_options_set_ca(trunkline_client_options *optio
 
 /**
  * Sets the client certificate in PEM, for servers that require one (mTLS), and those of its
- * issuers. For HTTP; of a configuration or a group, for those of its servers that leave it open.
+ * issuers. For HTTP; in a configuration or a group, the default for its servers.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3278,8 +3280,8 @@ trunkline_result trunkline_client_options_set_client_certificate(trunkline_clien
                                                                  trunkline_str client_certificate);
 
 /**
- * Sets the private key of that certificate, in PEM. For HTTP; of a configuration or a group, for
- * those of its servers that leave it open.
+ * Sets the private key of that certificate, in PEM. For HTTP; in a configuration or a group, the
+ * default for its servers.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3289,8 +3291,8 @@ trunkline_result trunkline_client_options_set_client_key(trunkline_client_option
 
 /**
  * Sets the URL of a proxy. By default, it is taken from the environment: `HTTPS_PROXY`,
- * `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`. For HTTP; of a configuration or a group, for those of
- * its servers that leave it open.
+ * `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`. For HTTP; in a configuration or a group, the default
+ * for its servers.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3300,7 +3302,7 @@ trunkline_result trunkline_client_options_set_proxy(trunkline_client_options *op
 
 /**
  * Adds one of the additional environment variables for the child process. For child processes;
- * of a configuration or a group, for those of its servers that leave it open.
+ * in a configuration or a group, the default for its servers.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3310,10 +3312,10 @@ trunkline_result trunkline_client_options_set_env(trunkline_client_options *opti
                                                   trunkline_str value);
 
 /**
- * Sets whether to `true` to inherit the whole environment of this process, including secrets;
- * otherwise the child inherits only `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on
- * Windows the variables that programs need there. Default false. For child processes; of a
- * configuration or a group, for those of its servers that leave it open.
+ * Sets whether to inherit the whole environment of this process, including secrets; otherwise
+ * the child inherits only `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on Windows
+ * the variables that programs need there. Default false. For child processes; in a configuration
+ * or a group, the default for its servers.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3323,7 +3325,7 @@ trunkline_result trunkline_client_options_set_inherit_env(trunkline_client_optio
 
 /**
  * Sets the working directory of the child process; by default, that of this process. For child
- * processes; of a configuration or a group, for those of its servers that leave it open.
+ * processes; in a configuration or a group, the default for its servers.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3332,9 +3334,9 @@ trunkline_result trunkline_client_options_set_cwd(trunkline_client_options *opti
                                                   trunkline_str cwd);
 
 /**
- * Sets the where its stderr goes: to the stderr of this process, nowhere except that the last
- * lines are captured for error messages (`keep`), or nowhere (`discard`). Default "inherit". For
- * child processes; of a configuration or a group, for those of its servers that leave it open.
+ * Sets where its stderr goes: to the stderr of this process, nowhere except that the last lines
+ * are captured for error messages (`keep`), or nowhere (`discard`). Default "inherit". For child
+ * processes; in a configuration or a group, the default for its servers.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3343,10 +3345,10 @@ trunkline_result trunkline_client_options_set_stderr(trunkline_client_options *o
                                                      trunkline_str destination);
 
 /**
- * Sets the a file to which its stderr is appended, instead of the stderr of this process; it is
+ * Sets the file to which its stderr is appended, instead of the stderr of this process; it is
  * created if missing. `/dev/fd/3` is a descriptor of this process, on systems that have such
- * files. The last lines are captured as well. For child processes; of a configuration or a
- * group, for those of its servers that leave it open.
+ * files. The last lines are captured as well. For child processes; in a configuration or a
+ * group, the default for its servers.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3698,9 +3700,9 @@ trunkline_result trunkline_client_set_roots(trunkline_client *client,
 /** @} */
 
 /**
- * @defgroup requests 10. Requests of clients
+ * @defgroup requests 10. Client requests
  *
- * A function for each request, which blocks, and one that starts any request without blocking.
+ * One blocking function per request, and one that starts any request without blocking.
  * @{
  */
 
@@ -4276,9 +4278,9 @@ trunkline_result trunkline_client_ping(trunkline_client *client,
 
 /**
  * Loads a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against the
- * entry. A skill is instructions of a stranger: let the user approve it before the model gets
- * its text. Blocks until the result arrives and runs callbacks meanwhile; `TRUNKLINE_BLOCKING`
- * inside a callback of the same port.
+ * entry. A skill contains instructions from a third party: let the user approve it before the
+ * model sees it. Blocks until the result arrives and runs callbacks meanwhile;
+ * `TRUNKLINE_BLOCKING` inside a callback of the same port.
  *
  * - `skill`: The entry of the skill, as the server listed it. JSON.
  *
@@ -4457,9 +4459,9 @@ trunkline_result trunkline_client_subscribe(trunkline_client *client,
 /** @} */
 
 /**
- * @defgroup texts 11. Texts and errors
+ * @defgroup texts 11. Strings and errors
  *
- * Texts that the library made, and the reasons of failures.
+ * Strings created by the library, and the reasons for failures.
  * @{
  */
 
@@ -4661,8 +4663,8 @@ trunkline_result trunkline_json_get_number(trunkline_str json,
                                            double *value);
 
 /**
- * The integer at a JSON pointer, exactly: a double has only 53 bits. `TRUNKLINE_NOT_FOUND` also if
- * the value is not an integer, or exceeds 64 bits.
+ * The integer at a JSON pointer, exactly: a double has only 53 bits. `TRUNKLINE_NOT_FOUND` also
+ * if the value is not an integer, or exceeds 64 bits.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_NOT_FOUND.
@@ -4779,7 +4781,7 @@ const trunkline_error *trunkline_last_error(void);
 /**
  * @defgroup plain 12. Plain strings
  *
- * For languages whose foreign functions pass no structs by value: strings end with a NUL byte.
+ * For languages that cannot pass structs by value: strings end with a NUL byte.
  * @{
  */
 

@@ -128,6 +128,14 @@ inline bool found(trunkline_result result) {
   return result == TRUNKLINE_OK;
 }
 
+/// Calls such a function, whose last argument receives what it found. Empty if there is nothing.
+template <class Output, class Function, class... Arguments>
+std::optional<Output> looked_up(Function function, Arguments... arguments) {
+  Output output{};
+  if (!found(function(arguments..., &output))) return std::nullopt;
+  return output;
+}
+
 /// Copies and frees a string that the library created.
 inline std::string taken(trunkline_text *text) {
   const Owned<trunkline_text> owned(text, trunkline_text_free);
@@ -175,28 +183,25 @@ class Json {
 
   /// Returns the value at a pointer; empty if there is none.
   std::optional<Json> at(std::string_view pointer) const {
-    trunkline_str value{};
-    if (!detail::found(trunkline_json_get(str(text_), str(pointer), &value))) return std::nullopt;
-    return Json(view(value));
+    const auto value = value_at<trunkline_str>(trunkline_json_get, pointer);
+    return value ? std::optional(Json(*value)) : std::nullopt;
   }
   /// Returns a string without quotes and escapes; empty if the value is not a string.
   std::optional<std::string> text(std::string_view pointer = {}) const {
-    trunkline_text *value = nullptr;
-    const trunkline_result result = trunkline_json_get_text(str(text_), str(pointer), &value);
-    if (!detail::found(result)) return std::nullopt;
-    return detail::taken(value);
+    const auto value = value_at<trunkline_text *>(trunkline_json_get_text, pointer);
+    return value ? std::optional(detail::taken(*value)) : std::nullopt;
   }
   std::optional<double> number(std::string_view pointer = {}) const {
-    return value<double>(trunkline_json_get_number, pointer);
+    return value_at<double>(trunkline_json_get_number, pointer);
   }
   std::optional<std::int64_t> int64(std::string_view pointer = {}) const {
-    return value<std::int64_t>(trunkline_json_get_int64, pointer);
+    return value_at<std::int64_t>(trunkline_json_get_int64, pointer);
   }
   std::optional<bool> boolean(std::string_view pointer = {}) const {
-    return value<bool>(trunkline_json_get_bool, pointer);
+    return value_at<bool>(trunkline_json_get_bool, pointer);
   }
   std::optional<trunkline_json_kind> kind(std::string_view pointer = {}) const {
-    return value<trunkline_json_kind>(trunkline_json_get_kind, pointer);
+    return value_at<trunkline_json_kind>(trunkline_json_get_kind, pointer);
   }
 
   /// An element of an array, or a member of an object with its name as written.
@@ -240,12 +245,9 @@ class Json {
   iterator end() const { return iterator(); }
 
  private:
-  template <class Value>
-  std::optional<Value> value(trunkline_result (*get)(trunkline_str, trunkline_str, Value *),
-                             std::string_view pointer) const {
-    Value found_value{};
-    if (!detail::found(get(str(text_), str(pointer), &found_value))) return std::nullopt;
-    return found_value;
+  template <class Value, class Function>
+  std::optional<Value> value_at(Function get, std::string_view pointer) const {
+    return detail::looked_up<Value>(get, str(text_), str(pointer));
   }
 
   std::string text_;
@@ -308,9 +310,9 @@ class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
   }
   /// Returns a fact about the call, such as "/auth/principal" or "/clientInfo/name".
   std::optional<Json> fact(std::string_view pointer) const {
-    trunkline_text *value = nullptr;
-    if (!detail::found(trunkline_call_fact(get(), str(pointer), &value))) return std::nullopt;
-    return Json(detail::taken(value));
+    const auto value =
+        detail::looked_up<trunkline_text *>(trunkline_call_fact, get(), str(pointer));
+    return value ? std::optional(Json(detail::taken(*value))) : std::nullopt;
   }
   bool cancelled() const noexcept { return trunkline_call_cancelled(get()); }
   void progress(double done, double total = 0, std::string_view message = {}) const {
@@ -335,10 +337,8 @@ class Call : public detail::Handle<trunkline_call, trunkline_call_free> {
   /// JSON text, which later runs get without calling it.
   template <class Work>
   Json once(std::string_view name, Work work) const {
-    trunkline_text *kept = nullptr;
-    if (detail::found(trunkline_call_once(get(), str(name), &kept))) {
-      return Json(detail::taken(kept));
-    }
+    const auto kept = detail::looked_up<trunkline_text *>(trunkline_call_once, get(), str(name));
+    if (kept) return Json(detail::taken(*kept));
     const std::string value = work();
     detail::check(trunkline_call_set_once, get(), str(name), str(value));
     return Json(value);
@@ -453,12 +453,7 @@ class Options : public detail::Handle<Object, free> {
   /// Sets an option; strings are passed as anything that converts to std::string_view.
   template <class Function, class... Arguments>
   Self &set(Function function, const Arguments &...arguments) {
-    return checked(function(this->get(), argument(arguments)...));
-  }
-
- protected:
-  Self &checked(trunkline_result result) {
-    detail::check_last(result);
+    detail::check_last(function(this->get(), argument(arguments)...));
     return static_cast<Self &>(*this);
   }
 
@@ -516,15 +511,15 @@ class ClientOptions
           detail::contained([&] { (*static_cast<Handler *>(data))(view(*method), Json(*params)); },
                             detail::log_error);
         };
-    return checked(trunkline_client_options_on_notification(
-        get(), callback, detail::keep(std::move(handler)), &detail::destroy<Handler>));
+    return set(trunkline_client_options_on_notification, callback,
+               detail::keep(std::move(handler)), &detail::destroy<Handler>);
   }
 
  private:
   template <class Function, class Handler>
   ClientOptions &on_call(Function function, Handler handler) {
-    return checked(function(get(), &detail::called<Handler>, detail::keep(std::move(handler)),
-                            &detail::destroy<Handler>));
+    return set(function, &detail::called<Handler>, detail::keep(std::move(handler)),
+               &detail::destroy<Handler>);
   }
 };
 
@@ -542,8 +537,8 @@ class RequestOptions
               [&] { (*static_cast<Handler *>(data))(done, total, view(*message)); },
               detail::log_error);
         };
-    return checked(trunkline_request_options_on_progress(
-        get(), callback, detail::keep(std::move(handler)), &detail::destroy<Handler>));
+    return set(trunkline_request_options_on_progress, callback,
+               detail::keep(std::move(handler)), &detail::destroy<Handler>);
   }
 };
 
@@ -565,9 +560,7 @@ class Client;
 /// A server. No other thread may use it while it is being destroyed.
 class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
  public:
-  Server(std::string_view name, std::string_view version)
-      : Handle(detail::made<trunkline_server *>(trunkline_server_new, str(name), str(version))) {}
-  Server(std::string_view name, std::string_view version, const ServerOptions &options)
+  Server(std::string_view name, std::string_view version, const ServerOptions &options = {})
       : Handle(detail::made<trunkline_server *>(trunkline_server_new_with, str(name), str(version),
                                                 options.get())) {}
 
@@ -738,7 +731,7 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
       promise.set_exception(std::make_exception_ptr(std::move(error)));
     }
     ~Answer() {
-      if (!given) fail({TRUNKLINE_CLOSED, "The client was destroyed before the answer came"});
+      if (!given) fail({TRUNKLINE_CLOSED, "The client was destroyed before the response arrived"});
     }
   };
   template <class Function, class Handler>

@@ -1,5 +1,6 @@
 //! Calls of registered features: their lifetime, facts, response and cancellation;
-//! `generated/returns.rs` has the responses by shape and the failures by kind.
+//! `generated/returns.rs` has the responses by shape and the failures by kind, and
+//! `generated/values.rs` the arguments that are numbers or booleans.
 
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -111,7 +112,7 @@ impl trunkline_call {
     }
 
     /// The value at a JSON pointer in the call's arguments.
-    fn argument<T: serde::de::DeserializeOwned>(&self, pointer: &str) -> Result<T, Failure> {
+    pub(crate) fn argument<T: serde::de::DeserializeOwned>(&self, pointer: &str) -> Result<T, Failure> {
         json::typed(self.arguments.as_str()?, pointer, "of the requested type")
     }
 
@@ -202,37 +203,6 @@ pub unsafe extern "C" fn trunkline_call_text(
         call.lent.lock().push(text);
         Ok(lent)
     })
-}
-
-/// The number at a JSON pointer in the arguments. Returns `otherwise` if there is no number there.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_call_number(
-    call: *const trunkline_call,
-    pointer: trunkline_str,
-    otherwise: f64,
-) -> f64 {
-    value_or(otherwise, || handle!(call).argument(text!(pointer)))
-}
-
-/// The integer at a JSON pointer in the arguments. Returns `otherwise` if there is no 64-bit
-/// integer there.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_call_int64(
-    call: *const trunkline_call,
-    pointer: trunkline_str,
-    otherwise: i64,
-) -> i64 {
-    value_or(otherwise, || handle!(call).argument(text!(pointer)))
-}
-
-/// The boolean at a JSON pointer in the arguments. Returns `otherwise` if there is none there.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_call_bool(
-    call: *const trunkline_call,
-    pointer: trunkline_str,
-    otherwise: bool,
-) -> bool {
-    value_or(otherwise, || handle!(call).argument(text!(pointer)))
 }
 
 /// Information about the call as JSON: `method`, `name`, `revision`, `requestId`, `sessionId`,

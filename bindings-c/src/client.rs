@@ -39,8 +39,9 @@ pub(crate) fn connect(
     let given = SetMembers::default().with("client", options.given.clone().0).with("transport", transport(options).0);
     let given = given.with("wait", wait).with("handlers", json!(options.handlers.lanes()));
     let mut given = given.with("auth", options.auth.clone()).0;
-    let lifespan = server.map(|server| server.inner.lifespan.enter(&port)).transpose()?;
-    let open = OpenHandle::new(options.notification.clone(), options.handlers.clone(), lifespan);
+    let lifespan = Mutex::new(server.map(|server| server.inner.lifespan.enter(&port)).transpose()?);
+    let (notification, handlers) = (options.notification.clone(), Mutex::new(options.handlers.clone()));
+    let open = Arc::new(OpenHandle { notification, handlers, lifespan, ..OpenHandle::default() });
     let observed = port.telemetry.get().filter(|_| options.is_observed());
     let span = observed.and_then(|telemetry| {
         let opening = Request::default().with_method(OPEN.to_owned());
@@ -142,7 +143,7 @@ impl Drop for trunkline_client {
         }
         match open.take_lifespan() {
             // Calls of its handlers may run until then.
-            Some(lifespan) => drop(port.attach(*handle, lifespan)),
+            Some(lifespan) => _ = port.attach(*handle, lifespan),
             None => port.detach(*handle),
         }
         port.detach_all_of(*handle);

@@ -1,4 +1,5 @@
-//! JSON: values that pass through unchanged, and the functions for values at a pointer.
+//! JSON: values that pass through unchanged, and the functions for values at a pointer, of which
+//! `generated/values.rs` has those for numbers and booleans.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -232,27 +233,6 @@ pub unsafe extern "C" fn trunkline_json_get_text(
     })
 }
 
-/// The number at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is not a number.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_json_get_number(
-    json: trunkline_str,
-    pointer: trunkline_str,
-    value: *mut f64,
-) -> trunkline_result {
-    guard_result(|| out!(value).finish(typed(text!(json), text!(pointer), "a number")?))
-}
-
-/// The integer at a JSON pointer, exactly: a double has only 53 bits. `TRUNKLINE_NOT_FOUND` also if
-/// the value is not an integer, or exceeds 64 bits.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_json_get_int64(
-    json: trunkline_str,
-    pointer: trunkline_str,
-    value: *mut i64,
-) -> trunkline_result {
-    guard_result(|| out!(value).finish(typed(text!(json), text!(pointer), "a 64-bit integer")?))
-}
-
 /// The kind of the value at a JSON pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_json_get_kind(
@@ -310,17 +290,6 @@ pub unsafe extern "C" fn trunkline_json_next(
         out_or_null!(key)(trunkline_str::slice(name));
         value.finish(trunkline_str::slice(found))
     })
-}
-
-/// The boolean at a JSON pointer. `TRUNKLINE_NOT_FOUND` also if the value is neither true nor
-/// false.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_json_get_bool(
-    json: trunkline_str,
-    pointer: trunkline_str,
-    value: *mut bool,
-) -> trunkline_result {
-    guard_result(|| out!(value).finish(typed(text!(json), text!(pointer), "true or false")?))
 }
 
 /// Writes a JSON string, adding quotes and escapes. The caller owns `json`; free it with

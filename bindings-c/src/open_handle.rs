@@ -17,24 +17,16 @@ pub type trunkline_notification_callback =
 /// How long after a deadline the core may report the end.
 const GRACE_MS: u64 = 10_000;
 
+#[derive(Default)]
 pub(crate) struct OpenHandle {
-    notification: Option<Arc<Callback<trunkline_notification_callback>>>,
+    pub(crate) notification: Option<Arc<Callback<trunkline_notification_callback>>>,
     pub(crate) handlers: Mutex<ServerRequestHandlers>,
-    end: OnceLock<Result<(), Failure>>,
+    pub(crate) end: OnceLock<Result<(), Failure>>,
     /// The lifespan of the server that it uses, which it keeps open until it ends.
-    lifespan: Mutex<Option<Arc<OpenLifespan>>>,
+    pub(crate) lifespan: Mutex<Option<Arc<OpenLifespan>>>,
 }
 
 impl OpenHandle {
-    pub(crate) fn new(
-        notification: Option<Arc<Callback<trunkline_notification_callback>>>,
-        handlers: ServerRequestHandlers,
-        lifespan: Option<Arc<OpenLifespan>>,
-    ) -> Arc<Self> {
-        let (handlers, end, lifespan) = (Mutex::new(handlers), OnceLock::new(), Mutex::new(lifespan));
-        Arc::new(Self { notification, handlers, end, lifespan })
-    }
-
     /// Release it in a callback of the port, because the host may have to close it now.
     pub(crate) fn take_lifespan(&self) -> Option<Arc<OpenLifespan>> {
         self.lifespan.lock().take()

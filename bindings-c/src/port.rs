@@ -204,15 +204,13 @@ impl Port {
         Ok(number)
     }
 
-    /// Sets the receiver of a number's events. Returns the previous one, to be dropped without a
-    /// lock held.
-    pub(crate) fn attach(
-        &self,
-        number: u64,
-        receiver: Arc<dyn EventReceiver>,
-    ) -> Result<Option<Arc<dyn EventReceiver>>, Failure> {
+    /// Sets the receiver of a number's events, and releases the previous one.
+    pub(crate) fn attach(&self, number: u64, receiver: Arc<dyn EventReceiver>) -> Result<(), Failure> {
         self.check_process()?;
-        Ok(self.state.lock().receivers.insert(number, receiver))
+        // A separate statement: the host's destructors must run without a lock held.
+        let before = self.state.lock().receivers.insert(number, receiver);
+        drop(before);
+        Ok(())
     }
 
     /// Returns whether a number has a receiver of that owner.
@@ -510,7 +508,7 @@ pub unsafe extern "C" fn trunkline_port_on_log(
     destructor: trunkline_destructor,
 ) -> trunkline_result {
     let callback = Callback::new(callback, user_data, destructor);
-    guard_result(|| handle!(port).port.attach(LOG, Arc::new(LogReceiver(callback))).map(drop))
+    guard_result(|| handle!(port).port.attach(LOG, Arc::new(LogReceiver(callback))))
 }
 
 /// Writes an error to the library's log, such as one from a callback that does not complete a call.

@@ -4,15 +4,14 @@ use std::ptr::null;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use serde::Deserialize;
 use serde_json::value::RawValue;
-use trunkline::protocol::RawJson;
-use trunkline::protocol::surrogates::mended;
+use trunkline::protocol::{RawJson, model::Progress, surrogates::mended};
 use trunkline_bridge::{self as bridge, Event, EventKind, message};
 
 use crate::calls::trunkline_call;
 use crate::edge::failure::trunkline_result::*;
 use crate::edge::prelude::*;
+use crate::open_handle::Opened;
 use crate::port::{EventReceiver, Port, Report};
 use crate::scope::CallScope;
 use crate::telemetry::Span;
@@ -107,13 +106,12 @@ impl PreparedRequest {
         outcome
     }
 
-    /// Sends the request to `target`; its outcome is passed to `completion`. `ticket` is set before
-    /// any callback runs that may need it.
+    /// Sends the request to `target`, something of the client; its outcome is passed to
+    /// `completion`. `ticket` is set before any callback runs that may need it.
     pub(crate) fn start(
         self,
-        port: &Arc<Port>,
+        client: &Opened,
         target: u64,
-        owner: u64,
         completion: OnComplete,
         ticket: impl FnOnce(u64),
     ) -> Result<(), Failure> {
@@ -122,8 +120,8 @@ impl PreparedRequest {
             ended.inspect(|scope| scope.end_origin());
             completion(outcome);
         });
-        let (started, message) = self.started(port, target, owner, completion);
-        port.make(started, |core| core.request_message(target, message), ticket).map(drop)
+        let (started, message) = self.started(&client.port, target, client.handle, completion);
+        client.port.make(started, |core| core.request_message(target, message), ticket).map(drop)
     }
 
     /// Sends a request of a call. Its outcome is passed to `completion`, also if the revision or
@@ -230,15 +228,8 @@ impl EventReceiver for StartedRequest {
     }
 }
 
-#[derive(Deserialize)]
-struct ReceivedProgress {
-    progress: f64,
-    total: Option<f64>,
-    message: Option<String>,
-}
-
 fn report_progress(callback: &ProgressCallback, body: &[u8]) {
-    if let Ok(ReceivedProgress { progress, total, message }) = serde_json::from_slice(body) {
+    if let Ok(Progress { progress, total, message, .. }) = serde_json::from_slice(body) {
         let message = Text::new(message.unwrap_or_default().into_bytes());
         let Callback { function, data } = callback;
         // SAFETY: the host's function with the host's data; the text lives until it returns.

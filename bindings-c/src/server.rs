@@ -22,8 +22,6 @@ use crate::listener::trunkline_listener;
 use crate::open_handle::{self, OpenHandle, Opened};
 use crate::options::{SetMembers, trunkline_http_options, trunkline_server_options};
 use crate::port::{Port, trunkline_port};
-use crate::server_requests::ServerRequestHandlers;
-use crate::store::StoreReceiver;
 use crate::waiting::Stop;
 
 /// A server: one set of tools, resources and prompts, available over any number of transports. Free
@@ -77,7 +75,8 @@ impl Server {
     ) -> Result<trunkline_listener, Failure> {
         let port = &self.port;
         port.check_may_wait()?;
-        let open = OpenHandle::new(None, ServerRequestHandlers::default(), Some(self.lifespan.enter(port)?));
+        let lifespan = Mutex::new(Some(self.lifespan.enter(port)?));
+        let open = Arc::new(OpenHandle { lifespan, ..OpenHandle::default() });
         let begun = port.make(open.clone(), begin, |_| ()).and_then(|handle| {
             let info = port.wait_for(handle, None).inspect_err(|_| port.detach(handle))?;
             Ok((handle, info))
@@ -203,8 +202,7 @@ pub unsafe extern "C" fn trunkline_server_new_with(
         let handle = match &options.store {
             Some(store) => {
                 let registration = registration.with("store", json!(store.lanes()));
-                let receiver = Arc::new(StoreReceiver(store.clone()));
-                port.make(receiver, |core| core.register("server", registration.0), |_| ())?
+                port.make(Arc::new(store.clone()), |core| core.register("server", registration.0), |_| ())?
             }
             None => port.core.register("server", registration.0)?,
         };

@@ -77,10 +77,8 @@ pub unsafe extern "C" fn trunkline_server_options_set_own_store(
 }
 
 /// Receives the calls of a server's store.
-pub(crate) struct StoreReceiver(pub(crate) ServerRequestHandlers);
-
-impl EventReceiver for StoreReceiver {
+impl EventReceiver for ServerRequestHandlers {
     fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool {
-        event.kind == EventKind::Call && self.0.get(&event.name).is_some_and(|function| function.receive(port, event))
+        event.kind == EventKind::Call && self.get(&event.name).is_some_and(|function| function.receive(port, event))
     }
 }

@@ -8,13 +8,15 @@ use trunkline_bridge::message::{HostSpan, Request};
 
 use crate::edge::prelude::*;
 use crate::edge::user_data::Nullable;
+use crate::json::typed;
 
-/// Begins the span of a request, an opening or a notification, and returns it for the other
-/// callbacks; NULL if there is none. `record` is a `TelemetryRecord` as JSON: `kind` ("server" or
-/// "client"), `name`, `attributes`, `startUs`, and `context`, the trace context received with the
-/// request. For a message that is about to be sent, the span is a child of the thread's current
-/// one, and `context` takes the new span's trace context (`trunkline_trace_context_set`); for a
-/// request being served, `context` is NULL. All arguments are borrowed until the callback returns.
+/// Begins the span of a request, a connection attempt or a notification, and returns it for the
+/// other callbacks; NULL if there is none. `record` is a `TelemetryRecord` as JSON: `kind`
+/// ("server" or "client"), `name`, `attributes`, `startUs`, and `context`, the trace context
+/// received with the request. For a message that is about to be sent, the span is a child of the
+/// thread's current one, and `context` takes the new span's trace context
+/// (`trunkline_trace_context_set`); for a request being served, `context` is NULL. All arguments
+/// are borrowed until the callback returns.
 pub type trunkline_span_begin_callback = Option<
     unsafe extern "C" fn(
         record: *const trunkline_str,
@@ -30,9 +32,10 @@ pub type trunkline_span_scope_callback =
 
 /// Ends a span, and records its metric. `record` contains all attributes, `startUs`, `endUs`,
 /// `error` (on failure: the message, which may be empty) and `metric`: `name`, `description`,
-/// `value` in seconds, `attributes` and `boundaries`. The `name` of an opening may differ from the
-/// one at its begin. `requests`, if present, are the requests of an operation that took several,
-/// for child spans of this one, each with `name`, `attributes`, `startUs`, `endUs` and `error`.
+/// `value` in seconds, `attributes` and `boundaries`. The `name` of a connection attempt may differ
+/// from the one at its start. `requests`, if present, are the requests of an operation that took
+/// several, for child spans of this one, each with `name`, `attributes`, `startUs`, `endUs` and
+/// `error`.
 ///
 /// `span` is NULL if none was begun: for a request that the library answered itself and for a
 /// reconnect, whose spans begin and end here, and for a session, which has no `name` and only a
@@ -153,11 +156,8 @@ impl PortTelemetry {
 }
 
 fn number_of(record: &[u8]) -> u64 {
-    #[derive(serde::Deserialize)]
-    struct Numbered {
-        number: u64,
-    }
-    serde_json::from_slice::<Numbered>(record).map_or(0, |record| record.number)
+    let record = str::from_utf8(record).unwrap_or_default();
+    typed(record, "/number", "a number").unwrap_or(0)
 }
 
 /// Sets a member of the trace context of a request: `key` is "traceparent", "tracestate" or

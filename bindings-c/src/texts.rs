@@ -1,4 +1,4 @@
-//! Texts and errors: their exported functions.
+//! Exported functions of strings and errors.
 
 use std::ffi::{CStr, c_char};
 

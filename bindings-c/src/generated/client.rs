@@ -322,9 +322,9 @@ pub unsafe extern "C" fn trunkline_client_ping(
 }
 
 /// Loads a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against the
-/// entry. A skill is instructions of a stranger: let the user approve it before the model gets
-/// its text. Blocks until the result arrives and runs callbacks meanwhile; `TRUNKLINE_BLOCKING`
-/// inside a callback of the same port.
+/// entry. A skill contains instructions from a third party: let the user approve it before the
+/// model sees it. Blocks until the result arrives and runs callbacks meanwhile;
+/// `TRUNKLINE_BLOCKING` inside a callback of the same port.
 ///
 /// - `skill`: The entry of the skill, as the server listed it. JSON.
 ///

@@ -73,7 +73,7 @@ pub unsafe extern "C" fn trunkline_call_sample(
     guard(error, || kept!(call).request_input("sampling/createMessage", text!(params), text!(key), callback))
 }
 
-/// Lists the directories and files in which the client lets the server work. `key` identifies the
+/// Lists the directories and files that the client lets the server work in. `key` identifies the
 /// response to this request when the handler runs again; if it is empty, requests are numbered by
 /// kind. `callback` gets the ListRootsResult as JSON, at the same time and with the same failures
 /// as with `trunkline_call_start_request`. `destructor` is called exactly once, even if this

@@ -160,7 +160,7 @@ pub unsafe extern "C" fn trunkline_server_add_provider(
     })
 }
 
-/// Adds a middleware, like `trunkline_server_add`.
+/// Adds middleware, like `trunkline_server_add`.
 ///
 /// - `methods`: The methods to wrap. By default, all methods that can be wrapped. JSON, or empty
 ///   for none.

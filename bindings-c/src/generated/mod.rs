@@ -2,6 +2,9 @@
 //!
 //! The parts of the library that are generated from the declaration of the surface.
 
+// First, because the header has types in the order of their first use.
+pub mod plain;
+
 pub mod client;
 pub mod client_group;
 pub mod context;
@@ -12,3 +15,4 @@ pub mod options;
 pub mod requests;
 pub mod returns;
 pub mod server_requests;
+pub mod values;

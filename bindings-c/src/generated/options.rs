@@ -142,7 +142,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_title(
     set!(options, options.info.put("title", text!(title)))
 }
 
-/// Sets the what the implementation is for, for people.
+/// Sets the human-readable description of the implementation.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_options_set_description(
     options: *mut trunkline_server_options,
@@ -242,7 +242,7 @@ pub unsafe extern "C" fn trunkline_server_options_set_rerun_handlers(
     set!(options, options.given.put("rerunHandlers", rerun_handlers))
 }
 
-/// Sets the where to keep tasks, and HTTP sessions of the legacy era, so that they outlive the
+/// Sets where to keep tasks, and HTTP sessions of the legacy era, so that they outlive the
 /// process and other workers can serve them: a URL, `sqlite:PATH` for processes on one machine,
 /// `redis://HOST` or `rediss://HOST` for many machines, `memory:` for tests. Workers that share a
 /// store must run the same server. By default, both are kept in the memory of the process.
@@ -823,8 +823,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_max_host_tasks(
     set!(options, options.given.put("maxHostTasks", max_host_tasks))
 }
 
-/// Sets the maximum total size of the kept results of those tasks, in bytes. In bytes. Default
-/// 16777216.
+/// Sets the maximum total size of the kept results of those tasks. In bytes. Default 16777216.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_max_host_task_bytes(
     options: *mut trunkline_client_options,
@@ -874,8 +873,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_cache(
     set!(options, options.given.put("cache", cache))
 }
 
-/// Sets the maximum size of cached results in bytes; the oldest are evicted first. There are at
-/// most 1,024 of them. In bytes. Default 16777216.
+/// Sets the maximum size of cached results; the oldest are evicted first. There are at most 1,024
+/// of them. In bytes. Default 16777216.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_max_cache_bytes(
     options: *mut trunkline_client_options,
@@ -977,8 +976,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_telemetry(
     set!(options, options.given.put("telemetry", telemetry))
 }
 
-/// Adds one of the headers sent with each request. For HTTP; of a configuration or a group, for
-/// those of its servers that leave it open.
+/// Adds one of the headers sent with each request. For HTTP; in a configuration or a group, the
+/// default for its servers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_header(
     options: *mut trunkline_client_options,
@@ -989,8 +988,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_header(
 }
 
 /// Sets the trusted certificates in PEM, in addition to those of the system and of the files
-/// named by `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE`. For HTTP; of a configuration or a group,
-/// for those of its servers that leave it open.
+/// named by `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE`. For HTTP; in a configuration or a group,
+/// the default for its servers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_ca(
     options: *mut trunkline_client_options,
@@ -1000,7 +999,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_ca(
 }
 
 /// Sets the client certificate in PEM, for servers that require one (mTLS), and those of its
-/// issuers. For HTTP; of a configuration or a group, for those of its servers that leave it open.
+/// issuers. For HTTP; in a configuration or a group, the default for its servers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_client_certificate(
     options: *mut trunkline_client_options,
@@ -1009,8 +1008,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_client_certificate(
     set!(options, options.endpoint.put("clientCertificate", text!(client_certificate)))
 }
 
-/// Sets the private key of that certificate, in PEM. For HTTP; of a configuration or a group, for
-/// those of its servers that leave it open.
+/// Sets the private key of that certificate, in PEM. For HTTP; in a configuration or a group, the
+/// default for its servers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_client_key(
     options: *mut trunkline_client_options,
@@ -1020,8 +1019,8 @@ pub unsafe extern "C" fn trunkline_client_options_set_client_key(
 }
 
 /// Sets the URL of a proxy. By default, it is taken from the environment: `HTTPS_PROXY`,
-/// `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`. For HTTP; of a configuration or a group, for those of
-/// its servers that leave it open.
+/// `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`. For HTTP; in a configuration or a group, the default
+/// for its servers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_proxy(
     options: *mut trunkline_client_options,
@@ -1031,7 +1030,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_proxy(
 }
 
 /// Adds one of the additional environment variables for the child process. For child processes;
-/// of a configuration or a group, for those of its servers that leave it open.
+/// in a configuration or a group, the default for its servers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_env(
     options: *mut trunkline_client_options,
@@ -1041,10 +1040,10 @@ pub unsafe extern "C" fn trunkline_client_options_set_env(
     set!(options, options.child.put_in("env", text!(name), text!(value)))
 }
 
-/// Sets whether to `true` to inherit the whole environment of this process, including secrets;
-/// otherwise the child inherits only `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on
-/// Windows the variables that programs need there. Default false. For child processes; of a
-/// configuration or a group, for those of its servers that leave it open.
+/// Sets whether to inherit the whole environment of this process, including secrets; otherwise
+/// the child inherits only `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on Windows
+/// the variables that programs need there. Default false. For child processes; in a configuration
+/// or a group, the default for its servers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_inherit_env(
     options: *mut trunkline_client_options,
@@ -1054,7 +1053,7 @@ pub unsafe extern "C" fn trunkline_client_options_set_inherit_env(
 }
 
 /// Sets the working directory of the child process; by default, that of this process. For child
-/// processes; of a configuration or a group, for those of its servers that leave it open.
+/// processes; in a configuration or a group, the default for its servers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_cwd(
     options: *mut trunkline_client_options,
@@ -1063,9 +1062,9 @@ pub unsafe extern "C" fn trunkline_client_options_set_cwd(
     set!(options, options.child.put("cwd", text!(cwd)))
 }
 
-/// Sets the where its stderr goes: to the stderr of this process, nowhere except that the last
-/// lines are captured for error messages (`keep`), or nowhere (`discard`). Default "inherit". For
-/// child processes; of a configuration or a group, for those of its servers that leave it open.
+/// Sets where its stderr goes: to the stderr of this process, nowhere except that the last lines
+/// are captured for error messages (`keep`), or nowhere (`discard`). Default "inherit". For child
+/// processes; in a configuration or a group, the default for its servers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_stderr(
     options: *mut trunkline_client_options,
@@ -1074,10 +1073,10 @@ pub unsafe extern "C" fn trunkline_client_options_set_stderr(
     set!(options, options.child.put("stderr", text!(destination)))
 }
 
-/// Sets the a file to which its stderr is appended, instead of the stderr of this process; it is
+/// Sets the file to which its stderr is appended, instead of the stderr of this process; it is
 /// created if missing. `/dev/fd/3` is a descriptor of this process, on systems that have such
-/// files. The last lines are captured as well. For child processes; of a configuration or a
-/// group, for those of its servers that leave it open.
+/// files. The last lines are captured as well. For child processes; in a configuration or a
+/// group, the default for its servers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_stderr_file(
     options: *mut trunkline_client_options,

@@ -52,7 +52,7 @@ pub unsafe extern "C" fn trunkline_client_start(
     guard(error, || {
         let client = handle!(client).connection.clone();
         let request = PreparedRequest::new(text!(method), raw("params", text!(params))?, settled!(options));
-        request.start(&client.port, client.handle, client.handle, completion(callback), out_or_null!(ticket))
+        request.start(&client, client.handle, completion(callback), out_or_null!(ticket))
     })
 }
 
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn trunkline_client_start_next_change(
     guard(error, || {
         let client = handle!(client).connection.clone();
         let request = PreparedRequest::new(NEXT, None, settled!(options));
-        request.start(&client.port, subscription, client.handle, completion(callback), out_or_null!(ticket))
+        request.start(&client, subscription, completion(callback), out_or_null!(ticket))
     })
 }
 
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn trunkline_client_start_next_state(
     guard(error, || {
         let client = handle!(client).connection.clone();
         let request = PreparedRequest::new(NEXT, None, settled!(options));
-        request.start(&client.port, task, client.handle, completion(callback), out_or_null!(ticket))
+        request.start(&client, task, completion(callback), out_or_null!(ticket))
     })
 }
 
@@ -192,7 +192,7 @@ pub unsafe extern "C" fn trunkline_client_start_task_result(
     guard(error, || {
         let client = handle!(client).connection.clone();
         let request = PreparedRequest::new(RESULT, None, settled!(options));
-        request.start(&client.port, task, client.handle, completion(callback), out_or_null!(ticket))
+        request.start(&client, task, completion(callback), out_or_null!(ticket))
     })
 }
 
@@ -239,7 +239,7 @@ pub unsafe extern "C" fn trunkline_client_start_task_respond(
     guard(error, || {
         let client = handle!(client).connection.clone();
         let request = PreparedRequest::new(RESPOND, Some(required("responses", text!(responses))?), settled!(options));
-        request.start(&client.port, task, client.handle, completion(callback), out_or_null!(ticket))
+        request.start(&client, task, completion(callback), out_or_null!(ticket))
     })
 }
 

@@ -73,8 +73,8 @@ pub unsafe extern "C" fn trunkline_call_require_input(
     guard(error, || handle!(call).complete(Shape::Input, text!(json).as_bytes()))
 }
 
-/// Fails a call: a result that says that the tool failed; outside of tools a JSON-RPC error with
-/// the text. The result has `isError`, and the model sees the message.
+/// Fails a call with a tool result that reports the failure; outside of tools, a JSON-RPC error
+/// with the message. The result has `isError`, and the model sees the message.
 ///
 /// - `message`: The error message.
 #[unsafe(no_mangle)]
@@ -88,11 +88,11 @@ pub unsafe extern "C" fn trunkline_call_fail_tool(
     })
 }
 
-/// Fails a call: invalid arguments that fit the schema, answered as if the schema had refused
-/// them.
+/// Fails a call with an error for invalid arguments that match the schema, reported like a schema
+/// violation.
 ///
-/// - `path`: The location in the arguments, as a JSON pointer. Such as "/city"; empty for all of
-///   them.
+/// - `path`: The location in the arguments, as a JSON pointer. Example: "/city". Empty if all of
+///   them are invalid.
 /// - `message`: The error message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_call_fail_invalid(
@@ -107,8 +107,8 @@ pub unsafe extern "C" fn trunkline_call_fail_invalid(
     })
 }
 
-/// Fails a call: a generic text for the client, and a log entry with the detail. With the
-/// server's debug option, both get the details.
+/// Fails a call with a generic message for the client; the details are logged. With the server's
+/// `debug` option, the client gets them, too.
 ///
 /// - `message`: The error message.
 #[unsafe(no_mangle)]
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn trunkline_call_fail(call: *mut trunkline_call, message:
     })
 }
 
-/// Fails a call: a JSON-RPC error of the handler's choice.
+/// Fails a call with a JSON-RPC error of the handler's choice.
 ///
 /// - `code`: The JSON-RPC error code. By default, that of an internal error.
 /// - `message`: The error message.

@@ -93,7 +93,7 @@ pub static CHAPTERS: &[Chapter] = &[
     Chapter {
         name: "server",
         title: "Servers",
-        text: "Make a server, add features, then listen.",
+        text: "Create a server, add features, then listen.",
         rows: &[
             row("trunkline_server_new*", PROMPT, OPTION),
             row("trunkline_server_set_lifespan", PROMPT, OPTION),
@@ -108,7 +108,7 @@ pub static CHAPTERS: &[Chapter] = &[
     },
     Chapter {
         name: "server_options",
-        title: "Options of servers",
+        title: "Server options",
         text: "For `trunkline_server_new_with`. All have defaults.",
         rows: &[
             row("trunkline_server_options_new", PROMPT, &["NULL"]),
@@ -118,8 +118,8 @@ pub static CHAPTERS: &[Chapter] = &[
     },
     Chapter {
         name: "features",
-        title: "Tools and other features",
-        text: "Tools, resources, prompts and what belongs to them, also while the server runs.",
+        title: "Features",
+        text: "Tools, resources, prompts and hooks. You can also add them while the server is running.",
         rows: &[
             row("trunkline_server_add_tool*", PROMPT, REGISTERS),
             row("trunkline_tool_options_new", PROMPT, &["NULL"]),
@@ -138,7 +138,7 @@ pub static CHAPTERS: &[Chapter] = &[
     Chapter {
         name: "call",
         title: "Calls",
-        text: "Read the arguments and facts of a call, and answer it, in its callback or later.",
+        text: "Read the arguments and facts of a call, and complete it, inside its callback or later.",
         rows: &[
             row("trunkline_call_arguments", PROMPT, NOTHING),
             row("trunkline_call_text", PROMPT, NOTHING),
@@ -162,8 +162,8 @@ pub static CHAPTERS: &[Chapter] = &[
     },
     Chapter {
         name: "asking",
-        title: "Requests of a call to its client",
-        text: "Ask the user or the model, continue as a task, and run the rest of a request in middleware.",
+        title: "Requests to the client of a call",
+        text: "Ask the user or the model, continue as a task, or run the rest of a request in middleware.",
         rows: &[
             row("trunkline_call_elicit", PROMPT, ASKS),
             row("trunkline_call_sample", PROMPT, ASKS),
@@ -184,7 +184,7 @@ pub static CHAPTERS: &[Chapter] = &[
     Chapter {
         name: "listening",
         title: "Listening",
-        text: "Serve stdin and stdout, descriptors, a port, or the requests of a web server.",
+        text: "Serve over stdin and stdout, on descriptors or a port, or inside a web server.",
         rows: &[
             row("trunkline_server_run_stdio", WAITS, OPENS),
             row("trunkline_server_run", WAITS, OPENS),
@@ -207,7 +207,7 @@ pub static CHAPTERS: &[Chapter] = &[
     Chapter {
         name: "loops",
         title: "Loops",
-        text: "A port runs the callbacks of its servers and clients, in a blocking function or in a loop.",
+        text: "A port runs the callbacks of its servers and clients, inside a blocking function or a loop.",
         rows: &[
             row("trunkline_port_new", PROMPT, &["NULL"]),
             row("trunkline_dispatch", WAITS, &["NULL", "BLOCKING", "FORKED"]),
@@ -224,7 +224,7 @@ pub static CHAPTERS: &[Chapter] = &[
     Chapter {
         name: "client",
         title: "Clients",
-        text: "Connect to a server: a program, a URL, one of this process, or a transport of your own.",
+        text: "Connect to a server: a program, a URL, one in this process, or over a custom transport.",
         rows: &[
             row("trunkline_client_connect_*", CONNECTS, CONNECTING),
             row("trunkline_client_info", PROMPT, REGISTERS),
@@ -239,8 +239,8 @@ pub static CHAPTERS: &[Chapter] = &[
     },
     Chapter {
         name: "client_options",
-        title: "Options of clients",
-        text: "For `trunkline_client_connect_*`: what the client is, how it connects, and what it answers.",
+        title: "Client options",
+        text: "For `trunkline_client_connect_*`: what the client is, how it connects, and what it handles.",
         rows: &[
             row("trunkline_client_options_new", PROMPT, &["NULL"]),
             row("trunkline_client_options_free", FREES, NOTHING),
@@ -251,8 +251,8 @@ pub static CHAPTERS: &[Chapter] = &[
     },
     Chapter {
         name: "requests",
-        title: "Requests of clients",
-        text: "A function for each request, which blocks, and one that starts any request without blocking.",
+        title: "Client requests",
+        text: "One blocking function per request, and one that starts any request without blocking.",
         rows: &[
             row("trunkline_client_start_task", WAITS, REQUESTS),
             row("trunkline_client_next_*", WAITS, REQUESTS),
@@ -270,8 +270,8 @@ pub static CHAPTERS: &[Chapter] = &[
     },
     Chapter {
         name: "texts",
-        title: "Texts and errors",
-        text: "Texts that the library made, and the reasons of failures.",
+        title: "Strings and errors",
+        text: "Strings created by the library, and the reasons for failures.",
         rows: &[
             row("trunkline_text_copy", PROMPT, OPTION),
             row("trunkline_text_free", FREES, NOTHING),
@@ -282,6 +282,10 @@ pub static CHAPTERS: &[Chapter] = &[
             row("trunkline_json_writer_*", ONE_THREAD, OPTION),
             row("trunkline_json_string", PROMPT, OPTION),
             row("trunkline_json_base64", PROMPT, OPTION),
+            row("trunkline_json_get", PROMPT, READS),
+            row("trunkline_json_get_text", PROMPT, READS),
+            row("trunkline_json_get_number", PROMPT, READS),
+            row("trunkline_json_get_int64", PROMPT, READS),
             row("trunkline_json_*", PROMPT, READS),
             row("trunkline_*", PROMPT, NOTHING),
         ],
@@ -289,7 +293,7 @@ pub static CHAPTERS: &[Chapter] = &[
     Chapter {
         name: "plain",
         title: "Plain strings",
-        text: "For languages whose foreign functions pass no structs by value: strings end with a NUL byte.",
+        text: "For languages that cannot pass structs by value: strings end with a NUL byte.",
         rows: &[
             row("trunkline_plain_str", PROMPT, NOTHING),
             row("trunkline_plain_text", PROMPT, NOTHING),

@@ -62,17 +62,17 @@ pub fn page(header: &str) -> String {
 
 const INTRODUCTION: &str = "# Functions of C
 
-Where each function of `trunkline.h` may be called. The comments of the header have the same lines,
-and the result codes of each function. The order is that of the header, which is the order in which
-a program needs them.
+Where each function of `trunkline.h` may be called. The comments in the header say the same, and
+list the result codes of each function. The order is that of the header: the order in which a
+program needs the functions.
 
-- **Blocks**: a function that does not is safe in a loop. One that does runs the callbacks of its
-  port while it waits.
-- **In callbacks**: a function that would wait there for callbacks of the same port fails with
+- **Blocks**: a function that doesn't block is safe in an event loop. One that blocks runs the
+  callbacks of its port while it waits.
+- **In callbacks**: a function that would wait for callbacks of the same port fails with
   `TRUNKLINE_BLOCKING`. Callbacks may use blocking functions of objects on other ports.
-- **Threads**: objects may be used by any number of threads at once, except for objects without a
-  lock (one at a time), and while they are freed (the last to use it).
-- **Signal handlers** may call two functions, on Unix.
+- **Threads**: any number of threads may use an object at once, unless the object has no lock (one
+  at a time) or is being freed (the last to use it).
+- **In signal handlers**: on Unix, signal handlers may call two functions.
 ";
 
 const TABLE: &str =

@@ -12,6 +12,7 @@ use serde_json::{Value as Json, json};
 use super::surface::{ErrorKind, Field, Model, Operation, Presence, Surface, Type, Unit};
 use super::text::{marked, prefixed, snake, wrapped};
 use super::{File, MARK, templates};
+use crate::stamp::files_under;
 use crate::workspace::Workspace;
 
 const FOLDER: &str = "bindings-c/src";
@@ -23,7 +24,7 @@ const DEPRECATED: &str = "@deprecated Since 2026-07-28: ";
 const WIDTH: usize = 94;
 
 pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) -> Result<Vec<File>> {
-    let environment = environment(workspace)?;
+    let mut environment = environment(workspace)?;
     let (objects, limits) = option_objects(surface);
     // A retired number has no name.
     let mut names = vec![""; limits.iter().filter_map(|field| field.limit).max().unwrap_or(0)];
@@ -46,12 +47,34 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) 
         "limits": numbered(&limits)?,
         "optionObjects": objects,
     }));
-    let files = templates::render(&environment, FOLDER, &context! { ..own, ..printed.clone() })?;
+    let mut files = templates::render(&environment, FOLDER, &context! { ..own, ..printed.clone() })?;
+    // After the others, because it depends on signatures in them.
+    let sources = sources(workspace, &files)?;
+    environment.add_function("signature", move |name: String| signature(&sources, &name));
+    files.push((format!("{FOLDER}/generated/plain.rs"), environment.get_template("plain.j2")?.render(())?));
     let marked = |(path, text): File| match path.ends_with(".h") {
         true => (path, format!("/* {MARK} */\n\n{text}")),
         false => (path, format!("//! {MARK}\n//!\n{text}")),
     };
     Ok(files.into_iter().map(marked).collect())
+}
+
+/// The sources of the library, those in `generated` first.
+fn sources(workspace: &Workspace, generated: &[File]) -> Result<String> {
+    let mut sources: String = generated.iter().map(|(_, text)| text.as_str()).collect();
+    for path in files_under(&workspace.path(FOLDER))? {
+        sources += &std::fs::read_to_string(path)?;
+    }
+    Ok(sources)
+}
+
+/// The parameters of an exported function, each with its type, and the type of its result.
+fn signature(sources: &str, name: &str) -> Value {
+    let (_, rest) = sources.split_once(&format!("fn trunkline_{name}(")).expect("the function is exported");
+    let (params, rest) = rest.split_once(") -> ").expect("the function has a result");
+    let (result, _) = rest.split_once(" {").expect("the function has a body");
+    let params: Vec<_> = params.split(',').filter_map(|param| param.trim().split_once(": ")).collect();
+    templates::value(json!({ "params": params, "result": result }))
 }
 
 fn environment(workspace: &Workspace) -> Result<Environment<'static>> {
@@ -240,14 +263,14 @@ const OBJECTS: [Object; 5] = [
                 place: "endpoint",
                 except: &["url"],
                 limits: false,
-                note: " For HTTP; of a configuration or a group, for those of its servers that leave it open.",
+                note: " For HTTP; in a configuration or a group, the default for its servers.",
             },
             Source {
                 record: "ChildOptions",
                 place: "child",
                 except: &["command"],
                 limits: false,
-                note: " For child processes; of a configuration or a group, for those of its servers that leave it open.",
+                note: " For child processes; in a configuration or a group, the default for its servers.",
             },
         ],
     },
@@ -513,7 +536,7 @@ fn json_setter(field: &Field, member: &str) -> (String, String, String) {
 /// The comment of a boolean option.
 fn sets_whether(field: &Field) -> String {
     let doc = &field.doc;
-    let sentence = match ["Whether ", "`true` if "].iter().find_map(|start| doc.strip_prefix(start)) {
+    let sentence = match ["Whether ", "`true` if ", "`true` "].iter().find_map(|start| doc.strip_prefix(start)) {
         Some(rest) => rest.to_owned(),
         None if doc.starts_with("The ") || doc.starts_with("On ") => lowered(doc),
         None => format!("to {}", lowered(doc)),
@@ -565,7 +588,11 @@ fn is_text_model(field: &Field) -> bool {
 }
 
 fn sets(doc: &str) -> String {
-    format!("Sets the {}", lowered(doc.strip_prefix("The ").unwrap_or(doc)))
+    if doc.starts_with("Where ") {
+        return format!("Sets {}", lowered(doc));
+    }
+    let noun = ["The ", "A "].iter().find_map(|article| doc.strip_prefix(article)).unwrap_or(doc);
+    format!("Sets the {}", lowered(noun))
 }
 
 fn adds(doc: &str) -> String {
@@ -643,7 +670,7 @@ fn failure_member(field: &Field) -> Json {
         (Type::Json, _) => (" JSON, or empty for none.", format!("parsed_or_none(\"{name}\", text!({name}))?")),
         (_, Presence::Required) => ("", String::new()),
         _ => (
-            " Such as \"/city\"; empty for all of them.",
+            " Example: \"/city\". Empty if all of them are invalid.",
             format!("Some(text!({name}).to_owned()).filter(|{name}| !{name}.is_empty())"),
         ),
     };
@@ -702,6 +729,17 @@ fn hook_fields(fields: &[Field]) -> Vec<Json> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signature_is_read_from_one_line_or_several() {
+        let sources = "fn trunkline_plain_log(a: u8) -> u8 {}\nfn trunkline_log(\n    level: trunkline_str,\n    \
+                       call: *mut trunkline_call,\n) -> bool {\nfn trunkline_end() -> u64 { 0 }";
+        let expected = json!({
+            "params": [["level", "trunkline_str"], ["call", "*mut trunkline_call"]], "result": "bool",
+        });
+        assert_eq!(signature(sources, "log"), templates::value(expected));
+        assert_eq!(signature(sources, "end"), templates::value(json!({ "params": [], "result": "u64" })));
+    }
 
     #[test]
     fn a_limit_without_a_number_is_refused() {

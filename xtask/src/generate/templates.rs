@@ -1,6 +1,7 @@
 //! Templates: next to each renderer is a tree of `.j2` files that mirrors the files it generates.
 //! `client/_generated/operations.py.j2` becomes `client/_generated/operations.py` of the package. A
-//! template without another extension, such as `macros.j2`, is imported by other templates.
+//! template without another extension, such as `macros.j2`, is imported by other templates, or
+//! rendered separately by the renderer.
 
 use std::path::Path;
 
