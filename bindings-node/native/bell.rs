@@ -28,22 +28,15 @@ impl Bell {
         Self(Arc::new(function))
     }
 
-    pub(crate) fn hold(&self, env: &Env) -> Result<()> {
-        // SAFETY: JavaScript calls this on the thread of `env`, and `self` keeps the function
-        // alive.
-        self.switch(|raw| unsafe { sys::napi_ref_threadsafe_function(env.raw(), raw) })
-    }
-
-    pub(crate) fn release(&self, env: &Env) -> Result<()> {
-        // SAFETY: as in `hold`.
-        self.switch(|raw| unsafe { sys::napi_unref_threadsafe_function(env.raw(), raw) })
-    }
-
-    fn switch(&self, call: impl FnOnce(sys::napi_threadsafe_function) -> sys::napi_status) -> Result<()> {
+    /// Lets this bell keep the event loop alive, or no longer.
+    pub(crate) fn hold(&self, env: &Env, held: bool) -> Result<()> {
         if self.0.aborted() {
             return Ok(());
         }
-        match call(self.0.raw()) {
+        let switch = if held { sys::napi_ref_threadsafe_function } else { sys::napi_unref_threadsafe_function };
+        // SAFETY: JavaScript calls this on the thread of `env`, and `self` keeps the function
+        // alive.
+        match unsafe { switch(env.raw(), self.0.raw()) } {
             sys::Status::napi_ok => Ok(()),
             status => Err(internal(format!("could not hold or release the event loop (status {status})"))),
         }

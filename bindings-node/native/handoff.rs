@@ -15,7 +15,7 @@ use napi::bindgen_prelude::{Function, JsValue, ToNapiValue};
 use napi::{Env, sys};
 use trunkline_bridge::Port;
 
-use self::libuv::{Handle, HandleMemory, Libuv};
+use self::libuv::{Handle, Libuv};
 use crate::value::{Result, internal, thrown};
 
 /// A watched pipe. The two libuv handles own it; it is freed once both are closed.
@@ -33,9 +33,9 @@ struct Watch {
     hook: sys::napi_async_cleanup_hook_handle,
     closing: bool,
     /// Calls `readable`.
-    poll: HandleMemory,
+    poll: Vec<u128>,
     /// Calls `before_sleep`.
-    prepare: HandleMemory,
+    prepare: Vec<u128>,
     /// Number of handles that are initialized and not closed.
     open_handles: u8,
 }
@@ -65,11 +65,11 @@ pub(crate) fn watch(env: &Env, port: &Port, pipe: u64, on_read: Function<'_, boo
         on_read: reference,
         hook: ptr::null_mut(),
         closing: false,
-        poll: HandleMemory::new(uv, libuv::POLL),
-        prepare: HandleMemory::new(uv, libuv::PREPARE),
+        poll: uv.memory(libuv::POLL),
+        prepare: uv.memory(libuv::PREPARE),
         open_handles: 2,
     });
-    let (poll, prepare) = (watch.poll.handle(), watch.prepare.handle());
+    let (poll, prepare): (Handle, Handle) = (watch.poll.as_mut_ptr().cast(), watch.prepare.as_mut_ptr().cast());
     // SAFETY: the memory has the size that libuv requires, and the descriptor stays open until the
     // handle is closed.
     if unsafe { (uv.poll_init)(uv_loop, poll, watch.descriptor.as_raw_fd()) } != 0 {
@@ -105,7 +105,7 @@ impl Watch {
         if !std::mem::replace(&mut self.closing, true) {
             for memory in [&mut self.poll, &mut self.prepare] {
                 // SAFETY: the handle is initialized, and is only closed once.
-                unsafe { (self.uv.close)(memory.handle(), closed) };
+                unsafe { (self.uv.close)(memory.as_mut_ptr().cast(), closed) };
             }
         }
     }
@@ -241,20 +241,11 @@ mod libuv {
             static FOUND: OnceLock<Option<Libuv>> = OnceLock::new();
             FOUND.get_or_init(Self::find).as_ref()
         }
-    }
 
-    /// Memory of a handle, aligned for any C type. Only libuv knows the layout.
-    pub(super) struct HandleMemory(Vec<u128>);
-
-    impl HandleMemory {
-        pub(super) fn new(uv: &Libuv, kind: c_int) -> Self {
+        /// Memory of a handle, aligned for any C type. Only libuv knows the layout.
+        pub(super) fn memory(&self, kind: c_int) -> Vec<u128> {
             // SAFETY: the argument is a number.
-            let size = unsafe { (uv.handle_size)(kind) };
-            Self(vec![0; size.div_ceil(size_of::<u128>())])
-        }
-
-        pub(super) fn handle(&mut self) -> Handle {
-            self.0.as_mut_ptr().cast()
+            vec![0; unsafe { (self.handle_size)(kind) }.div_ceil(size_of::<u128>())]
         }
     }
 }

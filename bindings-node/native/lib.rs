@@ -11,7 +11,7 @@ use bytes::Bytes;
 use napi::Env;
 use napi::bindgen_prelude::Function;
 use napi_derive::napi;
-use trunkline_bridge::{self as bridge, Body, Lane, OptionNames, Shape};
+use trunkline_bridge::{self as bridge, Lane, OptionNames, Shape};
 
 use crate::bell::{Bell, BellFunction};
 use crate::value::{EventField, Result, fields, invalid, number, text, thrown};
@@ -142,17 +142,8 @@ impl Port {
     /// cause of each.
     /// A `wait_ms` above 0 blocks the JavaScript thread, for use once its loop has ended.
     #[napi(catch_unwind)]
-    pub fn drain(&self, lane: String, max: u32, wait_ms: u32) -> Result<Vec<EventField>> {
-        let events = self.inner.drain(lane_of(&lane)?, max as usize, wait_ms.into()).map_err(thrown)?;
-        Ok(fields(events))
-    }
-
-    /// Blocks this thread for the reply to a request with `wait`: its ok and body, or `null` after
-    /// the timeout.
-    #[napi(catch_unwind)]
-    pub fn wait(&self, ticket: i64, wait_ms: u32) -> Result<Option<Vec<EventField>>> {
-        let reply = self.inner.wait(ticket as u64, wait_ms.into()).map_err(thrown)?;
-        Ok(reply.map(|reply| vec![EventField::Flag(reply.is_ok()), EventField::Body(Body::from(reply).into_bytes())]))
+    pub fn drain(&self, max: u32, wait_ms: u32) -> Result<Vec<EventField>> {
+        self.inner.drain(Lane::Queue, max as usize, wait_ms.into()).map(fields).map_err(thrown)
     }
 
     /// Describes a call, a connection, a server or the port, as JSON.
@@ -195,16 +186,10 @@ impl Port {
         }
     }
 
-    /// Makes this port keep the event loop alive. A new port does not.
-    #[napi(js_name = "ref", catch_unwind)]
-    pub fn hold(&self, env: Env) -> Result<()> {
-        self.bell.hold(&env)
-    }
-
-    /// Undoes `ref`.
-    #[napi(js_name = "unref", catch_unwind)]
-    pub fn release(&self, env: Env) -> Result<()> {
-        self.bell.release(&env)
+    /// Makes this port keep the event loop alive, or no longer. A new port does not.
+    #[napi(catch_unwind)]
+    pub fn hold(&self, env: Env, held: bool) -> Result<()> {
+        self.bell.hold(&env, held)
     }
 }
 
@@ -214,12 +199,10 @@ pub fn write_stderr(text: String) {
     bridge::write_stderr(&text);
 }
 
-fn lane_of(name: &str) -> Result<Lane> {
-    match name {
-        "queue" => Ok(Lane::Queue),
-        "pool" => Ok(Lane::Pool),
-        _ => Err(invalid(format!("{name:?} is not a lane (queue or pool)"))),
-    }
+/// Returns the known name that was probably meant by a misspelt one.
+#[napi(catch_unwind)]
+pub fn nearest(name: String, known: Vec<String>) -> Option<String> {
+    bridge::nearest(&name, known.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// Duplicates a descriptor for the core.

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use napi::bindgen_prelude::{Buffer, ToNapiValue, TypeName};
-use napi::{Status, ValueType, sys};
+use napi::bindgen_prelude::{Buffer, ToNapiValue};
+use napi::{Status, sys};
 use trunkline_bridge::{BridgeError, ErrorKind, Event, EventKind};
 
 pub(crate) type Result<T> = napi::Result<T, ErrorCode>;
@@ -83,16 +83,6 @@ pub(crate) fn fields(events: Vec<Event>) -> Vec<EventField> {
         ]);
     }
     fields
-}
-
-impl TypeName for EventField {
-    fn type_name() -> &'static str {
-        "Field"
-    }
-
-    fn value_type() -> ValueType {
-        ValueType::Unknown
-    }
 }
 
 impl ToNapiValue for EventField {

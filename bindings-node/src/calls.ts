@@ -100,11 +100,11 @@ export class Calls {
     this.#finish(ticket);
     try {
       const passed = context && passedOn(context, error);
-      if (passed && !(passed.answer instanceof TrunklineError)) {
-        this.core.complete(ticket, ...resultOf(passed.answer as object));
+      if (passed !== undefined && !(passed instanceof TrunklineError)) {
+        this.core.complete(ticket, ...resultOf(passed as object));
         return;
       }
-      let failure = failureOf(passed ? passed.answer : error);
+      let failure = failureOf(passed ?? error);
       if (failure.kind === "internal" && context && !passed && !(error instanceof Suspended)) failure = { ...failure, logged: report(context, error, failure.message) };
       this.core.fail(ticket, JSON.stringify(failure));
     } catch (unsent) {

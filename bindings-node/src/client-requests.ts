@@ -1,17 +1,13 @@
 // Requests that handlers send to their client: outcomes, forms and rounds.
 import type { JsonObject, SamplingMessage } from "./generated/model.js";
 import type { InputRequest } from "./generated/operations.js";
-import { convert, type Converted, type Schema } from "./schema/convert.js";
-import type { StandardSchemaV1 } from "./schema/standard-schema.js";
+import { convert, type Arguments, type Converted, type Schema } from "./schema/convert.js";
 
 /** The user's response to a form. `content` is valid against the schema. */
 export type ElicitResult<C = JsonObject> = { action: "accept"; content: C } | { action: "decline" | "cancel"; content?: undefined };
 
 /** The type of a form's content: the output of a Standard Schema. */
-export type FormContent<S> = S extends StandardSchemaV1
-  ? StandardSchemaV1.InferOutput<S>
-  : // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a JSON Schema says nothing to the compiler
-    Record<string, any>;
+export type FormContent<S> = Arguments<S>;
 
 /**
  * The user's response to a link. `accept` does not mean that the user has finished with the page.

@@ -1,6 +1,5 @@
 // The connection of a client: its handle, and its requests in flight.
 import { invalid } from "./errors.js";
-import type { Callable } from "./features/feature.js";
 import { ClosedError, ProtocolError, TransportError } from "./generated/errors.js";
 import type { CallToolResult } from "./generated/model.js";
 import type { ConnectionDescription } from "./generated/operations.js";
@@ -74,10 +73,6 @@ export class Connection extends OpenHandle implements RequestSender {
     if (this.raiseExceptions && !(target instanceof Server)) throw invalid("raiseExceptions: only for a server in this process, because exceptions cannot cross process boundaries");
     const transport = target instanceof Server ? this.#toServer(target, options) : transportOf(target, options);
     return (await this.open(config, transport, signal)).result;
-  }
-
-  callable(operation: string): Callable | undefined {
-    return this.handlers.callable(operation);
   }
 
   call(method: string, params: object | undefined, options: CallOptions): Promise<unknown> {

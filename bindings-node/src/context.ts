@@ -42,13 +42,7 @@ export let report: (context: Context, error: unknown, described: string) => true
  * Records the failure of a call for the code that caused it. If the error passed through
  * middleware, returns the reply that it was already converted to: a result or an error.
  */
-export let passedOn: (context: Context, error: unknown) => PassedOn | undefined;
-
-/** A handler's error behind middleware, and the reply that it was converted to. */
-interface PassedOn {
-  thrown: unknown;
-  answer: unknown;
-}
+export let passedOn: (context: Context, error: unknown) => unknown;
 
 /** The call that a handler answers, and messages to its client. */
 export class Context extends ClientRequests {
@@ -56,14 +50,15 @@ export class Context extends ClientRequests {
   readonly #requests: Requests;
   readonly #ticket: number;
   #open = true;
-  #cancelled: string | undefined;
+  /** The reason of the signal, if the call was cancelled. */
+  #cancelled: DOMException | undefined;
   #controller: AbortController | undefined;
   #info: CallInfo | undefined;
   readonly #owner: Owner | undefined;
   readonly #scope: CallScope | undefined;
   #vars: Map<string, unknown> | undefined;
-  /** The errors that `next` rejected with. */
-  readonly #passedOn: PassedOn[] = [];
+  /** The errors that `next` rejected with, and the replies that they were converted to. */
+  #passedOn: Map<unknown, unknown> | undefined;
   /** Values of `once`, by name. */
   readonly #done = new Map<string, Promise<unknown>>();
 
@@ -79,13 +74,12 @@ export class Context extends ClientRequests {
       }
       if (!scope.failure) return answer;
       const { thrown } = scope.failure;
-      context.#passedOn.push({ thrown, answer });
+      (context.#passedOn ??= new Map<unknown, unknown>()).set(thrown, answer);
       throw thrown;
     };
     passedOn = (context, thrown) => {
-      const found = context.#passedOn.find((passed) => passed.thrown === thrown);
       if (context.#scope && !(thrown instanceof Suspended)) context.#scope.failure = { thrown, internal: failureOf(thrown).kind === "internal" };
-      return found;
+      return context.#passedOn?.get(thrown);
     };
     report = (context, error, described) => {
       let name = "a handler";
@@ -103,8 +97,9 @@ export class Context extends ClientRequests {
     describedBy = (context) => context.described;
     finish = (context, cancelled) => {
       context.#open = false;
-      context.#cancelled = cancelled;
-      if (cancelled !== undefined) context.#controller?.abort(abortReason(cancelled));
+      if (cancelled === undefined) return;
+      context.#cancelled = new DOMException(cancelled === "" ? "the call was cancelled" : `the call was cancelled: ${cancelled}`, "AbortError");
+      context.#controller?.abort(context.#cancelled);
     };
   }
 
@@ -131,10 +126,8 @@ export class Context extends ClientRequests {
   /** Aborted when the caller cancels the call, its connection ends, or the server closes. */
   get signal(): AbortSignal {
     // Created on demand: a controller costs more than the rest of the context.
-    if (!this.#controller) {
-      this.#controller = new AbortController();
-      if (this.#cancelled !== undefined) this.#controller.abort(abortReason(this.#cancelled));
-    }
+    this.#controller ??= new AbortController();
+    if (this.#cancelled) this.#controller.abort(this.#cancelled);
     return this.#controller.signal;
   }
 
@@ -313,8 +306,4 @@ export class Context extends ClientRequests {
 function quiet<T>(result: Promise<T>): Promise<T> {
   result.catch(() => undefined);
   return result;
-}
-
-function abortReason(text: string): DOMException {
-  return new DOMException(text === "" ? "the call was cancelled" : `the call was cancelled: ${text}`, "AbortError");
 }

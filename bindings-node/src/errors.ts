@@ -18,10 +18,7 @@ export class ToolError extends Error {
  * TrunklineError, so that code that catches those lets it pass.
  */
 export class Suspended extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = "Suspended";
-  }
+  override name = "Suspended";
 }
 
 /**
@@ -60,10 +57,8 @@ export function errorOf(body: string, kind: unknown = "internal"): TrunklineErro
     messages.set(error, message);
     return error;
   }
-  const facts: { cause?: unknown; data?: unknown } = { data };
   const cause = named === "authorizationRequired" ? causes.find(({ end }) => message.endsWith(end)) : undefined;
-  if (cause) facts.cause = cause.thrown;
-  return new (Object.hasOwn(errorClasses, named) ? errorClasses[named] : InternalError)(message, facts);
+  return new (Object.hasOwn(errorClasses, named) ? errorClasses[named] : InternalError)(message, { data, ...(cause && { cause: cause.thrown }) });
 }
 
 /** Returns the message of an error for the caller of the handler that threw it. */

@@ -2,17 +2,11 @@
 import { TokenError } from "./auth.js";
 import { describe, messageOf, ToolError } from "./errors.js";
 import { ProtocolError } from "./generated/errors.js";
+import type { Fail } from "./generated/messages.js";
 import { InvalidReturn } from "./returns.js";
 import { InvalidArguments } from "./schema/validate.js";
 
-/** The argument of `fail`. */
-export type Failure =
-  | { kind: "tool"; message: string }
-  | { kind: "internal"; message: string; logged?: boolean }
-  | { kind: "invalid"; message: string; path: string }
-  | { kind: "protocol"; message: string; code?: number; data: unknown };
-
-export function failureOf(error: unknown): Failure {
+export function failureOf(error: unknown): Fail {
   if (error instanceof ToolError) return { kind: "tool", message: error.message };
   if (error instanceof ProtocolError) return { kind: "protocol", code: error.code, message: messageOf(error), data: error.data };
   if (error instanceof TokenError) {

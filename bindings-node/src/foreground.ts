@@ -43,7 +43,7 @@ export function exitUnlessSettled(): void {
     process.exit();
   };
   const lookAtHandlers = (): void => {
-    if (port().cancelIsIgnored) exit("handlers");
+    if (port().calls.cancelIsIgnored) exit("handlers");
   };
   const before = children().length;
   const lookAtChildren = (): void => {

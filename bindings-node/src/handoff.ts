@@ -21,8 +21,8 @@ export function handoffs(port: NativePort, drain: () => void): (handle: number) 
   const watched = new Set<number>();
   return (handle) => {
     if (watched.has(handle)) return;
-    const accepted = port.watch(handle, (goesOn) => {
-      if (!goesOn) watched.delete(handle);
+    const accepted = port.watch(handle, (isWatched) => {
+      if (!isWatched) watched.delete(handle);
       drain();
     });
     if (accepted) watched.add(handle);

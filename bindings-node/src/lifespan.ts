@@ -30,20 +30,17 @@ export class Lifespan {
       // The error is reported by `close`.
       this.#closed.catch(() => undefined);
     });
-    if (this.open !== undefined) await this.#enterOwn(this.open);
-    for (const mounted of this.#mounted) await mounted.enter(end);
-  }
-
-  async #enterOwn(open: OpenLifespan): Promise<void> {
-    // The previous lifespan may still be closing.
-    this.#opened ??= this.#closed.then(open, open);
-    const opened = this.#opened;
-    try {
-      this.owner.lifespan = await opened;
-    } catch (error) {
-      if (this.#opened === opened) this.#opened = undefined;
-      throw error;
+    if (this.open !== undefined) {
+      // The previous lifespan may still be closing.
+      const opened = (this.#opened ??= this.#closed.then(this.open, this.open));
+      try {
+        this.owner.lifespan = await opened;
+      } catch (error) {
+        if (this.#opened === opened) this.#opened = undefined;
+        throw error;
+      }
     }
+    for (const mounted of this.#mounted) await mounted.enter(end);
   }
 
   /** Opens a mounted server's lifespan whenever this one is open, and now if it already is. */

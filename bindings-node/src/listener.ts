@@ -1,15 +1,9 @@
 // HTTP listeners.
 import { endedBySignals } from "./foreground.js";
+import type { BoundAddress } from "./generated/messages.js";
 import type { Lifespan } from "./lifespan.js";
 import type { OpenHandle } from "./open-handle.js";
 import { deadlineOf } from "./times.js";
-
-/** The result of opening a listener. */
-export interface Address {
-  url: string;
-  host?: string;
-  port?: number;
-}
 
 /** A server that is listening, for HTTP or on descriptors. */
 export class Listener {
@@ -24,13 +18,13 @@ export class Listener {
   readonly port: number;
 
   /** @internal */
-  constructor(handle: OpenHandle, address: Address, deadlineMs: number, lifespan: Lifespan) {
+  constructor(handle: OpenHandle, { url = "", host = "", port = 0 }: BoundAddress, deadlineMs: number, lifespan: Lifespan) {
     this.#handle = handle;
     this.#deadlineMs = deadlineMs;
     this.#lifespan = lifespan;
-    this.url = address.url;
-    this.host = address.host ?? "";
-    this.port = address.port ?? 0;
+    this.url = url;
+    this.host = host;
+    this.port = port;
   }
 
   /**

@@ -5,6 +5,7 @@ import { inspect } from "node:util";
 import { invalid } from "./errors.js";
 import type { InvalidArgumentError } from "./generated/errors.js";
 import { stringify, UnfitFunction } from "./json.js";
+import { native } from "./native/native.js";
 
 /** Throws for unknown options. */
 export function checkNames(options: object, known: readonly string[]): void {
@@ -32,29 +33,10 @@ function unknownOption(name: string, known: readonly string[]): InvalidArgumentE
   return invalid(`unknown option \`${name}\`: ${remedy}`);
 }
 
-/** Shorter names resemble many others, so they may differ in fewer letters. */
+/** Many names begin with a shorter one. */
 const short = 5;
 
 /** Returns the name that was probably meant by a misspelt one. */
 function nearest(name: string, known: readonly string[]): string | undefined {
-  const mostSlips = name.length < short ? 1 : 2;
-  const [[distance, meant] = [Infinity, undefined]] = known.map((known) => [slips(known, name), known] as const).sort(([one], [other]) => one - other);
-  return distance <= mostSlips ? meant : known.find((known) => known.length > short && name.startsWith(known));
-}
-
-/**
- * Returns the number of letters to insert, delete or replace (Levenshtein distance), ignoring case.
- */
-function slips(known: string, given: string): number {
-  const [one, other] = [known.toLowerCase(), given.toLowerCase()];
-  let row = Array.from({ length: other.length + 1 }, (_, column) => column);
-  for (let index = 0; index < one.length; index++) {
-    const next = [index + 1];
-    for (let column = 0; column < other.length; column++) {
-      const changed = (row[column] ?? 0) + (one[index] === other[column] ? 0 : 1);
-      next.push(Math.min(changed, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[other.length] ?? 0;
+  return native().nearest(name, known) ?? known.find((known) => known.length > short && name.startsWith(known));
 }

@@ -13,7 +13,7 @@ import { inMilliseconds } from "./times.js";
 /** Name and version of the server. */
 export type ServerInfo = Implementation;
 
-/** Limits and behaviour of a server. All times are in milliseconds. */
+/** Limits and behavior of a server. All times are in milliseconds. */
 export interface ServerOptions extends Omit<generated.ServerOptions, "store"> {
   /**
    * Keeps tasks, sessions of older revisions, and used request states and DPoP proofs in a store,

@@ -4,6 +4,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { Calls } from "./calls.js";
 import { callerPlace, errorOf, thrownBy } from "./errors.js";
 import type { TrunklineError } from "./generated/errors.js";
+import type { HostSpan } from "./generated/messages.js";
 import { EventKind, waistMethod } from "./generated/waist.js";
 import { featureHooks, type Callable, type Feature } from "./features/feature.js";
 import { handoffs, hostReads } from "./handoff.js";
@@ -16,7 +17,7 @@ import { serverHooks, transportHooks } from "./options.js";
 import { Requests } from "./requests.js";
 import type { CallScopes, Owner } from "./scope.js";
 import type { StoreCallables } from "./store.js";
-import { type HostSpan, observes, Telemetry } from "./telemetry.js";
+import { Telemetry, telemetryApi } from "./telemetry.js";
 import { nextTurn } from "./times.js";
 
 /** Events per turn of the event loop. Timers and sockets are served before the next turn. */
@@ -29,8 +30,8 @@ const exitMs = 2000;
 /** The owner of an open handle: a listener or a connection. */
 export interface HandleOwner {
   receiveNotification?(method: string, params: unknown): void;
-  /** Returns the handler of a request of the server. */
-  callable?(operation: string): Callable | undefined;
+  /** The handlers of requests of the server. */
+  handlers?: { callable(operation: string): Callable | undefined };
   closed(error?: TrunklineError): void;
 }
 
@@ -51,13 +52,19 @@ export function port(): Port {
 }
 
 export class Port {
-  readonly #drain = (): void => outside(() => this.#takeBatch());
+  readonly #drain = (): void =>
+    outside(() => {
+      const events = this.core.drain(batch, 0);
+      // A failing one must not lose the others.
+      for (let at = 0; at < events.length; at += eventFields) callBack("an event", this.#dispatch, events.slice(at, at + eventFields) as Event);
+      if (events.length === batch * eventFields) nextTurn(this.#drain);
+    });
   /** The functions of the core. */
   readonly core = outside(() => nativePort(this.#drain));
   readonly #scopes: CallScopes = new Map();
   readonly requests = new Requests(this.core, this.#scopes);
   readonly exchanges = new Exchanges(this.core, this.#scopes);
-  readonly #calls = new Calls(this.core, this.requests, this.#scopes);
+  readonly calls = new Calls(this.core, this.requests, this.#scopes);
   readonly #acceptPipe = handoffs(this.core, this.#drain);
   /** By feature. They are kept until `Freed`, because admitted calls may still arrive. */
   readonly #callables = new Map<number, Callable>();
@@ -70,9 +77,10 @@ export class Port {
 
   /** True if telemetry is enabled and available; later requests have spans. */
   observes(wanted: boolean | undefined): boolean {
-    if (!observes(wanted)) return false;
+    const api = telemetryApi(wanted);
+    if (!api) return false;
     if (!this.#telemetry) {
-      this.#telemetry = this.#calls.telemetry = this.requests.telemetry = new Telemetry(this.core);
+      this.#telemetry = this.calls.telemetry = this.requests.telemetry = new Telemetry(this.core, api);
       this.notify(0, { telemetry: true });
     }
     this.#telemetry.measureLoad();
@@ -153,18 +161,6 @@ export class Port {
     this.core.check(stringifyOptions(config, "the options", transportHooks));
   }
 
-  /** True if handlers of cancelled calls are still running. */
-  get cancelIsIgnored(): boolean {
-    return this.#calls.cancelIsIgnored;
-  }
-
-  #takeBatch(): void {
-    const events = this.core.drain("queue", batch, 0);
-    // A failing one must not lose the others.
-    for (let at = 0; at < events.length; at += eventFields) callBack("an event", this.#dispatch, events.slice(at, at + eventFields) as Event);
-    if (events.length === batch * eventFields) nextTurn(this.#drain);
-  }
-
   readonly #dispatch = (...[kind, ticket, handle, ok, name, body, cause]: Event): void => {
     if (typeof body !== "string" || (kind >= EventKind.HttpHead && kind <= EventKind.HttpEnd)) {
       this.exchanges.receive(kind, ticket, ok, body);
@@ -172,11 +168,11 @@ export class Port {
     }
     switch (kind) {
       case EventKind.Call:
-        if (name === waistMethod.explain) this.#calls.explain(ticket, this.#callables.get(handle), body, cause);
-        else this.#calls.start(ticket, name === "" ? this.#callables.get(handle) : this.#named(handle, name), body, cause);
+        if (name === waistMethod.explain) this.calls.explain(ticket, this.#callables.get(handle), body, cause);
+        else this.calls.start(ticket, name === "" ? this.#callables.get(handle) : this.#named(handle, name), body, cause);
         break;
       case EventKind.Cancel:
-        this.#calls.cancel(ticket, body);
+        this.calls.cancel(ticket, body);
         break;
       case EventKind.Reply:
         this.requests.receiveReply(ticket, ok, body);
@@ -208,7 +204,7 @@ export class Port {
 
   /** Returns the handler for requests of a connection's server, or a function of a store. */
   #named(handle: number, name: string): Callable | undefined {
-    return this.#owners.get(handle)?.callable?.(name) ?? this.#stores.get(handle)?.get(name);
+    return this.#owners.get(handle)?.handlers?.callable(name) ?? this.#stores.get(handle)?.get(name);
   }
 
   /** Closes the port at process exit. The event loop has ended, so this blocks. */
@@ -217,7 +213,7 @@ export class Port {
       const end = Date.now() + exitMs;
       this.core.close(0, 0);
       for (let left = exitMs; left > 0; left = end - Date.now()) {
-        const events = this.core.drain("queue", batch, left);
+        const events = this.core.drain(batch, left);
         for (let at = 0; at < events.length; at += eventFields) {
           if (events[at] === EventKind.Log) log(JSON.parse(events[at + 5] as string) as LogRecord[]);
           if (events[at] === EventKind.Stopped) return;

@@ -17,7 +17,8 @@ import { fetchHandler, type FetchHandler } from "./http-mount/fetch-handler.js";
 import { Mount } from "./http-mount/mount.js";
 import { nodeHandler, type NodeHandler } from "./http-mount/node-handler.js";
 import { Lifespan } from "./lifespan.js";
-import { Listener, type Address } from "./listener.js";
+import { Listener } from "./listener.js";
+import type { BoundAddress } from "./generated/messages.js";
 import type { CompletionReference } from "./generated/model.js";
 import type { Category } from "./generated/operations.js";
 import type { Store } from "./generated/store.js";
@@ -313,7 +314,7 @@ export class Server {
    */
   async listen(options: ListenOptions = {}): Promise<Listener> {
     const opened = await this.#listenHttp(options);
-    return new Listener(opened, opened.result as Address, this.#port.core.closeDeadlineMs(this.#known()), this.#lifespan);
+    return new Listener(opened, opened.result as BoundAddress, this.#port.core.closeDeadlineMs(this.#known()), this.#lifespan);
   }
 
   /**
@@ -326,7 +327,7 @@ export class Server {
    */
   async listenFd(reader: number, writer = reader): Promise<Listener> {
     const opened = await this.#listen({ type: "fd", reader, writer });
-    return new Listener(opened, { url: "" }, this.#port.core.closeDeadlineMs(this.#known()), this.#lifespan);
+    return new Listener(opened, {}, this.#port.core.closeDeadlineMs(this.#known()), this.#lifespan);
   }
 
   /**

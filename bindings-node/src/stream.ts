@@ -66,9 +66,6 @@ function ended(error: unknown): null {
   throw error;
 }
 
-/** The responses to requests for input, by key. */
-export type InputResponses = NonNullable<InputOptions["inputResponses"]>;
-
 /** Options for starting a task. */
 export type StartOptions = RequestOptions & Pick<InputOptions, "manualInput">;
 
@@ -151,7 +148,7 @@ export class ClientTask extends Stream<Task> {
    *
    * @throws {@link InvalidArgumentError} if the task's state does not request input.
    */
-  async respond(responses: InputResponses, options: RequestOptions = {}): Promise<void> {
+  async respond(responses: NonNullable<InputOptions["inputResponses"]>, options: RequestOptions = {}): Promise<void> {
     await this.request("respond", options, responses);
   }
 

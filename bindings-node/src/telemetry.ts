@@ -3,6 +3,7 @@
 import type * as Api from "@opentelemetry/api";
 
 import { invalid } from "./errors.js";
+import type { HostSpan } from "./generated/messages.js";
 import { stringify } from "./json.js";
 import { installations } from "./native/installations.js";
 import type { NativePort } from "./native/native.js";
@@ -51,32 +52,25 @@ function measurementsOf(port: NativePort): TelemetryMeasurements["measurements"]
   return json === "" ? [] : (JSON.parse(json) as TelemetryMeasurements).measurements;
 }
 
-/** The span of a message that is about to be sent: its number, and its trace context. */
-export interface HostSpan {
-  number: number;
-  trace: object;
-}
-
 /** The keys of a trace context that `_meta` may contain. */
 const keys = ["traceparent", "tracestate", "baggage"];
 
 let api: typeof Api | undefined;
 
 /**
- * Returns whether telemetry is enabled and available. By default it is enabled if the application
- * has set up OpenTelemetry. Throws if it is enabled explicitly and `@opentelemetry/api` is not
- * installed.
+ * Returns the API if telemetry is enabled and available. By default it is enabled if the
+ * application has set up OpenTelemetry. Throws if it is enabled explicitly and
+ * `@opentelemetry/api` is not installed.
  */
-export function observes(wanted: boolean | undefined): boolean {
-  if (wanted === false || (wanted === undefined && !(Symbol.for("opentelemetry.js.api.1") in globalThis))) return false;
+export function telemetryApi(wanted: boolean | undefined): typeof Api | undefined {
+  if (wanted === false || (wanted === undefined && !(Symbol.for("opentelemetry.js.api.1") in globalThis))) return undefined;
   api ??= installations("@opentelemetry/api").next().value as typeof Api | undefined;
   if (!api && wanted) throw invalid("telemetry: the package @opentelemetry/api is not installed");
-  return api !== undefined;
+  return api;
 }
 
 /** The spans of the requests of one port. */
 export class Telemetry {
-  readonly #api: typeof Api;
   readonly #histograms = new Map<string, Api.Histogram>();
   /**
    * By number: the spans of openings, notifications, and requests that have reached a function of
@@ -84,10 +78,10 @@ export class Telemetry {
    */
   readonly #spans = new Map<number, Api.Span>();
 
-  constructor(private readonly core: NativePort) {
-    if (!api) throw invalid("telemetry: the package @opentelemetry/api is not installed");
-    this.#api = api;
-  }
+  constructor(
+    private readonly core: NativePort,
+    private readonly api: typeof Api,
+  ) {}
 
   /** Reports the load of the port's servers whenever the program collects metrics. */
   measureLoad(): void {
@@ -96,7 +90,7 @@ export class Telemetry {
     measured.add(this.core);
     if (measures) return;
     measures = true;
-    const meter = this.#api.metrics.getMeter("trunkline");
+    const meter = this.api.metrics.getMeter("trunkline");
     for (const { name, description, unit, monotonic } of measurements) {
       const instrument = monotonic ? meter.createObservableCounter(name, { description, unit }) : meter.createObservableUpDownCounter(name, { description, unit });
       instrument.addCallback((result) => result.observe(load(name)));
@@ -111,7 +105,7 @@ export class Telemetry {
     const parent = this.#remote(record);
     let span = this.#spans.get(record.number);
     if (!span) this.#spans.set(record.number, (span = this.#begin(record, parent)));
-    return recorded(span, () => this.#api.context.with(this.#api.trace.setSpan(parent, span), run));
+    return recorded(span, () => this.api.context.with(this.api.trace.setSpan(parent, span), run));
   }
 
   /** Sends a request within its own span; `send` gets the trace context for its messages. */
@@ -154,10 +148,10 @@ export class Telemetry {
 
   /** Starts the span of a message that is about to be sent, and returns its trace context. */
   #sending(record: TelemetryRecord): { span: Api.Span; trace: object } {
-    const active = this.#api.context.active();
+    const active = this.api.context.active();
     const span = this.#begin(record, active);
     const carrier: Record<string, string> = {};
-    this.#api.propagation.inject(this.#api.trace.setSpan(active, span), carrier);
+    this.api.propagation.inject(this.api.trace.setSpan(active, span), carrier);
     return { span, trace: Object.fromEntries(Object.entries(carrier).filter(([key]) => keys.includes(key))) };
   }
 
@@ -177,7 +171,7 @@ export class Telemetry {
   }
 
   #begin({ name = "", kind, attributes, startUs }: Pick<TelemetryRecord, "name" | "kind" | "attributes" | "startUs">, parent: Api.Context): Api.Span {
-    const { trace, context, SpanKind } = this.#api;
+    const { trace, context, SpanKind } = this.api;
     const [around, remote] = [trace.getSpanContext(context.active()), trace.getSpanContext(parent)];
     // Links to the surrounding span, such as that of the HTTP request.
     const links = kind === "server" && around && around.spanId !== remote?.spanId ? [{ context: around }] : [];
@@ -186,7 +180,7 @@ export class Telemetry {
   }
 
   #end(span: Api.Span, record: TelemetryRecord): void {
-    const within = this.#api.trace.setSpan(this.#api.context.active(), span);
+    const within = this.api.trace.setSpan(this.api.context.active(), span);
     for (const request of record.requests ?? []) this.#finish(this.#begin({ ...request, kind: record.kind }, within), request);
     if (record.name !== undefined) span.updateName(record.name);
     this.#finish(span, record);
@@ -195,7 +189,7 @@ export class Telemetry {
 
   #finish(span: Api.Span, { attributes, error, endUs }: RequestRecord): void {
     span.setAttributes(attributes);
-    if (error !== undefined) span.setStatus({ code: this.#api.SpanStatusCode.ERROR, ...(error !== "" && { message: error }) });
+    if (error !== undefined) span.setStatus({ code: this.api.SpanStatusCode.ERROR, ...(error !== "" && { message: error }) });
     span.end(endUs / 1000);
   }
 
@@ -203,13 +197,13 @@ export class Telemetry {
     let histogram = this.#histograms.get(name);
     if (!histogram) {
       const options = { description, unit: "s", advice: { explicitBucketBoundaries: boundaries } };
-      this.#histograms.set(name, (histogram = this.#api.metrics.getMeter("trunkline").createHistogram(name, options)));
+      this.#histograms.set(name, (histogram = this.api.metrics.getMeter("trunkline").createHistogram(name, options)));
     }
     histogram.record(value, attributes, context);
   }
 
   #remote({ context }: TelemetryRecord): Api.Context {
-    return this.#api.propagation.extract(this.#api.context.active(), context);
+    return this.api.propagation.extract(this.api.context.active(), context);
   }
 }
 

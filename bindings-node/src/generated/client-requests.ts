@@ -40,7 +40,7 @@ export function sample(messages: string | SamplingMessage | readonly SamplingMes
 }
 
 /**
- * Lists the directories and files in which the client lets the server work. The response is a
+ * Lists the directories and files that the client lets the server work in. The response is a
  * `ListRootsResult`.
  *
  * @deprecated Since 2026-07-28: use tool arguments, resource URIs or configuration instead.
@@ -199,7 +199,7 @@ export abstract class ClientRequests {
   }
 
   /**
-   * Lists the directories and files in which the client lets the server work.
+   * Lists the directories and files that the client lets the server work in.
    *
    * The same code works on all revisions. From 2026-07-28 on, a client responds by sending its
    * request again: the promise rejects, which ends the handler without a failure, and the handler

@@ -39,7 +39,7 @@ export interface Implementation {
   title?: string | undefined;
   /** Version, in the implementation's own format. */
   version: string;
-  /** What the implementation is for, for people. From 2025-11-25 on. */
+  /** Human-readable description of the implementation. From 2025-11-25 on. */
   description?: string | undefined;
   /** URL of a page about the implementation. From 2025-11-25 on. */
   websiteUrl?: string | undefined;
@@ -240,10 +240,11 @@ export type LogLevel = "error" | "warn" | "info" | "debug";
 /**
  * The kind of a failure of a call.
  *
- * - `tool`: A result that says that the tool failed; outside of tools a JSON-RPC error with the
- * text.
- * - `invalid`: Invalid arguments that fit the schema, answered as if the schema had refused them.
- * - `internal`: A generic text for the client, and a log entry with the detail.
+ * - `tool`: A tool result that reports the failure; outside of tools, a JSON-RPC error with the
+ * message.
+ * - `invalid`: An error for invalid arguments that match the schema, reported like a schema
+ * violation.
+ * - `internal`: A generic message for the client; the details are logged.
  * - `protocol`: A JSON-RPC error of the handler's choice.
  */
 export type FailKind = "tool" | "invalid" | "internal" | "protocol";
@@ -624,7 +625,7 @@ export interface PromptArgument {
   name: string;
   /** Display name. From 2025-06-18 on. */
   title?: string | undefined;
-  /** What the argument means, for people. */
+  /** Human-readable description of the argument. */
   description?: string | undefined;
   /** `true` if the prompt requires the argument. */
   required?: boolean | undefined;
@@ -636,7 +637,7 @@ export interface Prompt {
   name: string;
   /** Display name. From 2025-06-18 on. */
   title?: string | undefined;
-  /** What the prompt is for, for people. */
+  /** Human-readable description of the prompt. */
   description?: string | undefined;
   /** Arguments of the prompt. */
   arguments?: PromptArgument[] | undefined;
@@ -672,7 +673,7 @@ export interface PromptMessage {
 
 /** A filled-in prompt. */
 export interface GetPromptResult {
-  /** What the prompt is for, for people. */
+  /** Human-readable description of the prompt. */
   description?: string | undefined;
   /** The messages. */
   messages: PromptMessage[];

@@ -358,7 +358,8 @@ export abstract class ClientOperations<Events extends Record<keyof Events, unkno
 
   /**
    * Loads a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against the entry.
-   * A skill is instructions of a stranger: let the user approve it before the model gets its text.
+   * A skill contains instructions from a third party: let the user approve it before the model sees
+   * it.
    *
    * @param skill The entry of the skill, as the server listed it.
    * @throws {@link TrunklineError} of a kind such as `protocol` or `timeout`.

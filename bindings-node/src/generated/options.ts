@@ -339,9 +339,7 @@ export interface ClientOptions {
    * sampling that have handlers. With 0, the client declares no support for them. Default: 1024.
    */
   maxHostTasks?: number | undefined;
-  /**
-   * Maximum total size of the kept results of those tasks, in bytes. Default: 16,777,216 (16 MiB).
-   */
+  /** Maximum total size of the kept results of those tasks. Default: 16,777,216 (16 MiB). */
   maxHostTaskBytes?: number | undefined;
   /**
    * Maximum lifetime of such a task from its start; its handler ends with it. Default: 3,600,000 (1
@@ -362,8 +360,8 @@ export interface ClientOptions {
    */
   cache?: boolean | undefined;
   /**
-   * Maximum size of cached results in bytes; the oldest are evicted first. There are at most 1,024
-   * of them. Default: 16,777,216 (16 MiB).
+   * Maximum size of cached results; the oldest are evicted first. There are at most 1,024 of them.
+   * Default: 16,777,216 (16 MiB).
    */
   maxCacheBytes?: number | undefined;
   /**

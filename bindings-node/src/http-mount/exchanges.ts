@@ -1,20 +1,10 @@
 // HTTP exchanges: requests from a web framework, and the core's responses.
 import { errorOf } from "../errors.js";
 import type { TrunklineError } from "../generated/errors.js";
+import type { HttpHead } from "../generated/messages.js";
 import { EventKind } from "../generated/waist.js";
 import type { NativePort } from "../native/native.js";
 import { CallScope, type CallScopes } from "../scope.js";
-
-/** The head of a request. Header names and values have one character per byte. */
-export interface RequestHead {
-  method: string;
-  /** The path as sent, without the query. */
-  path: string;
-  query?: string;
-  headers: (readonly [name: string, value: string])[];
-  /** The IP address of the peer, if known. */
-  remoteAddress?: string | undefined;
-}
 
 export interface ResponseHead {
   status: number;
@@ -33,16 +23,7 @@ export interface Receiver {
 }
 
 /** An exchange. After it has ended, its functions have no effect. */
-export interface Exchange {
-  /** Sends a part of the body. Returns false if the rest is not wanted. */
-  body(bytes: Uint8Array): boolean;
-  /** Ends the body. */
-  bodyEnd(): void;
-  /** Grants credit for bytes that were passed on. */
-  grant(bytes: number): void;
-  /** Cancels the exchange, because the client has disconnected. */
-  cancel(): void;
-}
+export type Exchange = NonNullable<ReturnType<Exchanges["start"]>>;
 
 const nothing = new Uint8Array();
 
@@ -59,7 +40,7 @@ export class Exchanges {
    * nothing is served at its path. The receiver gets the response in a later turn of the event
    * loop.
    */
-  start(listener: number, head: RequestHead & { optional?: boolean }, receiver: Receiver): Exchange | undefined {
+  start(listener: number, head: HttpHead, receiver: Receiver) {
     const { core } = this;
     const ticket = core.httpRequest(listener, JSON.stringify(head), false);
     if (ticket === 0) return undefined;
@@ -67,9 +48,13 @@ export class Exchanges {
     this.scopes.set(ticket, new CallScope());
     core.ref();
     return {
-      body: (bytes) => core.httpBody(ticket, bytes, false),
+      /** Sends a part of the body. Returns false if the rest is not wanted. */
+      body: (bytes: Uint8Array) => core.httpBody(ticket, bytes, false),
+      /** Ends the body. */
       bodyEnd: () => core.httpBody(ticket, nothing, true),
-      grant: (bytes) => core.httpCredit(ticket, bytes),
+      /** Grants credit for bytes that were passed on. */
+      grant: (bytes: number) => core.httpCredit(ticket, bytes),
+      /** Cancels the exchange, because the client has disconnected. */
       cancel: () => core.cancel(ticket, "the client has disconnected"),
     };
   }

@@ -1,7 +1,8 @@
 // A server as a handler of web-standard requests, as in Hono.
 import { invalid } from "../errors.js";
 import { CancelledError, ClosedError, type TrunklineError } from "../generated/errors.js";
-import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.js";
+import type { HttpHead } from "../generated/messages.js";
+import type { Exchange, Receiver, ResponseHead } from "./exchanges.js";
 import { hasLength, unavailable, type Mount } from "./mount.js";
 
 /** Handles a web-standard request. */
@@ -21,7 +22,7 @@ export function fetchHandler(mount: Mount): FetchHandler {
   };
 }
 
-function headOf({ method, url, headers }: Request): RequestHead {
+function headOf({ method, url, headers }: Request): HttpHead {
   const { pathname, search, host } = new URL(url);
   const pairs = [...headers];
   // On some platforms, only the URL contains the host.

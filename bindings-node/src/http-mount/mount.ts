@@ -1,7 +1,8 @@
 // A server inside a web framework, opened with the first request.
 import { thrownBy } from "../errors.js";
 import { ClosedError, InternalError } from "../generated/errors.js";
-import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.js";
+import type { HttpHead } from "../generated/messages.js";
+import type { Exchange, Receiver, ResponseHead } from "./exchanges.js";
 import { log } from "../log.js";
 import type { OpenHandle } from "../open-handle.js";
 import { outside, port } from "../port.js";
@@ -19,9 +20,9 @@ export class Mount {
    * Passes a request to the core. Rejects if the server is closed or an option is invalid. With
    * `optional`, resolves to undefined for a path where nothing is served.
    */
-  async request(head: RequestHead, receiver: Receiver): Promise<Exchange>;
-  async request(head: RequestHead & { optional: boolean }, receiver: Receiver): Promise<Exchange | undefined>;
-  async request(head: RequestHead & { optional?: boolean }, receiver: Receiver): Promise<Exchange | undefined> {
+  async request(head: HttpHead & { optional: boolean }, receiver: Receiver): Promise<Exchange | undefined>;
+  async request(head: HttpHead, receiver: Receiver): Promise<Exchange>;
+  async request(head: HttpHead, receiver: Receiver): Promise<Exchange | undefined> {
     // The listener serves many requests, and must not keep the context of the first.
     this.#listener ??= outside(() => this.#opened());
     const { handle } = await this.#listener;

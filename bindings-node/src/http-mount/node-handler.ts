@@ -3,8 +3,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { invalid, thrownBy } from "../errors.js";
 import { CancelledError, ClosedError, type TrunklineError } from "../generated/errors.js";
+import type { HttpHead } from "../generated/messages.js";
 import { stringify } from "../json.js";
-import type { Exchange, Receiver, RequestHead, ResponseHead } from "./exchanges.js";
+import type { Exchange, Receiver, ResponseHead } from "./exchanges.js";
 import { hasLength, unavailable, type Mount } from "./mount.js";
 
 /**
@@ -33,7 +34,7 @@ export function nodeHandler(mount: Mount): NodeHandler {
   };
 }
 
-function headOf({ method = "GET", url = "/", rawHeaders, socket }: IncomingMessage): RequestHead {
+function headOf({ method = "GET", url = "/", rawHeaders, socket }: IncomingMessage): HttpHead {
   const headers: [string, string][] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const [name = "", value = ""] = [rawHeaders[at], rawHeaders[at + 1]];

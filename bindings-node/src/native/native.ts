@@ -27,7 +27,7 @@ export interface NativePort {
   httpBody(exchange: number, bytes: Uint8Array, end: boolean): boolean;
   httpCredit(exchange: number, bytes: number): void;
   /** Returns the fields of each event in turn. */
-  drain(lane: "queue" | "pool", max: number, waitMs: number): Event[number][];
+  drain(max: number, waitMs: number): Event[number][];
   describe(target: number): string;
   telemetry(target: number, request?: string): string;
   measurements(): string;
@@ -37,6 +37,7 @@ export interface NativePort {
    * is called after each read, with false once the core reads again.
    */
   watch(handle: number, onRead: (watched: boolean) => void): boolean;
+  hold(held: boolean): void;
   /** Keeps the event loop alive until `unref` has been called as often. */
   ref(): void;
   unref(): void;
@@ -48,6 +49,8 @@ export type Event = [kind: number, ticket: number, handle: number, ok: boolean, 
 interface Native {
   Port: { new (bell: () => void): NativePort; prototype: NativePort };
   VERSION: string;
+  /** Returns the known name that was probably meant by a misspelt one. */
+  nearest(name: string, known: readonly string[]): string | null;
   /** Writes to standard error without blocking if nothing reads it. */
   writeStderr(text: string): void;
 }
@@ -66,8 +69,8 @@ export function nativePort(bell: () => void): NativePort {
   let refs = 0;
   return {
     ...(Object.fromEntries(functions) as NativePort),
-    ref: () => refs++ === 0 && port.ref(),
-    unref: () => --refs === 0 && port.unref(),
+    ref: () => refs++ === 0 && port.hold(true),
+    unref: () => --refs === 0 && port.hold(false),
   };
 }
 

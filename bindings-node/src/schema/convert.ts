@@ -52,15 +52,11 @@ const aboutMembers = ["additionalProperties", "unevaluatedProperties", "patternP
 export function convertArguments(schema: unknown, where: string): Converted {
   const { json, validate } = convert(schema, "input", where);
   if (!validate) return { json };
-  const isClosed = json["type"] === "object" && "properties" in json && !aboutMembers.some((keyword) => keyword in json) && !mayBeLoose(schema as StandardSchemaV1);
+  // The JSON Schema of a `looseObject` of valibot is that of an `object`.
+  const { type, "~standard": library } = schema as StandardSchemaV1 & { type?: unknown };
+  const mayBeLoose = library.vendor === "valibot" && type !== "object";
+  const isClosed = json["type"] === "object" && "properties" in json && !aboutMembers.some((keyword) => keyword in json) && !mayBeLoose;
   return isClosed ? { json: { ...json, additionalProperties: false }, validate, closed: json["properties"] as JsonObject } : { json, validate };
-}
-
-/**
- * Returns whether the schema is a valibot `looseObject`, whose JSON Schema is that of an `object`.
- */
-function mayBeLoose(schema: StandardSchemaV1): boolean {
-  return schema["~standard"].vendor === "valibot" && (schema as { type?: unknown }).type !== "object";
 }
 
 /** Returns whether an output schema describes values other than objects, which must be wrapped. */
