@@ -1,7 +1,7 @@
 //! Decodes JSON to Python objects, without an intermediate tree.
 //!
 //! Hand-written, because serde_json passes on numbers as `u64`, `i64` or `f64`, which rounds large
-//! integers (and, without features that change its behaviour in the whole workspace, the last bit
+//! integers (and, without features that change its behavior in the whole workspace, the last bit
 //! of floats). Python users expect both to be exact. The JSON comes from the core, which has
 //! already parsed it, so errors are unusual; it never panics.
 

@@ -54,7 +54,7 @@ def failure_of(error: BaseException) -> dict[str, Any]:
     return {"kind": "internal", "message": detail(whole)}
 
 
-def is_told(error: BaseException) -> bool:
+def reaches_caller(error: BaseException) -> bool:
     """Return whether the caller sees the error, such as ToolError, and not an internal error."""
     return failure_of(error)["kind"] != "internal"
 

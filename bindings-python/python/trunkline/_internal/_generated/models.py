@@ -69,7 +69,7 @@ class Implementation(Model):
     """Version, in the implementation's own format."""
 
     description: str | None
-    """What the implementation is for, for people."""
+    """Human-readable description of the implementation."""
 
     website_url: str | None
     """URL of a page about the implementation."""
@@ -1802,7 +1802,7 @@ class PromptArgument(Model):
     """Display name."""
 
     description: str | None
-    """What the argument means, for people."""
+    """Human-readable description of the argument."""
 
     required: bool
     """`true` if the prompt requires the argument."""
@@ -1859,7 +1859,7 @@ class Prompt(Model):
     """Display name."""
 
     description: str | None
-    """What the prompt is for, for people."""
+    """Human-readable description of the prompt."""
 
     arguments: Sequence[PromptArgument] | None
     """Arguments of the prompt."""

@@ -211,7 +211,7 @@ class ClientOptions(TypedDict, total=False):
     """
 
     max_host_task_bytes: int | None
-    """Maximum total size of the kept results of those tasks, in bytes. Default: 16 MiB."""
+    """Maximum total size of the kept results of those tasks. Default: 16 MiB."""
 
     host_task_ttl: float | None
     """Maximum lifetime of such a task from its start; its handler ends with it. In seconds.
@@ -234,8 +234,8 @@ class ClientOptions(TypedDict, total=False):
     """
 
     max_cache_bytes: int | None
-    """Maximum size of cached results in bytes; the oldest are evicted first. There are at most
-    1,024 of them. Default: 16 MiB.
+    """Maximum size of cached results; the oldest are evicted first. There are at most 1,024 of
+    them. Default: 16 MiB.
     """
 
     validate_results: bool | None

@@ -15,7 +15,7 @@ from .._generated.facts import ConnectionDescription
 from .._generated.models import Root
 from .._generated.option_names import CHILD_OPTIONS, CLIENT_OPTIONS, ENDPOINT_OPTIONS, OAUTH
 from ..errors import ClosedError, InvalidArgumentError, TrunklineError
-from ..failures import is_told
+from ..failures import reaches_caller
 from ..features.handler import Handler
 from ..options import camel_case, encoded, snake_case
 from ..port.log import logger
@@ -165,7 +165,7 @@ class Connection:
         """Raise the handler's exception, if the client wants it and the caller doesn't see it
         otherwise.
         """
-        if self._raises and scope is not None and (error := scope.error) is not None and not is_told(error):
+        if self._raises and scope is not None and (error := scope.error) is not None and not reaches_caller(error):
             raise error
 
     def opened(self, info: dict[str, Any], native: _native.Port, handle: int) -> None:

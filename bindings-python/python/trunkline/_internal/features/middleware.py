@@ -109,7 +109,7 @@ def _render(result: Any) -> Answer:
         return INPUT, result.to_json()
     if isinstance(result, (Model, Mapping)):
         return RESULT, jsonable(result)
-    raise TypeError(f"a result must be an object, such as the one that next gave, not {type(result).__qualname__}")
+    raise TypeError(f"a result must be an object, such as the one that next returned, not {type(result).__qualname__}")
 
 
 M = TypeVar("M", bound="Middleware")

@@ -49,22 +49,21 @@ class RequestHandlers(Registry):
     def add_request_handler(
         self, method: str, function: Callable[..., Any], **options: Unpack[trunkline.RequestHandlerOptions]
     ) -> None:
-        """Adds the handler of a request that the protocol does not have. Clients send it with
+        """Add the handler of a request that is not part of the protocol. Clients send it with
         `client.request(method, params)`.
 
         Args:
-            method: a prefix that is not the protocol's, best the domain of the vendor in reverse, a
-                slash, and a name, such as `"com.acme/sum"`.
-            function: `async def` runs on the event loop, `def` on a thread of the pool. Its
-                parameters are the members of the params; it takes the context and dependencies as
-                functions of tools do. It returns the result, a dict or an object such as a
-                dataclass, or None for an empty one. A `ToolError` is a JSON-RPC error with its
-                text.
-            options: see `RequestHandlerOptions`.
+            method: A prefix that the protocol doesn't use, preferably the vendor's reversed domain,
+                a slash, and a name, such as `"com.acme/sum"`.
+            function: `async def` runs on the event loop, `def` on a pool thread. Its parameters are
+                the members of the params; it can also take the context and dependencies, as tools
+                do. It returns the result, a dict or an object such as a dataclass, or None for an
+                empty one. A `ToolError` becomes a JSON-RPC error with its message.
+            options: See `RequestHandlerOptions`.
 
         Raises:
-            InvalidArgumentError: if the method is one of the protocol, or begins with a prefix of
-                it, or has a handler already.
+            InvalidArgumentError: If the method, or its prefix, belongs to the protocol, or the
+                method already has a handler.
         """
         # Results have no schema.
         given = encoded(REQUEST_HANDLER_OPTIONS, options)

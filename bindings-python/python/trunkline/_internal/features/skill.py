@@ -48,20 +48,20 @@ class Skills(Registry):
         files: str | os.PathLike[str] | Mapping[str, str | bytes],
         **options: Unpack[trunkline.SkillOptions],
     ) -> Skill:
-        """Adds an agent skill: a folder with a `SKILL.md`, which begins with its name and
-        description. Its files are read now, and clients read them as resources.
+        """Add an agent skill: a folder with a `SKILL.md` that starts with its name and
+        description. Its files are read now and served as resources.
 
         Args:
-            files: the folder, or the files by their paths within it, such as
+            files: The folder, or the files by their paths within it, such as
                 `references/factors.md`.
-            options: see `SkillOptions`.
+            options: See `SkillOptions`.
 
         Returns:
             The handle for `remove_skill`.
 
         Raises:
-            InvalidArgumentError: if the folder cannot be read, a file does not belong into skills,
-                or the root is taken.
+            InvalidArgumentError: If the folder cannot be read, a file is not allowed in skills, or
+                the root is taken.
         """
         skill = Skill(options.get("root") or files)
         registration = {**_contents(files), **encoded(SKILL_OPTIONS, options)}

@@ -131,7 +131,7 @@ class Pool:
         waits.
         """
         events = self._native.drain("pool", 1, _IDLE_MS)
-        if not self._goes_on(this, is_busy=bool(events)):
+        if not self._stays(this, is_busy=bool(events)):
             return False
         for _, ticket, handle, _, name, body, cause, cause_port in events:
             self._answer(ticket, handle, name, body, cause, cause_port)
@@ -139,7 +139,7 @@ class Pool:
             self._waiting.add(this)
         return True
 
-    def _goes_on(self, this: threading.Thread, *, is_busy: bool) -> bool:
+    def _stays(self, this: threading.Thread, *, is_busy: bool) -> bool:
         """Return True if the thread stays. One thread always waits for the next call, unless the
         limit is reached and all are busy.
         """

@@ -34,7 +34,7 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
     Args:
         name: The server's name, as clients see it. Must not be empty.
         version: The server's own version, in any format.
-        title: Name for display. Default: none.
+        title: Display name. Default: none.
         description: What the server is for. Default: none.
         website_url: URL with more information. Default: none.
         icons: Icons for user interfaces. Default: none.

@@ -76,7 +76,7 @@ def sample(
 
 
 def list_roots() -> InputRequest[list[Root]]:
-    """List the directories and files in which the client lets the server work.
+    """List the directories and files that the client lets the server work in.
 
     .. deprecated:: 2026-07-28 use tool arguments, resource URIs or configuration instead.
     """

@@ -775,8 +775,8 @@ class AsyncOperations(AsyncRequester):
         meta: Mapping[str, Any] | None = None,
     ) -> ResourceContents:
         """Load a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against
-        the entry. A skill is instructions of a stranger: let the user approve it before the
-        model gets its text.
+        the entry. A skill contains instructions from a third party: let the user approve it
+        before the model sees it.
 
         Args:
             skill: The entry of the skill, as the server listed it.

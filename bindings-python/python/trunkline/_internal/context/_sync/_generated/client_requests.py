@@ -121,7 +121,7 @@ class SyncClientRequests(SyncCall):
         return self._ask(requests.sample(messages, max_tokens=max_tokens, **options), key, timeout)
 
     def list_roots(self, *, key: str | None = None, timeout: float | None = None) -> list[Root]:
-        """List the directories and files in which the client lets the server work.
+        """List the directories and files that the client lets the server work in.
 
         The same code works on all revisions. From 2026-07-28 on, the handler ends here and
         runs again from the start once the client has responded, so wrap earlier side effects
