@@ -1,4 +1,4 @@
-// A server that finishes its calls when it is ended, as containers and process managers do it.
+// A server that finishes its calls when a container or a process manager stops it.
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { Server } from "trunkline";

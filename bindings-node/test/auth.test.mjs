@@ -37,7 +37,7 @@ async function post(url, token, message = initialize, more = {}) {
   return [answer.status, answer.headers.get("www-authenticate") ?? ""];
 }
 
-test("AUS-01, AUS-02, AUS-05, AUS-10: a verifier of one's own lets in, and says why not; the identity is in ctx.auth", async () => {
+test("AUS-01, AUS-02, AUS-05, AUS-10: a custom verifier admits callers or gives a reason; the identity is in ctx.auth", async () => {
   const { server, seen, auth } = guarded();
   const listener = await server.listen({ port: 0, auth });
   try {
@@ -68,7 +68,7 @@ test("AUS-01, AUS-02, AUS-05, AUS-10: a verifier of one's own lets in, and says 
   }
 });
 
-test("AUS-10, AUS-11: a tool that needs more than the endpoint; the challenge names everything", async () => {
+test("AUS-10, AUS-11: the challenge of a tool with its own scopes names all required scopes", async () => {
   const { server, auth } = guarded();
   server.registerTool("delete", { scopes: ["delete"] }, () => "deleted");
   const listener = await server.listen({ port: 0, auth });
@@ -82,7 +82,7 @@ test("AUS-10, AUS-11: a tool that needs more than the endpoint; the challenge na
   }
 });
 
-test("a mounted server asks for tokens too", async () => {
+test("a mounted server requires tokens, too", async () => {
   const { server, auth } = guarded();
   const handler = server.fetchHandler({ auth });
   const ask = (headers) => handler(new Request("http://localhost/mcp", { method: "POST", headers, body: "{}" }));
@@ -96,7 +96,7 @@ test("a mounted server asks for tokens too", async () => {
   await server.close();
 });
 
-test("a verifier sees the request that presents the token: its headers, its target and the address of its peer", async () => {
+test("a verifier sees the headers, target and peer address of the request with the token", async () => {
   const { server, auth } = guarded();
   const seen = [];
   const verifier = ({ token, headers, target, remoteAddress, ...rest }) => {
@@ -121,7 +121,7 @@ test("a verifier sees the request that presents the token: its headers, its targ
   }
 });
 
-test("wrong options are errors that name them", async () => {
+test("invalid options are errors that name them", async () => {
   const { server, auth } = guarded();
   await assert.rejects(server.listen({ auth: { ...auth, issuer: "https://a.example" } }), { kind: "invalidArgument", message: /cannot be combined with a verifier/ });
   await assert.rejects(server.listen({ auth: { ...auth, verifier: "jwt" } }), { kind: "invalidArgument", message: /verifier of tokens must be a function/ });
@@ -130,7 +130,7 @@ test("wrong options are errors that name them", async () => {
   await server.close();
 });
 
-test("a Unix socket, or why there is none", async () => {
+test("a listener on a Unix socket, or an error on Windows", async () => {
   const { server } = guarded();
   const folder = mkdtempSync(join(tmpdir(), "trunkline-"));
   const unix = join(folder, "it.sock");
@@ -148,7 +148,7 @@ test("a Unix socket, or why there is none", async () => {
   }
 });
 
-test("AUC-31: a client sends its token, or that of a function, which is told of a refusal", async () => {
+test("AUC-31: a client sends its token or that of a function, which learns when a token was refused", async () => {
   const { server, auth } = guarded();
   const listener = await server.listen({ port: 0, auth });
   const subject = async (target, options) => {
@@ -180,7 +180,7 @@ test("AUC-31: a client sends its token, or that of a function, which is told of 
   }
 });
 
-test("a function gives the headers of each request", async () => {
+test("a function returns the headers of each request", async () => {
   const { server, auth } = guarded();
   const listener = await server.listen({ port: 0, auth });
   try {
@@ -257,7 +257,7 @@ async function connectTwice(url, options, requests) {
 
 const machine = { grant: "client_credentials", clientId: "machine", clientSecret: "secret" };
 
-test("XAU-07: a client acts for itself, and a store of one's own keeps its token", () =>
+test("XAU-07: a client acts on its own behalf, and a custom store keeps its token", () =>
   withMachines(async (url, requests) => {
     const kept = new Map();
     const functions = {
@@ -270,7 +270,7 @@ test("XAU-07: a client acts for itself, and a store of one's own keeps its token
   }));
 
 for (const kind of sharedStores) {
-  test(`a token in a store that a URL names is used by the next connection: ${kind}`, () =>
+  test(`the next connection uses a token from a store given as a URL: ${kind}`, () =>
     withMachines(async (url, requests) => {
       const connect = (store) => connectTwice(url, { auth: { ...machine, store } }, requests);
       if (kind === "redis") return withRedis(connect);
@@ -289,7 +289,7 @@ async function visit({ url }) {
   assert.match(await (await fetch(url)).text(), /You can close this page/);
 }
 
-test("a program opens the page of a login itself", () =>
+test("a program opens the login page itself", () =>
   withMachines(async (url, requests) => {
     const client = await Client.connect(url, { onOpenUrl: visit });
     assert.equal(JSON.parse((await client.callTool("whoami")).text).subject, "alice");
@@ -297,7 +297,7 @@ test("a program opens the page of a login itself", () =>
     assert.deepEqual(requests.filter((path) => !path.startsWith("/.well-known")), ["/register", "/authorize as registered", "/token"]);
   }));
 
-test("what a function for credentials throws comes back", () =>
+test("an error thrown by a credential function reaches the caller", () =>
   withMachines(async (url) => {
     const problem = new Error("the user closed the window");
     const fail = () => {
@@ -323,7 +323,7 @@ test("what a function for credentials throws comes back", () =>
     assert.match(pasted.message, /onAuthorize returned string instead of an object \(Redirect\)$/);
   }));
 
-test("servers of a group have credentials of their own", () =>
+test("each server of a group has its own credentials", () =>
   withMachines(async (url, requests) => {
     const group = await ClientGroup.connect(
       {
@@ -340,7 +340,7 @@ test("servers of a group have credentials of their own", () =>
     assert.deepEqual(requests.filter((path) => path.startsWith("/authorize")).sort(), ["/authorize as first", "/authorize as second"]);
   }));
 
-test("wrong credentials are named", async () => {
+test("errors name invalid authorization options", async () => {
   for (const [auth, named] of [
     [{ clientSecret: "x" }, /^auth\.clientSecret needs `clientId`$/],
     [{ loginTimeout: 0 }, /^auth\.loginTimeout must be more than 0/],
@@ -356,7 +356,7 @@ test("wrong credentials are named", async () => {
   for (const target of [["node"], { command: "node" }]) await assert.rejects(Client.connect(target, { auth: "x" }), /auth is for servers over HTTP/);
 });
 
-test("functions of the authorization are given before connecting", async () => {
+test("authorization functions must be given before connecting", async () => {
   const client = await Client.connect(new Server({ name: "plain", version: "1.0.0" }));
   assert.throws(() => client.setHandlers({ onAuthorize: () => ({ url: "" }) }), /authorize was set too late/);
   // The refused one is forgotten.

@@ -67,7 +67,7 @@ for (const revision of revisions) {
     }
   });
 
-  test(`to listen without onToolsChanged is an error that names it, revision ${revision}`, async () => {
+  test(`listening without onToolsChanged is an error that names the option, revision ${revision}`, async () => {
     const client = await Client.connect(server, { revision });
     try {
       assert.throws(() => client.on("toolsChanged", () => {}), { kind: "invalidArgument", message: /onToolsChanged/ });
@@ -80,7 +80,7 @@ for (const revision of revisions) {
   });
 }
 
-test("RES-12: variables of templates stay in their folder unless the template says otherwise", async () => {
+test("RES-12: template variables cannot leave their folder unless the template allows it", async () => {
   const server = new Server({ name: "files", version: "1.0.0" });
   server.registerResource("files", "files://{name}", {}, (uri, { name }) => name);
   server.registerResource("open", "open://{name}", { unsafePaths: true }, (uri, { name }) => name);
@@ -95,7 +95,7 @@ test("RES-12: variables of templates stay in their folder unless the template sa
   await server.close();
 });
 
-test("what is registered changes, and can be hidden", async () => {
+test("registered features can be changed and hidden", async () => {
   const server = new Server({ name: "registry", version: "1.0.0" });
   const tool = server.registerTool("old", { title: "T" }, () => "one");
   const resource = server.registerResource("note", "notes://one", {}, () => "note");
@@ -133,7 +133,7 @@ test("what is registered changes, and can be hidden", async () => {
   await server.close();
 });
 
-test("a duplicate is an error, or takes the place", async () => {
+test("a duplicate is an error or replaces the existing feature", async () => {
   const server = new Server({ name: "registry", version: "1.0.0" }, { onDuplicate: "replace" });
   const old = server.registerTool("tool", {}, () => "one");
   server.registerTool("tool", {}, () => "two");
@@ -148,7 +148,7 @@ test("a duplicate is an error, or takes the place", async () => {
   await strict.close();
 });
 
-test("a hook decides who sees what, and a handler out of time fails", async () => {
+test("a visibility hook hides features, and a handler that exceeds its timeout fails", async () => {
   const server = new Server({ name: "registry", version: "1.0.0" });
   const visible = async ({ clientInfo }) => clientInfo?.name === "admin";
   server.registerTool("secret", { visible }, () => "secret");
@@ -180,7 +180,7 @@ test("a hook decides who sees what, and a handler out of time fails", async () =
   await server.close();
 });
 
-test("RES-12: the files of a folder are resources", async () => {
+test("RES-12: the files of a directory are resources", async () => {
   const folder = await mkdtemp(join(tmpdir(), "trunkline-"));
   const root = join(folder, "root");
   await mkdir(root);
@@ -202,7 +202,7 @@ test("RES-12: the files of a folder are resources", async () => {
   await rm(folder, { recursive: true });
 });
 
-test("CMP-03: completions are of what exists", async () => {
+test("CMP-03: completions need an existing prompt or template", async () => {
   const server = new Server({ name: "typos", version: "1.0.0" });
   server.registerPrompt("plan", { arguments: [{ name: "city" }] }, () => "");
   assert.throws(() => server.registerCompletion({ type: "ref/prompt", name: "nope" }, "x", () => []), /there is no prompt nope/);

@@ -46,7 +46,7 @@ const within = (run) => async () => {
   }
 };
 
-test("a client knows the process of a server that it started", within(async (folder) => {
+test("a client knows the process id of a server that it started", within(async (folder) => {
   const server = program(folder, "server.mjs", SERVER);
   const client = await Client.connect([process.execPath, server]);
   const first = client.pid;
@@ -86,11 +86,11 @@ test("the standard error of a server goes to a file", within(async (folder) => {
   await assert.rejects(Client.connect({ ...target, stderrFile: join(folder, "none", "server.log") }), { kind: "transport", message: /the file for its standard error, .*server\.log, cannot be opened/ });
 }));
 
-test("another destination is refused", async () => {
+test("an unknown destination is refused", async () => {
   await assert.rejects(Client.connect({ command: process.execPath, args: ["none.mjs"], stderr: "file" }), { kind: "invalidArgument", message: /stderr/ });
 });
 
-test("descriptors of the program are served", { skip: process.platform === "win32" && "Windows has no such descriptors" }, async () => {
+test("a server serves descriptors of the program", { skip: process.platform === "win32" && "Windows has no such descriptors" }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "trunkline-"));
   const [input, output] = [join(folder, "input"), join(folder, "output")];
   const initialize = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
@@ -109,7 +109,7 @@ test("descriptors of the program are served", { skip: process.platform === "win3
   rmSync(folder, { recursive: true });
 });
 
-test("options of transports are those of a command, and the defaults of a group", within(async (folder) => {
+test("transport options apply to a command, and are the defaults of a group", within(async (folder) => {
   const server = program(folder, "server.mjs", SERVER);
   const host = program(folder, "host.mjs", `
 import { Client, ClientGroup } from "trunkline";

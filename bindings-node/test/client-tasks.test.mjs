@@ -85,7 +85,7 @@ for (const revision of withTasks) {
       assert.equal(structuredContent.degrees, 21.5);
     }));
 
-  test(`TSK-04: a call without a task has its result at once, revision ${revision}`, () =>
+  test(`TSK-04: the result of a call without a task is available immediately, revision ${revision}`, () =>
     withReports({ revision }, async (client) => {
       const task = await client.startTask("plain");
       assert.deepEqual([task.id, task.state, (await task.next()).done], [undefined, undefined, true]);
@@ -110,13 +110,13 @@ for (const revision of withTasks) {
       await assert.rejects(client.resumeTask("nobody"), (error) => error instanceof ProtocolError && error.code === -32602);
     }));
 
-  test(`TSK-19, TKX-32: handlers give the input of tasks, revision ${revision}`, () =>
+  test(`TSK-19, TKX-32: handlers supply the input of tasks, revision ${revision}`, () =>
     withReports({ revision, onElicit: () => ({ action: "accept", content: { name: "Ada" } }) }, async (client) => {
       const task = await client.startTask("asks");
       assert.equal(await text(task.result({ timeout: 60_000 })), "Hello, Ada");
     }));
 
-  test(`states of tasks reach their handler, revision ${revision}`, () => {
+  test(`task states reach their handler, revision ${revision}`, () => {
     const seen = [];
     return withReports({ revision, onTaskStatus: (state) => seen.push(state) }, async (client, { goOn }) => {
       const task = await client.startTask("ticks");
@@ -127,7 +127,7 @@ for (const revision of withTasks) {
     });
   });
 
-  test(`a task that is closed while it is waited for, revision ${revision}`, () =>
+  test(`closing a task ends a pending wait, revision ${revision}`, () =>
     withReports({ revision }, async (client, { goOn }) => {
       const task = await client.startTask("report");
       const waiting = assert.rejects(task.result(), ClosedError);
@@ -152,7 +152,7 @@ test("TKX-32: the caller answers a task itself", () =>
     assert.equal(await text(again.result({ timeout: 60_000 })), "Hello, Ada");
   }));
 
-test("TSK-02, TSK-10: a server asks by tasks", async () => {
+test("TSK-02, TSK-10: a server sends its requests as tasks", async () => {
   const server = new Server({ name: "asks", version: "1.0.0" }, { clientRequestTasks: true });
   server.registerTool("ask", {}, async (_, ctx) => `Hello, ${(await ctx.elicit("Who?", form)).content.name}`);
   const onElicit = () => ({ action: "accept", content: { name: "Ada" } });
@@ -164,7 +164,7 @@ test("TSK-02, TSK-10: a server asks by tasks", async () => {
   await server.close();
 });
 
-test("PRG-07: progress comes while the result is waited for", () =>
+test("PRG-07: progress arrives while waiting for the result", () =>
   withReports({ revision: "2025-11-25" }, async (client, { goOn }) => {
     const seen = [];
     const task = await client.startTask("report");

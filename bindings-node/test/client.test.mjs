@@ -28,7 +28,7 @@ function program(answers, more = []) {
   return [process.execPath, "-e", source];
 }
 
-test("onNotification hears what comes right behind the handshake", async () => {
+test("onNotification receives notifications sent right after the handshake", async () => {
   const notes = ["one", "two", "three"].map((data) => ({ method: "notifications/message", params: { level: "info", data } }));
   const heard = [];
   const client = await Client.connect(program({ ping: {} }, notes), { revision: "2025-06-18", onNotification: ({ params }) => heard.push(params.data) });
@@ -37,7 +37,7 @@ test("onNotification hears what comes right behind the handshake", async () => {
   await client.close();
 });
 
-test("DISC-02: a client of a pinned revision learns its server later", { timeout: 60_000 }, async () => {
+test("DISC-02: a client with a pinned revision learns about its server later", { timeout: 60_000 }, async () => {
   const server = new Server({ name: "late", version: "1" }, { instructions: "Ask." });
   const client = await Client.connect(server, { revision: "2026-07-28" });
   while (!client.serverInfo) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -94,7 +94,7 @@ for (const revision of ["auto", "2025-06-18", "2026-07-28"]) {
   });
 }
 
-test("a transport that fails or hangs costs typed errors", { timeout: 20_000 }, async () => {
+test("a transport that fails or hangs causes typed errors", { timeout: 20_000 }, async () => {
   const hang = () => new Promise(() => {});
   const silent = { connect() {}, send: hang, receive: hang, close: hang };
   const absent = { ...silent, connect: () => Promise.reject(new Error("nobody is there")) };
@@ -106,7 +106,7 @@ test("a transport that fails or hangs costs typed errors", { timeout: 20_000 }, 
   await assert.rejects(Client.connect(silent, { headers: {} }), { kind: "invalidArgument", message: /headers/ });
 });
 
-test("a configuration leads to a server", async () => {
+test("a client connects to a configured server", async () => {
   const [command, ...args] = program({});
   const file = join(await mkdtemp(join(tmpdir(), "trunkline-")), "mcp.json");
   const config = { mcpServers: { odd: { command, args } } };
@@ -126,7 +126,7 @@ test("a configuration leads to a server", async () => {
     await assert.rejects(Client.connect(target), { kind: "invalidArgument", message });
 });
 
-test("demands for authorization are an error of their own", async () => {
+test("a request for authorization has its own error class", async () => {
   const challenge = 'Bearer error="invalid_token", error_description="It has expired", scope="a b", resource_metadata="https://x.example/y"';
   const refusing = createServer((_, response) => response.writeHead(401, { "www-authenticate": challenge }).end());
   await once(refusing.listen(0, "127.0.0.1"), "listening");
@@ -142,7 +142,7 @@ test("demands for authorization are an error of their own", async () => {
 });
 
 for (const [what, answer] of Object.entries({ "it has no array": {}, "has something else as its list": { tools: "x" } })) {
-  test(`an answer that ${what} is the server's fault`, async () => {
+  test(`a response that ${what} is a transport error`, async () => {
     const client = await Client.connect(program({ "tools/list": answer }), { revision: "2025-06-18" });
     await assert.rejects(client.listTools(), TransportError);
     await assert.rejects(client.listToolsPage(), TransportError);
@@ -150,7 +150,7 @@ for (const [what, answer] of Object.entries({ "it has no array": {}, "has someth
   });
 }
 
-test("a list without an end is the server's fault", async () => {
+test("an endless list is a transport error", async () => {
   const client = await Client.connect(program({ "tools/list": { tools: [], nextCursor: "again" } }), { revision: "2025-06-18" });
   await assert.rejects(client.listTools(), TransportError);
   await client.close();

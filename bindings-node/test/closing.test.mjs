@@ -31,7 +31,7 @@ function promised() {
   return { promise, fulfil };
 }
 
-test("handlers that were removed, or whose server was closed, are freed", async () => {
+test("handlers are freed when they are removed or their server closes", async () => {
   const kept = [];
   const handler = () => {
     const answer = () => "hi";
@@ -51,7 +51,7 @@ test("handlers that were removed, or whose server was closed, are freed", async 
   });
 });
 
-test("the context of a request is freed when nothing comes of it any more", async () => {
+test("the context of a request is freed once the request can cause no more calls", async () => {
   const [storage, kept] = [new AsyncLocalStorage(), []];
   const server = new Server(info);
   server.registerTool("t", {}, () => "hi");
@@ -74,7 +74,7 @@ test("the context of a request is freed when nothing comes of it any more", asyn
   await server.close();
 });
 
-test("a call that was let in before its tool was removed is answered", async () => {
+test("a call admitted before its tool was removed is answered", async () => {
   const server = new Server(info);
   const tool = server.registerTool("t", {}, () => "just in time");
   const client = await Client.connect(server);
@@ -86,7 +86,7 @@ test("a call that was let in before its tool was removed is answered", async () 
   await server.close();
 });
 
-test("clients in memory: what is in flight gets the deadline, then the connection ends", async () => {
+test("in-memory clients: calls in flight get the deadline, then the connection ends", async () => {
   const server = new Server(info);
   const { promise, fulfil } = promised();
   const started = promised();
@@ -107,7 +107,7 @@ test("clients in memory: what is in flight gets the deadline, then the connectio
   await server.close();
 });
 
-test("clients in memory: after the deadline calls are cut off", async () => {
+test("in-memory clients: calls are aborted after the deadline", async () => {
   const server = new Server(info);
   const started = promised();
   let aborted = false;
@@ -124,14 +124,14 @@ test("clients in memory: after the deadline calls are cut off", async () => {
   await until(() => aborted);
 });
 
-test("a client that never got in does not keep its server from closing", async () => {
+test("a client that never connected does not keep its server from closing", async () => {
   const server = new Server(info);
   await assert.rejects(Client.connect(server, { signal: AbortSignal.abort() }), { kind: "cancelled" });
   await assert.rejects(Client.connect(server, { revision: "1999-01-01" }), { kind: "invalidArgument" });
   await server.close();
 });
 
-test("connecting that is given up after the answer has come gives no client", async () => {
+test("connecting that is aborted after the response arrived yields no client", async () => {
   const server = new Server(info);
   const giving = new AbortController();
   const connecting = Client.connect(server, { signal: giving.signal });
@@ -146,7 +146,7 @@ for (const [name, host] of Object.entries({
   "node:http, with next": (handler) => createServer((request, response) => handler(request, response, (error) => response.writeHead(error ? 500 : 404).end())),
   Express: (handler) => createServer(express().use("/mcp", handler)),
 })) {
-  test(`a mounted server does not come back to life while it closes: ${name}`, async () => {
+  test(`a mounted server does not reopen while it is closing: ${name}`, async () => {
     const server = new Server(info);
     const { promise, fulfil } = promised();
     const started = promised();

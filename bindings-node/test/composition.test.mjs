@@ -18,7 +18,7 @@ function named(name) {
 const first = async (call) => (await call).content[0].text;
 const names = async (client) => (await client.listTools()).map(({ name }) => name);
 
-test("a mounted server is shown under its prefix, live, until it is removed", async () => {
+test("a mounted server appears under its prefix, with later changes, until it is removed", async () => {
   const [outer, inner] = [named("outer"), named("inner")];
   const called = [];
   for (const server of [outer, inner]) {
@@ -57,7 +57,7 @@ test("a mounted server is shown under its prefix, live, until it is removed", as
 });
 
 for (const [old, revision] of [["2025-06-18", "2026-07-28"], ["2026-07-28", "2025-11-25"]]) {
-  test(`a proxy shows a server of ${old} to clients of ${revision}, and asks each of them for its own calls`, async () => {
+  test(`a proxy exposes a server of ${old} to clients of ${revision}, and forwards its requests to the caller`, async () => {
     const remote = named("remote");
     const listener = await remote.listen({ port: 0 });
     const far = await Client.connect(listener.url, { revision: old });
@@ -123,7 +123,7 @@ for (const [old, revision] of [["2025-11-25", "2026-07-28"], ["2026-07-28", "202
   });
 }
 
-test("a proxy of a group shows all of its servers, those that come later, too", async () => {
+test("a proxy of a group exposes all of its servers, including those added later", async () => {
   const servers = [named("far"), named("late")];
   const [far, late] = await Promise.all(servers.map((server) => server.listen({ port: 0 })));
   const group = await ClientGroup.connect({ far: far.url, gone: "http://127.0.0.1:1/mcp" });

@@ -32,7 +32,7 @@ async function address(listener) {
 
 const fixture = [process.execPath, fileURLToPath(new URL("../../tests/fixtures/node/server.mjs", import.meta.url)), "--stdio"];
 
-test("handlers run in the context of the request of a client in memory", async () => {
+test("handlers run in the context of an in-memory client's request", async () => {
   // The port of this thread is made here.
   const server = storage.run("the first request", () => new Server({ name: "s", version: "1" }));
   server.registerTool("who", {}, () => String(storage.getStore()));
@@ -48,7 +48,7 @@ test("handlers run in the context of the request of a client in memory", async (
   await client.close();
 });
 
-test("events that a pipe brings do not run in the context of the one who connected", async () => {
+test("events from a pipe do not run in the context in which the client connected", async () => {
   const client = await storage.run("the one who connects", () => Client.connect(fixture, { revision: "2025-11-25" }));
   const heard = [];
   client.on("notification", () => heard.push(String(storage.getStore())));
@@ -59,7 +59,7 @@ test("events that a pipe brings do not run in the context of the one who connect
   await client.close();
 });
 
-test("whoever calls gets the progress in its own context", async () => {
+test("progress arrives in the caller's context", async () => {
   const server = new Server({ name: "s", version: "1" });
   server.registerTool("steps", {}, async (_, ctx) => {
     await ctx.progress(1, 2);
@@ -93,7 +93,7 @@ async function two(url, revision) {
   await Promise.all(["ada", "bob", "ada", "bob"].map(one));
 }
 
-test("a call over HTTP+SSE that waits for its turn has the context of its own POST", async () => {
+test("a queued call over HTTP+SSE has the context of its own POST", async () => {
   const server = whoAsks({ maxRunning: 1 });
   const url = await address(
     express()
@@ -132,7 +132,7 @@ test("a verifier runs in the context of the request that presents the token", as
 });
 
 for (const revision of revisions) {
-  test(`two users at once in Express, and of a handler of web-standard requests, on ${revision}`, async () => {
+  test(`two concurrent users of Express, and of a web-standard request handler, on ${revision}`, async () => {
     const app = express()
       .use((request, _, next) => storage.run(request.headers["x-user"], next))
       .use("/mcp", whoAsks().handler());
@@ -164,7 +164,7 @@ for (const revision of revisions) {
   });
 }
 
-test("next takes the context and the values of middleware to the handler, and gives its meta", async () => {
+test("next passes the context, the values and the meta of middleware to the handler", async () => {
   const server = whoAsks();
   server.use("tools/call", async ({ params }, next, { vars }) => {
     const { name } = params.arguments;
@@ -190,7 +190,7 @@ test("next takes the context and the values of middleware to the handler, and gi
   }
 });
 
-test("hooks of errors, records of the log and what stands for a result run in the context of the call", async () => {
+test("error hooks, loggers and result conversions run in the context of the call", async () => {
   const seen = new Set();
   const note = (what, name) => seen.add(`${what} ${name} ${storage.getStore()}`);
   setLogger(({ message }) => note("record", message.split(" ")[1]));
@@ -220,7 +220,7 @@ test("hooks of errors, records of the log and what stands for a result run in th
   await client.close();
 });
 
-test("the words of a schema library are asked for in the context of the call, which next does not fail for", async () => {
+test("a schema library explains arguments in the context of the call, without failing next", async () => {
   const server = new Server({ name: "s", version: "1" });
   const name = z.string().min(3, { error: () => `${storage.getStore()} wants three letters` });
   server.registerTool("greet", { inputSchema: z.object({ name }) }, () => "");
@@ -233,7 +233,7 @@ test("the words of a schema library are asked for in the context of the call, wh
   await client.close();
 });
 
-test("a client of a server of this process does not keep the process", { timeout: 20_000 }, () => {
+test("a client of an in-process server does not keep the process alive", { timeout: 20_000 }, () => {
   const program = `
     import { Client, Server } from "trunkline";
     const server = new Server({ name: "s", version: "1" });
@@ -284,7 +284,7 @@ test("a lifespan is open from the first call to the last", async () => {
   }
 });
 
-test("the lifespan of a mounted server is open while the server around it is", async () => {
+test("the lifespan of a mounted server is open while the outer server's is", async () => {
   const log = [];
   const inner = new Server({ name: "inner", version: "1" }, { lifespan: async () => (await sleep(5), new Pool(log, 5)) });
   inner.registerTool("use", {}, (_, { lifespan }) => String(log.push("call") && lifespan instanceof Pool));
@@ -306,7 +306,7 @@ test("the lifespan of a mounted server is open while the server around it is", a
   assert.deepEqual(log.slice(3), ["open", "call", "close"]);
 });
 
-test("a lifespan and what it starts are of no request", async () => {
+test("a lifespan and what it starts belong to no request", async () => {
   const seen = [];
   const note = () => seen.push(storage.getStore());
   const lifespan = async () => {
@@ -325,7 +325,7 @@ test("a lifespan and what it starts are of no request", async () => {
   assert.deepEqual(seen, [undefined, undefined, undefined]);
 });
 
-test("a lifespan that cannot be opened keeps the server from serving, and is tried again", async () => {
+test("a server cannot serve while its lifespan fails to open, and retries opening it", async () => {
   let tries = 0;
   const lifespan = () => {
     if (++tries === 1) throw new Error("no database");
@@ -338,7 +338,7 @@ test("a lifespan that cannot be opened keeps the server from serving, and is tri
   await server.close();
 });
 
-test("a listener is closed once the lifespan is, and says if that fails", async () => {
+test("a listener is closed once the lifespan is, and reports if closing it fails", async () => {
   const log = [];
   const server = new Server({ name: "s", version: "1" }, { lifespan: () => new Pool(log, 5) });
   const [one, other] = [await server.listen({ port: 0 }), await server.listen({ port: 0 })];
@@ -368,7 +368,7 @@ const ways = {
 // Windows ends processes without asking them.
 if (process.platform !== "win32") {
   for (const [name, serve] of Object.entries(ways)) {
-    test(`SIGTERM closes the lifespan before the program goes on, over ${name}`, { timeout: 60_000 }, async () => {
+    test(`SIGTERM closes the lifespan before the program continues, over ${name}`, { timeout: 60_000 }, async () => {
       const child = spawn(process.execPath, ["--input-type=module", "--eval", program(serve)], { cwd: fileURLToPath(new URL("..", import.meta.url)), stdio: "pipe" });
       try {
         let told = "";
@@ -389,7 +389,7 @@ if (process.platform !== "win32") {
 const atOnce = (ask) => Promise.all(["ada", "bob", "ada", "bob"].map((user) => storage.run(user, async () => assert.equal(await ask(), user))));
 
 for (const revision of ["2025-11-25", "2026-07-28"]) {
-  test(`a task runs in the context of the request that began it, on ${revision}`, async () => {
+  test(`a task runs in the context of the request that started it, on ${revision}`, async () => {
     const server = new Server({ name: "s", version: "1" });
     server.registerTool("who", { task: "optional" }, async () => {
       await sleep(2);
@@ -414,7 +414,7 @@ test("a handler of a mounted server has the context and the values of its reques
   await client.close();
 });
 
-test("a handler of a server of this process has the context of its request behind a proxy, too", async () => {
+test("a handler of an in-process server has the context of its request behind a proxy, too", async () => {
   const [inner, outer] = ["inner", "outer"].map((name) => new Server({ name, version: "1" }));
   inner.registerTool("who", {}, async () => {
     await sleep(2);

@@ -23,7 +23,7 @@ test("a protocol error carries code and data", () => {
   assert.deepEqual([error.code, error.data], [-32602, { a: 1 }]);
 });
 
-test("what is not an error object is internal and keeps its text", () => {
+test("a string that is not an error object becomes an internal error with that message", () => {
   for (const [body, message] of [["panic: x", "panic: x"], ['{"kind":"constructor","message":"m"}', "m"]]) {
     assert.deepEqual([errorOf(body).kind, errorOf(body).message], ["internal", message]);
   }
@@ -34,7 +34,7 @@ test("ToolError keeps message and cause", () => {
   assert.deepEqual([error.name, error.message, error.cause], ["ToolError", "no such city", 1]);
 });
 
-test("what the native code throws has its kind, be it an error object or a text", () => {
+test("errors thrown by native code keep their kind, as an error object or a string", () => {
   const port = new (native().Port)(() => {});
   const kindOf = (call) => {
     try {
@@ -46,7 +46,7 @@ test("what the native code throws has its kind, be it an error object or a text"
   };
   assert.deepEqual(kindOf(() => port.register("tool", "{}")), ["invalidArgument", "invalidArgument"]);
   assert.deepEqual(kindOf(() => port.register(1, 2)), ["StringExpected", "invalidArgument"]);
-  assert.deepEqual(kindOf(() => port.drain("no lane", 1, 0)), ["invalidArgument", "invalidArgument"]);
+  assert.deepEqual(kindOf(() => port.complete(1, 99, "")), ["invalidArgument", "invalidArgument"]);
   // A contained panic.
   assert.equal(thrownBy(Object.assign(new Error("index out of bounds"), { code: "internal" })).kind, "internal");
   assert.equal(thrownBy(Object.assign(new Error("x"), { code: "ERR_WHATEVER" })).kind, "internal");

@@ -31,7 +31,7 @@ async function logOf(error) {
   return { told: content[0].text, log: logged.slice(before).join("\n") };
 }
 
-test("the log has the stacks of an error and its causes, and nothing else of it", async () => {
+test("the log contains the stacks of an error and its causes, and none of its other members", async () => {
   const request = { headers: { authorization: "Bearer secret" } };
   const inner = Object.assign(new TypeError("inner"), { request });
   const outer = Object.assign(new Error("outer", { cause: inner }), { request, response: { request } });
@@ -41,7 +41,7 @@ test("the log has the stacks of an error and its causes, and nothing else of it"
   assert.doesNotMatch(log, /secret|authorization/);
 });
 
-test("everything that can be thrown can be logged, within bounds", async () => {
+test("any thrown value can be logged, within bounds", async () => {
   const circle = new Error("circle");
   circle.cause = circle;
   const unreadable = Object.defineProperty(new Error("x"), "stack", { get: () => { throw new Error("no stack"); } });
@@ -74,7 +74,7 @@ test("a protocol error whose data is not JSON still answers the call", async () 
 const HALF = "👍".slice(0, 1);
 const WHOLE = "\ufffd";
 
-test("half a surrogate pair in what a handler throws becomes U+FFFD, and costs one call", async () => {
+test("an unpaired surrogate in a thrown message becomes U+FFFD, and affects one call only", async () => {
   const odd = Object.assign(new Error(`an error ${HALF}`), { name: `Odd${HALF}` });
   assert.match((await logOf(odd)).log, /an error/);
   thrown = new ToolError(`no ${HALF}`);
@@ -93,7 +93,7 @@ test("half a surrogate pair in what a handler throws becomes U+FFFD, and costs o
   assert.match((await client.callTool("refined", { city: "x" })).text, /no \ufffd/);
 });
 
-test("half a surrogate pair in what a handler reports or asks, and in what the other side answers", async () => {
+test("unpaired surrogates in a handler's reports and requests, and in the responses", async () => {
   const own = new Server({ name: "s", version: "1" });
   own.registerTool("talk", { description: `d ${HALF}`, inputSchema: z.object({ said: z.string() }) }, async ({ said }, ctx) => {
     await ctx.progress(1, 2, `m ${HALF}`);
@@ -128,7 +128,7 @@ test("half a surrogate pair in what a handler reports or asks, and in what the o
   assert.equal((await connected.callTool("talk", { said: "still" })).text, `still ${WHOLE}`);
 });
 
-test("half a surrogate pair in what a verifier throws refuses one request", async () => {
+test("an unpaired surrogate in a verifier's error refuses one request only", async () => {
   const own = new Server({ name: "s", version: "1" });
   const verifier = () => {
     throw new TokenError(`no ${HALF}`);
@@ -141,7 +141,7 @@ test("half a surrogate pair in what a verifier throws refuses one request", asyn
   await own.close();
 });
 
-test("what callbacks throw, or are rejected with, is logged and costs nothing else", async () => {
+test("exceptions and rejections of callbacks are logged and affect nothing else", async () => {
   const own = new Server({ name: "s", version: "1" }, {
     onError: async () => {
       throw new Error("mine: onError");
@@ -185,7 +185,7 @@ test("what callbacks throw, or are rejected with, is logged and costs nothing el
   assert.deepEqual(missing(), []);
 });
 
-test("a logger that throws costs nothing else", async () => {
+test("a logger that throws affects nothing else", async () => {
   const keep = ({ message }) => logged.push(message);
   setLogger(() => {
     throw new Error("mine: logger");
@@ -195,7 +195,7 @@ test("a logger that throws costs nothing else", async () => {
   setLogger(keep);
 });
 
-test("once: work that throws at once is done again", async () => {
+test("once: work that throws synchronously is repeated", async () => {
   let times = 0;
   server.registerTool("once", {}, async (_, ctx) => {
     const work = () => {
@@ -208,7 +208,7 @@ test("once: work that throws at once is done again", async () => {
   assert.equal((await client.callTool("once")).content[0].text, "2");
 });
 
-test("what describes a call is read before it ends", async () => {
+test("the description of a call can only be read before it ends", async () => {
   let late;
   server.registerTool("late", {}, (_, ctx) => {
     late = ctx;
@@ -263,7 +263,7 @@ test("the error itself reaches the logger and onError", async () => {
   await client.close();
 });
 
-test("next is rejected with what the handler threw, and its caller is told the same as without", async () => {
+test("next rejects with the handler's error, and the caller gets the same response as without middleware", async () => {
   const server = failing();
   const seen = [];
   server.use(async (_, next) => {
@@ -298,7 +298,7 @@ test("next is rejected with what the handler threw, and its caller is told the s
   await client.close();
 });
 
-test("clients in memory are rejected with what handlers threw, if they want that", async () => {
+test("requests of in-memory clients reject with the handler's error if they opt in", async () => {
   const server = failing();
   const client = await Client.connect(server, { raiseExceptions: true });
   await assert.rejects(client.callTool("broken"), Broken);
@@ -308,7 +308,7 @@ test("clients in memory are rejected with what handlers threw, if they want that
   await assert.rejects(Client.connect("http://127.0.0.1:1/mcp", { raiseExceptions: true }), /raiseExceptions/);
 });
 
-test("errors of a client have the caller in their stack, and the facts of the connection", async () => {
+test("client errors have the caller in their stack, and the facts of the connection", async () => {
   const client = await Client.connect(failing());
   async function businessFunction() {
     return await client.getPrompt("refused");

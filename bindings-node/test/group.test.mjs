@@ -43,7 +43,7 @@ async function withGroup(target, options, use) {
 
 const text = async (call) => (await call).content[0].text;
 
-test("one server that fails does not take the others along", async () => {
+test("a server that fails does not affect the others", async () => {
   const folder = await mkdtemp(join(tmpdir(), "trunkline-group-"));
   try {
     await withServers(async ([a, b]) => {
@@ -69,7 +69,7 @@ test("one server that fails does not take the others along", async () => {
   }
 });
 
-test("servers come and go while calls run, and their changes are those of the group", async () => {
+test("servers can be added and removed while calls run, and their changes are those of the group", async () => {
   await withServers(async ([a, b], [, second]) => {
     let changed = 0;
     await withGroup({ a }, { onToolsChanged: () => (changed += 1) }, async (group) => {
@@ -97,7 +97,7 @@ test("servers come and go while calls run, and their changes are those of the gr
   });
 });
 
-test("ELI-22: handlers answer all servers, and know which one asks", async () => {
+test("ELI-22: handlers answer all servers, and know which server asks", async () => {
   await withServers(async ([home, work]) => {
     const onElicit = ({ serverName }) => ({ action: "accept", content: { name: serverName ?? "nobody" } });
     await withGroup({ home, work }, { onElicit }, async (group) => {
@@ -112,7 +112,7 @@ test("ELI-22: handlers answer all servers, and know which one asks", async () =>
   });
 });
 
-test("a server that hangs keeps neither the group nor its end waiting", async () => {
+test("a server that hangs delays neither the group nor its shutdown", async () => {
   const sockets = new Set();
   const silent = createServer((socket) => sockets.add(socket.on("error", () => undefined))).listen(0, "127.0.0.1");
   await once(silent, "listening");
@@ -140,13 +140,13 @@ test("a server that hangs keeps neither the group nor its end waiting", async ()
   }
 });
 
-test("options that are for one server are refused", async () => {
+test("options for a single server are refused", async () => {
   await assert.rejects(ClientGroup.connect({ a: "http://127.0.0.1:9/mcp" }, { auth: "secret" }), /access_token/);
   await assert.rejects(ClientGroup.connect({ a: "http://127.0.0.1:9/mcp" }, { headers: { authorization: "b" } }), /Authorization is for one server/);
   await assert.rejects(ClientGroup.connect("missing.json"), /cannot be read/);
 });
 
-test("a group shares clients, and leaves them open", async () => {
+test("a group shares clients, and does not close them", async () => {
   for (const revision of ["2025-11-25", "2026-07-28"]) {
     const server = named("own");
     const onElicit = ({ serverName }) => ({ action: "accept", content: { name: `the client's, ${serverName}` } });

@@ -24,7 +24,7 @@ for (const revision of revisions) {
       throw new Error("the list does not end");
     }
 
-    test("PAG-05: a provider's pages follow those of what is registered, and its cursors come back to it", async () => {
+    test("PAG-05: a provider's pages follow the registered features, and it gets its own cursors back", async () => {
       const names = (await all("tools/list", "tools")).map(({ name }) => name);
       assert.deepEqual(names.slice(-3), ["row-a", "row-b", "row-c"]);
       assert.deepEqual((await all("prompts/list", "prompts")).map(({ name }) => name).slice(-2), ["asking", "row"]);
@@ -32,7 +32,7 @@ for (const revision of revisions) {
       for (const cursor of ["", "tools~7~x", "nonsense"]) assert.equal((await peer.request("tools/list", { cursor })).error.code, -32602);
     });
 
-    test("TOOL-05: a provider's tool is called, and one that it does not know is unknown", async () => {
+    test("TOOL-05: a provider's tool can be called, and a tool that it does not have is unknown", async () => {
       assert.equal(await peer.call("row-b", { n: 1 }), 'row-b {"n":1} tools/call');
       const { error } = await peer.request("tools/call", { name: "row-x" });
       assert.equal(error.code, -32602);
@@ -46,7 +46,7 @@ for (const revision of revisions) {
       assert.equal(JSON.parse(await peer.call("renamed")).name, "facts");
     });
 
-    test("middleware that refuses, and middleware that forgets the result", async () => {
+    test("middleware that refuses a request, and middleware that returns no result", async () => {
       const refused = await peer.request("tools/call", { name: "blocked" });
       assert.match(JSON.stringify(refused), /not for you/);
       const forgot = await peer.request("tools/call", { name: "nothing" });
@@ -55,12 +55,12 @@ for (const revision of revisions) {
       for (const end = Date.now() + 60_000; !/must return a result/.test(peer.stderr); await sleep(10)) assert.ok(Date.now() < end, peer.stderr);
     });
 
-    test("what the inner handler threw goes through middleware as it is", async () => {
+    test("the handler's error passes through middleware unchanged", async () => {
       const { error } = await peer.request("resources/read", { uri: "notes://by-name/nothing" });
       assert.deepEqual(error, { code: -32602, message: "there is no such note", data: { uri: "notes://by-name/nothing" } });
     });
 
-    test("LOG-02, LOG-04: the client gets the levels that it asked for, on the call's own stream", async () => {
+    test("LOG-02, LOG-04: the client gets the requested levels, on the call's own stream", async () => {
       const logged = async (params) => {
         peer.notifications.length = 0;
         await peer.result("tools/call", { name: "log", arguments: {}, ...params });
@@ -78,19 +78,19 @@ for (const revision of revisions) {
       }
     });
 
-    test("what a handler sends after its answer is dropped", async () => {
+    test("messages that a handler sends after its result are dropped", async () => {
       peer.notifications.length = 0;
       assert.equal(await peer.call("ends"), "ended");
       assert.equal(await peer.call("ends"), "ended");
       assert.deepEqual(peer.notifications, []);
     });
 
-    test("what a context knows", async () => {
+    test("the members of a context", async () => {
       const facts = JSON.parse(await peer.call("facts"));
       assert.deepEqual(facts, { method: "tools/call", name: "facts", state: null, inputResponses: {}, auth: null, client: "peer" });
     });
 
-    test("RES-03, RES-04, PRM-03: clients hear of what changes, if they asked for it", async () => {
+    test("RES-03, RES-04, PRM-03: clients are notified of changes if they subscribed", async () => {
       const expected = ["notifications/resources/updated", "notifications/resources/list_changed", "notifications/prompts/list_changed", "notifications/tools/list_changed"];
       if (revision === modern) {
         const notifications = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true, resourceSubscriptions: ["notes://text"] };
@@ -118,7 +118,7 @@ for (const revision of revisions) {
   });
 }
 
-test("hooks that cannot be are refused, and say why", () => {
+test("invalid hooks are refused with a reason", () => {
   const server = new Server({ name: "test", version: "1.0.0" });
   assert.throws(() => server.use("tools/calls", () => ({})), { kind: "invalidArgument", message: /tools\/calls/ });
   assert.throws(() => server.use("initialize", () => ({})), { kind: "invalidArgument", message: /initialize/ });
@@ -132,7 +132,7 @@ test("hooks that cannot be are refused, and say why", () => {
   assert.throws(() => new Server({ name: "test", version: "1.0.0" }, { extensions: { "a.b/c": 1 } }), { kind: "invalidArgument", message: /a\.b\/c/ });
 });
 
-test("options of the server are told", async () => {
+test("clients see the options of the server", async () => {
   for (const revision of ["2025-11-25", modern]) {
     const options = { instructions: "Be kind", extensions: { "test.example/thing": { a: 1 } }, experimental: { odd: { b: 2 } } };
     const peer = await Peer.start("../test-programs/features.mjs", { revision, args: [JSON.stringify(options)] });

@@ -65,7 +65,7 @@ for (const revision of eliciting) {
     ]);
   });
 
-  test(`a handler that fails costs its call alone, revision ${revision}`, async () => {
+  test(`a handler that fails affects only its call, revision ${revision}`, async () => {
     let answer = () => {
       throw new ProtocolError("the user refused", { code: -1 });
     };
@@ -80,7 +80,7 @@ for (const revision of eliciting) {
     });
   });
 
-  test(`ROOT-03: roots are an option that changes, revision ${revision}`, () =>
+  test(`ROOT-03: roots are an option that can be changed, revision ${revision}`, () =>
     withClient({ revision, roots: [{ uri: "file:///a" }] }, async (client) => {
       assert.equal(await text(client.callTool("where")), "file:///a");
       client.setRoots([{ uri: "file:///b" }, { uri: "file:///c" }]);
@@ -90,7 +90,7 @@ for (const revision of eliciting) {
 }
 
 for (const revision of ["2025-11-25", "2026-07-28"]) {
-  test(`ELI-19: pages have a handler of their own, revision ${revision}`, () =>
+  test(`ELI-19: pages have their own handler, revision ${revision}`, () =>
     withClient({ revision, onElicitUrl: ({ url }) => ({ action: url.endsWith("/sign") ? "decline" : "accept" }) }, async (client) => {
       assert.equal(await text(client.callTool("page")), "decline");
       await assert.rejects(client.callTool("greet"), /did not declare elicitation by form/);
@@ -125,7 +125,7 @@ for (const revision of ["2025-11-25", "2026-07-28"]) {
   });
 }
 
-test("MRTR-15, MRTR-16: the caller drives the rounds itself", () =>
+test("MRTR-15, MRTR-16: the caller supplies the input of the rounds itself", () =>
   // No handler is needed: the option declares what the caller can answer.
   withClient({ revision: "2026-07-28", capabilities: { elicitation: {} } }, async (client) => {
     const needed = await client.callTool("greet", {}, { manualInput: true }).catch((error) => error);
@@ -137,7 +137,7 @@ test("MRTR-15, MRTR-16: the caller drives the rounds itself", () =>
     assert.match(await text(client.callTool("greet", {}, { inputResponses, requestState })), /Ann/);
   }));
 
-test("a handler that comes late", async () => {
+test("a handler added after connecting", async () => {
   const onElicit = () => ({ action: "decline" });
   await withClient({ revision: "2026-07-28" }, async (client) => {
     client.setHandlers({ onElicit });
@@ -168,7 +168,7 @@ for (const revision of ["2024-11-05", "2025-11-25", "2026-07-28"]) {
     }));
 }
 
-test("a subscription that is closed while it is waited for ends", () =>
+test("closing a subscription ends a pending wait", () =>
   withClient({}, async (client) => {
     const changes = await client.subscribe({ tools: true });
     const next = changes.next();
@@ -176,7 +176,7 @@ test("a subscription that is closed while it is waited for ends", () =>
     assert.equal((await next).done, true);
   }));
 
-test("requests and notifications without a method of their own", () =>
+test("requests and notifications without a dedicated method", () =>
   withClient({ revision: "2025-11-25" }, async (client) => {
     assert.ok((await client.request("tools/list")).tools.length > 0);
     client.notify("notifications/roots/list_changed");

@@ -39,11 +39,11 @@ before(async () => {
 
 after(() => server.close());
 
-test("a listener knows where it is", () => {
+test("a listener knows its address", () => {
   assert.deepEqual([listener.host, listener.url], ["127.0.0.1", `http://127.0.0.1:${listener.port}/mcp`]);
 });
 
-test("HTTP-05: a server listens on loopback unless it is told otherwise", async () => {
+test("HTTP-05: a server listens on loopback by default", async () => {
   const others = Object.values(networkInterfaces()).flat().filter(({ family, internal }) => family === "IPv4" && !internal);
   const reach = async (host) => {
     const socket = connect({ host, port: listener.port });
@@ -94,7 +94,7 @@ for (const options of [{ json: true }, { stateless: true }, { json: true, statel
   });
 }
 
-test("an answer that is larger than the client takes is an error that names the limit", async () => {
+test("a response that exceeds the client's limit is an error that names the limit", async () => {
   const client = await Client.connect(listener.url, { maxMessageBytes: 10_000 });
   try {
     await assert.rejects(client.callTool("long"), { kind: "transport", message: /10000 bytes/ });
@@ -105,7 +105,7 @@ test("an answer that is larger than the client takes is an error that names the 
   }
 });
 
-test("a server that closes is alive and not ready", async () => {
+test("a server that is closing is alive but not ready", async () => {
   let enter, leave;
   const entered = new Promise((resolve) => (enter = resolve));
   const left = new Promise((resolve) => (leave = resolve));
@@ -131,7 +131,7 @@ test("a server that closes is alive and not ready", async () => {
   await own.close();
 });
 
-test("nobody there, a path that is not an endpoint, and what is not a URL", async () => {
+test("connecting to a closed port, to a path that is not an endpoint, and to an invalid URL", async () => {
   const gone = await server.listen({ port: 0 });
   await gone.close();
   await assert.rejects(Client.connect(gone.url), { kind: "transport", reason: "refused", httpStatus: undefined });
@@ -139,7 +139,7 @@ test("nobody there, a path that is not an endpoint, and what is not a URL", asyn
   await assert.rejects(Client.connect("weather.py"), { kind: "invalidArgument", message: /weather\.py/ });
 });
 
-test("a port that is taken is an error that names it", async () => {
+test("a port that is in use is an error that names it", async () => {
   await assert.rejects(server.listen({ port: listener.port }), { kind: "transport", reason: "addressInUse", message: new RegExp(String(listener.port)) });
   await assert.rejects(server.listen({ host: "192.0.2.1", port: 0 }), { kind: "transport", reason: "addressUnavailable", message: /192\.0\.2\.1/ });
 });
@@ -152,7 +152,7 @@ test("closing a listener ends the connections to it", async () => {
   await client.close();
 });
 
-test("the fixture pair over HTTP: every revision, negotiation, and the end by a signal", async () => {
+test("the fixture pair over HTTP: every revision, negotiation, and termination by a signal", async () => {
   const program = (name) => fileURLToPath(new URL(`../../tests/fixtures/node/${name}`, import.meta.url));
   const child = spawn(process.execPath, [program("server.mjs"), "--http", "0"], { stdio: ["pipe", "pipe", "inherit"] });
   try {
@@ -170,7 +170,7 @@ test("the fixture pair over HTTP: every revision, negotiation, and the end by a 
   }
 });
 
-test("certificates of an authority of one's own, of clients, and proxies", async () => {
+test("certificates of a private authority, client certificates, and proxies", async () => {
   const [ca, cert, key, serverCert, serverKey] = ["ca.pem", "client.pem", "client.key", "server.pem", "server.key"].map((name) => readFileSync(new URL(`../../core/tests/tls/${name}`, import.meta.url), "utf8"));
   const reached = (request, response) => response.writeHead(500).end();
   const listening = async (web) => {

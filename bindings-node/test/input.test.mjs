@@ -45,14 +45,14 @@ for (const revision of eliciting) {
       assert.deepEqual([...peer.asked].sort(), ["elicitation/create", "roots/list", "sampling/createMessage"]);
     }));
 
-  test(`what a handler does after its question is of no interest, and no failure, revision ${revision}`, () =>
+  test(`whatever a handler does after its request is ignored and is not a failure, revision ${revision}`, () =>
     withPeer({ revision }, async (peer) => {
       assert.equal(await peer.call("swallows"), "Ada");
       if (revision === modern) assert.equal((await peer.send("tools/call", { name: "forgets" })).result.resultType, "input_required");
       assert.equal(await peer.close(), "");
     }));
 
-  test(`what was done once has its first value, revision ${revision}`, () =>
+  test(`once keeps its first value, revision ${revision}`, () =>
     withPeer({ revision }, async (peer) => {
       const kept = { at: "1970-01-01T00:00:00.000Z", runs: 1 };
       assert.deepEqual(JSON.parse(await peer.call("once")), { id: kept, same: kept, name: "Ada" });
@@ -63,7 +63,7 @@ for (const revision of eliciting) {
       assert.deepEqual(JSON.parse(await peer.call("primitive")), { state: { step: 1 }, name: "Ada", model: "m1", roots: 2 });
     }));
 
-  test(`ELI-04: a client that cannot be asked is an error that says so, revision ${revision}`, () =>
+  test(`ELI-04: asking a client without the capability is an error that says so, revision ${revision}`, () =>
     withPeer({ revision, capabilities: {} }, async (peer) => {
       const { error } = await peer.send("tools/call", { name: "elicit" });
       assert.match(error.message, /elicitation|capabilit/i);
@@ -71,7 +71,7 @@ for (const revision of eliciting) {
       assert.deepEqual(peer.asked, []);
     }));
 
-  test(`ELI-11: what does not fit the form's own checks is the caller's error, revision ${revision}`, () =>
+  test(`ELI-11: content that fails the form's own checks is the client's error, revision ${revision}`, () =>
     withPeer({ revision, answers: { "elicitation/create": ({ message }) => accept(message === "How old?" ? { age: 0 } : { name: "Ada" })() } }, async (peer) => {
       const { error } = await peer.request("tools/call", { name: "elicit" });
       assert.match(error.message, /Invalid response from the client.*age/);
@@ -96,7 +96,7 @@ for (const revision of revisions) {
 }
 
 for (const revision of ["2025-11-25", modern]) {
-  test(`ELI-28, ELI-33: a page, and that it is done, revision ${revision}`, () =>
+  test(`ELI-28, ELI-33: a page, and its completion, revision ${revision}`, () =>
     withPeer({ revision }, async (peer) => {
       peer.answers = { "elicitation/create": (params) => ({ action: params.url === "https://example.com/a%20b" && params.mode === "url" ? "accept" : "cancel" }) };
       assert.equal(await peer.call("url"), "accept");
@@ -104,14 +104,14 @@ for (const revision of ["2025-11-25", modern]) {
       else assert.deepEqual(await peer.notified("notifications/elicitation/complete"), { elicitationId: "e1" });
     }));
 
-  test(`MRTR-01: prompts ask too, revision ${revision}`, () =>
+  test(`MRTR-01: prompts can request input, too, revision ${revision}`, () =>
     withPeer({ revision }, async (peer) => {
       const { messages } = await peer.result("prompts/get", { name: "asking" });
       assert.equal(messages[0].content.text, "for Ada");
     }));
 }
 
-test("MRTR-10, MRTR-11, MRTR-12: keys of one's own, answers to something else, and nonsense", () =>
+test("MRTR-10, MRTR-11, MRTR-12: custom keys, responses to other requests, and invalid responses", () =>
   withPeer({ revision: modern }, async (peer) => {
     const { requestState, inputRequests } = (await peer.send("prompts/get", { name: "asking" })).result;
     assert.deepEqual(Object.keys(inputRequests), ["who"]);
@@ -122,7 +122,7 @@ test("MRTR-10, MRTR-11, MRTR-12: keys of one's own, answers to something else, a
     assert.equal((await call({ who: accept({ name: "Eve" })(), more: {} })).result.messages[0].content.text, "for Eve");
   }));
 
-test("MRTR-08: a retry that comes again does not repeat an effect", () =>
+test("MRTR-08: a repeated retry does not repeat a side effect", () =>
   withPeer({ revision: modern }, async (peer) => {
     const { requestState, inputRequests } = (await peer.send("tools/call", { name: "pays", arguments: {} })).result;
     const [key] = Object.keys(inputRequests);
@@ -133,7 +133,7 @@ test("MRTR-08: a retry that comes again does not repeat an effect", () =>
     }
   }));
 
-test("MRTR-06: a state that was changed, and one of another key, are refused; a shared key is not", async () => {
+test("MRTR-06: a modified state and one sealed with another key are refused; a shared key is accepted", async () => {
   const stateKeys = [randomBytes(32).toString("base64")];
   let sealed;
   const retry = (peer, requestState) => peer.send("tools/call", { name: "primitive", arguments: {}, inputResponses: {}, requestState });
@@ -158,7 +158,7 @@ test("rounds have a limit", () =>
     assert.match((await peer.request("tools/call", { name: "elicit" })).error.message, /1 rounds/);
   }));
 
-test("where there is no way back, the handler is told at once", async () => {
+test("without a return channel, the request of a handler fails immediately", async () => {
   const server = new Server({ name: "test", version: "1.0.0" });
   let thrown;
   server.registerTool("ask", {}, async (_, ctx) => {
@@ -177,7 +177,7 @@ test("where there is no way back, the handler is told at once", async () => {
   }
 });
 
-test("forms that cannot be, and values that cannot be kept, are errors that name them", async () => {
+test("unsupported forms, and values without a JSON form, are errors that name them", async () => {
   const server = new Server({ name: "test", version: "1.0.0" });
   server.registerTool("forms", {}, async (_, ctx) => {
     const text = (error) => `${error.kind}: ${error.message}`;

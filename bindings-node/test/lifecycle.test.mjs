@@ -47,7 +47,7 @@ const programs = {
   "that failed to connect": `await Client.connect(["/does/not/exist"]).catch(() => {});`,
 };
 for (const [name, body] of Object.entries(programs)) {
-  test(`a program ${name} ends by itself`, () => {
+  test(`a program ${name} exits by itself`, () => {
     const { status, signal, stderr } = run(`${head}${body}\nprocess.on("exit", () => console.log("end"));`);
     assert.deepEqual([status, signal], [0, null], stderr);
   });
@@ -60,7 +60,7 @@ test("an open client and an open listener keep the program alive", () => {
   }
 });
 
-test("process.exit with everything open ends soon and cleanly", () => {
+test("process.exit with everything open exits quickly and cleanly", () => {
   const { status, signal, stderr, ms } = run(`${head}
     await server.listen({ port: 0 });
     const near = await Client.connect(server);
@@ -72,7 +72,7 @@ test("process.exit with everything open ends soon and cleanly", () => {
   assert.ok(ms < 10_000, `${ms} ms`);
 });
 
-test("an uncaught exception ends the program as ever", () => {
+test("an uncaught exception ends the program as usual", () => {
   const { status, stderr } = run(`${head}await server.listen({ port: 0 }); setTimeout(() => { throw new Error("mine"); }, 10);`);
   assert.equal(status, 1);
   assert.match(stderr, /Error: mine/);
@@ -93,7 +93,7 @@ test("CommonJS programs work the same", () => {
   assert.deepEqual([status, stdout], [0, "hi\n"], stderr);
 });
 
-test("servers that are dropped without close are freed, and those that serve are kept", () => {
+test("servers dropped without close are freed, and those that are serving are kept", () => {
   const source = `
     import { setTimeout } from "node:timers/promises";
     import { Client, Server } from "trunkline";
@@ -124,7 +124,7 @@ test("servers that are dropped without close are freed, and those that serve are
 
 // Windows ends processes without asking them.
 if (process.platform !== "win32") {
-  test("a server that is ended by SIGTERM finishes its calls", async () => {
+  test("a server terminated by SIGTERM finishes its calls", async () => {
     const program = fileURLToPath(new URL("../test-programs/graceful.mjs", import.meta.url));
     const child = spawn(process.execPath, [program], { cwd: home, env: { ...process.env, PORT: "0" }, stdio: ["ignore", "pipe", "inherit"] });
     try {
@@ -140,7 +140,7 @@ if (process.platform !== "win32") {
     }
   });
 
-  test("child processes that a handler left do not keep a server that has ended", { timeout: 60_000 }, async () => {
+  test("child processes left by a handler do not keep a stopped server alive", { timeout: 60_000 }, async () => {
     const program = `${head}
       import { spawn } from "node:child_process";
       server.registerTool("leave", {}, () => {
@@ -177,7 +177,7 @@ function held() {
 }
 
 for (const place of ["child", "http", "memory"]) {
-  test(`clients and servers that are closed leave nothing: ${place}`, { skip: process.platform !== "linux" }, async () => {
+  test(`closed clients and servers leave nothing behind: ${place}`, { skip: process.platform !== "linux" }, async () => {
     const noisy = fileURLToPath(new URL("../test-programs/noisy-server.mjs", import.meta.url));
     const openAndClose = async () => {
       const server = new Server({ name: "counted", version: "1.0.0" });

@@ -35,7 +35,7 @@ async function address(listener) {
 
 const post = (url, body = initialize) => fetch(url, { method: "POST", headers: accept, body });
 
-test("AUS-01, SSE-01: with a path, everything that belongs to the endpoint is served, and the rest goes on untouched", async () => {
+test("AUS-01, SSE-01: with a path, everything that belongs to the endpoint is served, and other requests pass through", async () => {
   const auth = { resource: "https://mcp.example/mcp", issuer: "https://auth.example" };
   const app = express()
     .use(hello().handler({ path: "/mcp", auth }))
@@ -50,7 +50,7 @@ test("AUS-01, SSE-01: with a path, everything that belongs to the endpoint is se
   for (const path of ["/", "/mcp/x", "/other"]) assert.equal(await (await post(url + path, "x".repeat(100_000))).text(), "x".repeat(100_000));
 });
 
-test("a client of 2024-11-05 gets in beside a path", async () => {
+test("a client of 2024-11-05 connects next to a path", async () => {
   const url = await address(express().use(hello().handler({ path: "/mcp" })));
   const stream = await fetch(`${url}/sse`, { headers: { accept: "text/event-stream" } });
   const reader = stream.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -58,7 +58,7 @@ test("a client of 2024-11-05 gets in beside a path", async () => {
   await reader.cancel();
 });
 
-test("a server that is closed leaves other pages alone", async () => {
+test("a closed server leaves other pages alone", async () => {
   const server = hello();
   const url = await address(express().use(server.handler({ path: "/mcp" })).use((_, response) => response.send("a page")));
   await server.close();
@@ -73,7 +73,7 @@ async function read(request) {
   return JSON.parse(text);
 }
 
-test("a body that was read before is told at once, with what to do", async () => {
+test("a body that was already read is reported immediately, with the remedy", async () => {
   const handler = hello().handler();
   const url = await address(async (request, response) => {
     await read(request);
@@ -91,7 +91,7 @@ test("a body that was read before is told at once, with what to do", async () =>
   assert.deepEqual(errors.map(({ kind }) => kind), ["invalidArgument"]);
 });
 
-test("what was read before is understood in request.body", async () => {
+test("an already parsed request.body is accepted", async () => {
   const handler = hello().handler();
   for (const bodyOf of [(body) => body, (body) => JSON.stringify(body), (body) => Buffer.from(JSON.stringify(body))]) {
     const url = await address(async (request, response) => {
@@ -105,7 +105,7 @@ test("what was read before is understood in request.body", async () => {
   }
 });
 
-test("a request.body that cannot be JSON is an answer and not the end of the process", async () => {
+test("a request.body that cannot be JSON gets an error response and does not crash the process", async () => {
   const handler = hello().handler();
   const circle = {};
   circle.self = circle;
@@ -121,7 +121,7 @@ test("a request.body that cannot be JSON is an answer and not the end of the pro
   }
 });
 
-test("a body that is too long is refused, and its client can still read that", async () => {
+test("a body that is too long is refused, and the client can still read the response", async () => {
   const url = new URL(await address(hello({ maxMessageBytes: 1000 }).handler()));
   const length = 20_000_000;
   const head = ["POST / HTTP/1.1", `host: ${url.host}`, "content-type: application/json", `accept: ${accept.accept}`, `content-length: ${length}`];
@@ -133,7 +133,7 @@ test("a body that is too long is refused, and its client can still read that", a
   socket.destroy();
 });
 
-test("fetch: a body that was read before is told with what to do", async () => {
+test("fetch: a body that was already read is reported with the remedy", async () => {
   const request = new Request("http://localhost/mcp", { method: "POST", headers: accept, body: initialize });
   await request.text();
   await assert.rejects(hello().fetch(request), { kind: "invalidArgument", message: /request\.clone\(\)/ });

@@ -105,7 +105,7 @@ for (const [name, make] of Object.entries(frameworks)) {
       });
     }
 
-    test("HTTP-24: a modern client that goes away cancels its call", async () => {
+    test("HTTP-24: a modern client that disconnects cancels its call", async () => {
       const client = await Client.connect(`${address}/mcp`, { revision: "modern" });
       const [started, cancelled] = [seen.started, seen.cancelled];
       const stop = new AbortController();
@@ -117,7 +117,7 @@ for (const [name, make] of Object.entries(frameworks)) {
       await client.close();
     });
 
-    test("HTTP-22: a legacy client that goes away cancels nothing until it says so", async () => {
+    test("HTTP-22: a legacy client that disconnects cancels nothing until it says so", async () => {
       const post = (message, headers, signal) =>
         fetch(`${address}/mcp`, { method: "POST", headers: { ...accept, ...headers }, body: JSON.stringify(message), signal });
       const opened = await fetch(`${address}/mcp`, { method: "POST", headers: accept, body: initialize });
@@ -152,7 +152,7 @@ for (const [name, make] of Object.entries(frameworks)) {
 }
 
 describe("node:http", () => {
-  test("a path is the only one, and without next the rest is 404", async () => {
+  test("only the given path is served, and without next other paths get 404", async () => {
     const { server } = site();
     const web = createServer(server.handler({ path: "/mcp" })).listen(0, "127.0.0.1");
     const address = await listening(web);
@@ -164,7 +164,7 @@ describe("node:http", () => {
     await server.close();
   });
 
-  test("a client that reads slowly does not fill the memory", async () => {
+  test("a slow reader does not fill the memory", async () => {
     const { server } = site();
     const length = 25_000_000;
     server.registerTool("long", {}, () => "x".repeat(length));
@@ -188,7 +188,7 @@ describe("node:http", () => {
   });
 });
 
-test("clients behind a trusted proxy have shares by their addresses", async () => {
+test("clients behind a trusted proxy have a share per address", async () => {
   const { server } = site();
   await assert.rejects(server.listen({ port: 0, trustedProxies: ["proxy.example"] }), /proxy\.example.*10\.0\.0\.0\/8/);
   const listener = await server.listen({ port: 0, trustedProxies: ["127.0.0.1"], rateLimit: 1, rateBurst: 1 });
@@ -249,7 +249,7 @@ describe("fetch", () => {
     assert.equal((await server.fetch(post("http://localhost/mcp"))).status, 503);
   });
 
-  test("wrong options are an error when they are given, and a fault found later is for the log alone", async (t) => {
+  test("invalid options throw when they are passed, and problems found later are only logged", async (t) => {
     const { server } = site();
     assert.throws(() => server.fetchHandler({ allowedHosts: "localhost" }), { kind: "invalidArgument", message: 'allowedHosts: must be a list, not "localhost"' });
     assert.throws(() => server.handler({ auth: { issuer: 3 } }), { kind: "invalidArgument" });
@@ -267,7 +267,7 @@ describe("fetch", () => {
     await server.close();
   });
 
-  test("a body that is too long is refused without being read to its end", async () => {
+  test("a body that is too long is refused before it is read completely", async () => {
     const { server } = site({ maxMessageBytes: 1000 });
     let pulled = 0;
     const body = new ReadableStream({
@@ -283,7 +283,7 @@ describe("fetch", () => {
   });
 });
 
-test("probes beside a path of its own, and none where a framework has chosen the path", async () => {
+test("probes next to a path of its own, and none if a framework has chosen the path", async () => {
   const { server } = site();
   const app = express().use(server.handler({ path: "/mcp", health: true })).get("/", ordinary).listen(0, "127.0.0.1");
   const address = await listening(app);
@@ -311,7 +311,7 @@ const draining = (way) => `
 
 const ways = { "node:http": 'createServer(server.handler()).listen(0, "127.0.0.1")', fetch: 'serve({ fetch: server.fetch, port: 0, hostname: "127.0.0.1" })' };
 for (const [name, way] of Object.entries(ways)) {
-  test(`a mounted server that drains lets its clients go: ${name}`, { skip: process.platform === "win32" }, async () => {
+  test(`a mounted server that is draining disconnects its clients: ${name}`, { skip: process.platform === "win32" }, async () => {
     const child = spawn(process.execPath, ["--input-type=module", "--eval", draining(way)], { cwd: import.meta.dirname, stdio: ["ignore", "pipe", "inherit"] });
     const ended = once(child, "exit");
     try {
@@ -339,7 +339,7 @@ for (const [name, way] of Object.entries(ways)) {
   });
 }
 
-test("a server that is closing, and one that is closed, sends its clients to new connections", async () => {
+test("a closing or closed server makes its clients open new connections", async () => {
   const seen = site();
   const web = createServer(seen.server.handler()).listen(0, "127.0.0.1");
   const address = await listening(web);
@@ -359,7 +359,7 @@ test("a server that is closing, and one that is closed, sends its clients to new
   web.close();
 });
 
-test("AUS-02: the metadata that a challenge names is there wherever the server is mounted", async () => {
+test("AUS-02: the metadata named by a challenge is available wherever the server is mounted", async () => {
   const server = new Server({ name: "mounted", version: "1.0.0" });
   for (const [resource, place] of [["https://notes.example/mcp", "/mcp"], ["https://notes.example/api/mcp", "/api/mcp"]]) {
     const auth = { resource, authorizationServers: ["https://auth.example"], verifier: () => { throw new Error("no token is good"); } };

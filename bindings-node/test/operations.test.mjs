@@ -96,7 +96,7 @@ for (const [where, target] of Object.entries(targets)) {
   }
 }
 
-test("operations take the options of requests", async () => {
+test("operations accept request options", async () => {
   const server = new Server({ name: "slow", version: "1.0.0" });
   server.registerResource("slow", "test://slow", {}, () => new Promise(() => {}));
   server.registerPrompt("slow", {}, () => new Promise(() => {}));
@@ -109,7 +109,7 @@ test("operations take the options of requests", async () => {
   await server.close();
 });
 
-test("members keep the order of their author", async () => {
+test("members keep their order", async () => {
   const server = new Server({ name: "ordered", version: "1.0.0" });
   const reply = { zeta: 1, alpha: { y: 1, b: 2 }, mid: [{ q: 1, c: 2 }] };
   const properties = Object.fromEntries(["reasoning", "answer", "zoo", "b"].map((name) => [name, { type: "string", title: name, description: "d" }]));
@@ -165,7 +165,7 @@ test("a result is checked and typed by the caller's schema", async () => {
   await client.close();
 });
 
-test("CCH-04: a kept list is fetched again where the caller wants it fresh", async () => {
+test("CCH-04: a cached list is fetched again if the caller passes fresh", async () => {
   const server = new Server({ name: "kept", version: "1.0.0" }, { ttl: 60_000 });
   const client = await Client.connect(server, { revision: "2026-07-28" });
   server.registerTool("one", {}, () => "1");

@@ -13,7 +13,7 @@ after(() => server.close());
 const refused = (message) => ({ name: "InvalidArgumentError", kind: "invalidArgument", message });
 const meant = (name, known) => refused(`unknown option \`${name}\`: did you mean \`${known}\`?`);
 
-test("a misspelt hook is refused, and leaves no feature open to everybody", async () => {
+test("a misspelt hook is refused and does not leave a feature visible to everyone", async () => {
   const hidden = { visibel: () => false };
   assert.throws(() => new Server(info, { onerror: () => {} }), meant("onerror", "onError"));
   assert.throws(() => new Server(info, { lifespn: () => ({}) }), meant("lifespn", "lifespan"));
@@ -32,7 +32,7 @@ test("a misspelt hook is refused, and leaves no feature open to everybody", asyn
   assert.deepEqual((await client.listTools()).map(({ name }) => name), ["x"]);
 });
 
-test("a function in the place of data is refused, with the place", () => {
+test("a function in place of data is refused with its path", () => {
   assert.throws(() => new Server(info, { pageSize: () => 3 }), refused(/ \$\.options\.pageSize: a function cannot be represented in JSON: give data$/));
   assert.throws(() => server.registerTool("y", { annotations: { title: () => "" } }, () => ""), refused(/ \$\.tool\.annotations\.title: a function cannot be represented in JSON: give data$/));
 });
@@ -56,7 +56,7 @@ test("a misspelt option is refused", async () => {
   assert.equal((await client.callTool("x", {}, { timeout: undefined, timout: undefined })).text, "");
 });
 
-test("a constructor of another SDK is answered with the call that is meant", async () => {
+test("the constructor of another SDK is refused with the right call", async () => {
   assert.throws(() => new Client({ name: "host", version: "1" }), refused("new Client(…) does not connect: use await Client.connect(…)"));
   assert.throws(() => new Server("weather"), refused(/name and a version: new Server\({ name: /));
   const deep = JSON.parse("[".repeat(200) + "]".repeat(200));

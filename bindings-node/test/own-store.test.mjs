@@ -75,14 +75,14 @@ function reports(store, options = {}) {
   return server;
 }
 
-test("a store of one's own keeps the contract", async () => {
+test("a custom store fulfils the contract", async () => {
   const store = new Kept();
   assert.deepEqual(await checkStore(store), []);
   assert.equal(store.texts.size + store.logs.size, 0, "the check removes what it has left");
   assert.deepEqual(await checkStore("memory:"), []);
 });
 
-test("the check names what is wrong", async () => {
+test("the check names the violations", async () => {
   class Forgetful extends Kept {
     async putIf(key, expected, text, keepFor) {
       await this.put(key, text, keepFor);
@@ -101,7 +101,7 @@ test("an object that lacks methods is refused", () => {
   assert.throws(() => reports({ get() {} }), (error) => error instanceof InvalidArgumentError && error.message.includes("it lacks put, putIf, remove, append, read"));
 });
 
-test("tasks are in a store of one's own and outlive the server", async () => {
+test("tasks in a custom store outlive the server", async () => {
   const store = new Kept();
   const one = reports(store);
   const client = await Client.connect(one);
@@ -122,7 +122,7 @@ for (const [name, fault, reason] of [
   ["nonsense", "nonsense", "invalid return value of store_put_if: done: must be true or false, not"],
   ["silent", "silence", "it did not answer within 300ms"],
 ]) {
-  test(`a fault of the store is a typed error and other calls go on: ${name}`, { timeout: patience }, async () => {
+  test(`a store failure is a typed error, and other calls continue: ${name}`, { timeout: patience }, async () => {
     const store = new Kept();
     const server = reports(store, { storeDeadline: 300 });
     const client = await Client.connect(server);

@@ -32,7 +32,7 @@ const start = 'new (require("trunkline").Server)({ name: "a", version: "1" });';
 const { platforms, version } = require("trunkline/package.json");
 const ours = platforms.filter((name) => name.startsWith(`${process.platform}-${process.arch}`));
 
-test("import and require give the same things", () => {
+test("import and require export the same names", () => {
   const cjs = require("trunkline");
   const names = Object.keys(cjs).sort();
   assert.deepEqual(Object.keys(esm).filter((name) => !["default", "module.exports", "__esModule"].includes(name)).sort(), names);
@@ -40,7 +40,7 @@ test("import and require give the same things", () => {
   assert.ok(names.includes("Server") && names.includes("Client") && names.includes("ToolError"));
 });
 
-test("the modules for bundlers give the same things, from code of their own", () => {
+test("the modules for bundlers export the same names, from their own code", () => {
   const script = `
     import * as modules from "trunkline";
     import { createRequire } from "node:module";
@@ -56,7 +56,7 @@ test("the modules for bundlers give the same things, from code of their own", ()
   assert.match(run({ TRUNKLINE_NATIVE: "" }).stderr, /not in a node_modules at or above \S+place\.js\. Install it there, copy its file to \S+trunkline\.\S+\.node, or set the environment variable TRUNKLINE_NATIVE to its path\. In Next\.js, list trunkline in serverExternalPackages instead/);
 });
 
-test("the package asks for nothing else at run time, but what some schemas and telemetry need", () => {
+test("the package has no run-time dependencies except those of some schemas and telemetry", () => {
   const { dependencies, peerDependencies, peerDependenciesMeta } = require("trunkline/package.json");
   assert.equal(dependencies, undefined);
   assert.deepEqual(Object.keys(peerDependencies), ["@opentelemetry/api", "@types/node", "@valibot/to-json-schema"]);
@@ -72,7 +72,7 @@ test("without a native library the error names the package to install", () => {
   });
 });
 
-test("a platform without a library is told so, and which ones have one", () => {
+test("an unsupported platform gets an error that lists the supported ones", () => {
   const script = `Object.defineProperty(process, "platform", { value: "aix" }); Object.defineProperty(process, "arch", { value: "ppc64" }); ${start}`;
   withCopy((_, run) => {
     const { stderr } = run(script);
@@ -104,7 +104,7 @@ function packedFiles(folder) {
   return JSON.parse(listed)[0].files.map(({ path }) => path);
 }
 
-test("what is packed has the licences, and a page that says what it is", () => {
+test("the packed files include the licenses and a README", () => {
   const folder = mkdtempSync(join(tmpdir(), "trunkline-"));
   try {
     const [platform] = platforms;
@@ -145,7 +145,7 @@ test("a platform package is found, without a report of the process", () => {
   });
 });
 
-test("every public name has a text, and every method that can be rejected says with what", () => {
+test("every public name is documented, and every method that can reject documents its errors", () => {
   const file = join(home, "dist/index.d.ts");
   const checker = ts.createProgram([file], { skipLibCheck: true, module: ts.ModuleKind.NodeNext, types: [] });
   const types = checker.getTypeChecker();
@@ -207,7 +207,7 @@ for (const format of ["esm", "cjs"]) {
 }
 
 for (const name of ["node", "bun", "deno"]) {
-  test(`pipes are read on the event loop of Node only: ${name}`, () => {
+  test(`only Node reads pipes on its event loop: ${name}`, () => {
     const script = `
       if (${JSON.stringify(name)} !== "node") Object.defineProperty(process, "versions", { value: { ...process.versions, [${JSON.stringify(name)}]: "1.0.0" } });
       const { Client, Server } = require("trunkline");

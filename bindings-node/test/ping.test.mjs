@@ -39,7 +39,7 @@ async function withClient(transport, revision, body) {
 
 for (const transport of ["memory", "http"]) {
   for (const revision of legacy) {
-    test(`a server and a handler's caller answer, revision ${revision}, ${transport}`, () =>
+    test(`a server and a handler's client respond, revision ${revision}, ${transport}`, () =>
       withClient(transport, revision, async (client) => {
         await client.ping();
         await client.callTool("ping");
@@ -47,7 +47,7 @@ for (const transport of ["memory", "http"]) {
       }));
   }
 
-  test(`a server answers, a handler's caller cannot be asked, revision ${modern}, ${transport}`, () =>
+  test(`a server responds, a handler's client cannot be pinged, revision ${modern}, ${transport}`, () =>
     withClient(transport, modern, async (client) => {
       await client.ping();
       await client.callTool("ping");

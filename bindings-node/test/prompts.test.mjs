@@ -17,7 +17,7 @@ for (const revision of revisions) {
     before(async () => (peer = await Peer.start("../test-programs/features.mjs", { revision })));
     after(() => peer.close());
 
-    test("PRM-02: prompts are listed with their arguments, also those of a schema", async () => {
+    test("PRM-02: prompts are listed with their arguments, including those of a schema", async () => {
       const { prompts } = await peer.result("prompts/list");
       assert.deepEqual(prompts.map(({ name }) => name), ["plain", "greet", "typed"]);
       assert.equal(prompts[0].description, "A text");
@@ -28,7 +28,7 @@ for (const revision of revisions) {
       assert.deepEqual([prompts[0].title, city.title], revision >= "2025-06-18" ? ["Plain", "City"] : [undefined, undefined]);
     });
 
-    test("PRM-09: texts, messages, content blocks and whole results", async () => {
+    test("PRM-09: strings, messages, content blocks and complete results", async () => {
       assert.deepEqual((await get("plain")).messages, [message("hello")]);
       assert.deepEqual((await get("greet", { name: "Ada" })).messages, [message("hello Ada, plain")]);
       const { messages } = await get("typed", { days: "2" });
@@ -41,7 +41,7 @@ for (const revision of revisions) {
       assert.deepEqual([whole.description, whole.messages], ["Made now", [message("hi")]]);
     });
 
-    test("PRM-04, PRM-05: unknown prompts, missing arguments, and those that do not fit the schema, are -32602", async () => {
+    test("PRM-04, PRM-05: unknown prompts, missing arguments, and arguments that do not match the schema, are -32602", async () => {
       assert.equal((await refused("unknown", {})).code, -32602);
       assert.match((await refused("greet", {})).message, /name/);
       const misfit = await refused("typed", { days: "9" });
@@ -71,7 +71,7 @@ test("a prompt that returns nothing has no messages", async () => {
   await server.close();
 });
 
-test("prompts that contradict themselves are refused", () => {
+test("contradictory definitions are refused", () => {
   const server = new Server({ name: "test", version: "1.0.0" });
   assert.throws(() => server.registerPrompt("both", { argsSchema: z.object({}), arguments: [] }, () => ""), { kind: "invalidArgument", message: /argsSchema and arguments/ });
   assert.throws(() => server.registerPrompt("none", {}), { kind: "invalidArgument", message: /handler of prompt "none"/ });
@@ -79,7 +79,7 @@ test("prompts that contradict themselves are refused", () => {
   assert.throws(() => server.registerPrompt("twice", {}, () => ""), { kind: "invalidArgument", message: /twice/ });
 });
 
-test("CMP-03: completions are declared with what they complete", async (t) => {
+test("CMP-03: completions are declared together with their arguments", async (t) => {
   const server = new Server({ name: "trips", version: "1.0.0" });
   t.after(() => server.close());
   const names = (text) => [text.toUpperCase()];
@@ -102,7 +102,7 @@ test("CMP-03: completions are declared with what they complete", async (t) => {
   assert.throws(() => server.registerPrompt("x", { arguments: [{ name: "a" }], complete: { a: "no function" } }, () => "x"), /must be a function/);
 });
 
-test("arguments that a schema library refuses are named with the prompt", async () => {
+test("arguments that a schema library rejects are reported with the prompt's name", async () => {
   const server = new Server({ name: "plans", version: "1.0.0" });
   const argsSchema = z.object({ days: z.preprocess(Number, z.number()), mood: z.enum(["sunny", "grey"]).catch("sunny") });
   server.registerPrompt("lenient", { argsSchema }, (args) => JSON.stringify(args));

@@ -48,7 +48,7 @@ test("both sides read on their event loops", options, async () => {
   });
 });
 
-test("TRUNKLINE_HOST_READS=0 leaves the reading to the core", options, async () => {
+test("TRUNKLINE_HOST_READS=0 leaves reading to the core", options, async () => {
   const [command, ...args] = server;
   const client = await Client.connect({ command, args, env: { TRUNKLINE_HOST_READS: "0" } });
   for (let i = 0; i < 200; i++) await echo(client, String(i));
@@ -71,7 +71,7 @@ test("a message in many pieces", options, async () => {
   });
 });
 
-test("an event loop that is blocked does not stop the reading", options, async () => {
+test("a blocked event loop does not stop reads", options, async () => {
   await connected(async (client) => {
     const blocked = client.callTool("block");
     await sleep(50);
@@ -95,7 +95,7 @@ test("a server that dies during a call fails it", options, async () => {
   await client.close();
 });
 
-test("a server that died is started anew by the next call", options, async () => {
+test("the next call restarts a server that died", options, async () => {
   const client = await Client.connect(server);
   await handedOver(client);
   await assert.rejects(client.callTool("die"), { kind: "transport", message: /beans/ });
@@ -103,7 +103,7 @@ test("a server that died is started anew by the next call", options, async () =>
   await client.close();
 });
 
-test("a client that is closed during a call", options, async () => {
+test("closing a client during a call", options, async () => {
   const client = await Client.connect(server);
   await handedOver(client);
   const hanging = client.callTool("hang").catch((error) => error);

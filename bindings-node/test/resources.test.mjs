@@ -15,7 +15,7 @@ for (const revision of revisions) {
     before(async () => (peer = await Peer.start("../test-programs/features.mjs", { revision })));
     after(() => peer.close());
 
-    test("RES-02, PAG-05: lists have pages, and say what the revision has", async () => {
+    test("RES-02, PAG-05: lists are paginated, with the members of the revision", async () => {
       const first = await peer.result("resources/list");
       assert.deepEqual(first.resources.map(({ uri }) => uri), ["notes://text", "notes://bytes", "notes://json"]);
       const { name, description, mimeType, annotations } = first.resources[0];
@@ -30,7 +30,7 @@ for (const revision of revisions) {
       assert.deepEqual(templates.resourceTemplates.map(({ uriTemplate }) => uriTemplate), ["notes://by-name/{name}{?lang}"]);
     });
 
-    test("RES-11: text, bytes, data, several parts, whole results", async () => {
+    test("RES-11: text, bytes, data, several parts, complete results", async () => {
       assert.deepEqual(await read("notes://text"), [{ uri: "notes://text", mimeType: "text/markdown", text: "# Hi" }]);
       assert.deepEqual(await read("notes://bytes"), [{ uri: "notes://bytes", mimeType: "application/octet-stream", blob: "AQID" }]);
       const [json] = await read("notes://json");
@@ -42,18 +42,18 @@ for (const revision of revisions) {
       assert.deepEqual(await read("notes://whole"), [{ uri: "notes://elsewhere", text: "whole" }]);
     });
 
-    test("the variables of a template, percent-decoded; those that may be absent", async () => {
+    test("template variables are percent-decoded and may be optional", async () => {
       const [{ text, uri }] = await read("notes://by-name/two%20words?lang=no");
       assert.deepEqual([text, uri], ['notes://by-name/two%20words?lang=no {"lang":"no","name":"two words"}', "notes://by-name/two%20words?lang=no"]);
       assert.match((await read("notes://by-name/one"))[0].text, / \{"name":"one"\}$/);
     });
 
-    test("CCH-01: a resource's own hints for those who may keep it", async () => {
+    test("CCH-01: a resource has its own caching hints", async () => {
       const { ttlMs, cacheScope } = await peer.result("resources/read", { uri: "notes://text" });
       assert.deepEqual([ttlMs, cacheScope], revision === modern ? [5000, "public"] : [undefined, undefined]);
     });
 
-    test("RES-05, RES-06, RES-08, RES-09: what is unknown, what a handler refuses, and what breaks", async () => {
+    test("RES-05, RES-06, RES-08, RES-09: unknown resources, refusals of handlers, and failures", async () => {
       const failed = async (uri) => (await peer.request("resources/read", { uri })).error;
       const unknown = await failed("notes://unknown");
       assert.deepEqual([unknown.code, unknown.data.uri], [revision === modern ? -32602 : -32002, "notes://unknown"]);
@@ -65,11 +65,11 @@ for (const revision of revisions) {
       assert.doesNotMatch(broken.message, /secret/);
     });
 
-    test("a provider's resources are read through it", async () => {
+    test("a provider's resources can be read", async () => {
       assert.deepEqual(await read("rows://b"), [{ uri: "rows://b", blob: base64("rows://b") }]);
     });
 
-    test("the variable of a template is completed", async () => {
+    test("template variables are completed", async () => {
       const complete = (value, context) => peer.result("completion/complete", { ref: { type: "ref/resource", uri: "notes://by-name/{name}{?lang}" }, argument: { name: "name", value }, ...context });
       assert.deepEqual((await complete("t")).completion.values, ["two"]);
       if (revision < "2025-06-18") return;
@@ -79,7 +79,7 @@ for (const revision of revisions) {
   });
 }
 
-test("a resource or a template whose handler returns nothing is not there", async () => {
+test("a resource or template whose handler returns nothing is not found", async () => {
   const server = new Server({ name: "notes", version: "1.0.0" });
   server.registerResource("gone", "notes://gone", {}, () => undefined);
   server.registerResource("rows", "rows://{id}", {}, () => null);

@@ -76,7 +76,7 @@ const unfit = [
   ["an async generator", (async function* () {})(), "$: an AsyncGenerator cannot be represented in JSON: return an array"],
 ];
 for (const [name, value, message] of unfit) {
-  test(`${name} is refused, with the place and the fix`, () => {
+  test(`${name} is refused with its path and a remedy`, () => {
     assert.throws(
       () => answerOf(value, toolParts),
       (error) => error instanceof UnfitValue && error.message.startsWith(message),

@@ -27,7 +27,7 @@ test("zod without ~standard.jsonSchema: its own toJSONSchema is used", () => {
   assert.deepEqual(convert(older, "input", where).json.required, ["city"]);
 });
 
-test("arktype, by the standard and by its own method", () => {
+test("arktype, through Standard JSON Schema and its own method", () => {
   const schema = type({ city: "string", days: "number = 3" });
   assert.deepEqual(convert(schema, "input", where).json.required, ["city"]);
   const { validate, vendor, version } = schema["~standard"];
@@ -35,7 +35,7 @@ test("arktype, by the standard and by its own method", () => {
   assert.deepEqual(convert(older, "input", where).json.required, ["city"]);
 });
 
-test("valibot, bare and made standard", () => {
+test("valibot, plain and through Standard JSON Schema", () => {
   const schema = v.object({ city: v.string(), days: v.optional(v.number(), 3) });
   for (const given of [schema, toStandardJsonSchema(schema)]) {
     const { json, validate } = convert(given, "input", where);
@@ -45,7 +45,7 @@ test("valibot, bare and made standard", () => {
   }
 });
 
-test("checks that are code are left to the library", () => {
+test("checks written in code are left to the library", () => {
   const checked = [
     z.object({ city: z.string().refine((city) => city !== "x") }),
     type({ city: type.string.narrow((city) => city !== "x") }),
@@ -59,19 +59,19 @@ test("checks that are code are left to the library", () => {
   }
 });
 
-test("a plain JSON Schema is taken as it is, without a validator", () => {
+test("a plain JSON Schema is used unchanged, without a validator", () => {
   const schema = { type: "object", properties: { "~x": {} }, $defs: {} };
   const converted = convert(schema, "input", where);
   assert.equal(converted.json, schema);
   assert.equal(converted.validate, undefined);
 });
 
-test("a union of objects as arguments is said to be an object", () => {
+test("a union of objects as arguments gets the type object", () => {
   const union = z.discriminatedUnion("kind", [z.object({ kind: z.literal("a") }), z.object({ kind: z.literal("b") })]);
   assert.equal(convert(union, "input", where).json.type, "object");
 });
 
-test("objects of arguments that say nothing of further members are closed", () => {
+test("argument objects that do not mention other members are closed", () => {
   const [city, a] = [{ city: z.string() }, { a: z.number() }];
   for (const [schema, further] of [
     [z.object(city), false],
@@ -112,7 +112,7 @@ const refused = [
   ["a type without JSON form", z.object({ when: z.date() }), /cannot be converted to JSON Schema: Date cannot be represented/],
 ];
 for (const [name, schema, message] of refused) {
-  test(`refused with the fix: ${name}`, () => {
+  test(`refused with a remedy: ${name}`, () => {
     assert.throws(() => convert(schema, "input", where), { name: "InvalidArgumentError", kind: "invalidArgument", message });
   });
 }

@@ -51,7 +51,7 @@ describe("skills", () => {
     await client.close();
   });
 
-  test("SKL-45: a skill that was removed is gone, and can come back", async () => {
+  test("SKL-45: a removed skill is not found, and can be added again", async () => {
     await peer.call("forget");
     assert.deepEqual(await uris(), ["skill://team/given/SKILL.md"]);
     assert.equal((await peer.request("skills/get", { uri: "skill://from-folder/SKILL.md" })).error.code, -32602);
@@ -59,7 +59,7 @@ describe("skills", () => {
     assert.equal((await uris()).length, 2);
   });
 
-  test("SKL-08, SKL-11: what is not a skill is refused, and the error says why", async () => {
+  test("SKL-08, SKL-11: an invalid skill is refused with a reason", async () => {
     const refused = JSON.parse(await peer.call("wrong"));
     const patterns = [/needs the file SKILL\.md/, /frontmatter/, /\.\.\/y/, /"SKILL\.md" of a skill must be a string or bytes, not number/, /must be a path or a file: URL/, /no\/such\/folder/, /must end with its name/];
     assert.equal(refused.length, patterns.length);
@@ -79,7 +79,7 @@ for (const revision of revisions) {
     }
   });
 
-  test(`APP-02, APP-05, APP-15: a tool names its app, and still says it in words, revision ${revision}`, async () => {
+  test(`APP-02, APP-05, APP-15: a tool names its app and still returns text, revision ${revision}`, async () => {
     const peer = await start(revision);
     try {
       const { tools } = await peer.result("tools/list");

@@ -36,7 +36,7 @@ test("the fixture client prints a line for each revision", () => {
   assert.deepEqual(lines.map(({ revision, ok }) => [revision, ok]), ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"].map((revision) => [revision, true]));
 });
 
-test("what a server prints does not disturb the protocol", async () => {
+test("output printed by a server does not disturb the protocol", async () => {
   const client = await Client.connect({ command: node, args: [noisy], env: { NOISE: "loud" } });
   try {
     assert.equal((await client.callTool("noise")).content[0].text, "loud");
@@ -45,7 +45,7 @@ test("what a server prints does not disturb the protocol", async () => {
   }
 });
 
-test("prints right after serveStdio, and of its lifespan, go to stderr", () => {
+test("output printed right after serveStdio, or by its lifespan, goes to stderr", () => {
   const source = `
     import { execFileSync } from "node:child_process";
     import { Server } from "trunkline";
@@ -65,14 +65,14 @@ test("prints right after serveStdio, and of its lifespan, go to stderr", () => {
   for (const line of ["a child of the lifespan", "the lifespan", "right after", "one turn later"]) assert.ok(run.stderr.includes(line), run.stderr);
 });
 
-test("a server that does not exit by itself is ended after the close timeout", async () => {
+test("a server that does not exit by itself is terminated after the close timeout", async () => {
   const client = await Client.connect({ command: node, args: [noisy], env: { STAYS: "1" } }, { closeTimeout: 100 });
   const { pid } = client;
   await client.close();
   assert.throws(() => process.kill(pid, 0), { code: "ESRCH" });
 });
 
-test("a server may take the close timeout to exit by itself", async () => {
+test("a server has the close timeout to exit by itself", async () => {
   const folder = mkdtempSync(join(tmpdir(), "trunkline-"));
   try {
     const stderrFile = join(folder, "stderr");
@@ -85,7 +85,7 @@ test("a server may take the close timeout to exit by itself", async () => {
   }
 });
 
-test("a server inherits a short list of the environment, or all of it", async () => {
+test("a server inherits a few environment variables, or all of them", async () => {
   process.env.NOISE = "inherited";
   try {
     for (const [inheritEnv, heard] of [[undefined, "quiet"], [true, "inherited"]]) {
@@ -109,7 +109,7 @@ test("a program that does not exist is a transport error", async () => {
   await assert.rejects(Client.connect(["/does/not/exist"]), { name: "TransportError", message: /\/does\/not\/exist/ });
 });
 
-test("a server that dies is a transport error with its last words", async () => {
+test("a server that dies is a transport error with its last output", async () => {
   await assert.rejects(Client.connect([node, "-e", 'console.error("out of beans"); process.exit(3)']), (error) => {
     assert.equal(error.kind, "transport", error.message);
     assert.deepEqual([error.reason, error.exitCode, error.signal, error.stderr], ["exited", 3, undefined, ["out of beans"]]);
@@ -117,7 +117,7 @@ test("a server that dies is a transport error with its last words", async () => 
   });
 });
 
-test("L9: the last words of a server hold no terminal escapes", async () => {
+test("L9: the last output of a server contains no terminal escapes", async () => {
   const words = "\\u001b]0;a title\\u0007\\u001b[2J\\u009b31mout of\\r\\b beans\\u202e\\tat last";
   const target = { command: node, args: ["-e", `console.error("${words}"); process.exit(3)`], stderr: "keep" };
   await assert.rejects(Client.connect(target), (error) => {
@@ -128,7 +128,7 @@ test("L9: the last words of a server hold no terminal escapes", async () => {
   });
 });
 
-test("T5: a host that does not read stderr holds up nothing", { timeout: 60_000 }, async () => {
+test("T5: a host that does not read stderr blocks nothing", { timeout: 60_000 }, async () => {
   const server = spawn(node, [program("../test-programs/failing-server.mjs")], { stdio: ["pipe", "pipe", "pipe"] });
   server.stderr.pause();
   try {
@@ -148,7 +148,7 @@ test("T5: a host that does not read stderr holds up nothing", { timeout: 60_000 
   }
 });
 
-test("a server whose handler ignores its cancellation ends with its input, in good order", { timeout: 60_000 }, async () => {
+test("a server whose handler ignores its cancellation exits cleanly at the end of its input", { timeout: 60_000 }, async () => {
   const server = spawn(node, [program("../test-programs/failing-server.mjs")], { stdio: ["pipe", "pipe", "inherit"] });
   try {
     const answers = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
@@ -163,7 +163,7 @@ test("a server whose handler ignores its cancellation ends with its input, in go
   }
 });
 
-test("a server that dies during a call fails it, and the client hears of it", async () => {
+test("a server that dies during a call fails it, and the client is notified", async () => {
   const client = await Client.connect([node, noisy], { reconnect: false });
   assert.equal(client.isConnected, true);
   const closed = once(client, "close");
@@ -176,7 +176,7 @@ test("a server that dies during a call fails it, and the client hears of it", as
   await client.close();
 });
 
-test("connecting can be given up", async () => {
+test("connecting can be aborted", async () => {
   const silent = [node, "-e", "setInterval(() => {}, 1000)"];
   await assert.rejects(Client.connect(silent, { signal: AbortSignal.timeout(100) }), { name: "CancelledError" });
   await assert.rejects(Client.connect(silent, { signal: AbortSignal.abort() }), { name: "CancelledError" });

@@ -59,7 +59,7 @@ for (const kind of sharedStores) {
       return kind === "redis" ? withRedis(start) : start(`sqlite:${join(folder, "state.db")}`);
     });
 
-  test(`a task of one process is fetched from another: ${kind}`, () =>
+  test(`a task of one process can be fetched from another: ${kind}`, () =>
     withWorkers(async (one, other) => {
       const client = await Client.connect(new URL(one));
       const task = await client.startTask("report");
@@ -70,7 +70,7 @@ for (const kind of sharedStores) {
       await elsewhere.close();
     }));
 
-  test(`the tasks of a process that ends have the time of calls: ${kind}`, () =>
+  test(`tasks of a process that is shutting down get the drain deadline, as calls do: ${kind}`, () =>
     withWorkers(async (one, other, child) => {
       const client = await Client.connect(new URL(one));
       const [short, long] = [await client.startTask("wait", { ms: 1000 }), await client.startTask("wait", { ms: 60_000 })];
@@ -87,7 +87,7 @@ for (const kind of sharedStores) {
       await Promise.all([client.close(), elsewhere.close()]);
     }));
 
-  test(`a session of one process is served by another: ${kind}`, () =>
+  test(`another process can serve a session: ${kind}`, () =>
     withWorkers(async (one, other) => {
       const { status, session } = await post(one, null, "initialize", opening);
       assert.equal(status, 200);
@@ -116,13 +116,13 @@ for (const [url, problem] of [
   ["sqlite:", "the path of the file is missing"],
   ["redis://user:secret@host?namespace=a:b", "namespace must have 1 to 64 letters"],
 ]) {
-  test(`a URL that names no store is refused at once: ${problem}`, () => {
+  test(`an invalid store URL is refused immediately: ${problem}`, () => {
     const make = () => new Server({ name: "reports", version: "1" }, { store: url });
     assert.throws(make, (error) => error instanceof InvalidArgumentError && error.message.includes(problem) && !error.message.includes("secret"));
   });
 }
 
-test("while Redis cannot be reached, calls are refused as busy and others go on", () =>
+test("while Redis is unreachable, calls that need it are refused as busy and others continue", () =>
   withFolder(async (folder) => {
     await withWorker(folder, `redis://user:secret@127.0.0.1:${await freePort()}`, async (url) => {
       const client = await Client.connect(new URL(url));

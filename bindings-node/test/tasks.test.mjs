@@ -48,14 +48,14 @@ describe("tasks on 2025-11-25", () => {
   const call = (name, args = {}) => peer.request("tools/call", { name, arguments: args, task: {} });
   const begin = async (name) => (await call(name)).result.task;
 
-  test("TSK-01: what may be a task is declared", async () => {
+  test("TSK-01: support for tasks is declared", async () => {
     assert.deepEqual(peer.server.capabilities.tasks, { list: {}, cancel: {}, requests: { tools: { call: {} } } });
     const { tools } = await peer.result("tools/list");
     const support = Object.fromEntries(tools.filter(({ execution }) => execution).map(({ name, execution }) => [name, execution.taskSupport]));
     assert.deepEqual(support, { slow: "optional", endless: "required", aborted: "forbidden", fails: "optional", breaks: "optional", asks: "optional", deferred: "optional" });
   });
 
-  test("TSK-05, TSK-07: what must not be a task, and what must be one", async () => {
+  test("TSK-05, TSK-07: tools that forbid tasks, and tools that require them", async () => {
     assert.equal((await call("aborted")).error.code, -32601);
     assert.equal((await peer.request("tools/call", { name: "endless" })).error.code, -32601);
   });
@@ -103,7 +103,7 @@ describe("tasks on 2026-07-28", () => {
     return result;
   };
 
-  test("TKX-01, TKX-10, TKX-30: a task, and its result in it", async () => {
+  test("TKX-01, TKX-10, TKX-30: a task that contains its result", async () => {
     const { capabilities } = await peer.result("server/discover");
     assert.deepEqual(capabilities.extensions["io.modelcontextprotocol/tasks"], {});
     const { taskId, status, pollIntervalMs } = await begin("slow");
@@ -119,7 +119,7 @@ describe("tasks on 2026-07-28", () => {
     assert.deepEqual([broken.status, broken.error.code, broken.error.data], ["failed", -32000, { a: 1 }]);
   });
 
-  test("TKX-10, TKX-17: a task waits for input, which tasks/update brings", async () => {
+  test("TKX-10, TKX-17: a task waits for input, which arrives through tasks/update", async () => {
     const { taskId } = await begin("asks");
     const { inputRequests } = await until(peer, taskId, "input_required");
     const [[key, { method }]] = Object.entries(inputRequests);
@@ -144,7 +144,7 @@ describe("tasks on 2026-07-28", () => {
   });
 });
 
-test("TKX-02, TKX-05, TKX-26: clients that do not declare the extension get results, or are told what they lack", async () => {
+test("TKX-02, TKX-05, TKX-26: clients without the extension get results, or an error that names the missing capability", async () => {
   const peer = await start({ revision: modern, capabilities: { elicitation: {} } });
   try {
     assert.equal(await peer.call("slow"), "done");
@@ -157,7 +157,7 @@ test("TKX-02, TKX-05, TKX-26: clients that do not declare the extension get resu
 });
 
 for (const revision of handshakeRevisions.filter((revision) => revision < "2025-11-25")) {
-  test(`what a handler says of its task is lost where there are none, revision ${revision}`, async () => {
+  test(`task messages of a handler have no effect without tasks, revision ${revision}`, async () => {
     const peer = await start({ revision });
     try {
       assert.equal(await peer.call("slow"), "done");
@@ -168,12 +168,12 @@ for (const revision of handshakeRevisions.filter((revision) => revision < "2025-
   });
 }
 
-test("a task that is run again is one from the start", () => {
+test("restartTask needs a tool whose calls are tasks from the start", () => {
   for (const options of [{}, { task: "optional", deferTask: true }]) {
     const server = new Server({ name: "films", version: "1.0.0" });
     assert.throws(
       () => server.registerTool("render", { ...options, restartTask: true }, () => "done"),
-      /Tool render: running a task again: needs/u,
+      /Tool render: restarting tasks: needs/u,
     );
   }
 });

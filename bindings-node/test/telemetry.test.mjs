@@ -106,7 +106,7 @@ for (const revision of ["2025-11-25", "2026-07-28"]) {
   });
 }
 
-test("failures_are_failures_of_spans_with_what_the_handler_threw", async () => {
+test("failed_spans_record_what_the_handler_threw", async () => {
   const client = await Client.connect(server);
   const failed = await within(() => client.callTool("fail"));
   const unknown = await within(() => assert.rejects(client.callTool("nothing")));
@@ -128,7 +128,7 @@ test("failures_are_failures_of_spans_with_what_the_handler_threw", async () => {
   await client.close();
 });
 
-test("requests_of_a_server_carry_the_trace_to_its_client", async () => {
+test("requests_to_the_client_carry_the_trace", async () => {
   const onElicit = async () => {
     await new Promise((resolve) => setImmediate(resolve));
     tracer.startSpan("answering").end();
@@ -186,7 +186,7 @@ async function spansOf({ traceId }, count) {
   }
 }
 
-test("rpc_38_an_opening_and_a_notification_have_a_span", async () => {
+test("rpc_38_connecting_and_notifications_have_spans", async () => {
   const server = new Legacy();
   let client;
   const user = await within(async () => {
@@ -221,7 +221,7 @@ test("rpc_38_an_opening_and_a_notification_have_a_span", async () => {
   assert.equal(refused.status.code, SpanStatusCode.ERROR);
 });
 
-test("openings_are_above_the_spans_of_their_server", async () => {
+test("the_span_of_connecting_is_the_parent_of_the_servers_spans", async () => {
   for (const [revision, name] of [
     ["2025-11-25", "initialize"],
     ["2026-07-28", "server/discover"],
@@ -237,7 +237,7 @@ test("openings_are_above_the_spans_of_their_server", async () => {
   }
 });
 
-test("each_round_of_a_call_is_below_its_span", async () => {
+test("each_round_of_a_call_is_a_child_of_its_span", async () => {
   const client = await Client.connect(server, { revision: "2026-07-28", onElicit: () => ({ action: "decline" }) });
   const user = await within(() => client.callTool("ask"));
   // That of the user, of the call, of two rounds at both sides, and of the middleware around each.

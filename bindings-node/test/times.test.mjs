@@ -6,7 +6,7 @@ import { Client, InvalidArgumentError, Server } from "trunkline";
 
 const info = { name: "s", version: "1" };
 
-test("what is not a time is refused with the name of the option", async () => {
+test("invalid times are refused with the name of the option", async () => {
   const server = new Server(info);
   server.registerTool("t", {}, () => "hi");
   const client = await Client.connect(server);
@@ -28,7 +28,7 @@ test("what is not a time is refused with the name of the option", async () => {
   await server.close();
 });
 
-test("fractions are rounded up, and Infinity is as long as possible", async () => {
+test("fractions are rounded up, and Infinity is the maximum", async () => {
   const server = new Server(info, { drainDeadline: 1e9 + 0.5, sessionIdle: Infinity, ttl: 0 });
   let finish;
   server.registerTool("t", {}, () => new Promise((resolve) => (finish = resolve)));
@@ -43,7 +43,7 @@ test("fractions are rounded up, and Infinity is as long as possible", async () =
   await closed;
 });
 
-test("a listener waits for its calls as long as its deadline says, also if that is Infinity", async () => {
+test("a listener waits for its calls until its deadline, even if that is Infinity", async () => {
   const server = new Server(info);
   let finish;
   server.registerTool("t", {}, () => new Promise((resolve) => (finish = resolve)));
@@ -60,7 +60,7 @@ test("a listener waits for its calls as long as its deadline says, also if that 
   await server.close();
 });
 
-test("fake timers of a test hold up nothing of the package", async (t) => {
+test("fake timers of a test do not affect the package", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout", "setInterval", "setImmediate", "Date"] });
   const server = new Server({ name: "faked", version: "1" }, { lifespan: () => ({}) });
   server.registerTool("reports", {}, async (_, ctx) => {

@@ -56,7 +56,7 @@ for (const revision of revisions) {
     ));
 }
 
-test("what a handler returns becomes the result", async () => {
+test("return values become results", async () => {
   const whole = { content: [text("x")], isError: true };
   const rows = [
     ["text", "hi", [text("hi")]],
@@ -92,7 +92,7 @@ test("what a handler returns becomes the result", async () => {
   );
 });
 
-test("a value that cannot be sent is named with the tool, the file, the line and the place", async (t) => {
+test("the error for an unsendable value names the tool, the file, the line and the path", async (t) => {
   const records = [];
   setLogger((record) => records.push(record.message));
   t.after(() => setLogger());
@@ -107,7 +107,7 @@ test("a value that cannot be sent is named with the tool, the file, the line and
   assert.doesNotMatch(message, /\n/);
 });
 
-test("a completion that cannot be sent is named with its argument, the file and the line", async () => {
+test("the error for an unsendable completion names its argument, the file and the line", async () => {
   const records = await logged(() =>
     connected(
       (server) => {
@@ -120,7 +120,7 @@ test("a completion that cannot be sent is named with its argument, the file and 
   assert.match(records.map(({ message }) => message).join("\n"), /the completion of "city" \(tools\.test\.mjs:\d+\) returned a value that cannot be sent: \$\[0\]: a bigint/);
 });
 
-test("a result has its text beside its members", async () => {
+test("a result has a text getter", async () => {
   await connected(
     (server) => server.registerTool("two", { outputSchema: z.object({ n: z.number() }) }, () => ({ content: [text("a"), text("b")], structuredContent: { n: 1 } })),
     async (client) => {
@@ -132,7 +132,7 @@ test("a result has its text beside its members", async () => {
   );
 });
 
-test("options are judged when they are given, in the names of Node", async () => {
+test("options are validated when they are passed, with their names in Node", async () => {
   for (const [options, message] of [
     [{ pagesize: 3 }, "unknown option `pagesize`: did you mean `pageSize`?"],
     [{ pageSize: -3 }, "pageSize: must be a non-negative integer, not -3"],
@@ -169,7 +169,7 @@ test("options are judged when they are given, in the names of Node", async () =>
   await server.close();
 });
 
-test("a map is structured content, and an output schema of an object takes it", async () => {
+test("a map is structured content, and matches an output schema of type object", async () => {
   await connected(
     (server) => server.registerTool("map", { outputSchema: { type: "object" } }, () => new Map([["a", 1]])),
     async (client) => {
@@ -178,7 +178,7 @@ test("a map is structured content, and an output schema of an object takes it", 
   );
 });
 
-test("the author's own words win over those of the core, unless the library has none", async () => {
+test("the schema library's error messages replace the core's, if it has any", async () => {
   const shape = z.discriminatedUnion("kind", [z.object({ kind: z.literal("circle"), r: z.number() }), z.object({ kind: z.literal("square"), side: z.number() })]);
   const either = z.union([z.object({ kind: z.literal("circle"), r: z.number() }), z.object({ kind: z.literal("square") })]);
   const schema = z.object({
@@ -208,7 +208,7 @@ test("the author's own words win over those of the core, unless the library has 
   );
 });
 
-test("unknown arguments are refused, unless the schema takes them", async () => {
+test("unknown arguments are refused unless the schema allows them", async () => {
   const shape = { q: z.string(), limit: z.number().default(10) };
   await connected(
     (server) => {
@@ -227,7 +227,7 @@ test("unknown arguments are refused, unless the schema takes them", async () => 
   );
 });
 
-test("an output schema gives structured content, wrapped where it is not an object", async () => {
+test("an output schema produces structured content, wrapped if it is not an object", async () => {
   const city = z.object({ city: z.string(), unit: z.string().default("C") });
   await connected(
     (server) => {
@@ -251,7 +251,7 @@ test("an output schema gives structured content, wrapped where it is not an obje
   );
 });
 
-test("a schema library may accept arguments that the published schema refuses", () => {
+test("a schema library may accept arguments that the published schema rejects", () => {
   const inputSchema = z.object({
     n: z.coerce.number().max(9, "At most nine."),
     trimmed: z.preprocess((value) => (typeof value === "number" ? String(value) : value), z.string()).optional(),
@@ -281,7 +281,7 @@ test("a schema library may accept arguments that the published schema refuses", 
 });
 
 // TOOL-13
-test("a return value that does not fit the output schema fails the call and is logged", async () => {
+test("a return value that does not match the output schema fails the call and is logged", async () => {
   const outputSchema = z.object({ n: z.number() });
   const records = await logged(() =>
     connected(
@@ -391,7 +391,7 @@ test("an asynchronous validator is awaited", () =>
     async (client) => assert.equal((await client.callTool("shout", { word: "hi" })).content[0].text, "HI"),
   ));
 
-test("wrong registrations are errors that name what is wrong", async () => {
+test("invalid registrations are errors that name the problem", async () => {
   assert.throws(() => new Server({ name: "x" }), { kind: "invalidArgument", message: /version/ });
   const server = new Server(info);
   assert.throws(() => server.registerTool("a", { inputSchema: { type: "nothing" } }, () => 1), { kind: "invalidArgument", message: /type/ });
@@ -410,7 +410,7 @@ test("wrong registrations are errors that name what is wrong", async () => {
   await server.close();
 });
 
-test("a server's pages are all listed, or one by one", () =>
+test("a server's pages can be listed together or one by one", () =>
   connected(
     (server) => {
       for (let i = 0; i < 5; i++) server.registerTool(`tool${i}`, {}, () => i);
@@ -497,7 +497,7 @@ for (const revision of ["2025-06-18", "2026-07-28"]) {
     );
   });
 
-  test(`a call that takes too long ends in a TimeoutError and is cancelled (${revision})`, async () => {
+  test(`a call that takes too long rejects with a TimeoutError and is cancelled (${revision})`, async () => {
     let aborted;
     const stopped = new Promise((resolve) => (aborted = resolve));
     await connected(
@@ -514,7 +514,7 @@ for (const revision of ["2025-06-18", "2026-07-28"]) {
   });
 }
 
-test("a signal that is asked for after the cancellation is aborted already", async () => {
+test("a signal first accessed after the cancellation is already aborted", async () => {
   let seen;
   const looked = new Promise((resolve) => (seen = resolve));
   const abort = new AbortController();
@@ -533,7 +533,7 @@ test("a signal that is asked for after the cancellation is aborted already", asy
   );
 });
 
-test("tools come and go while a client is connected, which is told once for changes made together", async () => {
+test("tools can be added and removed while a client is connected, which gets one notification for changes made together", async () => {
   let told = 0;
   let onTold;
   const next = () => new Promise((resolve) => (onTold = resolve));
@@ -563,7 +563,7 @@ test("tools come and go while a client is connected, which is told once for chan
   );
 });
 
-test("many calls at once each get their own answer", () =>
+test("concurrent calls each get their own result", () =>
   connected(
     (server) =>
       server.registerTool("echo", {inputSchema: { type: "object", properties: { i: { type: "integer" } } } }, async ({ i }) => {
@@ -576,7 +576,7 @@ test("many calls at once each get their own answer", () =>
     },
   ));
 
-test("text of every kind crosses unharmed", () =>
+test("any string arrives unchanged", () =>
   connected(
     (server) => server.registerTool("echo", { inputSchema: { type: "object" } }, ({ text }) => text),
     async (client) => {
@@ -586,7 +586,7 @@ test("text of every kind crosses unharmed", () =>
     },
   ));
 
-test("a closed client says so", async () => {
+test("requests of a closed client fail as closed", async () => {
   const server = new Server(info);
   server.registerTool("wait", {}, () => sleep(60_000, undefined, { ref: false }));
   const client = await Client.connect(server);
@@ -622,7 +622,7 @@ for (const [name, value, message] of [
   ["a symbol", Symbol("s"), "$.params.arguments.a: a symbol cannot be represented in JSON: give data"],
   ["a circle", circle, "$.params.arguments.a.self: a circular reference cannot be represented in JSON"],
 ]) {
-  test(`arguments with ${name} are refused, with the place`, () =>
+  test(`arguments with ${name} are refused with their path`, () =>
     connected(
       () => undefined,
       async (client) => {
@@ -631,7 +631,7 @@ for (const [name, value, message] of [
     ));
 }
 
-test("sets and maps of arguments arrive as lists and objects, as those that handlers return", () =>
+test("sets and maps in arguments arrive as arrays and objects, like those that handlers return", () =>
   connected(
     (server) => server.registerTool("echo", { inputSchema: { type: "object" } }, (args) => JSON.stringify(args)),
     async (client) => {
@@ -639,7 +639,7 @@ test("sets and maps of arguments arrive as lists and objects, as those that hand
     },
   ));
 
-test("what a handler sends to its client and cannot be JSON is refused, with the place", () =>
+test("messages to the client that cannot be JSON are refused with the path", () =>
   connected(
     (server) =>
       server.registerTool("sends", {}, async (_, ctx) => {
@@ -671,7 +671,7 @@ test("a listener that throws is logged, and the next event still arrives", () =>
     },
   ));
 
-test("what a schema describes is not a whole result, however much it looks like one", () =>
+test("a value described by a schema is not a complete result, even if it looks like one", () =>
   connected(
     (server) => {
       const outputSchema = z.object({ content: z.array(z.string()), n: z.number().default(5) });
@@ -688,7 +688,7 @@ test("what a schema describes is not a whole result, however much it looks like 
   ));
 
 for (const revision of revisions) {
-  test(`a server passes on results of another one, to a client of ${revision}`, () =>
+  test(`a server passes on results of another server to a client of ${revision}`, () =>
     connected(
       (server) => server.registerTool("far", {}, () => ({ content: [text("far")], _meta: { "a.b/c": 1 } })),
       (far) =>
@@ -709,7 +709,7 @@ test("a misspelt member of a tool is refused", () => {
   assert.throws(() => server.registerTool("x", { descripton: "?" }, () => ""), refusal);
 });
 
-test("a misspelt guard of a feature is refused, and leaves nothing open", () => {
+test("a misspelt option of a feature is refused, and the feature is not added", () => {
   const server = new Server({ name: "t", version: "1" });
   for (const [options, member, meant] of [
     [{ scope: ["a"] }, "scope", "scopes"],
@@ -728,7 +728,7 @@ test("a misspelt guard of a feature is refused, and leaves nothing open", () => 
   assert.throws(() => server.registerPrompt("x", { requires: {} }, () => ""), { kind: "invalidArgument", message: /\/requires in its descriptor/ });
 });
 
-test("options of features are judged in the names of Node", () => {
+test("options of features are validated with their names in Node", () => {
   const server = new Server({ name: "t", version: "1" });
   const add = {
     tool: (options) => server.registerTool("x", options, () => ""),

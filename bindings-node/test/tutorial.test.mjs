@@ -11,7 +11,7 @@ const docs = new URL("../../docs/", import.meta.url);
 const page = (name) => readFileSync(new URL(name, docs), "utf8");
 const packages = fileURLToPath(new URL("../node_modules", import.meta.url));
 
-test("the tutorial compiles and runs as it is printed", { skip: process.platform === "win32" }, () => {
+test("the tutorial compiles and runs as printed", { skip: process.platform === "win32" }, () => {
   const folder = mkdtempSync(join(tmpdir(), "trunkline-"));
   try {
     const text = page("tutorial-node.md");
@@ -30,7 +30,7 @@ test("the tutorial compiles and runs as it is printed", { skip: process.platform
   }
 });
 
-test("every page with `await using` says how it compiles", () => {
+test("every page with `await using` says how to compile it", () => {
   const silent = readdirSync(docs).filter((name) => name.endsWith(".md") && page(name).includes("\nawait using ") && !/tutorial-node\.md#compile|## Compile/.test(page(name)));
   assert.deepEqual(silent, []);
 });

@@ -55,7 +55,7 @@ class Vendor {
 }
 
 for (const revision of ["2025-06-18", "2025-11-25", "2026-07-28"]) {
-  test(`EXT-10: a method of a vendor reaches its server, ${revision}`, async (t) => {
+  test(`EXT-10: a vendor's method reaches its server, ${revision}`, async (t) => {
     const client = await Client.connect(new Vendor(revision), { revision });
     t.after(() => client.close());
     const params = { deep: [1, { b: null, a: "\u00e9" }], text: "x" };
@@ -66,7 +66,7 @@ for (const revision of ["2025-06-18", "2025-11-25", "2026-07-28"]) {
     assert.deepEqual((await client.request("com.acme/echo", {})).given, {}, "the connection goes on");
   });
 
-  test(`EXT-10: a request beyond the protocol has a handler, ${revision}`, async (t) => {
+  test(`EXT-10: a request outside the protocol has a handler, ${revision}`, async (t) => {
     const server = new Server({ name: "sums", version: "1" });
     t.after(() => server.close());
     const paramsSchema = z.object({ terms: z.array(z.number()) });
@@ -122,7 +122,7 @@ test("a method of another revision is not sent", async () => {
   await server.close();
 });
 
-test("names of the protocol have no request handler", async (t) => {
+test("protocol methods cannot have a request handler", async (t) => {
   const server = new Server({ name: "sums", version: "1" });
   t.after(() => server.close());
   for (const [method, message] of [

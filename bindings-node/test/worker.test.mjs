@@ -9,7 +9,7 @@ import { Client, Server } from "trunkline";
 
 const program = new URL("../test-programs/worker.mjs", import.meta.url);
 
-test("a worker serves, calls, and ends by itself", async () => {
+test("a worker serves, calls, and exits by itself", async () => {
   const server = new Server({ name: "main", version: "1.0.0" });
   server.registerTool("whoami", {}, () => "main");
   const listener = await server.listen({ port: 0 });

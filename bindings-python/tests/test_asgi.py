@@ -173,7 +173,7 @@ def test_no_redirect_with_or_without_a_slash(make: Callable[[Server], Any], path
         assert answer.headers["content-length"] == str(len(answer.content))
 
 
-def test_a_path_is_the_only_one() -> None:
+def test_only_the_given_path_is_served() -> None:
     with TestClient(starlette_at_the_root(Site().server), base_url="http://localhost") as web:
         assert web.get("/").text == "an ordinary page"
         answer = web.post("/other", json=initialize(), headers=JSON)
@@ -190,7 +190,7 @@ def test_http_03_other_hosts_are_refused_unless_they_are_allowed() -> None:
                 assert "allowed hosts" in answer.json()["error"]["message"]
 
 
-def test_one_loop_after_the_other_keeps_the_sessions() -> None:
+def test_sessions_survive_a_change_of_loops() -> None:
     """Outside of a `with` block the test client runs every request on a new loop, without a
     lifespan.
     """
@@ -282,7 +282,7 @@ def test_the_root_application_ends_with_its_lifespan() -> None:
     run(check())
 
 
-def test_closing_by_hand_lets_calls_end() -> None:
+def test_an_explicit_close_lets_calls_finish() -> None:
     async def check() -> None:
         site = Site()
         app = site.server.asgi()
@@ -306,7 +306,7 @@ def test_closing_by_hand_lets_calls_end() -> None:
 
 
 @pytest.mark.parametrize("make", [starlette_under_a_prefix, fastapi_at_the_root])
-def test_http_24_a_modern_client_that_goes_away_cancels_its_call(make: Callable[[Server], Any]) -> None:
+def test_http_24_a_modern_client_that_disconnects_cancels_its_call(make: Callable[[Server], Any]) -> None:
     async def check() -> None:
         site = Site()
         async with serving(make(site.server)) as address:
@@ -320,7 +320,7 @@ def test_http_24_a_modern_client_that_goes_away_cancels_its_call(make: Callable[
 
 
 @pytest.mark.parametrize("make", [starlette_under_a_prefix, fastapi_at_the_root])
-def test_http_22_a_legacy_client_that_goes_away_cancels_nothing_until_it_says_so(make: Callable[[Server], Any]) -> None:
+def test_http_22_a_disconnecting_legacy_client_cancels_nothing_until_it_says_so(make: Callable[[Server], Any]) -> None:
     async def check() -> None:
         site = Site()
         async with serving(make(site.server)) as address, httpx2.AsyncClient(base_url=address) as web:
@@ -433,7 +433,7 @@ def test_a_slow_client_does_not_fill_the_memory() -> None:
     run(check())
 
 
-def test_bodies_in_pieces_and_pieces_that_break_off() -> None:
+def test_bodies_in_chunks_and_truncated_bodies() -> None:
     async def check() -> None:
         app = Site().server.asgi()
         scope, message = post("echo", text="in pieces")
@@ -490,7 +490,7 @@ def test_websockets_are_closed_and_unknown_scopes_refused() -> None:
     run(check())
 
 
-def test_options_that_are_wrong_hold_nothing() -> None:
+def test_invalid_options_leave_nothing_behind() -> None:
     site = Site()
     for _ in range(3):
         with pytest.raises(InvalidArgumentError, match=r"^replay_events: must be a non-negative integer"):
@@ -499,7 +499,7 @@ def test_options_that_are_wrong_hold_nothing() -> None:
     assert site.server._bind().loop is None
 
 
-def test_loops_that_are_closed_are_not_kept() -> None:
+def test_closed_loops_are_not_kept() -> None:
     site = Site()
     app = site.server.asgi()
 
@@ -513,7 +513,7 @@ def test_loops_that_are_closed_are_not_kept() -> None:
     assert len(site.server._users) == len(app._loops) == 1
 
 
-def test_two_loops_at_once() -> None:
+def test_two_concurrent_loops() -> None:
     """The loop that came first handles the events; the other is told by it."""
     site = Site()
     app = site.server.asgi()

@@ -216,7 +216,7 @@ class Answers:
 
 @pytest.mark.parametrize("tool", ["person", "person_in_thread"])
 @pytest.mark.parametrize("revision", SINCE_ELICITATION)
-def test_eli_07_eli_32_a_form_is_made_of_a_class(asking: list[str], revision: str, tool: str) -> None:
+def test_eli_07_eli_32_a_class_describes_a_form(asking: list[str], revision: str, tool: str) -> None:
     answers = Answers(name="Ada", size="large")
     with Peer(asking, revision, capabilities=CAPABILITIES, answer=answers) as peer:
         assert peer.call(tool) == "accept Person(name='Ada', age=30, size='large')"
@@ -258,7 +258,7 @@ def test_eli_28_eli_33_a_page_to_visit(asking: list[str], revision: str) -> None
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_smp_12_smp_20_the_model_of_the_client_is_asked(asking: list[str], revision: str) -> None:
+def test_smp_12_smp_20_sampling_uses_the_model_of_the_client(asking: list[str], revision: str) -> None:
     answers = Answers()
     with Peer(asking, revision, capabilities=CAPABILITIES, answer=answers) as peer:
         assert peer.call("model") == "assistant m endTurn: hello"
@@ -282,7 +282,7 @@ def test_root_08_roots_of_the_client(asking: list[str], revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", SINCE_ELICITATION)
-def test_what_has_an_effect_happens_once(asking: list[str], revision: str) -> None:
+def test_side_effects_happen_once(asking: list[str], revision: str) -> None:
     with Peer(asking, revision, capabilities=CAPABILITIES, answer=Answers()) as peer:
         assert peer.call("booking") == f"77 Ada Ada after {3 if peer.modern else 1} runs"
         assert len(peer.rounds) == (2 if peer.modern else 0)
@@ -292,7 +292,7 @@ def test_what_has_an_effect_happens_once(asking: list[str], revision: str) -> No
 
 
 @pytest.mark.parametrize("revision", SINCE_ELICITATION)
-def test_questions_that_are_asked_together_are_one_round(asking: list[str], revision: str) -> None:
+def test_concurrent_requests_are_one_round(asking: list[str], revision: str) -> None:
     with Peer(asking, revision, capabilities=CAPABILITIES, answer=Answers()) as peer:
         assert peer.call("together") == "Ada Ada"
         if peer.modern:
@@ -302,14 +302,14 @@ def test_questions_that_are_asked_together_are_one_round(asking: list[str], revi
 
 
 @pytest.mark.parametrize("revision", SINCE_ELICITATION)
-def test_handlers_that_catch_everything_are_asked_again_all_the_same(asking: list[str], revision: str) -> None:
+def test_handlers_that_catch_everything_still_run_again(asking: list[str], revision: str) -> None:
     with Peer(asking, revision, capabilities=CAPABILITIES, answer=Answers()) as peer:
         assert peer.call("stubborn") == "Ada"
         assert peer.call("careless") == "Ada"
     assert peer.errors == "closed\n" * (2 if peer.modern else 1)
 
 
-def test_rounds_end(asking: list[str]) -> None:
+def test_rounds_are_limited(asking: list[str]) -> None:
     with Peer(asking, MODERN, capabilities=CAPABILITIES, answer=Answers()) as peer:
         with pytest.raises(Refused, match="4 rounds"):
             peer.call("endless")
@@ -317,7 +317,7 @@ def test_rounds_end(asking: list[str]) -> None:
 
 
 @pytest.mark.parametrize("revision", SINCE_ELICITATION)
-def test_mrtr_02_input_that_is_required_is_the_other_way(asking: list[str], revision: str) -> None:
+def test_mrtr_02_handlers_can_return_input_required(asking: list[str], revision: str) -> None:
     with Peer(asking, revision, capabilities=CAPABILITIES, answer=Answers()) as peer:
         assert peer.call("primitive") == "Ada hello 2"
         assert peer.call("primitive_in_thread") == "Ada"
@@ -327,7 +327,7 @@ def test_mrtr_02_input_that_is_required_is_the_other_way(asking: list[str], revi
 
 
 @pytest.mark.parametrize("revision", SINCE_ELICITATION)
-def test_mrtr_01_resources_and_prompts_ask_too(asking: list[str], revision: str) -> None:
+def test_mrtr_01_resources_and_prompts_can_request_input(asking: list[str], revision: str) -> None:
     with Peer(asking, revision, capabilities=CAPABILITIES, answer=Answers()) as peer:
         [contents] = peer.request("resources/read", uri="notes://dear")["contents"]
         assert contents["text"] == "dearAda"
@@ -336,14 +336,14 @@ def test_mrtr_01_resources_and_prompts_ask_too(asking: list[str], revision: str)
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_mrtr_04_clients_that_declared_nothing_are_not_asked(asking: list[str], revision: str) -> None:
+def test_mrtr_04_clients_without_the_capability_are_not_asked(asking: list[str], revision: str) -> None:
     with Peer(asking, revision) as peer:
         code = "-32021" if peer.modern else "-32600"
         assert peer.call("refusing").startswith(code)
         assert not peer.rounds
 
 
-def test_clients_may_refuse_and_be_late(asking: list[str]) -> None:
+def test_clients_may_refuse_or_respond_late(asking: list[str]) -> None:
     def refuse(method: str, params: dict[str, Any]) -> dict[str, Any]:
         return {"error": {"code": -32099, "message": "not now"}}
 
@@ -434,7 +434,7 @@ class Either:
         (object(), "cannot be represented in JSON"),
     ],
 )
-def test_eli_08_forms_that_are_not_flat_are_refused(form: Any, problem: str) -> None:
+def test_eli_08_nested_forms_are_refused(form: Any, problem: str) -> None:
     with pytest.raises(InvalidArgumentError, match=problem):
         elicit("?", form)
 
@@ -480,7 +480,7 @@ def test_the_primitive_returns_its_requests() -> None:
     }
 
 
-def test_forms_are_not_kept_for_ever() -> None:
+def test_the_cache_of_forms_is_bounded() -> None:
     def make() -> weakref.ref[type]:
         @dataclass
         class Local:
@@ -528,7 +528,7 @@ def test_mrtr_08_a_repeated_retry_does_not_repeat_an_effect(tmp_path: Path) -> N
             assert peer.once("tools/call", **again)["content"][0]["text"] == "paid 1 times"
 
 
-def test_the_warning_of_a_random_key_has_no_name_of_another_language(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_warning_about_a_random_key_uses_names_of_python(caplog: pytest.LogCaptureFixture) -> None:
     server = Server("test", version="1")
 
     @server.tool

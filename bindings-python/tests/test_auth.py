@@ -121,7 +121,7 @@ def post(url: str, token: str | None) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize("verifier", [judged, judged_later])
-def test_a_verifier_of_the_program_judges_tokens(verifier: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_custom_verifier_checks_tokens(verifier: Any, caplog: pytest.LogCaptureFixture) -> None:
     auth = Auth(RESOURCE, authorization_servers=[ISSUER], required_scopes=["mcp"], verifier=verifier)
 
     async def check() -> None:
@@ -181,7 +181,7 @@ def test_a_verifier_sees_the_request_that_presents_the_token() -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_handlers_know_who_calls(revision: str) -> None:
+def test_handlers_know_the_identity_of_the_caller(revision: str) -> None:
     auth = Auth(RESOURCE, authorization_servers=[ISSUER], required_scopes=["mcp"], verifier=judged_later)
 
     async def check() -> None:
@@ -200,7 +200,7 @@ def test_handlers_know_who_calls(revision: str) -> None:
     run(check())
 
 
-def test_where_tokens_come_from_is_published() -> None:
+def test_the_authorization_server_is_published() -> None:
     auth = Auth(RESOURCE, issuer=ISSUER, jwks={"keys": [KEY]}, scopes=["mcp"], metadata={"resource_name": "Notes"})
 
     async def check() -> None:
@@ -240,7 +240,7 @@ async def asked(app: Any, method: str, path: str) -> tuple[int, dict[bytes, byte
     return sent[0]["status"], dict(sent[0]["headers"]), b"".join(message.get("body", b"") for message in sent[1:])
 
 
-def test_an_asgi_application_is_guarded_too() -> None:
+def test_an_asgi_application_requires_tokens_too() -> None:
     auth = Auth(RESOURCE, authorization_servers=[ISSUER], verifier=judged)
 
     async def check() -> None:
@@ -277,7 +277,7 @@ def nested(app: Callable[..., Any]) -> Mount:
         ("https://notes.example/api/v1/mcp", nested),
     ],
 )
-def test_aus_02_the_metadata_that_a_challenge_names_is_there_wherever_the_server_is_mounted(
+def test_aus_02_the_metadata_named_by_a_challenge_is_available_wherever_the_server_is_mounted(
     resource: str, mounted: Callable[[Callable[..., Any]], Mount]
 ) -> None:
     auth = Auth(resource, authorization_servers=[ISSUER], verifier=judged)
@@ -330,7 +330,7 @@ def test_verifiers_end_with_their_listeners() -> None:
     run(check())
 
 
-def test_auth_that_cannot_be_is_refused() -> None:
+def test_invalid_auth_is_refused() -> None:
     wrong: Any = 3
 
     async def check() -> None:
@@ -424,7 +424,7 @@ def test_a_function_returns_tokens_and_is_notified_of_a_refusal(is_async: bool) 
     assert [request.refused for request in asked[:3]] == [False, True, False]
 
 
-def test_a_function_gives_the_headers_of_each_request() -> None:
+def test_a_function_returns_the_headers_of_each_request() -> None:
     asked: list[HeadersRequest] = []
 
     def give(request: HeadersRequest) -> GivenHeaders:
@@ -450,7 +450,7 @@ def test_a_function_gives_the_headers_of_each_request() -> None:
     run(check())
 
 
-def test_a_blocking_client_has_functions_too() -> None:
+def test_a_blocking_client_has_credential_functions_too() -> None:
     def give(_: TokenRequest) -> Token:
         return Token("good")
 
@@ -541,7 +541,7 @@ async def guarded_by(issuer: str) -> AsyncGenerator[str]:
         yield url
 
 
-def test_xau_07_a_client_acts_for_itself_and_a_store_of_ones_own_keeps_its_token() -> None:
+def test_xau_07_a_client_acts_on_its_own_behalf_and_a_custom_store_keeps_its_token() -> None:
     kept: dict[str, str] = {}
 
     async def check(issuer: str) -> None:
@@ -574,7 +574,7 @@ def test_xau_07_a_client_acts_for_itself_and_a_store_of_ones_own_keeps_its_token
 
 
 @pytest.mark.parametrize("kind", SHARED_STORES)
-def test_a_token_in_a_store_that_a_url_names_is_used_by_the_next_connection(kind: str, tmp_path: Path) -> None:
+def test_the_next_connection_uses_a_token_from_a_store_given_as_a_url(kind: str, tmp_path: Path) -> None:
     async def check(issuer: str, store: str) -> None:
         async with guarded_by(issuer) as url:
             for _ in range(2):
@@ -594,7 +594,7 @@ def visit(request: AuthorizeRequest) -> None:
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_a_program_opens_the_page_of_a_login_itself(is_async: bool) -> None:
+def test_a_program_opens_the_login_page_itself(is_async: bool) -> None:
     async def visit_later(request: AuthorizeRequest) -> None:
         await asyncio.to_thread(visit, request)
 
@@ -610,7 +610,7 @@ def test_a_program_opens_the_page_of_a_login_itself(is_async: bool) -> None:
     assert asked == ["/register", "/authorize as registered", "/token"]
 
 
-def test_a_blocking_program_opens_the_page_of_a_login_itself() -> None:
+def test_a_blocking_program_opens_the_login_page_itself() -> None:
     def call(url: str) -> str:
         client = SyncClient(url)
         client.on_open_url(visit)
@@ -625,7 +625,7 @@ def test_a_blocking_program_opens_the_page_of_a_login_itself() -> None:
         run(check(issuer))
 
 
-def test_exceptions_of_functions_for_credentials_come_back() -> None:
+def test_exceptions_of_credential_functions_reach_the_caller() -> None:
     problem = RuntimeError("the user closed the window")
 
     def fail(_: Any) -> Any:
@@ -678,7 +678,7 @@ def test_exceptions_of_functions_for_credentials_come_back() -> None:
         run(check_blocking(issuer))
 
 
-def test_servers_of_a_group_have_credentials_of_their_own() -> None:
+def test_each_server_of_a_group_has_its_own_credentials() -> None:
     async def check(issuer: str) -> None:
         async with guarded_by(issuer) as one, guarded_by(issuer) as other:
             group = ClientGroup(
@@ -733,7 +733,7 @@ def test_a_login_whose_browser_does_not_open_shows_its_url(screen: dict[str, str
         run(check(issuer))
 
 
-def test_wrong_credentials_are_named() -> None:
+def test_errors_name_invalid_authorization_options() -> None:
     def fail(_: TokenRequest) -> Token:
         raise ValueError("no keychain")
 

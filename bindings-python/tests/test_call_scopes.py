@@ -46,7 +46,7 @@ def remembering(server: Server) -> Server:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_users_at_once_of_a_server_that_another_one_shows(revision: str) -> None:
+def test_concurrent_users_of_a_proxied_server(revision: str) -> None:
     """The inner server is served by itself, too: nobody runs in the context of another user."""
 
     async def one(url: str, name: str, prefix: str) -> None:
@@ -70,7 +70,7 @@ def test_users_at_once_of_a_server_that_another_one_shows(revision: str) -> None
 
 
 @pytest.mark.parametrize("way", ["mount", "proxy"])
-def test_context_reaches_handlers_of_a_server_that_another_one_shows_in_memory(way: str) -> None:
+def test_context_reaches_handlers_of_a_proxied_in_memory_server(way: str) -> None:
     async def one(client: Client, name: str) -> None:
         user.set(name)
         assert (await client.call_tool("in__who")).text == name
@@ -97,7 +97,7 @@ def test_context_reaches_handlers_of_a_server_that_another_one_shows_in_memory(w
 
 @pytest.mark.parametrize("tool", ["on_the_loop", "in_a_thread"])
 @pytest.mark.parametrize("way", ["sse", "2025-11-25", "2026-07-28", "memory"])
-def test_calls_that_begin_after_their_response_keep_the_context_of_their_request(way: str, tool: str) -> None:
+def test_calls_that_start_after_their_response_keep_the_context_of_their_request(way: str, tool: str) -> None:
     """Over HTTP+SSE the response to a POST is over at once, and that of a task is the task. The
     calls wait for one another.
     """
@@ -146,7 +146,7 @@ def test_calls_that_begin_after_their_response_keep_the_context_of_their_request
     run(check())
 
 
-def test_two_users_at_once_over_http_sse() -> None:
+def test_two_concurrent_users_over_http_sse() -> None:
     async def one(url: str, name: str) -> None:
         target: Any = {"type": "sse", "url": f"{url}/mounted/sse", "headers": {"X-User": name}}
         async with Client(target, revision="2024-11-05") as client:
@@ -203,7 +203,7 @@ def scopes() -> set[int]:
     return {id(found) for found in gc.get_objects() if isinstance(found, CallScope)}
 
 
-def test_contexts_are_released_when_their_request_is_over() -> None:
+def test_contexts_are_released_when_their_request_ends() -> None:
     server = tells()
 
     async def check() -> None:

@@ -273,7 +273,7 @@ def test_a_removed_feature_completes_its_calls_and_is_then_released() -> None:
     run(check())
 
 
-def test_calls_that_are_cancelled_before_they_begin_are_forgotten() -> None:
+def test_calls_cancelled_before_they_start_are_dropped() -> None:
     slow = Slow()
 
     async def check() -> None:

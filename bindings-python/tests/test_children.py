@@ -42,7 +42,7 @@ with SyncClient([sys.executable, sys.argv[1]], inherit_env=True, stderr=sys.argv
 """
 
 
-def test_a_client_knows_the_process_of_a_server_that_it_started(tmp_path: Path) -> None:
+def test_a_client_knows_the_process_id_of_a_server_that_it_started(tmp_path: Path) -> None:
     with SyncClient(script(tmp_path, SERVER), env=environment()) as client:
         first = client.pid
         assert first is not None and str(first) == client.call_tool("pid").text
@@ -82,7 +82,7 @@ def test_the_standard_error_of_a_server_goes_to_a_file(tmp_path: Path) -> None:
         SyncClient(script(tmp_path, SERVER), stderr_file=missing).connect()
 
 
-def test_another_destination_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_destination_is_refused(tmp_path: Path) -> None:
     options = cast("Any", {"stderr": "file"})
     with pytest.raises(InvalidArgumentError, match="stderr"), SyncClient(script(tmp_path, SERVER), **options):
         pass

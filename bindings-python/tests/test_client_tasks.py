@@ -139,7 +139,7 @@ def test_tsk_06_tkx_03_tkx_16_a_task_is_a_stream_of_states_with_a_result(revisio
 
 
 @pytest.mark.parametrize("revision", WITH_TASKS)
-def test_tsk_04_a_call_without_a_task_has_its_result_at_once(revision: str) -> None:
+def test_tsk_04_the_result_of_a_call_without_a_task_is_available_immediately(revision: str) -> None:
     async def test() -> None:
         async with Client(Reports().server, revision=revision) as client:
             task = await client.start_task("plain")
@@ -196,7 +196,7 @@ def test_tsk_21_tsk_30_tsk_31_failures_of_tasks_are_typed(revision: str) -> None
 
 
 @pytest.mark.parametrize("revision", WITH_TASKS)
-def test_tsk_19_tkx_32_handlers_give_the_input_of_tasks(revision: str) -> None:
+def test_tsk_19_tkx_32_handlers_supply_the_input_of_tasks(revision: str) -> None:
     async def test() -> None:
         client = Client(Reports().server, revision=revision)
 
@@ -242,7 +242,7 @@ async def task_until(task: AsyncClientTask, status: str) -> AsyncIterator[Task]:
 
 
 @pytest.mark.parametrize("revision", WITH_TASKS)
-def test_states_of_tasks_reach_their_handler(revision: str) -> None:
+def test_task_states_reach_their_handler(revision: str) -> None:
     async def test() -> None:
         reports, seen = Reports(), list[Task]()
         client = Client(reports.server, revision=revision)
@@ -257,7 +257,7 @@ def test_states_of_tasks_reach_their_handler(revision: str) -> None:
     run(test())
 
 
-def test_tsk_02_tsk_10_a_server_asks_by_tasks() -> None:
+def test_tsk_02_tsk_10_a_server_sends_its_requests_as_tasks() -> None:
     async def test() -> None:
         server = Server("asks", version="1", client_request_tasks=True)
         answered = asyncio.Event()

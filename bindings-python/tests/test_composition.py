@@ -56,7 +56,7 @@ async def names(client: Client) -> list[str]:
     return [tool.name for tool in await client.list_tools()]
 
 
-def test_a_mounted_server_is_shown_live_until_it_is_removed() -> None:
+def test_a_mounted_server_appears_with_later_changes_until_it_is_removed() -> None:
     async def check() -> None:
         outer, inner = named("outer"), named("inner")
         mounted = outer.mount("in", inner)
@@ -86,7 +86,7 @@ def test_a_mounted_server_is_shown_live_until_it_is_removed() -> None:
     run(check())
 
 
-def test_a_mounted_server_is_used_with_the_other_one_again_and_again() -> None:
+def test_a_mounted_server_is_reused_with_the_outer_one() -> None:
     outer, inner = named("outer"), named("inner")
     outer.mount("in", inner)
     for _ in range(2):
@@ -103,7 +103,7 @@ def test_a_mounted_server_is_used_with_the_other_one_again_and_again() -> None:
 
 
 @pytest.mark.parametrize(("old", "revision"), [("2025-06-18", "2026-07-28"), ("2026-07-28", "2025-11-25")])
-def test_a_proxy_asks_each_caller_for_its_own_calls(old: str, revision: str) -> None:
+def test_a_proxy_forwards_requests_to_the_caller(old: str, revision: str) -> None:
     async def call(gateway: Server, name: str) -> str:
         client = Client(gateway, revision=revision)
 
@@ -132,7 +132,7 @@ def test_a_proxy_asks_each_caller_for_its_own_calls(old: str, revision: str) -> 
     run(check())
 
 
-def test_a_proxy_of_blocking_code() -> None:
+def test_a_proxy_of_a_blocking_client() -> None:
     with SyncClient(named("remote"), revision="legacy") as far:
         gateway = Server("gateway", version="1")
         gateway.proxy(far)
@@ -140,7 +140,7 @@ def test_a_proxy_of_blocking_code() -> None:
             assert client.call_tool("whoami").text == "remote"
 
 
-def test_a_proxy_of_a_group_shows_all_of_its_servers() -> None:
+def test_a_proxy_of_a_group_exposes_all_of_its_servers() -> None:
     async def check() -> None:
         async with named("far").serve("http", port=0) as far, named("late").serve("http", port=0) as late:
             async with ClientGroup({"far": str(far.url), "gone": "http://127.0.0.1:1/mcp"}) as group:

@@ -43,7 +43,7 @@ def assert_only_one_is_left(server: Server) -> None:
     assert len(port._ends) == len(port._listeners) == len(server._users) == 1
 
 
-def test_an_abandoned_connection_in_memory_leaks_nothing() -> None:
+def test_an_abandoned_in_memory_connection_leaks_nothing() -> None:
     async def check() -> None:
         server, start = Server("test", version="1"), time.monotonic()
         async with Client(server) as other:
@@ -58,7 +58,7 @@ def test_an_abandoned_connection_in_memory_leaks_nothing() -> None:
     run(check())
 
 
-def test_a_configuration_leads_to_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_connects_to_a_configured_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = "import os\nfrom trunkline import Server\nServer(os.environ['NAME'], version='1').run()\n"
     program, path = script(tmp_path, source), tmp_path / "mcp.json"
     monkeypatch.setenv("WHO", "weather")
@@ -76,7 +76,7 @@ def test_a_configuration_leads_to_a_server(tmp_path: Path, monkeypatch: pytest.M
         Client("http://127.0.0.1:1/mcp", inherit_env=True)
 
 
-def test_a_configuration_as_hosts_write_it(tmp_path: Path) -> None:
+def test_a_configuration_in_the_format_of_hosts(tmp_path: Path) -> None:
     source = "import os\nfrom trunkline import Server\nServer(os.environ['NAME'], version=os.getcwd()).run()\n"
     program, path = script(tmp_path, source), tmp_path / "mcp.json"
     env = {"NAME": "${input:who} of ${workspaceFolder}", "PYTHONPATH": environment()["PYTHONPATH"]}
@@ -95,13 +95,13 @@ def test_a_configuration_as_hosts_write_it(tmp_path: Path) -> None:
         SyncClient({"command": "npx -y something"}).connect()
 
 
-def test_failures_of_the_network_have_the_error_of_the_system() -> None:
+def test_network_failures_are_os_errors() -> None:
     with pytest.raises(TransportError) as refused:
         SyncClient("http://127.0.0.1:1/mcp").connect()
     assert refused.value.code == "ECONNREFUSED" and isinstance(refused.value.__cause__, ConnectionRefusedError)
 
 
-def test_a_listener_that_fails_leaves_nothing() -> None:
+def test_a_listener_that_fails_leaves_nothing_behind() -> None:
     async def check() -> None:
         server = Server("test", version="1")
         async with server.serve("http", port=0) as listener, Client(server):
@@ -112,7 +112,7 @@ def test_a_listener_that_fails_leaves_nothing() -> None:
     run(check())
 
 
-def test_disc_02_a_client_of_a_pinned_revision_learns_its_server_later() -> None:
+def test_disc_02_a_client_with_a_pinned_revision_learns_about_its_server_later() -> None:
     async def check() -> None:
         server = Server("late", version="1", instructions="Ask.")
         async with Client(server, revision="2026-07-28") as client:
@@ -168,7 +168,7 @@ server.run()
 
 
 @pytest.mark.parametrize("revision", ["auto", "2025-06-18", "2026-07-28"])
-def test_std_17_std_18_a_transport_of_ones_own(tmp_path: Path, revision: str) -> None:
+def test_std_17_std_18_a_custom_transport(tmp_path: Path, revision: str) -> None:
     async def check() -> None:
         pipes = Pipes(script(tmp_path, ECHO))
         assert isinstance(pipes, Transport)
@@ -226,7 +226,7 @@ class BlockingPipes:
 
 
 @pytest.mark.parametrize("revision", ["auto", "2025-06-18", "2026-07-28"])
-def test_std_17_std_18_a_transport_of_blocking_code(tmp_path: Path, revision: str) -> None:
+def test_std_17_std_18_a_blocking_transport(tmp_path: Path, revision: str) -> None:
     pipes = BlockingPipes(script(tmp_path, ECHO))
     assert isinstance(pipes, Transport)
     with SyncClient(pipes, revision=revision) as client:
@@ -251,7 +251,7 @@ def test_std_17_std_18_a_transport_of_blocking_code(tmp_path: Path, revision: st
         SyncClient(pipes).connect()
 
 
-def test_a_transport_that_fails_or_hangs_costs_typed_errors() -> None:
+def test_a_transport_that_fails_or_hangs_causes_typed_errors() -> None:
     class Hangs(Pipes):
         async def connect(self) -> None:
             if not self.command:
@@ -309,7 +309,7 @@ def test_a_client_that_is_closed_while_it_connects() -> None:
 
 
 @pytest.mark.parametrize("how", ["close", "cancel"])
-def test_a_child_that_is_not_waited_for_ends(tmp_path: Path, how: str) -> None:
+def test_the_child_process_of_an_aborted_connection_ends(tmp_path: Path, how: str) -> None:
     async def check() -> None:
         with Lifeline() as lifeline:
             client = Client(script(tmp_path, lifeline.source + SILENT))
@@ -369,7 +369,7 @@ def test_a_listener_that_is_closed_while_it_starts() -> None:
 
 
 @pytest.mark.parametrize("time", [-1, float("nan"), "soon"])
-def test_times_are_checked_by_name(time: Any) -> None:
+def test_errors_name_invalid_times(time: Any) -> None:
     server = Server("test", version="1")
     for name in ("timeout", "max_timeout", "connect_timeout", "probe_timeout"):
         with pytest.raises(InvalidArgumentError, match=name):

@@ -87,7 +87,7 @@ async def ask(client: Client, name: str) -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_two_users_at_once_of_a_mounted_server(revision: str) -> None:
+def test_two_concurrent_users_of_a_mounted_server(revision: str) -> None:
     async def one(url: str, name: str) -> None:
         async with Client(url, headers={"X-User": name}, revision=revision) as client:
             for _ in range(5):
@@ -103,7 +103,7 @@ def test_two_users_at_once_of_a_mounted_server(revision: str) -> None:
     run(check())
 
 
-def test_two_users_at_once_in_memory() -> None:
+def test_two_concurrent_users_in_memory() -> None:
     server = who_asks()
 
     async def one(client: Client, name: str) -> None:
@@ -125,7 +125,7 @@ def test_two_users_at_once_in_memory() -> None:
     run(check())
 
 
-def test_calls_of_no_caller_here_run_in_the_context_of_serving() -> None:
+def test_calls_from_outside_run_in_the_context_of_serving() -> None:
     server = who_asks()
 
     async def check() -> None:
@@ -139,7 +139,7 @@ def test_calls_of_no_caller_here_run_in_the_context_of_serving() -> None:
     run(check())
 
 
-def test_two_blocking_users_at_once_in_memory() -> None:
+def test_two_concurrent_blocking_users_in_memory() -> None:
     server, met = Server("test", version="1"), threading.Barrier(4)
 
     @server.tool
@@ -226,7 +226,7 @@ def every_kind(*, sync: bool) -> Server:
 
 @pytest.mark.parametrize("sync", [False, True], ids=["async", "def"])
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_two_users_at_once_of_functions_of_every_kind(revision: str, sync: bool) -> None:
+def test_two_concurrent_users_of_every_kind_of_function(revision: str, sync: bool) -> None:
     async def one(url: str, name: str) -> None:
         client = Client(f"{url}/mcp", headers={"X-User": name}, revision=revision)
 
@@ -363,7 +363,7 @@ def test_code_around_a_handler_runs_in_its_context_too() -> None:
     }
 
 
-def test_next_takes_context_variables_and_values_to_dependencies_and_handlers() -> None:
+def test_next_passes_context_variables_and_values_to_dependencies_and_handlers() -> None:
     server = Server("test", version="1")
 
     @server.middleware("tools/call")
@@ -515,7 +515,7 @@ def failing() -> Server:
 
 
 @pytest.mark.parametrize(("tool", "text"), [("on_the_loop", "on the loop"), ("in_a_thread", "in a thread")])
-def test_exceptions_are_logged_as_they_are_and_reach_hooks(
+def test_exceptions_are_logged_unchanged_and_reach_hooks(
     tool: str, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = failing()
@@ -550,7 +550,7 @@ def test_exceptions_are_logged_as_they_are_and_reach_hooks(
     assert isinstance(second.exc_info[1], ValueError)
 
 
-def test_next_raises_the_error_of_the_handler_and_its_caller_gets_the_same_as_without() -> None:
+def test_next_raises_the_error_of_the_handler_and_the_response_is_the_same_as_without_middleware() -> None:
     server = failing()
     seen: list[BaseException] = []
 
@@ -586,7 +586,7 @@ def test_next_raises_the_error_of_the_handler_and_its_caller_gets_the_same_as_wi
     assert [type(error) for error in seen] == [Broken, Broken, ToolError, ProtocolError]
 
 
-def test_middleware_turns_an_exception_into_an_answer() -> None:
+def test_middleware_turns_an_exception_into_a_result() -> None:
     server = failing()
 
     @server.middleware("tools/call")
@@ -601,7 +601,7 @@ def test_middleware_turns_an_exception_into_an_answer() -> None:
         assert (result.is_error, result.text) == (True, "mapped: on the loop")
 
 
-def test_clients_in_memory_raise_the_exceptions_of_handlers() -> None:
+def test_in_memory_clients_raise_the_exceptions_of_handlers() -> None:
     server = failing()
 
     @server.resource("broken://it")
@@ -653,7 +653,7 @@ def test_async_functions_get_exceptions_too(tool: str, caplog: pytest.LogCapture
     assert "an on_error callback failed" in caplog.text
 
 
-def test_exits_and_groups_cost_one_call() -> None:
+def test_exits_and_exception_groups_affect_one_call_only() -> None:
     server = Server("test", version="1")
 
     @server.tool
@@ -699,7 +699,7 @@ def test_exits_and_groups_cost_one_call() -> None:
     run(check())
 
 
-def test_a_callback_that_raises_is_logged_and_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_callback_that_raises_is_logged_and_affects_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
     server = Server("test", version="1")
 
     @server.tool
@@ -727,7 +727,7 @@ def test_a_callback_that_raises_is_logged_and_costs_nothing(caplog: pytest.LogCa
     assert all(record.exc_info is not None and isinstance(record.exc_info[1], Broken) for record in records)
 
 
-def test_http_servers_log_their_url_accesses_and_the_first_refusal_of_each_kind(
+def test_http_servers_log_their_url_requests_and_the_first_refusal_of_each_kind(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)

@@ -63,7 +63,7 @@ def entry(folder: Path, name: str) -> dict[str, Any]:
     return {"command": program[0], "args": program[1:], "env": env}
 
 
-def test_one_server_that_fails_does_not_take_the_others_along(tmp_path: Path) -> None:
+def test_a_server_that_fails_does_not_affect_the_others(tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
     servers = {"a": entry(tmp_path, "first"), "b": entry(tmp_path, "second"), "gone": {"command": "/no/such/program"}}
     path.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
@@ -91,7 +91,7 @@ def test_one_server_that_fails_does_not_take_the_others_along(tmp_path: Path) ->
     run(check())
 
 
-def test_a_blocking_group_does_the_same(tmp_path: Path) -> None:
+def test_a_failing_server_does_not_affect_the_others_of_a_blocking_group(tmp_path: Path) -> None:
     changed = list[bool]()
     given = {"a": entry(tmp_path, "first"), "gone": ["/no/such/program"]}
     group = SyncClientGroup(given, on_tools_changed=lambda: changed.append(True))
@@ -117,7 +117,7 @@ def test_a_blocking_group_does_the_same(tmp_path: Path) -> None:
         assert changed
 
 
-def test_servers_come_and_go_while_calls_run(tmp_path: Path) -> None:
+def test_servers_can_be_added_and_removed_while_calls_run(tmp_path: Path) -> None:
     async def check() -> None:
         changes = list[str]()
         async with ClientGroup({"a": entry(tmp_path, "first")}) as group:
@@ -190,7 +190,7 @@ def test_a_group_with_a_server_that_hangs_closes_in_time(tmp_path: Path) -> None
     assert time.monotonic() - start < 20
 
 
-def test_options_that_are_for_one_server_are_refused(tmp_path: Path) -> None:
+def test_options_for_a_single_server_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="access_token"):
         SyncClientGroup({"a": entry(tmp_path, "first")}, auth="secret").connect()
     with pytest.raises(InvalidArgumentError, match="Authorization is for one server"):
@@ -213,7 +213,7 @@ def own_server() -> Server:
 
 
 @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
-def test_a_group_shares_clients_and_leaves_them_open(revision: str) -> None:
+def test_a_group_shares_clients_and_does_not_close_them(revision: str) -> None:
     async def check() -> None:
         server = own_server()
         client = Client(server, revision=revision)

@@ -34,7 +34,7 @@ from trunkline import (
 Log = list[str]
 
 
-def test_dependencies_are_made_once_and_closed_at_the_end() -> None:
+def test_dependencies_are_created_once_and_closed_at_the_end() -> None:
     log: Log = []
 
     async def settings() -> dict[str, str]:
@@ -317,7 +317,7 @@ circle.__annotations__["again"] = Annotated[str, Depends(circle)]
         (3, "Depends needs a function, not int"),
     ],
 )
-def test_dependencies_that_cannot_be_made_are_refused(dependency: Any, problem: str) -> None:
+def test_invalid_dependencies_are_refused(dependency: Any, problem: str) -> None:
     def use(x: str) -> str:
         return x
 
@@ -348,12 +348,12 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
 
 
 @pytest.mark.parametrize(("mistake", "problem"), MISTAKES, ids=named)
-def test_mistakes_are_noticed_where_they_are_made(mistake: Callable[[], object], problem: str) -> None:
+def test_mistakes_are_reported_where_they_are_made(mistake: Callable[[], object], problem: str) -> None:
     with pytest.raises(InvalidArgumentError, match=problem):
         mistake()
 
 
-def test_a_dependency_is_no_default() -> None:
+def test_a_dependency_is_not_a_default() -> None:
     def use(x: Any = Depends(unknown)) -> str:
         return x
 
@@ -413,7 +413,7 @@ def test_middleware_runs_around_requests_in_order() -> None:
     run(check())
 
 
-def test_middleware_that_cannot_be_is_refused() -> None:
+def test_invalid_middleware_is_refused() -> None:
     server = Server("test", version="1")
 
     def sync(request: Request, next: Any, ctx: Context) -> Any: ...
@@ -544,7 +544,7 @@ def test_providers_list_and_serve_unregistered_features(providing: list[str], re
 
 
 @pytest.mark.parametrize("revision", ["2025-11-25", MODERN])
-def test_providers_ask_too(providing: list[str], revision: str) -> None:
+def test_providers_can_request_input(providing: list[str], revision: str) -> None:
     def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
         return {"action": "accept", "content": {"name": "Ada"}}
 
@@ -553,7 +553,7 @@ def test_providers_ask_too(providing: list[str], revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_log_01_log_02_log_04_messages_of_the_wanted_levels(providing: list[str], revision: str) -> None:
+def test_log_01_log_02_log_04_messages_of_the_requested_levels(providing: list[str], revision: str) -> None:
     with Peer(providing, revision) as peer:
         if peer.modern:
             peer.call("tell")
@@ -603,13 +603,13 @@ class Mixed(OnlyList):
         (Mixed(), "both be defined with async def"),
     ],
 )
-def test_providers_that_cannot_be_are_refused(provider: Any, problem: str) -> None:
+def test_invalid_providers_are_refused(provider: Any, problem: str) -> None:
     server = Server("test", version="1")
     with pytest.raises(InvalidArgumentError, match=problem):
         server.add_provider("tools", provider)
 
 
-def test_wrong_words_are_refused() -> None:
+def test_invalid_values_are_refused() -> None:
     server = Server("test", version="1")
     wrong: Any = "things"
 
@@ -751,7 +751,7 @@ def test_dependencies_are_replaced_for_a_test() -> None:
         server.override(database, wrong).__enter__()
 
 
-def test_dependencies_of_a_server_are_made_for_every_call() -> None:
+def test_dependencies_of_a_server_are_created_for_every_call() -> None:
     log: Log = []
 
     def tenant(ctx: SyncContext) -> str:
@@ -787,7 +787,7 @@ def test_dependencies_of_a_server_are_made_for_every_call() -> None:
         Server("test", version="1", dependencies=[wrong])
 
 
-def test_tools_of_a_provider_may_be_of_the_class_and_their_arguments_are_checked() -> None:
+def test_tools_of_a_provider_may_be_models_and_their_arguments_are_checked() -> None:
     server = Server("test", version="1")
 
     class Tools:
@@ -805,7 +805,7 @@ def test_tools_of_a_provider_may_be_of_the_class_and_their_arguments_are_checked
         assert "/a: 1 is not of type" in client.call_tool("provided", {"a": 1}).text
 
 
-def test_unfit_results_of_middleware_and_providers_are_named(caplog: pytest.LogCaptureFixture) -> None:
+def test_errors_name_invalid_results_of_middleware_and_providers(caplog: pytest.LogCaptureFixture) -> None:
     def asked(of: str, unfit: Any) -> str:
         server = Server("test", version="1")
 
@@ -845,7 +845,7 @@ def test_unfit_results_of_middleware_and_providers_are_named(caplog: pytest.LogC
 
     middleware = asked("middleware", {"content": [{"type": "text", "text": object()}]})
     assert ".around' (test_hooks.py:" in middleware and "$.content[0].text: a value of type object" in middleware
-    assert "a result must be an object, such as the one that next gave, not str" in asked("middleware", "done")
+    assert "a result must be an object, such as the one that next returned, not str" in asked("middleware", "done")
     provided = asked("get", {"a": object()})
     assert "the provider '" in provided and "Provided' of tools" in provided and "$.a: a value of type" in provided
     assert "$[0].inputSchema: a value of type object" in asked("list", Tool("provided", input_schema=object()))  # type: ignore[arg-type]

@@ -110,7 +110,7 @@ def test_eli_01_handlers_answer_requests_of_the_server(revision: str) -> None:
     run(test())
 
 
-def test_mrtr_15_mrtr_16_the_caller_drives_the_rounds_itself() -> None:
+def test_mrtr_15_mrtr_16_the_caller_supplies_the_input_of_the_rounds_itself() -> None:
     async def test() -> None:
         # No handler is needed: the option declares what the caller can answer.
         async with Client(asking(), revision="2026-07-28", capabilities={"elicitation": {}}) as client:
@@ -147,7 +147,7 @@ def test_a_handler_that_returns_nothing_where_a_result_is_needed(
 
 
 @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
-def test_eli_19_pages_have_a_handler_of_their_own(revision: str) -> None:
+def test_eli_19_pages_have_their_own_handler(revision: str) -> None:
     async def test() -> None:
         client = Client(asking(), revision=revision)
 
@@ -166,7 +166,7 @@ def test_eli_19_pages_have_a_handler_of_their_own(revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", ELICITING)
-def test_a_handler_that_fails_costs_its_call_alone(revision: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_handler_that_fails_affects_only_its_call(revision: str, caplog: pytest.LogCaptureFixture) -> None:
     async def test() -> None:
         client = Client(asking(), revision=revision)
         refused = True
@@ -251,7 +251,7 @@ def test_handlers_run_on_the_loop_of_their_client() -> None:
 
 
 @pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25", "2026-07-28"])
-def test_root_03_roots_are_an_option_that_changes(revision: str) -> None:
+def test_root_03_roots_are_an_option_that_can_be_changed(revision: str) -> None:
     async def test() -> None:
         async with Client(asking(), revision=revision, roots=[Root("file:///a")]) as client:
             assert (await client.call_tool("where")).text == "file:///a"
@@ -284,7 +284,7 @@ def test_a_handler_registered_late() -> None:
 
 
 @pytest.mark.parametrize("revision", ELICITING)
-def test_a_blocking_client_answers_on_the_thread_that_waits(tmp_path: Path, revision: str) -> None:
+def test_a_blocking_client_runs_handlers_on_the_waiting_thread(tmp_path: Path, revision: str) -> None:
     client = SyncClient(script(tmp_path, PROGRAM), env=environment(), revision=revision, roots=[Root("file:///a")])
     threads: list[str] = []
 
@@ -307,7 +307,7 @@ def test_a_blocking_client_answers_on_the_thread_that_waits(tmp_path: Path, revi
             return ElicitResult("decline")
 
 
-def test_a_blocking_client_of_a_server_of_this_process() -> None:
+def test_a_blocking_client_of_an_in_process_server() -> None:
     client = SyncClient(asking())
 
     @client.on_elicit
@@ -368,7 +368,7 @@ def test_a_subscription_of_a_blocking_client() -> None:
         assert list(changes) == []
 
 
-def test_requests_and_notifications_without_a_method_of_their_own() -> None:
+def test_requests_and_notifications_without_a_dedicated_method() -> None:
     async def test() -> None:
         async with Client(asking(), revision="2025-11-25") as client:
             listed = await client.request("tools/list", {}, timeout=DEADLINE)

@@ -117,7 +117,7 @@ OPERATIONS: tuple[Callable[[Client], Awaitable[Any]], ...] = (
 )
 
 
-def test_whatever_a_server_answers_there_is_a_result_or_a_typed_error() -> None:
+def test_any_response_of_a_server_leads_to_a_result_or_a_typed_error() -> None:
     """Reliability T9. In a process of its own, without records: those are for messages that are
     checked for purity, and these are invalid on purpose.
     """
@@ -157,7 +157,7 @@ def play() -> None:
     print("outcomes", outcomes)
 
 
-def test_texts_have_a_replacement_for_lone_surrogates() -> None:
+def test_lone_surrogates_in_strings_are_replaced() -> None:
     from trunkline._internal._native import from_json
 
     assert from_json(b'"\\ud83d\\ude00 \\ud800\\n\\u00e9 \\"\\\\"') == '\U0001f600 \ufffd\n\u00e9 "\\'
@@ -178,7 +178,7 @@ server.run()
 """
 
 
-def test_a_call_that_cannot_be_read_costs_the_others_nothing(tmp_path: Path) -> None:
+def test_a_call_that_cannot_be_read_does_not_affect_the_others(tmp_path: Path) -> None:
     """Security L15: they come in one batch, and Python has no number of so many digits."""
     client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
     lines = [json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client})]

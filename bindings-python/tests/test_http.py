@@ -81,7 +81,7 @@ def probe(listener: Listener, path: str) -> int:
         connection.close()
 
 
-def test_probes_of_a_server_that_closes() -> None:
+def test_probes_of_a_closing_server() -> None:
     slow = Slow()
 
     async def check() -> None:
@@ -197,7 +197,7 @@ def test_headers_are_sent() -> None:
     assert "x-test: value" in seen[0].lower()
 
 
-def test_demands_for_authorization_are_an_error_of_their_own() -> None:
+def test_a_request_for_authorization_has_its_own_error_class() -> None:
     challenge = (
         'Bearer error="invalid_token", error_description="The access token has expired", '
         'scope="read write", resource_metadata="https://x.example/metadata"'
@@ -230,7 +230,7 @@ def test_demands_for_authorization_are_an_error_of_their_own() -> None:
     run(check())
 
 
-def test_nobody_listens() -> None:
+def test_connecting_to_a_closed_port() -> None:
     async def check() -> None:
         with pytest.raises(TransportError, match=r"127\.0\.0\.1:9"):
             async with Client("http://127.0.0.1:9/mcp"):
@@ -239,7 +239,7 @@ def test_nobody_listens() -> None:
     run(check())
 
 
-def test_a_port_that_is_taken() -> None:
+def test_a_port_that_is_in_use() -> None:
     async def check() -> None:
         async with Slow().server.serve("http", port=0) as listener:
             with pytest.raises(TransportError) as taken:
@@ -270,7 +270,7 @@ def test_one_server_listens_twice_and_in_memory() -> None:
     run(check())
 
 
-def test_closing_drains_what_is_in_flight_up_to_the_deadline() -> None:
+def test_closing_drains_calls_in_flight_up_to_the_deadline() -> None:
     slow = Slow()
 
     async def check() -> None:
@@ -349,7 +349,7 @@ def test_foreign_hosts_are_refused_unless_allowed() -> None:
     run(check())
 
 
-def test_clients_behind_a_trusted_proxy_have_shares_by_their_addresses() -> None:
+def test_clients_behind_a_trusted_proxy_have_a_share_per_address() -> None:
     def status(url: str, client: str) -> int:
         address = urlsplit(url)
         connection = http.client.HTTPConnection(address.netloc, timeout=DEADLINE)
@@ -400,7 +400,7 @@ print("ended", flush=True)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_end_the_server_in_good_order(tmp_path: Path, number: signal.Signals) -> None:
+def test_signals_shut_the_server_down_gracefully(tmp_path: Path, number: signal.Signals) -> None:
     child = subprocess.Popen(
         script(tmp_path, HTTP), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
     )
@@ -417,7 +417,7 @@ def test_signals_end_the_server_in_good_order(tmp_path: Path, number: signal.Sig
 
 
 @pytest.mark.parametrize("is_logged", [False, True])
-def test_a_bare_run_tells_its_url_once(tmp_path: Path, is_logged: bool) -> None:
+def test_run_prints_its_url_once(tmp_path: Path, is_logged: bool) -> None:
     set_up = "import logging; logging.basicConfig(level=logging.INFO)\n" if is_logged else ""
     source = "from trunkline import Server\nServer('test', version='1').run('http', port=0)\n"
     command = script(tmp_path, set_up + source)
@@ -525,7 +525,7 @@ def test_certificates_of_servers_and_clients(monkeypatch: pytest.MonkeyPatch) ->
     run(check(mutual=True))
 
 
-def test_options_of_urls_are_for_urls() -> None:
+def test_options_for_urls_are_refused_for_other_targets() -> None:
     options: list[dict[str, Any]] = [{"headers": {"a": "b"}}, {"ca": "x"}, {"proxy": "http://127.0.0.1:1"}]
     for option in options:
         with pytest.raises(InvalidArgumentError, match=next(iter(option))):

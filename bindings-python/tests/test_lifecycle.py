@@ -88,7 +88,7 @@ print("leaving", flush=True)
         assert (done.returncode, done.stdout) == (0, "leaving\n"), done.stderr
 
 
-def test_a_server_that_was_never_served_costs_nothing(tmp_path: Path) -> None:
+def test_a_server_that_was_never_served_starts_nothing(tmp_path: Path) -> None:
     source = """
 import gc, threading, warnings
 warnings.simplefilter("error")
@@ -296,7 +296,7 @@ def test_the_package_reports_its_installed_version() -> None:
     assert shown[3].removeprefix("revisions: ").split(", ") == REVISIONS
 
 
-def test_without_an_asyncio_loop_the_error_gives_advice() -> None:
+def test_without_an_asyncio_loop_the_error_says_what_to_do() -> None:
     server = Server("test", version="1")
     for coroutine in (Client(server).connect(), server.serve("http", port=0).start()):
         with pytest.raises(RuntimeError, match="Under trio, use SyncClient"):
@@ -317,7 +317,7 @@ def held() -> tuple[int, int, int]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="they are counted in /proc")
 @pytest.mark.parametrize("place", ["child", "http", "memory"])
-def test_clients_and_servers_that_are_closed_leave_nothing(place: str, tmp_path: Path) -> None:
+def test_closed_clients_and_servers_leave_nothing_behind(place: str, tmp_path: Path) -> None:
     command = script(tmp_path, ECHO)
 
     def echo(message: str) -> str:

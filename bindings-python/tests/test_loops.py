@@ -123,7 +123,7 @@ def test_the_loop_that_serves_may_end_before_a_blocking_client(name: str, how: s
     assert_nothing_is_left()
 
 
-def test_a_loop_that_was_dropped_with_its_client_is_replaced() -> None:
+def test_a_loop_dropped_with_its_client_is_replaced() -> None:
     slow = Slow()
 
     async def forget() -> None:
@@ -140,7 +140,7 @@ def test_a_loop_that_was_dropped_with_its_client_is_replaced() -> None:
     run(check())
 
 
-def test_blocking_clients_end_in_any_order() -> None:
+def test_blocking_clients_close_in_any_order() -> None:
     slow = Slow()
     first, second, third = SyncClient(slow.server), SyncClient(slow.server), SyncClient(slow.server)
     for client in (first, second, third):
@@ -153,7 +153,7 @@ def test_blocking_clients_end_in_any_order() -> None:
     assert_nothing_is_left()
 
 
-def test_blocking_clients_come_and_go_on_many_threads() -> None:
+def test_blocking_clients_open_and_close_on_many_threads() -> None:
     server = Server("test", version="1")
 
     @server.tool
@@ -169,7 +169,7 @@ def test_blocking_clients_come_and_go_on_many_threads() -> None:
     assert_nothing_is_left()
 
 
-def test_a_server_of_a_blocking_client_is_served_by_nobody_else() -> None:
+def test_a_server_of_a_blocking_client_has_no_other_loop() -> None:
     async def check(server: Server) -> None:
         async with Client(server) as client:
             assert (await client.call_tool("steps")).text == "done"
@@ -183,7 +183,7 @@ def test_a_server_of_a_blocking_client_is_served_by_nobody_else() -> None:
     assert_nothing_is_left()
 
 
-def test_more_than_a_loop_takes_at_once_while_it_is_blocked() -> None:
+def test_more_events_than_one_batch_while_the_loop_is_blocked() -> None:
     server = Server("test", version="1")
 
     @server.tool
@@ -217,7 +217,7 @@ def test_a_blocking_client_gets_all_progress_before_the_reply() -> None:
     assert heard[-1][0] == 299
 
 
-def test_a_port_that_was_dropped_is_kept_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dropped_port_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trunkline._internal.port.pool._IDLE_MS", 200)
     server = Server("test", version="1")
     server.add_tool(lambda: "hello", name="hello")

@@ -41,7 +41,7 @@ VALUES: list[Any] = [
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
-def test_values_come_back_as_they_were(value: Any) -> None:
+def test_values_survive_a_round_trip(value: Any) -> None:
     text = _native.to_json(value)
     assert json.loads(text) == value
     again = _native.from_json(text)
@@ -83,7 +83,7 @@ def test_tuples_are_arrays_and_subclasses_are_their_base() -> None:
         ({1, 2}, TypeError, "$: a value of type set"),
     ],
 )
-def test_what_json_lacks_is_an_error_that_names_the_path(value: Any, error: type[Exception], text: str) -> None:
+def test_errors_for_values_without_json_name_the_path(value: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error) as caught:
         _native.to_json(value)
     assert str(caught.value).startswith(text)

@@ -74,7 +74,7 @@ def test_calls(tmp_path: Path, result: str) -> None:
     run(check())
 
 
-def test_a_list_without_an_end(tmp_path: Path) -> None:
+def test_an_endless_list(tmp_path: Path) -> None:
     endless = '{"tools": [{"name": "again", "inputSchema": {"type": "object"}}], "nextCursor": "same"}'
     with SyncClient(odd(tmp_path, "tools/list", endless), revision="2025-06-18") as client:
         with pytest.raises(TransportError):
@@ -116,7 +116,7 @@ def test_arguments_may_have_the_types_of_results() -> None:
     run(check())
 
 
-def test_options_are_judged_when_they_are_given_in_the_names_of_python() -> None:
+def test_options_are_validated_when_they_are_passed_with_their_names_in_python() -> None:
     for options, problem in [
         ({"page_size": 2.5}, "^page_size: must be a non-negative integer, not 2.5$"),
         ({"page_size": 0}, "^page_size: must be 1 or more, not 0$"),
@@ -152,7 +152,7 @@ def test_options_are_judged_when_they_are_given_in_the_names_of_python() -> None
     ],
     ids=named,
 )
-def test_options_of_features_are_judged_in_the_names_of_python(
+def test_options_of_features_are_validated_with_their_names_in_python(
     kind: str, options: dict[str, Any], problem: str
 ) -> None:
     server = Server("test", version="1")

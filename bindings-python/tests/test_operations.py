@@ -44,7 +44,7 @@ class Wrong(TypedDict):
     missing: str
 
 
-def test_a_result_is_a_value_of_the_callers_type() -> None:
+def test_a_result_is_converted_to_the_type_of_the_caller() -> None:
     server = Server("typed", version="1")
 
     @server.tool
@@ -99,7 +99,7 @@ def test_a_result_is_a_value_of_the_callers_type() -> None:
     asyncio.run(check())
 
 
-def test_a_blocking_client_types_results_too() -> None:
+def test_a_blocking_client_converts_results_too() -> None:
     server = Server("typed", version="1")
 
     @server.tool
@@ -301,7 +301,7 @@ def test_ping(kind: Literal["async", "sync"], where: str, tmp_path: Path) -> Non
         assert ask("ping", timeout=20) is None
 
 
-def test_members_keep_the_order_of_their_author(ask: Operations) -> None:
+def test_members_keep_their_order(ask: Operations) -> None:
     add: Tool = ask("list_tools")[0]
     assert add.meta is not None
     assert [*add.meta] == ["example.com/z", "example.com/a"]
@@ -310,7 +310,7 @@ def test_members_keep_the_order_of_their_author(ask: Operations) -> None:
     assert [*result.structured_content] == ["z", "a"]
 
 
-def test_both_colours_have_the_same_methods() -> None:
+def test_async_and_blocking_clients_have_the_same_methods() -> None:
     def public(cls: type) -> dict[str, str]:
         return {
             name: str(inspect.signature(member)).replace("Async", "Sync")
@@ -321,7 +321,7 @@ def test_both_colours_have_the_same_methods() -> None:
     assert public(Client) == public(SyncClient)
 
 
-def test_cch_04_a_kept_list_is_fetched_again_where_the_caller_wants_it_fresh() -> None:
+def test_cch_04_a_cached_list_is_fetched_again_if_the_caller_passes_fresh() -> None:
     async def test() -> None:
         server = Server("kept", version="1", ttl=60)
 

@@ -103,14 +103,14 @@ class Awaited:
 
 
 @pytest.mark.parametrize("make", [Kept, Awaited])
-def test_a_store_of_ones_own_keeps_the_contract(make: Any) -> None:
+def test_a_custom_store_fulfils_the_contract(make: Any) -> None:
     store = make()
     assert run(check_store(store)) == []
     kept = store if make is Kept else store.kept
     assert not kept.texts and not kept.logs, "the check removes what it has left"
 
 
-def test_the_check_names_the_faults() -> None:
+def test_the_check_names_the_violations() -> None:
     class Forgetful(Kept):
         def put_if(self, key: str, expected: str | None, text: str, keep_for: float) -> bool:
             self.put(key, text, keep_for)
@@ -149,7 +149,7 @@ def reports(store: Store, **options: Any) -> Server:
 
 
 @pytest.mark.parametrize("make", [Kept, Awaited])
-def test_tasks_are_in_a_store_of_ones_own_and_outlive_the_server(make: Any) -> None:
+def test_tasks_in_a_custom_store_outlive_the_server(make: Any) -> None:
     store = make()
 
     async def main() -> str:
@@ -172,7 +172,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("fault", "reason"), FAULTS, ids=["away", "full", "nonsense", "silent"])
-def test_a_fault_of_the_store_is_a_typed_error_and_other_calls_go_on(
+def test_a_store_failure_is_a_typed_error_and_other_calls_continue(
     fault: Any, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = Awaited()

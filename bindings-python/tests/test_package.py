@@ -37,13 +37,13 @@ def test_pickles_name_the_package_alone() -> None:
         assert type(again) is type(value) and str(again) == str(value)
 
 
-def test_annotations_of_public_classes_can_be_read() -> None:
+def test_annotations_of_public_classes_can_be_resolved() -> None:
     classes = [value for name in PUBLIC if isinstance(value := getattr(trunkline, name), type)]
     read = [value for value in classes if value.__module__ == "trunkline" and typing.get_type_hints(value)]
     assert len(read) > 50
 
 
-def test_annotations_of_public_functions_can_be_read() -> None:
+def test_annotations_of_public_functions_can_be_resolved() -> None:
     functions = [value for name in PUBLIC if inspect.isfunction(value := getattr(trunkline, name))]
     assert trunkline.sample in functions and trunkline.elicit in functions
     for function in functions:
@@ -61,7 +61,7 @@ def functions_of(cls: type) -> Iterator[Any]:
                 yield function
 
 
-def test_annotations_of_public_methods_can_be_read() -> None:
+def test_annotations_of_public_methods_can_be_resolved() -> None:
     classes = [value for name in PUBLIC if isinstance(value := getattr(trunkline, name), type)]
     read = {function: typing.get_type_hints(function) for cls in classes for function in functions_of(cls)}
     assert len(read) > 300
@@ -70,7 +70,7 @@ def test_annotations_of_public_methods_can_be_read() -> None:
 
 
 @pytest.mark.parametrize("ttl", [-1, float("nan"), "5"])
-def test_a_time_that_is_none_is_refused_with_its_name(ttl: Any) -> None:
+def test_an_invalid_time_is_refused_with_its_name(ttl: Any) -> None:
     contents = [trunkline.ResourceContents("text", uri="x://a")]
     with pytest.raises(trunkline.InvalidArgumentError, match=r"^ttl must be a number of seconds, 0 or more, not"):
         trunkline.ReadResourceResult(contents, ttl=ttl).to_json()
@@ -96,7 +96,7 @@ def texts_of(bodies: Iterator[list[ast.stmt]]) -> dict[str, str]:
     return found
 
 
-def test_public_classes_functions_and_methods_have_hover_texts() -> None:
+def test_public_classes_functions_and_methods_have_docstrings() -> None:
     public = {name: getattr(trunkline, name) for name in PUBLIC}
     classes = {name: value for name, value in public.items() if isinstance(value, type)}
     functions = {name: value for name, value in public.items() if inspect.isfunction(value)}
@@ -112,7 +112,7 @@ def test_public_classes_functions_and_methods_have_hover_texts() -> None:
     assert {*classes, *functions, *members} - described == set()
 
 
-def test_public_aliases_and_options_have_hover_texts_and_options_a_default() -> None:
+def test_public_aliases_and_options_have_docstrings_and_options_a_default() -> None:
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in Path(trunkline.__file__).parent.rglob("*.py")]
     aliases = texts_of(tree.body for tree in trees)
     classes = {name for name in PUBLIC if isinstance(getattr(trunkline, name), type)}

@@ -81,7 +81,7 @@ async def connected(server: Server, transport: str, revision: str) -> AsyncGener
 @pytest.mark.parametrize("transport", ["memory", "http"])
 @pytest.mark.parametrize("revision", REVISIONS)
 @HANDLERS
-def test_a_caller_answers_where_it_can_be_asked(handler: str, revision: str, transport: str) -> None:
+def test_a_caller_responds_where_it_can_be_pinged(handler: str, revision: str, transport: str) -> None:
     pinging = Pinging()
 
     async def check() -> None:

@@ -115,7 +115,7 @@ def test_a_hundred_calls_that_wait_have_threads_after_a_few_stalls(monkeypatch: 
     assert threads <= pool.limit
 
 
-def test_a_system_without_more_threads_costs_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_runs_even_if_the_system_has_no_more_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Server("test", version="1", max_threads=4)
     start = threading.Thread.start
 

@@ -146,7 +146,7 @@ def test_both_flood_while_both_loops_are_slow(tmp_path: Path, reads: list[int]) 
     run(check())
 
 
-def test_a_loop_that_is_blocked_does_not_stop_the_reading(tmp_path: Path, reads: list[int]) -> None:
+def test_a_blocked_loop_does_not_stop_reads(tmp_path: Path, reads: list[int]) -> None:
     async def check() -> None:
         async with Client(script(tmp_path, SERVER), env=environment()) as client:
             await handed_over(client, reads)

@@ -23,7 +23,7 @@ def test_the_first_server(tmp_path: Path) -> None:
         assert peer.call("forecast", city="Oslo", days=1) == '["Oslo: sunny"]'
 
 
-def test_resources_prompts_and_what_the_user_says(tmp_path: Path) -> None:
+def test_resources_prompts_and_elicitation(tmp_path: Path) -> None:
     def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
         return {"action": "accept", "content": {"sure": True}}
 
@@ -86,7 +86,7 @@ print(result.text)
     assert (done.returncode, done.stdout) == (0, '["Oslo: sunny","Oslo: sunny","Oslo: sunny"]\n' * 2), done.stderr
 
 
-def test_the_package_leads_to_the_project() -> None:
+def test_the_package_metadata_links_to_the_project() -> None:
     project = (README.parent / "pyproject.toml").read_text(encoding="utf-8")
     for place in ("Changelog", "Documentation", "Issues", "Repository"):
         assert re.search(rf'^{place} = "https://\S+"$', project, re.MULTILINE), place

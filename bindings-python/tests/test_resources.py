@@ -192,7 +192,7 @@ def test_variables_of_a_template_become_parameters(offer: list[str], revision: s
             assert refused.value.code == -32602 and problem in refused.value.message
 
 
-def test_res_08_a_resource_that_gives_nothing_does_not_exist() -> None:
+def test_res_08_a_resource_that_returns_nothing_does_not_exist() -> None:
     server = Server("notes", version="1.0.0")
 
     @server.resource("notes://{name}")
@@ -209,7 +209,7 @@ def test_res_08_a_resource_that_gives_nothing_does_not_exist() -> None:
     run(check())
 
 
-def test_variables_that_may_be_absent_or_are_lists() -> None:
+def test_optional_variables_and_lists() -> None:
     server = Server("test", version="1")
 
     def files(path: list[str], page: int = 1, tag: Annotated[list[int] | None, "numbers"] = None) -> list[Any]:
@@ -283,7 +283,7 @@ def test_a_prompt_that_returns_nothing_has_no_messages(revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_prm_04_prm_05_what_a_prompt_refuses(offer: list[str], revision: str) -> None:
+def test_prm_04_prm_05_invalid_prompt_requests_are_refused(offer: list[str], revision: str) -> None:
     with Peer(offer, revision) as peer:
         for arguments, problem in [
             ({}, "code"),
@@ -419,7 +419,7 @@ def test_invalid_features_are_refused_at_registration(
     assert problem in str(caught.value)
 
 
-def test_parameters_that_text_cannot_fill_are_refused() -> None:
+def test_parameters_that_strings_cannot_fill_are_refused() -> None:
     server = Server("test", version="1")
 
     async def mixed(ctx: SyncContext) -> str:
@@ -496,7 +496,7 @@ server.run()
         assert [prompt["name"] for prompt in peer.request("prompts/list")["prompts"]] == ["talk2"]
 
 
-def test_res_12_variables_of_templates_stay_in_their_folder_unless_the_template_says_otherwise() -> None:
+def test_res_12_template_variables_cannot_leave_their_folder_unless_the_template_allows_it() -> None:
     server = Server("files", version="1")
 
     @server.resource("files://{name}")
@@ -530,7 +530,7 @@ def test_res_12_variables_of_templates_stay_in_their_folder_unless_the_template_
         server.add_resource("files://one", lambda: "x", name="one", unsafe_paths=True)
 
 
-def test_res_12_the_files_of_a_folder_are_resources(tmp_path: Path) -> None:
+def test_res_12_the_files_of_a_directory_are_resources(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
@@ -593,7 +593,7 @@ def test_cmp_03_completions_need_an_existing_feature() -> None:
     server.remove_completion("plan", "city")
 
 
-def test_cmp_03_completions_are_declared_with_what_they_complete() -> None:
+def test_cmp_03_completions_are_declared_together_with_their_arguments() -> None:
     server = Server("trips", version="1")
 
     async def cities(text: str, arguments: dict[str, str], ctx: Context) -> list[str]:
@@ -631,5 +631,5 @@ def test_cmp_03_completions_are_declared_with_what_they_complete() -> None:
         server.get_prompt("other").update(complete={"cty": names})
     with pytest.raises(InvalidArgumentError, match="there is no argument nam; the arguments are name"):
         server.resource("more://{name}", complete={"nam": names})(note)
-    with pytest.raises(InvalidArgumentError, match="complete"):
-        server.resource("more://one", complete={"name": names})(names)
+    with pytest.raises(InvalidArgumentError, match="unknown option `complete`"):
+        server.resource("more://one", name="one", complete={"name": names})(lambda: "one")

@@ -274,7 +274,7 @@ def test_dataclass_is_defined_once_and_described() -> None:
     }
 
 
-def test_only_definitions_that_are_referred_to_are_kept() -> None:
+def test_unreferenced_definitions_are_dropped() -> None:
     assert "$defs" not in output_schema(Point)
     assert output_schema(Line)["$defs"].keys() == {"Point"}
     assert output_schema(Node)["$defs"].keys() == {"Node"}
@@ -286,13 +286,13 @@ def test_recursion_ends_in_a_reference() -> None:
     assert schema_of(Tree)["$defs"]["Tree"]["additionalProperties"]["anyOf"][0] == {"$ref": "#/$defs/Tree"}
 
 
-def test_typed_dict_marks_count_even_as_text() -> None:
+def test_typed_dict_qualifiers_apply_even_in_string_annotations() -> None:
     assert schema_of(Movie)["$defs"]["Movie"]["required"] == ["title"]
     assert schema_of(Partial)["$defs"]["Partial"]["required"] == ["a"]
     assert schema_of(Child)["$defs"]["Child"]["required"] == ["a", "c"]
 
 
-def test_two_types_of_one_name_are_kept_apart() -> None:
+def test_two_types_of_the_same_name_are_kept_apart() -> None:
     def make(tp: Any) -> Any:
         @dataclass
         class Same:
@@ -330,12 +330,12 @@ WITHOUT_JSON: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("tp", "text"), WITHOUT_JSON, ids=named)
-def test_types_without_json_are_refused(tp: Any, text: str) -> None:
+def test_types_without_a_json_form_are_refused(tp: Any, text: str) -> None:
     with pytest.raises(UnsupportedType, match=text):
         schema_of(tp)
 
 
-def test_without_pydantic_keys_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pydantic_keys_are_strings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "pydantic")
     with pytest.raises(UnsupportedType, match="keys of a JSON object must be strings"):
         schema_of(dict[int, str])
@@ -364,13 +364,13 @@ def test_a_function_is_read() -> None:
     }
 
 
-def test_a_function_without_parameters_says_nothing() -> None:
+def test_a_function_without_parameters_has_no_schema() -> None:
     def nothing() -> None: ...
 
     assert Signature(nothing).input_schema is None
 
 
-def test_keywords_take_everything() -> None:
+def test_keyword_parameters_accept_any_argument() -> None:
     def anything(**options: Any) -> None: ...
 
     signature = Signature(anything)
@@ -393,7 +393,7 @@ def test_field_as_a_default() -> None:
     assert signature.bind({"must": "x"}) == {"must": "x", "count": 3, "names": []}
 
 
-def test_classes_of_a_function_body_are_found() -> None:
+def test_classes_local_to_a_function_are_found() -> None:
     @dataclass
     class Local:
         value: int
@@ -404,7 +404,7 @@ def test_classes_of_a_function_body_are_found() -> None:
     assert Signature(take).bind({"local": {"value": 1}}) == {"local": Local(1)}
 
 
-def test_a_value_that_fits_the_schema_but_not_the_type_names_its_path() -> None:
+def test_a_value_that_matches_the_schema_but_not_the_type_names_its_path() -> None:
     def on(day: dt.date) -> None: ...
 
     with pytest.raises(ValueError, match=r"^/day: "):
@@ -440,12 +440,12 @@ BAD_FUNCTIONS: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("function", "text"), BAD_FUNCTIONS)
-def test_a_bad_function_is_named(function: Any, text: str) -> None:
+def test_errors_name_an_invalid_function(function: Any, text: str) -> None:
     with pytest.raises(InvalidArgumentError, match=text):
         Signature(function)
 
 
-def test_annotations_that_are_evaluated_late_may_fail_then() -> None:
+def test_lazily_evaluated_annotations_that_fail_are_reported() -> None:
     """As from Python 3.14 on (PEP 649)."""
 
     class Late:

@@ -305,7 +305,7 @@ def test_arguments_are_built_as_annotated() -> None:
     assert run(call(server, "take", arguments)).text == "Point(x=1, y=2) Colour.RED 03:04 02 ['a', 'b'] 7"
 
 
-def test_a_schema_of_the_user_hands_values_over_as_they_are() -> None:
+def test_a_schema_of_the_user_passes_values_on_unchanged() -> None:
     server = Server("test", version="1")
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": True}
 
@@ -317,7 +317,7 @@ def test_a_schema_of_the_user_hands_values_over_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_wrong_arguments_name_the_path(revision: str) -> None:
+def test_errors_for_invalid_arguments_name_the_path(revision: str) -> None:
     server = Server("test", version="1")
 
     @server.tool
@@ -387,7 +387,7 @@ def _fail(how: str) -> str:
     return how
 
 
-def test_debug_shows_what_went_wrong() -> None:
+def test_debug_shows_the_details_of_failures() -> None:
     server = Server("test", version="1", debug=True)
 
     @server.tool
@@ -421,7 +421,7 @@ def test_unknown_tools_are_protocol_errors() -> None:
     assert "nothing" in str(caught.value) and "-32602" in str(caught.value)
 
 
-def test_registration_refuses_what_is_wrong() -> None:
+def test_invalid_registrations_are_refused() -> None:
     server = Server("test", version="1")
 
     async def fine() -> None: ...
@@ -471,7 +471,7 @@ def test_methods_of_an_object_are_tools() -> None:
     assert run(call(server, "method", {"number": 6})).text == "42"
 
 
-def test_what_a_client_shows_of_itself() -> None:
+def test_the_repr_of_clients_and_listeners() -> None:
     client = Client("http://127.0.0.1:1/mcp")
     assert repr(client) == "Client('http://127.0.0.1:1/mcp')"
 
@@ -591,7 +591,7 @@ def test_client_capabilities_can_be_required() -> None:
         run(call(server, "needs"))
 
 
-def test_many_calls_at_once() -> None:
+def test_concurrent_calls() -> None:
     server = Server("test", version="1", max_running=50)
     running = 0
     most = 0
@@ -637,7 +637,7 @@ def test_the_pool_is_bounded_and_reused() -> None:
     assert all(name.startswith("trunkline-") for name in threads)
 
 
-def test_a_server_serves_again_and_again() -> None:
+def test_a_server_can_be_served_repeatedly() -> None:
     server = Server("test", version="1")
 
     @server.tool
@@ -690,7 +690,7 @@ def test_a_client_on_another_loop_than_the_server() -> None:
     assert heard
 
 
-def test_registered_features_change_and_can_be_hidden() -> None:
+def test_registered_features_can_be_changed_and_hidden() -> None:
     server = Server("changing", version="1")
 
     @server.tool(title="Adds")
@@ -756,7 +756,7 @@ def test_registered_features_change_and_can_be_hidden() -> None:
         server.get_tool("add")
 
 
-def test_a_duplicate_replaces_where_the_server_says_so() -> None:
+def test_a_duplicate_replaces_the_existing_feature_if_the_server_allows_it() -> None:
     server = Server("notebook", version="1", on_duplicate="replace")
     for text in ("first", "second"):
 
@@ -793,7 +793,7 @@ def test_a_duplicate_replaces_where_the_server_says_so() -> None:
 
 
 @pytest.mark.parametrize("is_async", [True, False])
-def test_a_hook_decides_who_sees_what(is_async: bool) -> None:
+def test_a_visibility_hook_hides_features(is_async: bool) -> None:
     server = Server("visible", version="1")
 
     def decides(ctx: SyncContext) -> bool:
@@ -852,7 +852,7 @@ def test_a_hook_decides_who_sees_what(is_async: bool) -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_a_handler_out_of_time_fails_and_is_cancelled(revision: Any) -> None:
+def test_a_handler_that_exceeds_its_timeout_fails_and_is_cancelled(revision: Any) -> None:
     server, ended = Server("slow", version="1"), asyncio.Event()
 
     @server.tool(timeout=0.05)

@@ -152,9 +152,7 @@ def test_skl_08_skl_11_invalid_skills_are_refused(files: Any, options: dict[str,
         server.add_skill(files, **options)
 
 
-def test_a_folder_stays_the_same_where_the_server_is_used_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_stays_the_same_when_the_server_is_reused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     skill = tmp_path / "x"
     skill.mkdir()
     (skill / "SKILL.md").write_text(MANIFEST.format("x", "x", "x"), encoding="utf-8")
@@ -172,7 +170,7 @@ def test_a_folder_stays_the_same_where_the_server_is_used_again(
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_app_02_app_05_app_15_a_tool_names_its_app_and_still_says_it_in_words(tmp_path: Path, revision: str) -> None:
+def test_app_02_app_05_app_15_a_tool_names_its_app_and_still_returns_text(tmp_path: Path, revision: str) -> None:
     with peer(tmp_path, revision) as client:
         tool = next(tool for tool in client.once("tools/list")["tools"] if tool["name"] == "chart")
         shown = {"a": 1, "ui": {"visibility": ["model"], "resourceUri": "ui://chart/view"}}

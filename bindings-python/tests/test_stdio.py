@@ -114,7 +114,7 @@ def test_the_child_gets_its_environment_and_folder(tmp_path: Path, monkeypatch: 
     run(check())
 
 
-def test_a_child_that_dies_says_its_last_words(tmp_path: Path) -> None:
+def test_the_error_of_a_child_that_dies_has_its_last_output(tmp_path: Path) -> None:
     async def check() -> None:
         async with Client(script(tmp_path, ECHO), env=environment()) as client:
             with pytest.raises(TransportError, match="last words") as caught:
@@ -153,7 +153,7 @@ def test_a_child_that_dies_says_its_last_words(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals that kill")
-def test_a_child_that_is_killed_says_so(tmp_path: Path) -> None:
+def test_the_error_of_a_killed_child_names_the_signal(tmp_path: Path) -> None:
     source = """
 import os
 from trunkline import Server
@@ -170,7 +170,7 @@ server.run()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
-def test_a_server_at_a_terminal_tells_that_it_waits(tmp_path: Path) -> None:
+def test_a_server_at_a_terminal_says_that_it_is_waiting(tmp_path: Path) -> None:
     command = script(tmp_path, "from trunkline import Server\nServer('test', version='1').run()")
     terminal, child = os.openpty()
     with subprocess.Popen(
@@ -187,7 +187,7 @@ def test_a_server_at_a_terminal_tells_that_it_waits(tmp_path: Path) -> None:
             os.close(terminal)
 
 
-def test_a_stray_line_is_in_the_error_of_a_server_that_is_silent(tmp_path: Path) -> None:
+def test_the_error_of_a_silent_server_contains_its_stray_output(tmp_path: Path) -> None:
     async def check() -> None:
         silent = script(tmp_path, "print('welcome to my server', flush=True); input()\nwhile input(): pass")
         with pytest.raises(TimeoutError, match=r"not a message.*welcome to my server"):
@@ -208,7 +208,7 @@ def test_a_command_that_does_not_exist() -> None:
         pass
 
 
-def test_a_child_that_is_no_server(tmp_path: Path) -> None:
+def test_a_child_that_is_not_a_server(tmp_path: Path) -> None:
     async def check(source: str, connect_timeout: float = 10) -> None:
         with pytest.raises(TrunklineError) as caught:
             async with Client(script(tmp_path, source), connect_timeout=connect_timeout):
@@ -220,7 +220,7 @@ def test_a_child_that_is_no_server(tmp_path: Path) -> None:
     run(check("import time; time.sleep(60)", 0.5))
 
 
-def test_a_child_that_does_not_exit_by_itself_is_ended_after_the_close_timeout(tmp_path: Path) -> None:
+def test_a_child_that_does_not_exit_by_itself_is_terminated_after_the_close_timeout(tmp_path: Path) -> None:
     command = script(tmp_path, ECHO + "    import time\n    time.sleep(60)\n")
 
     async def check() -> float:
@@ -282,7 +282,7 @@ server.run()
 """
 
 
-def test_a_host_that_does_not_read_standard_error_holds_up_nothing(tmp_path: Path) -> None:
+def test_a_host_that_does_not_read_standard_error_blocks_nothing(tmp_path: Path) -> None:
     """T5 of the review under faults: many hosts read nothing there."""
     with Peer(script(tmp_path, FAILING.format(configuration="")), MODERN) as peer:
         for _ in range(300):
@@ -303,7 +303,7 @@ def test_a_host_that_does_not_read_standard_error_holds_up_nothing(tmp_path: Pat
         ("sys.stderr = open(2, 'w', closefd=False, buffering=1)", ""),
     ],
 )
-def test_a_failure_is_logged_once_where_the_program_wants_it(
+def test_a_failure_is_logged_once_to_the_handler_of_the_program(
     tmp_path: Path, configuration: str, begin: str | None
 ) -> None:
     with Peer(script(tmp_path, FAILING.format(configuration=configuration)), MODERN) as peer:
@@ -330,7 +330,7 @@ server.run()
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.parametrize("end", ["input", "signal"])
-def test_a_tool_that_holds_the_interpreter_does_not_outlive_the_input_or_a_signal(tmp_path: Path, end: str) -> None:
+def test_a_tool_that_blocks_the_interpreter_does_not_outlive_the_input_or_a_signal(tmp_path: Path, end: str) -> None:
     """T1 of the review under faults: beside such a tool no other thread of Python runs."""
     pipe = subprocess.PIPE
     command = script(tmp_path, HOLDING)
@@ -362,7 +362,7 @@ sys.exit(3)
 """
 
 
-def test_the_last_words_of_a_server_hold_no_terminal_escapes() -> None:
+def test_the_last_output_of_a_server_contains_no_terminal_escapes() -> None:
     """L9 of the review of security: an error is shown at the terminal of its reader."""
     command = [sys.executable, "-X", "utf8", "-c", DYING]
 
@@ -382,7 +382,7 @@ def test_the_last_words_of_a_server_hold_no_terminal_escapes() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_end_the_server_in_good_order(tmp_path: Path, number: signal.Signals) -> None:
+def test_signals_shut_the_server_down_gracefully(tmp_path: Path, number: signal.Signals) -> None:
     child = subprocess.Popen(
         script(tmp_path, ECHO), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
     )
@@ -399,7 +399,7 @@ def test_signals_end_the_server_in_good_order(tmp_path: Path, number: signal.Sig
             child.kill()
 
 
-def test_many_calls_at_once(tmp_path: Path) -> None:
+def test_concurrent_calls(tmp_path: Path) -> None:
     async def check() -> None:
         async with Client(script(tmp_path, ECHO), env=environment()) as client:
             results = await asyncio.gather(*[client.call_tool("echo", {"message": str(n)}) for n in range(1000)])

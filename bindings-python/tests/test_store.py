@@ -88,7 +88,7 @@ def post(url: str, session: str, method: str, params: dict[str, Any]) -> tuple[i
 OPENING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
 
 
-def test_a_task_of_one_process_is_fetched_from_another(tmp_path: Path, store: str) -> None:
+def test_a_task_of_one_process_can_be_fetched_from_another(tmp_path: Path, store: str) -> None:
     async def check(one: str, other: str) -> None:
         async with Client(one) as client, Client(other) as elsewhere:
             task = await client.start_task("report")
@@ -116,7 +116,7 @@ def test_the_result_of_a_task_outlives_its_process(tmp_path: Path, store: str) -
         run(read(later, task))
 
 
-def test_the_tasks_of_a_process_that_ends_have_the_time_of_calls(tmp_path: Path, store: str) -> None:
+def test_tasks_of_a_process_that_is_shutting_down_get_the_drain_deadline(tmp_path: Path, store: str) -> None:
     async def begin(url: str) -> list[str]:
         async with Client(url) as client:
             return [(await client.start_task("wait", {"seconds": seconds})).id or "" for seconds in (1, 60)]
@@ -138,7 +138,7 @@ def test_the_tasks_of_a_process_that_ends_have_the_time_of_calls(tmp_path: Path,
         run(read(other, short, long))
 
 
-def test_a_session_of_one_process_is_served_by_another(tmp_path: Path, store: str) -> None:
+def test_another_process_can_serve_a_session(tmp_path: Path, store: str) -> None:
     with worker(tmp_path, store) as one, worker(tmp_path, store) as other:
         status, session, _ = post(one, "", "initialize", OPENING)
         assert status == 200 and session
@@ -198,13 +198,13 @@ def test_a_server_continues_with_its_store_in_another_loop(tmp_path: Path) -> No
         ("redis://user:secret@host?namespace=a:b", "namespace must have 1 to 64 letters"),
     ],
 )
-def test_a_url_that_names_no_store_is_refused_at_once(url: str, problem: str) -> None:
+def test_an_invalid_store_url_is_refused_immediately(url: str, problem: str) -> None:
     with pytest.raises(InvalidArgumentError, match=problem) as refused:
         Server("reports", version="1", store=url)
     assert "secret" not in str(refused.value)
 
 
-def test_while_redis_cannot_be_reached_calls_are_refused_as_busy_and_others_go_on(tmp_path: Path) -> None:
+def test_while_redis_is_unreachable_calls_that_need_it_are_refused_as_busy_and_others_continue(tmp_path: Path) -> None:
     async def check(url: str) -> None:
         async with Client(url) as client:
             with pytest.raises(BusyError, match="Busy: the store of tasks is not available"):

@@ -57,7 +57,7 @@ def test_any_thread_may_call(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["steps", "steps_in_thread"])
-def test_a_server_of_this_process(name: str) -> None:
+def test_an_in_process_server(name: str) -> None:
     slow, heard = Slow(), Heard()
     for _ in range(2):
         with SyncClient(slow.server) as client:
@@ -180,7 +180,7 @@ def test_timeouts(tmp_path: Path) -> None:
         assert client.call_tool("echo", {"message": "x"}, timeout=10).text == "x"
 
 
-def test_closing_from_another_thread_ends_the_waiting(tmp_path: Path) -> None:
+def test_closing_from_another_thread_ends_a_wait(tmp_path: Path) -> None:
     client = SyncClient(script(tmp_path, ECHO), env=environment())
     client.connect()
     timer = threading.Timer(0.3, client.close)
@@ -230,12 +230,12 @@ def test_async_callbacks_are_refused() -> None:
 
 
 @pytest.mark.parametrize("target", ["example.com/mcp", "python server.py", "", [], Path("server.py")], ids=repr)
-def test_targets_that_are_none(target: Any) -> None:
+def test_invalid_targets(target: Any) -> None:
     with pytest.raises(InvalidArgumentError):
         SyncClient(target)
 
 
-def test_options_that_do_not_fit_the_target() -> None:
+def test_options_that_do_not_apply_to_the_target() -> None:
     with pytest.raises(InvalidArgumentError, match="headers"):
         SyncClient(["python"], headers={"a": "b"})
     with pytest.raises(InvalidArgumentError, match="cwd"):

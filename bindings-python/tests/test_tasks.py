@@ -186,14 +186,14 @@ def test_tsk_30_a_cancelled_task_cancels_its_handler(legacy: Peer) -> None:
         until_step(legacy, f"stopped {which}")
 
 
-def test_tsk_35_no_more_tasks_than_the_server_wants(legacy: Peer) -> None:
+def test_tsk_35_the_number_of_tasks_is_limited(legacy: Peer) -> None:
     for _ in range(3):
         begin(legacy, "endless")
     assert "too many tasks" in refusal(legacy, "tools/call", name="endless", task={}).message
 
 
 @pytest.mark.parametrize("tool", ["slow", "slow_in_thread"])
-def test_tkx_01_tkx_10_a_task_and_its_result_in_it(modern: Peer, tool: str) -> None:
+def test_tkx_01_tkx_10_a_task_that_contains_its_result(modern: Peer, tool: str) -> None:
     assert modern.once("server/discover")["capabilities"]["extensions"] == EXTENSION
     task = begin(modern, tool)
     assert (task["status"], task["ttlMs"], task["pollIntervalMs"]) == ("working", 90_000, 50)
@@ -210,7 +210,7 @@ def test_tkx_11_a_tool_that_failed_has_completed_and_a_json_rpc_error_has_not(mo
 
 
 @pytest.mark.parametrize("tool", ["asks", "asks_in_thread"])
-def test_tkx_10_tkx_17_a_task_waits_for_input_which_an_update_brings(modern: Peer, tool: str) -> None:
+def test_tkx_10_tkx_17_a_task_waits_for_input_which_arrives_in_an_update(modern: Peer, tool: str) -> None:
     task = begin(modern, tool)["taskId"]
     asked = until(modern, task, "input_required")["inputRequests"]
     answers = {key: ada(one["method"], one["params"]) for key, one in asked.items()}
@@ -245,13 +245,13 @@ def test_tkx_02_tkx_05_clients_without_the_extension_get_results_or_the_missing_
 
 
 @pytest.mark.parametrize("revision", [revision for revision in REVISIONS if revision < "2025-11-25"])
-def test_where_there_are_no_tasks_what_a_handler_says_of_its_task_is_lost(tmp_path: Path, revision: str) -> None:
+def test_task_messages_of_a_handler_have_no_effect_without_tasks(tmp_path: Path, revision: str) -> None:
     with peer(tmp_path, revision) as client:
         assert client.call("slow") == client.call("deferred_in_thread") == "done"
         assert all("execution" not in tool for tool in client.once("tools/list")["tools"])
 
 
-def test_a_task_that_is_run_again_is_one_from_the_start() -> None:
+def test_restart_task_needs_a_tool_whose_calls_are_tasks_from_the_start() -> None:
     def render() -> str:
         return "done"
 
@@ -260,11 +260,11 @@ def test_a_task_that_is_run_again_is_one_from_the_start() -> None:
         server.tool(restart_task=True),
         server.tool(restart_task=True, task="optional", defer_task=True),
     ):
-        with pytest.raises(InvalidArgumentError, match="Tool render: running a task again: needs"):
+        with pytest.raises(InvalidArgumentError, match="Tool render: restarting tasks: needs"):
             register(render)
 
 
-def test_other_words_for_the_support_of_tasks_are_refused() -> None:
+def test_unknown_values_for_task_support_are_refused() -> None:
     server = Server("wrong", version="1")
     wrong = re.escape('task: must be "forbidden" or "optional" or "required", not "sometimes"')
     with pytest.raises(InvalidArgumentError, match=f"^{wrong}$"):

@@ -208,7 +208,7 @@ def test_middleware_is_within_the_span_and_around_that_of_the_handler() -> None:
     asyncio.run(run())
 
 
-def test_failures_are_failures_of_spans_with_the_exception_of_the_handler() -> None:
+def test_failed_spans_record_the_exception_of_the_handler() -> None:
     async def run() -> None:
         async with Client(_server()) as client:
             with _Trace() as failed:
@@ -234,7 +234,7 @@ def test_failures_are_failures_of_spans_with_the_exception_of_the_handler() -> N
 
 
 @pytest.mark.parametrize("tool", ["ask", "ask_in_thread"])
-def test_requests_of_a_server_carry_the_trace_to_its_client(tool: str) -> None:
+def test_requests_to_the_client_carry_the_trace(tool: str) -> None:
     async def run() -> None:
         client = Client(_server(), revision="2025-11-25")
 
@@ -303,7 +303,7 @@ def _hex(span: ReadableSpan) -> str:
     return f"{_id(span).span_id:016x}"
 
 
-def test_rpc_38_an_opening_and_a_notification_have_a_span() -> None:
+def test_rpc_38_connecting_and_notifications_have_spans() -> None:
     async def run() -> None:
         server = _Legacy()
         with _Trace() as user:
@@ -333,7 +333,7 @@ def test_rpc_38_an_opening_and_a_notification_have_a_span() -> None:
 
 
 @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
-def test_openings_are_above_the_spans_of_their_server(revision: Any) -> None:
+def test_the_span_of_connecting_is_the_parent_of_the_servers_spans(revision: Any) -> None:
     async def run() -> None:
         name = "initialize" if revision == "2025-11-25" else "server/discover"
         server = _server()
@@ -353,7 +353,7 @@ def test_openings_are_above_the_spans_of_their_server(revision: Any) -> None:
     asyncio.run(run())
 
 
-def test_each_round_of_a_call_is_below_its_span() -> None:
+def test_each_round_of_a_call_is_a_child_of_its_span() -> None:
     async def run() -> None:
         client = Client(_server(), revision="2026-07-28")
 
@@ -381,7 +381,7 @@ def test_each_round_of_a_call_is_below_its_span() -> None:
     asyncio.run(run())
 
 
-def test_blocking_clients_on_two_threads_have_a_trace_each() -> None:
+def test_blocking_clients_on_two_threads_have_separate_traces() -> None:
     with SyncClient(_server()) as client:
         users: list[_Trace] = []
 
@@ -519,7 +519,7 @@ def test_the_load_of_all_servers_is_measured() -> None:
     asyncio.run(run())
 
 
-def test_servers_that_are_gone_are_not_kept_where_nobody_collects() -> None:
+def test_dropped_servers_are_freed_even_if_nothing_collects_metrics() -> None:
     before = set(_measured)
 
     async def run() -> None:

@@ -152,7 +152,7 @@ UNIONS: list[tuple[Any, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("tp", "json", "value"), UNIONS, ids=named)
-def test_the_member_of_a_union_that_fits_best_is_built(tp: Any, json: Any, value: Any) -> None:
+def test_the_best_matching_member_of_a_union_is_built(tp: Any, json: Any, value: Any) -> None:
     got = built(tp, json)
     assert got == value
     assert type(got) is type(value)
@@ -168,7 +168,7 @@ REFUSED: list[tuple[Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("tp", "json", "reason"), REFUSED, ids=named)
-def test_a_union_never_hands_over_what_no_member_accepts(tp: Any, json: Any, reason: str) -> None:
+def test_a_union_never_passes_on_a_value_that_no_member_accepts(tp: Any, json: Any, reason: str) -> None:
     def take(value: Any) -> None: ...
 
     take.__annotations__["value"] = tp
@@ -224,7 +224,7 @@ def _polite(value: str) -> str:
 Polite = Annotated[str, pydantic.Field(min_length=3), pydantic.BeforeValidator(_polite)]
 
 
-def test_the_words_of_a_library_win_over_those_of_the_core() -> None:
+def test_error_messages_of_a_library_replace_those_of_the_core() -> None:
     """They are asked for when the core has refused, on the event loop and in the pool."""
 
     server = Server("polite", version="1")
@@ -270,7 +270,7 @@ REFUSED_ITEMS: list[tuple[Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("annotation", "value", "place"), REFUSED_ITEMS, ids=named)
-def test_the_error_of_a_refused_item_says_which(annotation: Any, value: Any, place: str) -> None:
+def test_the_error_of_a_rejected_item_names_its_path(annotation: Any, value: Any, place: str) -> None:
     server = Server("test", version="1")
 
     def tool(v: Any) -> str:
@@ -283,7 +283,7 @@ def test_the_error_of_a_refused_item_says_which(annotation: Any, value: Any, pla
         assert refused.text == f"Invalid arguments for tool tool: {place}: please give at least three letters"
 
 
-def test_the_error_of_a_refused_item_of_a_standard_type_says_which_too() -> None:
+def test_the_error_of_a_rejected_item_of_a_standard_type_names_its_path_too() -> None:
     server = Server("test", version="1")
 
     @server.tool
@@ -312,7 +312,7 @@ Trimmed = Annotated[int, pydantic.BeforeValidator(_stripped)]
 
 
 @pytest.mark.parametrize("revision", ["2025-06-18", "2026-07-28"])
-def test_validators_that_come_first_may_accept_what_the_schema_refuses(revision: str) -> None:
+def test_validators_that_run_first_may_accept_what_the_schema_rejects(revision: str) -> None:
     server = Server("test", version="1")
 
     @server.tool
@@ -385,7 +385,7 @@ def test_returned_values_are_written_as_their_types_say(annotation: Any, value: 
     assert (result.structured_content, result.is_error) == (json, False)
 
 
-def test_dicts_of_the_protocol_may_have_the_names_of_other_sdks() -> None:
+def test_protocol_dicts_may_use_the_names_of_other_sdks() -> None:
     """At run time: for type checkers there is one name."""
     hints: Any = {"read_only_hint": True, "title": "Shown"}
     icon: Any = {"src": "https://a.example/i.png", "mime_type": "image/png"}
@@ -416,7 +416,7 @@ class Point(NamedTuple):
     y: int = 3
 
 
-def test_members_of_a_named_tuple_with_a_default_may_be_left_out() -> None:
+def test_named_tuple_members_with_a_default_may_be_omitted() -> None:
     assert built(list[Point], [[1], [1, 2]]) == [Point(1), Point(1, 2)]
 
 
@@ -476,7 +476,7 @@ class Renamed:
     ],
     ids=named,
 )
-def test_what_a_schema_cannot_say_is_refused_at_registration(annotation: Any, problem: str) -> None:
+def test_constraints_without_a_schema_are_refused_at_registration(annotation: Any, problem: str) -> None:
     def tool(v: Any) -> str:
         return str(v)
 
@@ -499,7 +499,7 @@ def test_what_a_schema_cannot_say_is_refused_at_registration(annotation: Any, pr
     ],
     ids=named,
 )
-def test_bounds_that_a_schema_cannot_say_are_checked_by_pydantic(annotation: Any, good: Any, bad: Any) -> None:
+def test_pydantic_checks_bounds_that_a_schema_cannot_express(annotation: Any, good: Any, bad: Any) -> None:
     server = Server("test", version="1")
 
     def tool(v: Any) -> str:
@@ -512,7 +512,7 @@ def test_bounds_that_a_schema_cannot_say_are_checked_by_pydantic(annotation: Any
         assert client.call_tool("tool", {"v": bad}).is_error
 
 
-def test_unknown_arguments_are_refused_unless_all_are_taken() -> None:
+def test_unknown_arguments_are_refused_unless_all_are_accepted() -> None:
     server = Server("strict", version="1")
 
     @server.tool
@@ -546,7 +546,7 @@ LIBRARY_VALUES: list[tuple[Any, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("tp", "json", "value"), LIBRARY_VALUES, ids=named)
-def test_types_of_libraries_and_time_spans_are_understood(tp: Any, json: Any, value: Any) -> None:
+def test_types_of_libraries_and_time_spans_are_supported(tp: Any, json: Any, value: Any) -> None:
     server = Server("types", version="1")
     seen: list[Any] = []
 
@@ -730,7 +730,7 @@ def returning(value: Any, annotation: Any = None) -> Any:
         return client.call_tool("tool")
 
 
-def test_texts_among_content_blocks_are_blocks() -> None:
+def test_strings_among_content_blocks_are_blocks() -> None:
     for annotation in (None, list, list[Any], tuple):
         result = returning(["caption", picture()], annotation)
         assert result.content == [TextContent("caption"), picture()]
@@ -738,7 +738,7 @@ def test_texts_among_content_blocks_are_blocks() -> None:
     assert returning(["a", 1], list).text == '["a",1]'
 
 
-def test_nothing_is_no_content_and_a_map_is_structured_content() -> None:
+def test_none_is_empty_content_and_a_map_is_structured_content() -> None:
     assert returning(None).content == []
     assert returning(None, Optional[int]).structured_content == {"result": None}  # noqa: UP045
     result = returning({"a": 1}, dict[str, int])
@@ -773,7 +773,7 @@ KEYS = [
 
 
 @pytest.mark.parametrize(("annotation", "value", "json"), KEYS, ids=named)
-def test_keys_of_a_type_are_written_as_text(annotation: Any, value: Any, json: Any) -> None:
+def test_typed_keys_are_written_as_strings(annotation: Any, value: Any, json: Any) -> None:
     result = returning(value, annotation)
     assert result.structured_content == json, result.text
     # Without the type, such a key is rather a slip.
@@ -803,7 +803,7 @@ def test_a_type_that_needs_a_package_names_it(monkeypatch: pytest.MonkeyPatch) -
             Server("types", version="1").add_tool(function)
 
 
-def test_lone_surrogates_of_failures_and_docstrings_become_the_replacement_character() -> None:
+def test_lone_surrogates_in_failures_and_docstrings_become_the_replacement_character() -> None:
     server = Server("test", version="1")
 
     @server.tool
@@ -822,7 +822,7 @@ def test_lone_surrogates_of_failures_and_docstrings_become_the_replacement_chara
             client.get_prompt("refuses")
 
 
-def test_lone_surrogates_of_reports_questions_and_cancellations_become_the_replacement_character() -> None:
+def test_lone_surrogates_in_reports_requests_and_cancellations_become_the_replacement_character() -> None:
     server = Server("test", version="1")
     seen: list[Any] = []
 
@@ -890,7 +890,7 @@ class Unknown:
     ],
     ids=named,
 )
-def test_what_cannot_be_sent_is_named_with_tool_file_line_and_path(
+def test_the_error_for_an_unsendable_value_names_tool_file_line_and_path(
     value: Any, annotation: Any, problem: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR):

@@ -72,7 +72,7 @@ class Vendor:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_ext_10_a_method_of_a_vendor_reaches_its_server(revision: str) -> None:
+def test_ext_10_a_vendor_method_reaches_its_server(revision: str) -> None:
     async def check() -> None:
         async with Client(Vendor(revision), revision=revision) as client:
             params = {"deep": [1, {"b": None, "a": "\u00e9"}], "text": "x"}
@@ -115,7 +115,7 @@ class Sum:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_ext_10_a_request_beyond_the_protocol_has_a_handler(revision: str) -> None:
+def test_ext_10_a_request_outside_the_protocol_has_a_handler(revision: str) -> None:
     server = Server("sums", version="1")
     noted: list[tuple[float, str | None]] = []
 
@@ -157,7 +157,7 @@ def test_ext_10_a_request_beyond_the_protocol_has_a_handler(revision: str) -> No
         assert client.request("com.acme/sum", {"terms": [1], "times": 3})["sum"] == 3
 
 
-def test_a_request_handler_fails_with_an_error_of_json_rpc(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_request_handler_fails_with_a_json_rpc_error(caplog: pytest.LogCaptureFixture) -> None:
     server = Server("broken", version="1", dependencies=[Depends(lambda: None)])
 
     @server.request_handler("com.acme/told")
