@@ -147,6 +147,17 @@ async def server_killed(language: Language) -> float:
             return seconds
 
 
+async def stopped(process: int) -> None:
+    """Stop a process, and wait for its threads: one that is running still works for a moment."""
+    os.kill(process, signal.SIGSTOP)
+    # Nothing to wait for on systems without `/proc`.
+    stats = Path(f"/proc/{process}/task").glob("*/stat")
+    async with asyncio.timeout(10):
+        for stat in stats:
+            while stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "T":
+                await asyncio.sleep(0.01)
+
+
 @row("a server stops to read: the calls of its client, which end after 2 s", 10, "s")
 async def server_stalled(language: Language) -> float:
     with tempfile.TemporaryDirectory() as folder:
@@ -157,7 +168,7 @@ async def server_stalled(language: Language) -> float:
             assert (await client.outcomes(1)) == {"0": "ok"}
             family = [int(word) for word in noted.read_text(encoding="ascii").split()]
             try:
-                os.kill(family[0], signal.SIGSTOP)
+                await stopped(family[0])
                 start = time.perf_counter()
                 # More than fits into a pipe.
                 client.send(*[f"call {number} 1" for number in range(1, STALLED + 1)])

@@ -285,13 +285,13 @@ async def lost_with_a_worker(workers: Crew) -> int:
     return lost
 
 
-@row("a worker of four is killed under load: tasks, events and sessions that are lost", 0, "of them")
+@row("a worker of four is killed under load: tasks, events and sessions that are lost", 0, "of them", waits=True)
 async def worker_killed(language: Language) -> float:
     async with stores.redis() as redis, crew(language, redis.url, WORKERS) as workers:
         return await lost_with_a_worker(workers)
 
 
-@row("a worker of two with a SQLite file is killed under load: what is lost", 0, "of it")
+@row("a worker of two with a SQLite file is killed under load: what is lost", 0, "of it", waits=True)
 async def worker_killed_beside_sqlite(language: Language) -> float:
     async with stores.sqlite() as url, crew(language, url, 2) as workers:
         return await lost_with_a_worker(workers)

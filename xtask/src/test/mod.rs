@@ -74,8 +74,10 @@ pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {
         "test",
         json!({"steps": steps, "passed": passed, "failed": failed, "seconds": start.elapsed().as_secs_f64()}),
     )?;
-    for Done { name, .. } in results.iter().filter(|result| result.failed > 0) {
+    // Again at the end, because CI may keep no more than that.
+    for Done { name, faults, .. } in results.iter().filter(|result| result.failed > 0) {
         console::line(&format!("{} {name} (target/reports/logs/{})", paint(Colour::Red, "failed:"), log_name(name)));
+        console::line(&faults.join("\n"));
     }
     console::line(&format!("{passed} passed, {failed} failed"));
     Ok(failed == 0)
@@ -87,6 +89,8 @@ struct Done {
     failed: usize,
     seconds: f64,
     note: String,
+    /// The failed tests with their errors, or else the end of the output.
+    faults: Vec<String>,
 }
 
 /// Shows the results of a step and stores its output.
@@ -105,12 +109,18 @@ fn finish(workspace: &Workspace, name: &'static str, start: Instant, outcome: Re
     };
     let note = if count.note.is_empty() { String::new() } else { format!(", {}", count.note) };
     let mut shown = format!("{verdict} {name}{sums}{note} {}", paint(Colour::Dim, &format!("{seconds:.1} s")));
+    let mut faults = Vec::new();
     if count.failed > 0 {
-        let named = results::failed_tests(&count.said).into_iter().take(SHOWN_LINES);
-        shown.extend(named.chain(tail(&count.said, SHOWN_LINES).lines()).map(|line| format!("\n       {line}")));
+        let indented = |line: &str| format!("       {line}");
+        let end: Vec<_> = tail(&count.said, SHOWN_LINES).lines().map(indented).collect();
+        faults.extend(results::failed_tests(&count.said).into_iter().take(SHOWN_LINES).map(indented));
+        shown.extend(faults.iter().chain(&end).flat_map(|line| ["\n", line]));
+        if faults.is_empty() {
+            faults = end;
+        }
     }
     console::line(&shown);
-    Ok(Done { name, passed: count.passed, failed: count.failed, seconds, note: count.note })
+    Ok(Done { name, passed: count.passed, failed: count.failed, seconds, note: count.note, faults })
 }
 
 fn log_name(step: &str) -> String {
