@@ -17,7 +17,7 @@ from pathlib import Path
 from imports import import_table, measure_imports
 from measure import Options, measure
 from tables import medians, tables
-from targets import targets, targets_table
+from targets import missed_targets, targets, targets_table
 from workloads import SERVERS, WORKLOADS, chosen
 
 
@@ -35,6 +35,7 @@ def main() -> None:
     print(targets_table(reached))
     print(import_table(imports) if imports else "")
     print(tables(rows, options.base))
+    print(missed_targets(reached))
     if options.json:
         content = {
             "targets": reached,

@@ -15,6 +15,28 @@ TRANSPORTS = {
 }
 IMPORT_CPU_MS = 60.0
 
+OURS = ("ours-rust", "ours-python", "ours-node", "ours-c")
+# The most CPU per call, as a multiple of that of `bare`, in the order of OURS.
+CPU = {
+    "c-session": (1.4, 2.8, 2.8, 1.8),
+    "c-2026": (1.5, 3.0, 3.0, 2.0),
+    "a": (1.5, 2.2, 2.2, 1.8),
+    "b": (4.0, 10.0, 10.0, 5.0),
+    "f-stdio": (1.3, 1.3, 1.2, 1.3),
+    "d-stdio": (1.3, 1.5, 1.7, 1.3),
+    "d-http": (1.3, 1.6, 1.8, 1.3),
+}
+# The longest start in ms and the most memory after it in MB. If the least program in that language
+# is named, they are in addition to it.
+START = {
+    "ours-rust": ("", 2.5, 5.0),
+    "ours-python": ("bare-python", 25.0, 8.0),
+    "ours-node": ("bare-node", 25.0, 8.0),
+    "ours-c": ("", 2.5, 6.0),
+}
+# The most memory in KB.
+SESSION_KB, STREAM_KB = 1.7, 8.0
+
 
 def targets(rows: list[Row], imports: list[Row]) -> list[Row]:
     found: list[Row] = []
@@ -32,7 +54,13 @@ def targets(rows: list[Row], imports: list[Row]) -> list[Row]:
             what = f"import {row['import']}, CPU ms of the process"
             verdict = {"target": IMPORT_CPU_MS, "measured": cpu, "met": cpu < IMPORT_CPU_MS}
             found.append({"what": what, "sign": "under", **verdict})
-    return found + growth_targets(rows)
+    return [*found, *_cpu_targets(rows), *_start_targets(rows), *_session_targets(rows), *growth_targets(rows)]
+
+
+def missed_targets(found: list[Row]) -> str:
+    missed = [row for row in found if not row["met"]]
+    lines = [f"\n{len(missed)} of {len(found)} targets MISSED" if missed else f"\nAll {len(found)} targets met"]
+    return "\n".join([*lines, *(f"  MISSED {_sentence(row)}" for row in missed)])
 
 
 def targets_table(found: list[Row]) -> str:
@@ -45,9 +73,63 @@ def targets_table(found: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def _ratio(rows: list[Row], ours: str, theirs: str) -> float | None:
+def _sentence(row: Row) -> str:
+    return f"{row['what']}: {row['measured']:g}, goal {row['sign']} {row['target']:g}"
+
+
+def _cpu_targets(rows: list[Row]) -> list[Row]:
+    found = []
+    for work, most in CPU.items():
+        for server, target in zip(OURS, most, strict=True):
+            ratio = _ratio([row for row in rows if row["w"] == work], server, "bare", "cpu_us_call")
+            found += _at_most(f"{server} / bare, CPU per call, {work}", target, ratio)
+    return found
+
+
+def _start_targets(rows: list[Row]) -> list[Row]:
+    cold = [row for row in rows if row["w"] == "e-cold-stdio"]
+    found = []
+    for server, (least, time, memory) in START.items():
+        above = f" above {least}" if least else ""
+        ms = _difference(cold, server, least, "cold_ms")
+        kb = _difference(cold, server, least, "rss_init_kb")
+        found += _at_most(f"{server}{above}, ms to the response of initialize", time, ms)
+        found += _at_most(f"{server}{above}, MB after it", memory, kb and kb / 1024)
+    return found
+
+
+def _session_targets(rows: list[Row]) -> list[Row]:
+    found = []
+    for server in OURS:
+        of_server = [row for row in rows if row["w"] == "e-sessions" and row["server"] == server]
+        found += _at_most(f"{server}, KB for an idle session", SESSION_KB, _median(of_server, "kb_per_session"))
+        found += _at_most(f"{server}, KB for a GET stream", STREAM_KB, _median(of_server, "kb_per_stream"))
+    return found
+
+
+def _at_most(what: str, target: float, measured: float | None) -> list[Row]:
+    if measured is None:
+        return []
+    measured = round(measured, 2)
+    return [{"what": what, "sign": "at most", "target": target, "measured": measured, "met": measured <= target}]
+
+
+def _difference(rows: list[Row], ours: str, least: str, key: str) -> float | None:
+    measured = _median([row for row in rows if row["server"] == ours], key)
+    if measured is None or not least:
+        return measured
+    base = _median([row for row in rows if row["server"] == least], key)
+    return None if base is None else measured - base
+
+
+def _median(rows: list[Row], key: str) -> float | None:
+    values = [row[key] for row in rows if row.get(key) is not None]
+    return statistics.median(values) if values else None
+
+
+def _ratio(rows: list[Row], ours: str, theirs: str, key: str = "calls_s") -> float | None:
     """The median of the rounds' ratios: both ran seconds apart in each."""
-    speed = {(row["server"], row.get("run"), row["round"]): row.get("calls_s") for row in rows}
+    speed = {(row["server"], row.get("run"), row["round"]): row.get(key) for row in rows}
     ratios = [
         mine / other
         for (server, run, number), mine in speed.items()

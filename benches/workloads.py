@@ -16,6 +16,8 @@ LOAD = f"{HOME}/bin/mcpload"
 SERVERS = {
     "bare-fixed": f"{HOME}/bin/bare @ fixed",
     "bare": f"{HOME}/bin/bare",
+    "bare-python": f"{VENVS}/bench-ours/bin/python {HERE}/peers/bare.py",
+    "bare-node": f"node {HOME}/peers/bare.mjs",
     "ours-rust": f"{HOME}/bin/ours-rust-server",
     "ours-c": f"{HOME}/bin/ours-c-server",
     "ours-python": f"{VENVS}/bench-ours/bin/python {HERE}/python/server.py",
@@ -139,7 +141,9 @@ WORKLOADS = {
         calls=30,
         slow_calls=30,
     ),
-    "e-cold-stdio": Workload("spawn to initialize response, stdio", "cold", MAIN),
+    "e-cold-stdio": Workload(
+        "spawn to initialize response, stdio", "cold", ["bare", "bare-python", "bare-node", *MAIN[1:]]
+    ),
     "e-cold-http": Workload("spawn to initialize response, HTTP", "cold", MAIN, HTTP),
     "e-rss-stdio": Workload("memory after 10k calls, stdio", "calls --warmup 0", MAIN, calls=10000, slow_calls=10000),
     "e-rss-http": Workload(
