@@ -60,7 +60,7 @@ int main(void) {
   if (!failed && trunkline_client_read_resource(client, TRUNKLINE_STR("notes://by-name/monday"), NULL, &friday, &error))
     printf("%s %d\n", trunkline_result_name(trunkline_error_kind(error)), (int)trunkline_error_code(error));
   else
-    fprintf(stderr, "%s\n", error ? trunkline_error_message(error) : "There is a note of monday");
+    fprintf(stderr, "%s\n", error ? trunkline_error_message(error) : "A note for Monday exists");
   trunkline_error_free(error);
   trunkline_client_free(client);
   trunkline_server_free(server);

@@ -8,11 +8,11 @@
 #define ADD_NOTE                                                                          \
   TRUNKLINE_JSON_STR({                                                                    \
     "name": "add_note",                                                                   \
-    "description": "Keep a note under a name.",                                           \
+    "description": "Save a note under a name.",                                           \
     "inputSchema": {                                                                      \
       "type": "object",                                                                   \
       "properties": {                                                                     \
-        "name": {"type": "string", "description": "A single word, such as groceries."},        \
+        "name": {"type": "string", "description": "A single word, such as groceries."},   \
         "text": {"type": "string", "description": "The note."}                            \
       },                                                                                  \
       "required": ["name", "text"]                                                        \
@@ -21,7 +21,7 @@
 #define ALL_NOTES \
   TRUNKLINE_JSON_STR({"uri": "notes://all", "name": "all", "description": "All notes.", "mimeType": "text/markdown"})
 #define PLAN \
-  TRUNKLINE_JSON_STR({"name": "plan", "description": "Plan a day by the notes.", \
+  TRUNKLINE_JSON_STR({"name": "plan", "description": "Plan a day with the notes.", \
                       "arguments": [{"name": "day", "required": true}]})
 
 /* Callbacks of one server never run at the same time, so they need no lock. */
@@ -38,18 +38,18 @@ static void add_note(trunkline_call *call, void *user_data) {
   for (size_t index = 0; index < count; ++index) {
     char message[200];
     if (strcmp(notes[index].name, name) != 0) continue;
-    snprintf(message, sizeof message, "There is a note %.50s already: choose another name.", name);
+    snprintf(message, sizeof message, "A note named %.50s already exists: choose another name.", name);
     trunkline_call_fail_tool(call, trunkline_str_of(message));
     return;
   }
   if (count == sizeof notes / sizeof *notes) {
-    trunkline_call_fail_tool(call, TRUNKLINE_STR("There is no room for another note."));
+    trunkline_call_fail_tool(call, TRUNKLINE_STR("There are too many notes."));
     return;
   }
   snprintf(notes[count].name, sizeof notes[count].name, "%s", name);
   snprintf(notes[count++].text, sizeof notes[0].text, "%s", text);
   trunkline_server_resource_updated(server, TRUNKLINE_STR("notes://all"), NULL);
-  trunkline_call_return_textf(call, "%s is kept.", name);
+  trunkline_call_return_textf(call, "Saved %s.", name);
 }
 
 static void all_notes(trunkline_call *call, void *user_data) {
@@ -64,7 +64,7 @@ static void all_notes(trunkline_call *call, void *user_data) {
 
 static void plan(trunkline_call *call, void *user_data) {
   (void)user_data;
-  trunkline_call_return_textf(call, "Read notes://all and plan %s by it.",
+  trunkline_call_return_textf(call, "Read notes://all and plan %s accordingly.",
                               trunkline_call_text(call, TRUNKLINE_STR("/day"), TRUNKLINE_STR("")).data);
 }
 
@@ -89,7 +89,7 @@ int main(int words, char **arguments) {
   trunkline_error *error = NULL;
   int failed =
       trunkline_server_options_new(&options, &error) ||
-      trunkline_server_options_set_instructions(options, TRUNKLINE_STR("Keeps short notes of the user.")) ||
+      trunkline_server_options_set_instructions(options, TRUNKLINE_STR("Keeps short notes for the user.")) ||
       trunkline_server_new_with(TRUNKLINE_STR("notes"), TRUNKLINE_STR("1.0.0"), options, &server, &error) ||
       trunkline_server_add_tool(server, ADD_NOTE, add_note, NULL, NULL, &error) ||
       trunkline_server_add_resource(server, ALL_NOTES, all_notes, NULL, NULL, &error) ||

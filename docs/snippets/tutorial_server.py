@@ -4,23 +4,23 @@ import sys
 
 from trunkline import Server, ToolError
 
-server = Server("notes", version="1.0.0", instructions="Keeps short notes of the user.")
+server = Server("notes", version="1.0.0", instructions="Keeps short notes for the user.")
 notes: dict[str, str] = {}
 
 
 @server.tool
 def add_note(name: str, text: str) -> str:
-    """Keep a note under a name.
+    """Save a note under a name.
 
     Args:
         name: A single word, such as groceries.
         text: The note.
     """
     if name in notes:
-        raise ToolError(f"There is a note {name} already: choose another name.")
+        raise ToolError(f"A note named {name} already exists: choose another name.")
     notes[name] = text
     server.resource_updated("notes://all")
-    return f"{name} is kept."
+    return f"Saved {name}."
 
 
 @server.resource("notes://all", mime_type="text/markdown")
@@ -31,8 +31,8 @@ def all_notes() -> str:
 
 @server.prompt
 def plan(day: str) -> str:
-    """Plan a day by the notes."""
-    return f"Read notes://all and plan {day} by it."
+    """Plan a day with the notes."""
+    return f"Read notes://all and plan {day} accordingly."
 
 
 if __name__ == "__main__":

@@ -29,11 +29,11 @@ struct Plan {
 async fn add_note(State(notes): State<Notes>, Params(note): Params<Note>) -> Result<String, ToolError> {
     let mut notes = notes.0.lock().unwrap_or_else(PoisonError::into_inner);
     if notes.contains_key(&note.name) {
-        return Err(ToolError::new(format!("There is a note {} already: choose another name.", note.name)));
+        return Err(ToolError::new(format!("A note named {} already exists: choose another name.", note.name)));
     }
-    let kept = format!("{} is kept.", note.name);
+    let saved = format!("Saved {}.", note.name);
     notes.insert(note.name, note.text);
-    Ok(kept)
+    Ok(saved)
 }
 
 async fn all_notes(State(notes): State<Notes>) -> String {
@@ -43,18 +43,18 @@ async fn all_notes(State(notes): State<Notes>) -> String {
 }
 
 async fn plan(Params(plan): Params<Plan>) -> String {
-    format!("Read notes://all and plan {} by it.", plan.day)
+    format!("Read notes://all and plan {} accordingly.", plan.day)
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let all_notes = Resource::new("notes://all", "all", all_notes).description("All notes.").mime_type("text/markdown");
     let server = Server::builder("notes", "1.0.0")
-        .instructions("Keeps short notes of the user.")
+        .instructions("Keeps short notes for the user.")
         .with_state(Notes::default())
-        .tool("add_note", "Keep a note under a name.", add_note)
+        .tool("add_note", "Save a note under a name.", add_note)
         .add_resource(all_notes)
-        .prompt("plan", "Plan a day by the notes.", plan)
+        .prompt("plan", "Plan a day with the notes.", plan)
         .build();
     match std::env::args().nth(1) {
         None => server.serve_stdio().await?,

@@ -2,23 +2,23 @@
 import { Server, ToolError } from "trunkline";
 import { z } from "zod";
 
-const server = new Server({ name: "notes", version: "1.0.0" }, { instructions: "Keeps short notes of the user." });
+const server = new Server({ name: "notes", version: "1.0.0" }, { instructions: "Keeps short notes for the user." });
 const notes = new Map<string, string>();
 
 server.registerTool(
   "add_note",
   {
-    description: "Keep a note under a name.",
+    description: "Save a note under a name.",
     inputSchema: z.object({
       name: z.string().describe("A single word, such as groceries."),
       text: z.string().describe("The note."),
     }),
   },
   ({ name, text }) => {
-    if (notes.has(name)) throw new ToolError(`There is a note ${name} already: choose another name.`);
+    if (notes.has(name)) throw new ToolError(`A note named ${name} already exists: choose another name.`);
     notes.set(name, text);
     server.resourceUpdated("notes://all");
-    return `${name} is kept.`;
+    return `Saved ${name}.`;
   },
 );
 
@@ -28,8 +28,8 @@ server.registerResource("all", "notes://all", { description: "All notes.", mimeT
 
 server.registerPrompt(
   "plan",
-  { description: "Plan a day by the notes.", argsSchema: z.object({ day: z.string() }) },
-  ({ day }) => `Read notes://all and plan ${day} by it.`,
+  { description: "Plan a day with the notes.", argsSchema: z.object({ day: z.string() }) },
+  ({ day }) => `Read notes://all and plan ${day} accordingly.`,
 );
 
 const port = process.argv[2];
