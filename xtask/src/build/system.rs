@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -206,6 +206,8 @@ pub(crate) fn chromium() -> Result<PathBuf> {
 /// Installs Debian packages, if this is Debian and permissions allow. Otherwise the error says what
 /// to install.
 pub(crate) fn install(packages: &[&str]) -> Result<()> {
+    // apt-get fails while another one is running, and steps run in parallel.
+    static RUNNING: Mutex<()> = Mutex::new(());
     let names = packages.join(" ");
     let advice = format!("install {names} (on Debian and Ubuntu: apt-get install {names})");
     if !says("apt-get", &["--version"]).is_some_and(|_| cfg!(target_os = "linux")) {
@@ -218,6 +220,7 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
     } else {
         bail!("{advice}");
     };
+    let _running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     eprintln!("installing with apt-get what is missing on this system: {names}");
     let apt = |arguments: &[&str]| {
         let words: Vec<&str> = prefix
