@@ -1,4 +1,4 @@
-// Authorization over HTTP, and the other options of listening.
+// Authorization over HTTP, and the other options of listeners.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
@@ -87,7 +87,7 @@ test("a mounted server requires tokens, too", async () => {
   const handler = server.fetchHandler({ auth });
   const ask = (headers) => handler(new Request("http://localhost/mcp", { method: "POST", headers, body: "{}" }));
   assert.equal((await ask({ "content-type": "application/json" })).status, 401);
-  // Only the endpoint is guarded: the other pages of a site need no token of it.
+  // Only the endpoint requires a token; the other pages of a site do not.
   const at = server.fetchHandler({ auth, path: "/mcp" });
   for (const [path, status] of Object.entries({ "/mcp": 401, "/favicon.ico": 404, "/mcpp": 404 })) {
     const response = await at(new Request(`http://localhost${path}`));
@@ -230,7 +230,7 @@ async function authorizationServer(token) {
   return { issuer: `http://127.0.0.1:${server.address().port}`, requests, close: () => server.close() };
 }
 
-/** Runs with the URL of a guarded server, and the paths asked of its authorization server. */
+/** Runs with the URL of a protected server, and the paths that its authorization server got. */
 async function withMachines(use) {
   const { server, auth } = guarded();
   const tokens = await authorizationServer("alice");
@@ -245,7 +245,7 @@ async function withMachines(use) {
   }
 }
 
-/** Connects twice; the second connection takes the kept token. */
+/** Connects twice; the second connection uses the stored token. */
 async function connectTwice(url, options, requests) {
   for (let time = 0; time < 2; ++time) {
     const client = await Client.connect(url, options);
@@ -278,7 +278,7 @@ for (const kind of sharedStores) {
       try {
         await connect(`sqlite:${join(folder, "tokens.db")}`);
       } finally {
-        // Windows removes no open file, and the store is closed a little after its client.
+        // Windows cannot remove open files, and the store is closed shortly after its client.
         rmSync(folder, { recursive: true, maxRetries: 20 });
       }
     }));

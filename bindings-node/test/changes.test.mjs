@@ -1,4 +1,4 @@
-// Hearing that the server's tools have changed, on every revision and transport.
+// Notifications of changed tools, on every revision and transport.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtemp, mkdir, rm, writeFile } from "node:fs/promises";
@@ -24,8 +24,8 @@ before(async () => {
 after(() => server.close());
 
 /**
- * Changes the tools until somebody has heard of it: over HTTP the stream that tells may open a
- * moment after the connection.
+ * Changes the tools until a notification arrives: over HTTP, the stream of notifications may open
+ * shortly after the connection.
  */
 async function changeUntil(heard) {
   for (const deadline = Date.now() + 60_000; !heard() && Date.now() < deadline; await sleep(20)) {

@@ -1,4 +1,4 @@
-// Tasks of clients: one API for 2025-11-25 and for the extension of 2026-07-28.
+// Client tasks: one API for 2025-11-25 and for the extension of 2026-07-28.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -79,7 +79,7 @@ for (const revision of withTasks) {
       const again = await client.resumeTask(task.id);
       assert.equal(await text(again.result()), "the report");
       assert.equal((await client.getTask(task.id)).status, "completed");
-      // TSK-06, TKX-52: a call whose caller wants the result alone.
+      // TSK-06, TKX-52: a call whose caller wants only the result.
       assert.deepEqual((await client.callTool("measure")).structuredContent, { degrees: 21.5 });
       const { structuredContent } = await (await client.startTask("measure")).result({ result: weather });
       assert.equal(structuredContent.degrees, 21.5);
@@ -146,7 +146,7 @@ test("TKX-32: the caller answers a task itself", () =>
     while (state.status !== "input_required") ({ value: state } = await task.next());
     assert.equal(state.inputRequests.who.params.message, "Who?");
     task.close();
-    // The program may be another one by now.
+    // It may be a different program by then.
     const again = await client.resumeTask(task.id, { manualInput: true });
     await again.respond({ who: { action: "accept", content: { name: "Ada" } } }, { timeout: 60_000 });
     assert.equal(await text(again.result({ timeout: 60_000 })), "Hello, Ada");

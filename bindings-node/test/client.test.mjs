@@ -1,4 +1,4 @@
-// A client of servers that hurry, or make no sense.
+// A client of servers that reply too early or send invalid responses.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,7 +12,7 @@ import { test } from "node:test";
 import { AuthorizationRequiredError, Client, Server, TransportError } from "trunkline";
 
 /**
- * A program that answers each method with a JSON text of `answers`, and says `more` right behind
+ * A program that answers each method with a JSON text of `answers`, and sends `more` right after
  * its first answer.
  */
 function program(answers, more = []) {
@@ -46,7 +46,7 @@ test("DISC-02: a client with a pinned revision learns about its server later", {
   assert.equal(client.serverInfo.name, "late");
 });
 
-/** A transport of the test's own: lines to a process and from it. */
+/** A custom transport: lines to and from a process. */
 class Pipes {
   connections = 0;
   closes = 0;

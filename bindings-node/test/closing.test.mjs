@@ -19,12 +19,12 @@ async function until(condition) {
   for (const end = Date.now() + 60_000; !condition(); await sleep(10)) assert.ok(Date.now() < end, `waited in vain: ${condition}`);
 }
 
-/** Lets the core work on while this thread does not hear of it. */
+/** Lets the core continue while this thread receives no events. */
 function block(ms) {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-/** A promise that is fulfilled from outside. */
+/** A promise that is resolved from outside. */
 function promised() {
   let fulfil;
   const promise = new Promise((resolve) => (fulfil = resolve));
@@ -158,7 +158,7 @@ for (const [name, host] of Object.entries({
     const ask = async () => (await fetch(url, { method: "POST", body: "{}", headers: { "content-type": "application/json", accept: "application/json, text/event-stream" } })).status;
     const client = await Client.connect(url, { revision: "2025-11-25" });
     const answer = client.callTool("wait");
-    // The mounted listener has nothing to wait for when its call is over, and this one has.
+    // The mounted listener has nothing to wait for once its call is over, but this one does.
     const other = await server.listen({ port: 0 });
     const near = await Client.connect(other.url, { revision: "2025-11-25" });
     const slow = near.callTool("wait");

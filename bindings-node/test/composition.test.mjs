@@ -1,4 +1,4 @@
-// Servers that show others: of this process, and behind a client.
+// Servers that mount others: in this process and behind a client.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clearInterval, setInterval } from "node:timers";
@@ -39,7 +39,7 @@ test("a mounted server appears under its prefix, with later changes, until it is
     assert.equal(await first(client.callTool("whoami")), "outer");
     assert.equal(await first(client.callTool("in__whoami")), "inner, wrapped");
     assert.equal((await client.readResource("in+notes://today")).contents[0].text, "inner");
-    // The name of what is called, also in middleware, as its server knows it.
+    // The called name as its server knows it, in middleware too.
     assert.deepEqual(called.filter((name) => name !== "initialize" && name !== "server/discover"), ["tools/list", "tools/list", "whoami", "in__whoami", "whoami", "in+notes://today", "notes://today"]);
     const told = new Promise((resolve) => (changed = resolve));
     inner.registerTool("late", {}, () => "late");
@@ -84,7 +84,7 @@ for (const [old, revision] of [["2025-06-18", "2026-07-28"], ["2026-07-28", "202
 
 for (const [old, revision] of [["2025-11-25", "2026-07-28"], ["2026-07-28", "2025-11-25"]]) {
   test(`TSK-06: a call through a proxy is a task of the proxy, ${old} behind ${revision}`, { timeout: 60_000 }, async (t) => {
-    // Calls that come do not keep Node.js running.
+    // Incoming calls do not keep Node.js running.
     const running = setInterval(() => {}, 1000);
     t.after(() => clearInterval(running));
     const remote = new Server({ name: "remote", version: "1.0.0" }, { taskPollInterval: 20 });

@@ -33,7 +33,7 @@ async function address(listener) {
 const fixture = [process.execPath, fileURLToPath(new URL("../../tests/fixtures/node/server.mjs", import.meta.url)), "--stdio"];
 
 test("handlers run in the context of an in-memory client's request", async () => {
-  // The port of this thread is made here.
+  // The port of this thread is created here.
   const server = storage.run("the first request", () => new Server({ name: "s", version: "1" }));
   server.registerTool("who", {}, () => String(storage.getStore()));
   server.registerTool("later", {}, async () => {
@@ -72,7 +72,7 @@ test("progress arrives in the caller's context", async () => {
   await client.close();
 });
 
-/** A server whose tools tell the store of their asynchronous context. */
+/** A server whose tools return the store of their asynchronous context. */
 function whoAsks(options) {
   const server = new Server({ name: "s", version: "1" }, options);
   server.registerTool("who", {}, async () => {
@@ -294,7 +294,7 @@ test("the lifespan of a mounted server is open while the outer server's is", asy
   assert.equal((await client.callTool("inner__use")).text, "true");
   await outer.close();
   assert.deepEqual(log, ["open", "call", "close"]);
-  // One that is mounted while clients are connected, and one that is not mounted any more.
+  // One that is mounted while clients are connected, and one that is no longer mounted.
   const late = new Server({ name: "late", version: "1" });
   client = await Client.connect(late);
   const shown = late.mount("inner", inner);
@@ -385,7 +385,7 @@ if (process.platform !== "win32") {
   }
 }
 
-/** Has users ask at the same time; each must hear of itself. */
+/** Sends calls of several users at the same time; each must get its own user. */
 const atOnce = (ask) => Promise.all(["ada", "bob", "ada", "bob"].map((user) => storage.run(user, async () => assert.equal(await ask(), user))));
 
 for (const revision of ["2025-11-25", "2026-07-28"]) {

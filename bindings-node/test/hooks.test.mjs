@@ -51,7 +51,7 @@ for (const revision of revisions) {
       assert.match(JSON.stringify(refused), /not for you/);
       const forgot = await peer.request("tools/call", { name: "nothing" });
       assert.equal(forgot.error?.code, -32603);
-      // The log and the answer come by different pipes.
+      // The log and the answer arrive through different pipes.
       for (const end = Date.now() + 60_000; !/must return a result/.test(peer.stderr); await sleep(10)) assert.ok(Date.now() < end, peer.stderr);
     });
 

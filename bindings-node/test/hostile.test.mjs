@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { Client, ToolError } from "trunkline";
 
-// Records are for messages that are checked for purity, and these are invalid on purpose.
+// Recorded messages are checked for purity, and these are invalid on purpose.
 delete process.env.TRUNKLINE_WIRE_LOG;
 
 const CALLS = 2_000;

@@ -13,7 +13,7 @@ import { Client, Server } from "trunkline";
 const home = fileURLToPath(new URL("..", import.meta.url));
 const fixture = JSON.stringify([process.execPath, fileURLToPath(new URL("../../tests/fixtures/node/server.mjs", import.meta.url)), "--stdio"]);
 
-/** Runs a program to its end, which has to come by itself. */
+/** Runs a program, which must exit by itself. */
 function run(source, { type = "module", ms = 60_000 } = {}) {
   const start = performance.now();
   const result = spawnSync(process.execPath, [`--input-type=${type}`, "-e", source], { cwd: home, encoding: "utf8", timeout: ms });

@@ -1,4 +1,5 @@
-// The handler among others: which requests it leaves to them, and what they may have done before.
+// The handler next to other middleware: the requests that it leaves to them, and what they may have
+// done before.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -126,7 +127,7 @@ test("a body that is too long is refused, and the client can still read the resp
   const length = 20_000_000;
   const head = ["POST / HTTP/1.1", `host: ${url.host}`, "content-type: application/json", `accept: ${accept.accept}`, `content-length: ${length}`];
   const socket = connect(Number(url.port), url.hostname).pause();
-  // This client says everything before it looks for the answer.
+  // This client sends everything before it reads the response.
   await new Promise((said) => socket.write(`${head.join("\r\n")}\r\n\r\n${" ".repeat(length)}`, said));
   const [answer] = await once(socket.resume(), "data");
   assert.match(String(answer), /^HTTP\/1.1 413 /);

@@ -21,7 +21,7 @@ const initialize = JSON.stringify({
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } },
 });
 
-/** A server whose tools show what became of their calls. */
+/** A server whose tools record what happened to their calls. */
 function site(options) {
   const server = new Server({ name: "mounted", version: "1.0.0" }, options);
   const seen = { server, started: 0, cancelled: 0 };

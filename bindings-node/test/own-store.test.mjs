@@ -1,4 +1,4 @@
-// Stores of a program's own.
+// Custom stores.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,7 +7,7 @@ import { BusyError, checkStore, Client, InvalidArgumentError, Server, setLogger,
 
 const patience = 30_000;
 
-/** A store, with a fault when it is told so. */
+/** A store that fails on demand. */
 class Kept {
   texts = new Map();
   logs = new Map();

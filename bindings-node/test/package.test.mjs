@@ -15,7 +15,7 @@ const require = createRequire(import.meta.url);
 const home = fileURLToPath(new URL("..", import.meta.url));
 const library = process.env.TRUNKLINE_NATIVE || join(home, "trunkline.node");
 
-/** Runs a script with a copy of the package in a folder of its own. */
+/** Runs a script with a copy of the package in a separate folder. */
 function withCopy(work) {
   const folder = mkdtempSync(join(tmpdir(), "trunkline-"));
   try {

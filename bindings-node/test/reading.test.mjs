@@ -1,4 +1,4 @@
-// Host-driven reads: the event loop reads a pipe while its messages come one by one.
+// Host-driven reads: the event loop reads a pipe while its messages arrive one by one.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";

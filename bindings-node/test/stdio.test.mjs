@@ -20,7 +20,7 @@ for (const revision of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", 
   test(`the fixture server over stdio, revision ${revision}`, async () => {
     const client = await Client.connect([node, fixture, "--stdio"], { revision });
     try {
-      // Pinned to the newest revision, a client asks nobody before its first request.
+      // A client pinned to the newest revision sends nothing before its first request.
       if (revision !== "2026-07-28") assert.equal(client.serverInfo.name, "trunkline-fixture-node");
       assert.equal((await client.callTool("add_numbers", { a: 2, b: 3 })).content[0].text, "5");
     } finally {

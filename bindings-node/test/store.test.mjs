@@ -1,4 +1,4 @@
-// State past one process: the option `store`, with real processes.
+// State that outlives a process: the option `store`, with real processes.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// Tools that run as tasks, in raw messages: by wish of the client on 2025-11-25, by the extension
-// on 2026-07-28.
+// Tools that run as tasks, in raw messages: at the client's request on 2025-11-25, through the
+// extension on 2026-07-28.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -145,7 +145,7 @@ test("requests_to_the_client_carry_the_trace", async () => {
   await client.close();
 });
 
-/** A transport to a server of the legacy era that keeps what it was sent. */
+/** A transport to a legacy server that records what it receives. */
 class Legacy {
   sent = [];
   #answers = [];
@@ -342,7 +342,7 @@ test("without_telemetry_nothing_crosses_and_nothing_is_loaded", async () => {
   );
   await client.close();
   await off.close();
-  // A program without OpenTelemetry does not load it, though it is installed.
+  // A program that does not use OpenTelemetry does not load it, even if it is installed.
   const main = JSON.stringify(createRequire(import.meta.url).resolve("trunkline"));
   const program = `
     const { Client, Server } = require(${main});

@@ -1,4 +1,4 @@
-// Times are whole milliseconds for the core, and anything that is one for users.
+// Times are whole milliseconds for the core; users can pass any valid time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -36,7 +36,7 @@ test("fractions are rounded up, and Infinity is the maximum", async () => {
   const answer = client.callTool("t", {}, { timeout: 60_000.5 });
   while (!finish) await new Promise(setImmediate);
   const closed = server.close({ deadline: Infinity });
-  // A timer that takes the longest time for none would end the call now.
+  // A timer that treats the longest time as none would end the call now.
   await new Promise((resolve) => setTimeout(resolve, 50));
   finish("done");
   assert.equal((await answer).content[0].text, "done");

@@ -1,4 +1,4 @@
-// Tools over a connection in memory: real envelopes, negotiation, projection and validation.
+// Tools over an in-memory connection: real envelopes, negotiation, projection and validation.
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "node:test";
@@ -27,7 +27,7 @@ async function connected(register, body, { options, ...connect } = {}) {
   }
 }
 
-/** Runs something and gives the log records that came meanwhile. */
+/** Runs something and returns the log records that arrived meanwhile. */
 async function logged(body) {
   const records = [];
   setLogger((record) => records.push(record));
@@ -46,7 +46,7 @@ for (const revision of revisions) {
       (server) => server.registerTool("add", { description: "Adds", inputSchema: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }) => `${a + b}`),
       async (client) => {
         assert.equal(client.revision, revision);
-        // Pinned to the newest revision, a client asks nobody before its first request.
+        // A client pinned to the newest revision sends nothing before its first request.
         if (revision !== "2026-07-28") assert.deepEqual([client.serverInfo.name, typeof client.capabilities.tools], ["test", "object"]);
         const [tool] = await client.listTools();
         assert.deepEqual([tool.name, tool.description, tool.inputSchema.required], ["add", "Adds", ["a", "b"]]);

@@ -1,4 +1,4 @@
-// Methods that no specification names: a client sends them as they are, and servers answer.
+// Custom methods: clients send them unchanged, and servers answer them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -63,7 +63,7 @@ for (const revision of ["2025-06-18", "2025-11-25", "2026-07-28"]) {
     assert.deepEqual(given, params);
     assert.deepEqual(Object.keys(given.deep[1]), ["b", "a"]);
     await assert.rejects(client.request("com.acme/other"), { kind: "protocol", code: -32601, message: /no com\.acme\/other here/, data: { known: ["com.acme/echo"] } });
-    assert.deepEqual((await client.request("com.acme/echo", {})).given, {}, "the connection goes on");
+    assert.deepEqual((await client.request("com.acme/echo", {})).given, {}, "the connection stays open");
   });
 
   test(`EXT-10: a request outside the protocol has a handler, ${revision}`, async (t) => {

@@ -1,4 +1,4 @@
-// Each thread has a port of its own.
+// Each thread has its own port.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";

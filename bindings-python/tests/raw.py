@@ -36,9 +36,7 @@ def nothing(method: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 class Peer:
-    """A session. Questions of the server are answered by `answer`, in rounds where the revision has
-    them.
-    """
+    """A session. `answer` answers the server's questions, in rounds on revisions that have them."""
 
     def __init__(
         self,
@@ -100,7 +98,7 @@ class Peer:
         self._process.stdin.flush()
 
     def request(self, method: str, **params: Any) -> dict[str, Any]:
-        """The result, whatever is asked on the way; a modern request is made again with the
+        """The result, after answering questions on the way; a modern request is repeated with the
         answers.
         """
         result = self.once(method, **params)
@@ -133,11 +131,11 @@ class Peer:
         return f"error: {text}" if result.get("isError") else text
 
     def texts(self, method: str) -> list[Any]:
-        """The data of all messages of a method that came."""
+        """The data of all received messages of a method."""
         return [params for name, params in self.heard if name == method]
 
     def until(self, method: str) -> dict[str, Any]:
-        """Reads until a notification comes, and gives its params."""
+        """Reads until a notification arrives, and returns its params."""
         while True:
             message = self._read()
             if message.get("method") == method:

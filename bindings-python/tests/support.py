@@ -27,23 +27,23 @@ SHARED_STORES = ["sqlite", *(["redis"] if sys.platform == "linux" else [])]
 
 
 class Heard(list[tuple[float, "float | None", "str | None"]]):
-    """The progress that was told."""
+    """The progress that was reported."""
 
     def hear(self, progress: float, total: float | None, message: str | None) -> None:
         self.append((progress, total, message))
 
 
 def ignore(_progress: float, _total: float | None, _message: str | None) -> None:
-    """Asks for progress and does not look at it."""
+    """Requests progress and ignores it."""
 
 
 def named(value: object) -> str:
-    """Names a parameter alike in every process: without addresses."""
+    """Names a parameter the same in every process: without addresses."""
     return re.sub(" at 0x[0-9a-f]+", "", str(value))
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Runs one test on a loop of its own; nothing may take longer than the deadline."""
+    """Runs one test on its own event loop; nothing may take longer than the deadline."""
     return asyncio.run(asyncio.wait_for(coroutine, DEADLINE))
 
 
@@ -71,7 +71,7 @@ def environment() -> dict[str, str]:
 
 
 def free_port() -> int:
-    """A port that nobody else gets: connections have local ports above these."""
+    """A port that nothing else gets: local ports of connections are above these."""
     while True:
         port = random.randrange(20_000, 32_000)
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
@@ -110,8 +110,8 @@ def shared_store(kind: str, folder: Path) -> Generator[str]:
 
 
 class Lifeline:
-    """True if a child process lives: it holds a connection, which the system closes when the
-    process is gone.
+    """True while a child process is alive: it holds a connection, which the system closes when the
+    process ends.
     """
 
     def __init__(self) -> None:
@@ -126,13 +126,13 @@ class Lifeline:
         self._held: socket.socket | None = None
 
     def wait_for_the_start(self) -> None:
-        """Returns when the child has come so far."""
+        """Returns when the child has connected."""
         self._held, _ = self._listener.accept()
         self._held.settimeout(DEADLINE)
         assert self._held.recv(1) == b"x"
 
     def wait_for_the_end(self) -> None:
-        """Returns when the child is gone."""
+        """Returns when the child has ended."""
         assert self._held is not None
         try:
             assert self._held.recv(1) == b""

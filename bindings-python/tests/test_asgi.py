@@ -35,7 +35,7 @@ JSON = {"accept": "application/json, text/event-stream"}
 
 
 class Site:
-    """A server with tools that show what became of their calls."""
+    """A server with tools that record what happened to their calls."""
 
     made: ClassVar[list[Site]] = []
 
@@ -86,7 +86,7 @@ async def page(_request: Request) -> Response:
 
 @asynccontextmanager
 async def serving(app: Any, **options: Any) -> AsyncGenerator[str]:
-    """Runs an application under uvicorn; gives the address."""
+    """Runs an application under uvicorn; returns the address."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, **options))
         task = asyncio.create_task(server.serve(sockets=[listening]))
@@ -222,7 +222,7 @@ def test_uvicorn_after_uvicorn() -> None:
 
 @pytest.mark.parametrize("mounted", [True, False])
 def test_a_lifespan_and_its_tasks_belong_to_no_request(mounted: bool) -> None:
-    """Its tasks and pools live on: the user of the first request is not theirs."""
+    """Its tasks and pools outlive the request, so they must not have the user of the first one."""
     user: ContextVar[str] = ContextVar("user", default="nobody")
     seen: list[str] = []
 
@@ -297,7 +297,7 @@ def test_an_explicit_close_lets_calls_finish() -> None:
                     await calling
                 assert ended.value.data == {"reason": "interrupted"}
                 assert site.cancelled == 1
-                # Later requests start anew.
+                # Later requests start it again.
                 assert (await client.call_tool("echo", {"text": "again"})).text == "again"
             await app.close()
             await app.close()
@@ -365,7 +365,7 @@ def test_behind_middleware_that_touches_every_request() -> None:
 
 
 def post(tool: str, **arguments: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Scope and message of a call, for an application that is called by hand."""
+    """Scope and message of a call, for calling an application directly."""
     prefix = "io.modelcontextprotocol"
     meta = {
         f"{prefix}/protocolVersion": "2026-07-28",
@@ -393,7 +393,7 @@ def post(tool: str, **arguments: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 class Connection:
-    """An ASGI server's end that hands out pieces of a body and may be slow to send."""
+    """The ASGI server's side, which passes on pieces of a body and may be slow to send."""
 
     def __init__(self, *messages: dict[str, Any]) -> None:
         self.messages = [*messages]
@@ -514,7 +514,7 @@ def test_closed_loops_are_not_kept() -> None:
 
 
 def test_two_concurrent_loops() -> None:
-    """The loop that came first handles the events; the other is told by it."""
+    """The first loop handles the events, and notifies the other."""
     site = Site()
     app = site.server.asgi()
 
@@ -569,7 +569,7 @@ def test_uvicorn_with_workers(tmp_path: Path) -> None:
 
 
 def start_web_server(folder: Path, command: list[str], bind: str) -> tuple[subprocess.Popen[str], str]:
-    """The process, and the URL at which it will answer."""
+    """The process, and the URL at which it will respond."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     where = f"127.0.0.1:{port}" if bind == "--bind" else str(port)

@@ -197,7 +197,7 @@ def asking(tmp_path: Path) -> list[str]:
 
 
 class Answers:
-    """Answers everything, and keeps what was asked."""
+    """Answers everything, and records the questions."""
 
     def __init__(self, **content: Any) -> None:
         self.content = content or {"name": "Ada"}

@@ -1,4 +1,4 @@
-"""Servers that let in only who has an access token, and the further ways to listen."""
+"""Servers that require an access token, and the other kinds of listeners."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_the_authorization_server_is_published() -> None:
 
 
 async def asked(app: Any, method: str, path: str) -> tuple[int, dict[bytes, bytes], bytes]:
-    """The answer of an ASGI application to a request without a token."""
+    """The response of an ASGI application to a request without a token."""
     sent: list[Any] = []
     bodies = [b"{}"]
 
@@ -533,7 +533,7 @@ def of_any_resource(given: AccessToken) -> Identity | None:
 
 @contextlib.asynccontextmanager
 async def guarded_by(issuer: str) -> AsyncGenerator[str]:
-    """The URL of a server that lets in who has a token of that authorization server."""
+    """The URL of a server that accepts tokens of that authorization server."""
     port = free_port()
     url = f"http://127.0.0.1:{port}/mcp"
     auth = Auth(url, authorization_servers=[issuer], required_scopes=["mcp"], verifier=of_any_resource)

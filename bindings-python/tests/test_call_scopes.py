@@ -20,7 +20,7 @@ from trunkline._internal.port.scope import CallScope
 
 
 def tells() -> Server:
-    """A server whose tools tell the user of the HTTP request, of the context, and of the values."""
+    """A server whose tools return the user from the HTTP request, the context and the values."""
     server = Server("inner", version="1")
 
     @server.tool
@@ -47,7 +47,7 @@ def remembering(server: Server) -> Server:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_concurrent_users_of_a_proxied_server(revision: str) -> None:
-    """The inner server is served by itself, too: nobody runs in the context of another user."""
+    """The inner server is also served on its own: no call runs in the context of another user."""
 
     async def one(url: str, name: str, prefix: str) -> None:
         async with Client(url, headers={"X-User": name}, revision=revision) as client:

@@ -1,4 +1,4 @@
-"""Tasks of clients: one API for 2025-11-25 and for the extension of 2026-07-28, in both colours."""
+"""Client tasks: one API for 2025-11-25 and for the extension of 2026-07-28, async and blocking."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Weather:
 
 
 class Reports:
-    """A server whose tools are tasks, each until the test lets it go on."""
+    """A server whose tools are tasks, each of which waits for the test."""
 
     def __init__(self) -> None:
         self.server = Server("reports", version="1", task_poll_interval=0.02)

@@ -1,4 +1,4 @@
-"""Servers that show others: of this process, and behind a client, in both colours."""
+"""Servers that mount others: in this process and behind a client, async and blocking."""
 
 from __future__ import annotations
 

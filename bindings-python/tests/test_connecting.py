@@ -1,6 +1,4 @@
-"""Connections that do not come to be: they take no longer than they must, and leave
-nothing behind.
-"""
+"""Connections that fail to open: they take no longer than necessary, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ SILENT = "import time\ntime.sleep(60)\n"
 
 
 async def connecting(client: Client) -> asyncio.Task[None]:
-    """A task that has asked the server and has no answer yet."""
+    """A task that has sent a request and has no response yet."""
     task = asyncio.ensure_future(client.connect())
     await asyncio.sleep(0)
     return task
@@ -124,7 +122,7 @@ def test_disc_02_a_client_with_a_pinned_revision_learns_about_its_server_later()
 
 
 class Pipes:
-    """A transport of the test's own: lines to a process and from it."""
+    """A custom transport: lines to and from a process."""
 
     def __init__(self, command: list[str]) -> None:
         self.command = command
@@ -186,9 +184,7 @@ def test_std_17_std_18_a_custom_transport(tmp_path: Path, revision: str) -> None
 
 
 class BlockingPipes:
-    """A server as a child process, over pipes that the program reads and writes itself, and waits
-    for.
-    """
+    """A server as a child process, over pipes that the program reads and writes, blocking."""
 
     def __init__(self, command: list[str]) -> None:
         self.command = command

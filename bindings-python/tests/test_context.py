@@ -1,5 +1,5 @@
-"""The world of a call: its request, its context variables, its values, its exceptions, and what the
-server opened.
+"""What a call has access to: its request, context variables, values and exceptions, and the
+server's lifespan.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ USERS = ["ada", "bob"]
 
 
 class SetsUser:
-    """ASGI middleware as applications have it: it sets a context variable for each request."""
+    """Typical ASGI middleware, which sets a context variable for each request."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -60,7 +60,7 @@ class SetsUser:
 
 
 def who_asks() -> Server:
-    """A server whose tools tell the context variable; each waits, so that calls overlap."""
+    """A server whose tools return the context variable; each waits, so that calls overlap."""
     server = Server("test", version="1")
 
     @server.tool
@@ -172,7 +172,9 @@ def test_two_concurrent_blocking_users_in_memory() -> None:
 
 
 def every_kind(*, sync: bool) -> Server:
-    """A server with a function of each kind but tools and resources, each telling its user."""
+    """A server with a function of each kind except tools and resources, each of which records its
+    user.
+    """
     server = Server("test", version="1")
 
     class Provided:
@@ -288,7 +290,7 @@ def test_calls_over_stdio_run_in_copies_of_the_context_of_serving(tmp_path: Path
 
 
 def test_code_around_a_handler_runs_in_its_context_too() -> None:
-    """Records of the log, hooks of errors, and the validators of arguments and results."""
+    """Log records, error hooks, and the validators of arguments and results."""
     server = Server("test", version="1")
     seen: set[tuple[str, str, str]] = set()
 
@@ -829,7 +831,7 @@ def test_a_lifespan_is_open_from_the_first_call_to_the_last() -> None:
 
     for way in (in_memory, over_http, at_the_root, mounted):
         world = World()
-        for _ in range(2):  # it is opened anew for the next life of the server
+        for _ in range(2):  # it is opened again when the server is used again
             run(way(world))
             assert world.log == ["open", "call", "call", "close"], way
             world.log.clear()

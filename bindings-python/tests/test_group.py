@@ -1,4 +1,4 @@
-"""Many servers behind one client, in both colours."""
+"""Many servers behind one client, async and blocking."""
 
 from __future__ import annotations
 

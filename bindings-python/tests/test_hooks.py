@@ -1,4 +1,4 @@
-"""Dependencies, middleware, providers, and what the server tells its clients."""
+"""Dependencies, middleware, providers, and the server's notifications."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def loose(function: Any) -> Any:
 
 
 def test_decorators_may_hide_async_def() -> None:
-    """The commonest decorator is a def around whatever there is."""
+    """The most common decorator is a `def` around any function."""
     server = Server("test", version="1")
 
     @loose

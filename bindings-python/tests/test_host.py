@@ -1,5 +1,5 @@
-"""The host's side of clients: requests of servers, roots, subscriptions, on every revision, in both
-colours.
+"""The host's side of clients: requests from servers, roots, subscriptions; on every revision, async
+and blocking.
 """
 
 from __future__ import annotations

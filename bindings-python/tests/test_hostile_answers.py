@@ -118,8 +118,8 @@ OPERATIONS: tuple[Callable[[Client], Awaitable[Any]], ...] = (
 
 
 def test_any_response_of_a_server_leads_to_a_result_or_a_typed_error() -> None:
-    """Reliability T9. In a process of its own, without records: those are for messages that are
-    checked for purity, and these are invalid on purpose.
+    """Reliability T9. In a separate process, without wire records: recorded messages are checked
+    for purity, and these are invalid on purpose.
     """
     program = "from test_hostile_answers import play; play()"
     environment = {name: value for name, value in child_environment().items() if name != "TRUNKLINE_WIRE_LOG"}
@@ -136,7 +136,7 @@ def test_any_response_of_a_server_leads_to_a_result_or_a_typed_error() -> None:
 
 
 def play() -> None:
-    """Makes the calls, and judges them."""
+    """Makes the calls and checks their outcomes."""
     choice = random.Random(9)
     outcomes = {"result": 0, "error": 0}
 
@@ -179,7 +179,7 @@ server.run()
 
 
 def test_a_call_that_cannot_be_read_does_not_affect_the_others(tmp_path: Path) -> None:
-    """Security L15: they come in one batch, and Python has no number of so many digits."""
+    """Security L15: they arrive in one batch, and Python refuses numbers with so many digits."""
     client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
     lines = [json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client})]
     lines.append('{"jsonrpc": "2.0", "method": "notifications/initialized"}')

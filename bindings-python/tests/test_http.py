@@ -72,7 +72,7 @@ def test_http_05_a_server_listens_on_loopback_by_default() -> None:
 
 
 def probe(listener: Listener, path: str) -> int:
-    """The status of a probe, over a connection of its own."""
+    """The status of a probe, over a separate connection."""
     connection = http.client.HTTPConnection("127.0.0.1", listener.port, timeout=DEADLINE)
     try:
         connection.request("GET", path, headers={"Host": "10.0.0.7"})

@@ -1,5 +1,5 @@
-"""The ends: of the interpreter with work in flight, of processes that fork, and of objects that
-nobody closed.
+"""Shutdown: the interpreter with work in flight, processes that fork, and objects that were never
+closed.
 """
 
 from __future__ import annotations

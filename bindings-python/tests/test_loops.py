@@ -26,7 +26,7 @@ from trunkline._internal.port import bell
     autouse=True, params=[bell.ThreadBell] if sys.platform == "win32" else [bell.SocketBell, bell.ThreadBell]
 )
 def bells(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both ways to hear of events, for the second is that of Windows."""
+    """Both kinds of bells, because Windows uses the second."""
     monkeypatch.setattr("trunkline._internal.port.lifecycle.make_bell", request.param)
 
 
@@ -35,8 +35,8 @@ HANDLERS = pytest.mark.parametrize("name", ["steps", "steps_in_thread"])
 
 @contextmanager
 def served_elsewhere(server: Server, how: str) -> Generator[threading.Event]:
-    """Another thread's loop serves the server, until the block ends or the event is set and the
-    thread gone.
+    """Another thread's loop serves the server, until the block ends, or the event is set and the
+    thread has ended.
     """
     ready, done = threading.Event(), threading.Event()
 
@@ -56,7 +56,7 @@ def served_elsewhere(server: Server, how: str) -> Generator[threading.Event]:
 
 
 def leave(done: threading.Event) -> None:
-    """Lets the other loop end."""
+    """Ends the other loop."""
     done.set()
     for thread in threading.enumerate():
         if thread.name == "elsewhere":

@@ -1,4 +1,4 @@
-"""Servers whose answers make no sense: a typed error says so, whatever it is that they say."""
+"""Servers with invalid responses: whatever they send, the client gets a typed error."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CALLS = [
 
 
 def odd(folder: Path, method: str, result: str) -> list[str]:
-    """The command of a server that answers this method with that."""
+    """The command of a server that gives this response to this method."""
     return [*script(folder, ANSWERS), f'{{"{method}": {result}}}']
 
 

@@ -1,5 +1,5 @@
-"""Every request of a client, in both colours, to a server of this process and to a child process,
-in both eras.
+"""Every client request, async and blocking, to a server in this process and to a child process, in
+both eras.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ Operations = Callable[..., Any]
 
 @contextmanager
 def connected(kind: str, where: str, revision: str, folder: Path) -> Generator[Operations]:
-    """Calls a method of a client of either kind, and gives its result."""
+    """Calls a method of a client of either kind, and returns its result."""
     target: Any
     options: dict[str, Any] = {"revision": revision}
     if where == "memory":

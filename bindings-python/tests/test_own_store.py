@@ -1,4 +1,4 @@
-"""Stores of a program's own."""
+"""Custom stores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trunkline import BusyError, Client, InvalidArgumentError, Server, Store, St
 
 
 class Kept:
-    """A store of ordinary methods, which a pool of threads calls."""
+    """A store with `def` methods, which pool threads call."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -58,7 +58,7 @@ class Kept:
 
 
 class Awaited:
-    """The same with `async def` methods, and a fault when it is told so."""
+    """The same with `async def` methods, and a failure on demand."""
 
     def __init__(self) -> None:
         self.kept = Kept()

@@ -31,7 +31,7 @@ HANDLERS = pytest.mark.parametrize("handler", ["ping", "ping_in_thread"])
 
 
 class Pinging:
-    """A server whose tools ping their caller, and what came of it."""
+    """A server whose tools ping their caller, and the results."""
 
     def __init__(self) -> None:
         self.server = Server("pinging", version="1")

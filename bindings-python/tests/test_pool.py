@@ -18,9 +18,7 @@ from trunkline._internal.port.pool import Pool
 
 
 class Together:
-    """Stands for a port whose threads all find nothing to do at the same time, and ever
-    after wait.
-    """
+    """Replaces a port: all threads find nothing to do at the same time, and then wait forever."""
 
     def __init__(self, threads: int) -> None:
         self.native: Any = self
@@ -69,7 +67,7 @@ def test_idle_threads_do_not_all_end_at_once() -> None:
 
 
 class Blocking:
-    """Stands for a port whose calls all wait: each thread takes one, and is not seen again."""
+    """Replaces a port whose calls all block: each thread takes one and never returns."""
 
     def __init__(self, calls: int) -> None:
         self.native: Any = self

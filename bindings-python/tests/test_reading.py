@@ -1,5 +1,5 @@
-"""Pipes that the event loop reads itself while messages come one by one: nothing else may change by
-it.
+"""Pipes that the event loop reads itself while messages arrive one by one, which must change
+nothing else.
 """
 
 from __future__ import annotations

@@ -61,8 +61,8 @@ def test_tasks_skills_and_user_interfaces(tmp_path: Path) -> None:
 
 
 def test_the_clients(tmp_path: Path) -> None:
-    """Both, of one served over HTTP and one started; only the address and the command
-    are others.
+    """Both clients: of a server over HTTP and of one that is started. Only the address and the
+    command differ.
     """
     server = script(tmp_path, section("A server"), "weather.py")
     program = section("A client")

@@ -586,7 +586,7 @@ def test_cmp_03_completions_need_an_existing_feature() -> None:
     server.remove_prompt("plan")
 
     async def check() -> None:
-        async with Client(server) as client:  # on a port of its own, which is told all again
+        async with Client(server) as client:  # on its own port, where all is registered again
             assert await client.list_prompts() == []
 
     run(check())

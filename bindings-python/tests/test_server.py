@@ -70,7 +70,7 @@ async def call(server: Server, name: str, arguments: dict[str, Any] | None = Non
 
 
 def given(value: Any, annotation: Any = Any, *, sync: bool = False, **options: Any) -> CallToolResult:
-    """The result of a tool that returns `value` and says that it returns `annotation`."""
+    """The result of a tool that returns `value` and is annotated with `annotation`."""
     server = Server("test", version="1")
 
     def returning() -> Any:
@@ -741,7 +741,7 @@ def test_registered_features_can_be_changed_and_hidden() -> None:
                 registration.enable()
             assert len(await client.list_prompts()) == 1
         tool.disable()
-        async with Client(server) as client:  # a port of its own: what was changed stays so
+        async with Client(server) as client:  # a new port: the changes are kept
             assert [shown.name for shown in await client.list_tools()] == ["other"]
             tool.enable()
             assert (await client.call_tool("multiply", {"a": 2, "b": 2})).structured_content == {"result": 4}

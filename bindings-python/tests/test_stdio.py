@@ -121,7 +121,7 @@ def test_the_error_of_a_child_that_dies_has_its_last_output(tmp_path: Path) -> N
                 await client.call_tool("die")
             assert (caught.value.reason, caught.value.exit_code, caught.value.signal) == ("exited", 3, None)
             assert caught.value.stderr == ["last words"]
-            # The next call starts it anew; without `reconnect` the client ends with its server.
+            # The next call restarts it; without `reconnect` the client ends with its server.
             assert (await client.call_tool("echo", {"message": "x"})).text == "x"
         async with Client(script(tmp_path, ECHO), env=environment(), reconnect=False) as client:
             assert client.is_connected
@@ -283,7 +283,7 @@ server.run()
 
 
 def test_a_host_that_does_not_read_standard_error_blocks_nothing(tmp_path: Path) -> None:
-    """T5 of the review under faults: many hosts read nothing there."""
+    """T5 of the fault review: many hosts never read it."""
     with Peer(script(tmp_path, FAILING.format(configuration="")), MODERN) as peer:
         for _ in range(300):
             assert peer.once("tools/call", name="fail_at_length", arguments={})["isError"]
@@ -331,7 +331,7 @@ server.run()
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.parametrize("end", ["input", "signal"])
 def test_a_tool_that_blocks_the_interpreter_does_not_outlive_the_input_or_a_signal(tmp_path: Path, end: str) -> None:
-    """T1 of the review under faults: beside such a tool no other thread of Python runs."""
+    """T1 of the fault review: no other Python thread runs during such a tool."""
     pipe = subprocess.PIPE
     command = script(tmp_path, HOLDING)
     server = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment())
@@ -363,7 +363,7 @@ sys.exit(3)
 
 
 def test_the_last_output_of_a_server_contains_no_terminal_escapes() -> None:
-    """L9 of the review of security: an error is shown at the terminal of its reader."""
+    """L9 of the security review: errors are displayed in a terminal."""
     command = [sys.executable, "-X", "utf8", "-c", DYING]
 
     async def check() -> None:

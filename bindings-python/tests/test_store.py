@@ -1,4 +1,4 @@
-"""State past one process: the option `store`, with real processes."""
+"""State that outlives a process: the option `store`, with real processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Tools that run as tasks: by wish of the client on 2025-11-25, by the extension on 2026-07-28."""
+"""Tools that run as tasks: at the client's request on 2025-11-25, through the extension on
+2026-07-28.
+"""
 
 from __future__ import annotations
 

@@ -257,8 +257,8 @@ def test_requests_to_the_client_carry_the_trace(tool: str) -> None:
 
 
 class _Legacy:
-    """A transport to a server of the legacy era, which does not know `server/discover` and keeps
-    what it was sent.
+    """A transport to a legacy server, which does not know `server/discover` and records what it
+    receives.
     """
 
     def __init__(self) -> None:
@@ -289,7 +289,7 @@ class _Legacy:
 
 
 async def _eventually(user: _Trace, name: str) -> ReadableSpan:
-    """The span below that of the user, whose end the core may report later."""
+    """The child of the user's span, whose end the core may report later."""
     for _ in range(1000):
         of_user = [span for span in user.all() if span.name == name and span.parent is not None]
         found = [span for span in of_user if span.parent and span.parent.span_id == user.id.span_id]

@@ -81,7 +81,7 @@ def test_ext_10_a_vendor_method_reaches_its_server(revision: str) -> None:
             with pytest.raises(ProtocolError, match=r"no com\.acme/other here") as caught:
                 await client.request("com.acme/other")
             assert (caught.value.code, caught.value.data) == (-32601, {"known": ["com.acme/echo"]})
-            assert (await client.request("com.acme/echo", {}))["given"] == {}, "the connection goes on"
+            assert (await client.request("com.acme/echo", {}))["given"] == {}, "the connection stays open"
 
     run(check())
 

@@ -1027,7 +1027,7 @@ static void http(void) {
   CHECK(polled_until_cancelled);
   trunkline_client_free(client);
 
-  /* The server stands for the proxy: it gets the request of a host that it does not serve. */
+  /* The server acts as the proxy: it gets a request for a host that it does not serve. */
   OK(trunkline_client_options_new(&options, &error));
   CHECK(trunkline_client_options_set_proxy(options, trunkline_listener_url(listener)) == TRUNKLINE_OK);
   FAILS(TRUNKLINE_TRANSPORT, "403", trunkline_client_connect_http(S("http://mcp.invalid/mcp"), options, &client, &error));
@@ -1045,7 +1045,7 @@ static void http(void) {
   trunkline_server_free(server);
 }
 
-/* ---- mounted in a web server of the program's own ---- */
+/* ---- mounted in the program's own web server ---- */
 
 /* The received part of a response. */
 typedef struct {
@@ -1209,7 +1209,7 @@ static void mounted(void) {
   CHECK(seen.length > 1000000 && seen.chunks > 10);
   trunkline_http_exchange_free(exchange);
 
-  /* Another host, and what is not a request. */
+  /* Another host, and invalid requests. */
   exchange = post(listener, &seen, "", "mcp.example", OPENING);
   answered(server, &seen);
   /* Not in any language's terms, because this message is sent to the caller. */
@@ -1486,7 +1486,7 @@ static void options(void) {
   trunkline_client_free(client);
 }
 
-/* A server and a client on one port, in an event loop of the program's own, on one thread. */
+/* A server and a client on one port, in the program's own event loop, on one thread. */
 static void event_loop(void) {
   trunkline_port *port = NULL;
   trunkline_server_options *server_options = NULL;
@@ -1628,7 +1628,7 @@ static void forked(void) {
     if (child == 0) {
       trunkline_server *own;
       trunkline_client *own_client;
-      alarm((unsigned)(patience_ms(20000) / 1000)); /* a lock that nobody gives back must not look like patience */
+      alarm((unsigned)(patience_ms(20000) / 1000)); /* a lock that is never released must not look like patience */
       FAILS(TRUNKLINE_FORKED, "fork", trunkline_dispatch(trunkline_server_port(server), 0, NULL, &error));
       FAILS(TRUNKLINE_FORKED, "fork",
             trunkline_client_call_tool(client, S("echo"), S("{\"message\":\"x\"}"), NULL, &result, &error));
@@ -1656,7 +1656,7 @@ static void forked(void) {
 #endif
 }
 
-/* T5 of the review under faults: hosts of servers may read nothing of their stderr. */
+/* T5 of the fault review: hosts may never read the stderr of their servers. */
 static void unread_stderr(void) {
 #ifndef _WIN32
   enum { FAILING = 1000 };

@@ -1,4 +1,4 @@
-/* Servers that show others: of this process, and behind a client. A part of suite.c. */
+/* Servers that mount others: in this process and behind a client. A part of suite.c. */
 
 static void answer_with(trunkline_call *call, void *user_data) {
   char answer[200];

@@ -629,7 +629,7 @@ static void call_with_headers_of_a_function(trunkline_listener *listener) {
 
 static void run_until_stopped(void *server) { OK(trunkline_server_run((trunkline_server *)server, &error)); }
 
-/* A verifier of the program's own; tools know who calls, and need scopes. */
+/* A custom verifier; tools know their caller and need scopes. */
 static void access_tokens(void) {
   trunkline_server *server = new_server();
   trunkline_tool_options *options = NULL;

@@ -187,7 +187,7 @@ static void finish_work(double progress, double total, const trunkline_str *mess
   CHECK(trunkline_call_return_text(kept, S("done")) == TRUNKLINE_OK);
 }
 
-/* Starts the tool as a task; its id is yours. */
+/* Starts the tool as a task; the caller owns its id. */
 static uint64_t start_work(trunkline_client *client, trunkline_text **id) {
   trunkline_text *state = NULL;
   uint64_t task = 0;
@@ -340,7 +340,7 @@ static void tasks_by_hand(void) {
   trunkline_server_free(server);
 }
 
-/* A transport of the test's own: it answers each request itself. */
+/* A custom transport, which answers each request itself. */
 typedef struct {
   trunkline_call *receiving;
   char answers[8][400];

@@ -1,4 +1,4 @@
-/* Stores of a program's own. A part of suite.c. */
+/* Custom stores. A part of suite.c. */
 
 /* An item: a string, or a log entry if it has a position. */
 typedef struct {
@@ -65,7 +65,7 @@ static void put_item(own_store *kept, trunkline_call *call) {
   add_item(kept, key, trunkline_call_text(call, S("/text"), NO_TEXT), 0, end_of(call));
 }
 
-/* Does as a store with a fault does; false: it has none. */
+/* Acts like a store with the configured fault; false if there is none. */
 static bool has_fault(own_store *kept, trunkline_call *call) {
   if (!kept->fault) return false;
   if (*kept->fault == '!') CHECK(trunkline_call_fail(call, S("the database is gone")) == TRUNKLINE_OK);

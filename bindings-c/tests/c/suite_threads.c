@@ -102,7 +102,7 @@ static void freed_inside_callbacks(void) {
   add(there.server, S(PLAIN("step")), one_step, NULL);
   add(there.server, S(PLAIN("keep")), keep, NULL);
 
-  /* In a dispatch of its own port. */
+  /* In a dispatch of the client's own port. */
   it.client = client_of(&there, NULL);
   start_echo(it.client, free_on_reply, &it);
   while (!it.count) OK(trunkline_dispatch(trunkline_client_port(it.client), 1000, NULL, &error));

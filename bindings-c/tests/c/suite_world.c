@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #endif
 
-/* The world of a call: data of its exchange, values of its request, lifespan of its server. A part
+/* What a call can use: data of its exchange, values of its request, lifespan of its server. A part
    of suite.c. */
 
 typedef struct {
@@ -422,7 +422,7 @@ static void tokens_of_a_mounted_server(void) {
   CHECK(responses[0].freed == 1 && responses[1].freed == 1);
 }
 
-/* A server on a socket of the program's own. */
+/* A server on the program's own socket. */
 static void own_descriptors(void) {
 #ifndef _WIN32
   static const char ping[] = "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\n";
@@ -447,7 +447,7 @@ static void own_descriptors(void) {
   CHECK(strstr(answer, "\"id\":7") && strchr(answer, '\n'));
   CHECK(shutdown(ends[1], SHUT_WR) == 0);
   while (!trunkline_listener_closed(listener)) OK(trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error));
-  /* The library lets go of its duplicates. */
+  /* The library closes its duplicates. */
   CHECK(read(ends[1], answer, sizeof answer) == 0);
   close(ends[1]);
   trunkline_listener_free(listener);

@@ -44,8 +44,8 @@ export interface Feature {
 /** The hook of tools, resources, resource templates and prompts. */
 export interface VisibleOption {
   /**
-   * Decides who sees and calls it, for each request. For others it is not there; an error, which is
-   * logged, counts as `false`.
+   * Decides for each request who can see and call the feature. For other callers it does not exist.
+   * An error is logged and counts as `false`.
    */
   visible?: ((context: Context) => boolean | Promise<boolean>) | undefined;
 }

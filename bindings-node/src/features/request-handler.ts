@@ -13,7 +13,7 @@ import { checkHandler, type Feature } from "./feature.js";
 export interface RequestHandlerOptions<P extends Schema | undefined = undefined> extends Omit<GeneratedOptions, "paramsSchema"> {
   /**
    * A JSON Schema or a Standard Schema of the params, without their `_meta`. Requests with other
-   * params are refused with the code -32602. Without one, the params are as they came.
+   * params are refused with the code -32602. Without one, the params are passed as received.
    */
   paramsSchema?: P | undefined;
 }

@@ -18,8 +18,7 @@ export interface ToolOptions<I extends Schema | undefined = undefined, O extends
     VisibleOption {
   /**
    * A JSON Schema or a Standard Schema. Without one the tool takes no arguments. An object of zod,
-   * arktype or valibot refuses unknown arguments, unless it says what they may be
-   * (`z.looseObject`).
+   * arktype or valibot refuses unknown arguments, unless it declares them (`z.looseObject`).
    */
   inputSchema?: I | undefined;
   /** A JSON Schema or a Standard Schema of the structured content. */

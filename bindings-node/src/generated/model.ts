@@ -4,10 +4,10 @@
 export type JsonObject = Record<string, unknown>;
 
 /**
- * The answer to a registration whose name, URI or argument is taken.
+ * What happens if a name, URI or argument is registered twice.
  *
- * - `error`: An error.
- * - `replace`: The new registration takes the place of the old one; calls that run go on.
+ * - `error`: The registration fails.
+ * - `replace`: The new registration replaces the old one; running calls continue.
  */
 export type OnDuplicate = "error" | "replace";
 

@@ -1,4 +1,4 @@
-// A program that names no types of its own, and has the declarations of the package checked.
+// A program without types, which has the declarations of the package checked.
 import { Client, Server } from "trunkline";
 
 const server = new Server({ name: "types", version: "1.0.0" });

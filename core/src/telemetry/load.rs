@@ -118,20 +118,20 @@ impl ServerLoads {
         [
             gauge(
                 "trunkline.server.sessions",
-                "The sessions that are open, up to the revision 2025-11-25.",
+                "Open sessions, up to revision 2025-11-25.",
                 "{session}",
                 sum(ServerLoad::sessions),
             ),
-            gauge("trunkline.server.running_calls", "The calls that run.", "{call}", sum(ServerLoad::running_calls)),
+            gauge("trunkline.server.running_calls", "Running calls.", "{call}", sum(ServerLoad::running_calls)),
             gauge(
                 "trunkline.server.waiting_calls",
-                "The calls that wait until fewer run.",
+                "Calls queued until fewer are running.",
                 "{call}",
                 sum(ServerLoad::waiting_calls),
             ),
             LoadMeasurement {
                 name: "trunkline.server.store_errors",
-                description: "The calls of the store that have failed.",
+                description: "Failed store calls.",
                 unit: "{error}",
                 is_monotonic: true,
                 value: loads.past_errors + sum(ServerLoad::store_errors),

@@ -156,7 +156,7 @@ async fn beyond_the_connection_limit_silent_ones_are_closed_and_others_wait_for_
     assert_eq!(waiting.finish().await.status, 200);
 }
 
-/// F16 of the review under faults: none of them is cut, however late its first bytes are read.
+/// F16 of the fault review: none of them is cut, however late its first bytes are read.
 #[tokio::test]
 async fn beyond_the_bound_of_connections_every_call_that_waits_is_answered() {
     let options = HttpOptions::default().with_max_connections(2);

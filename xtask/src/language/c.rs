@@ -23,7 +23,7 @@ pub(super) static ENTRY: Entry = Entry {
     fences: &["c", "cpp"],
     crates: &["bindings-c/src"],
     package: None,
-    rooms: Some("bindings-c/src"),
+    modules: Some("bindings-c/src"),
     tests: TestSyntax {
         is_file: |name, file| name.ends_with(".c") && file.contains("/tests/"),
         is_whole: |_| true,

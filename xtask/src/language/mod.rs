@@ -34,7 +34,7 @@ pub(crate) struct Entry {
     /// The directory of the package that contains its crate.
     pub(crate) package: Option<&'static str>,
     /// The directory that the paths of its column in `docs/bindings.md` are relative to.
-    pub(crate) rooms: Option<&'static str>,
+    pub(crate) modules: Option<&'static str>,
     /// How its tests are written, for `cargo xtask requirements`.
     pub(crate) tests: TestSyntax,
     /// Its own steps of `cargo xtask test`; those of all languages are in `test/steps.rs`.

@@ -24,7 +24,7 @@ pub(super) static ENTRY: Entry = Entry {
     fences: &["ts", "js", "mjs", "javascript"],
     crates: &["bindings-node/native"],
     package: Some("bindings-node/src"),
-    rooms: Some("bindings-node/src"),
+    modules: Some("bindings-node/src"),
     tests: TestSyntax {
         is_file: |name, _| TESTS.iter().any(|ending| name.ends_with(ending)),
         is_whole: |_| true,

@@ -21,7 +21,7 @@ pub(super) static ENTRY: Entry = Entry {
     fences: &["python", "py"],
     crates: &["bindings-python/src"],
     package: Some("bindings-python/python/trunkline"),
-    rooms: Some("bindings-python/python/trunkline/_internal"),
+    modules: Some("bindings-python/python/trunkline/_internal"),
     tests: TestSyntax {
         is_file: |name, _| name.starts_with("test_") && name.ends_with(".py"),
         is_whole: |_| true,

@@ -20,7 +20,7 @@ pub(super) static ENTRY: Entry = Entry {
     fences: &["rust", "rs"],
     crates: &["core/proto/src", "core/src", "core/bridge/src"],
     package: None,
-    rooms: None,
+    modules: None,
     tests: TestSyntax {
         is_file: |name, _| name.ends_with(".rs"),
         // Other files have a test module at the end.

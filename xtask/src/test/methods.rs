@@ -24,7 +24,7 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let none = || format!("{METHODS} names no method that xtask/src/test/methods.rs could find");
     count.add(methods.is_empty().then(none));
     // The sources of the bindings (see the rules in `docs/bridge.md`).
-    let bindings = Language::ALL.into_iter().filter(|language| language.rooms.is_some());
+    let bindings = Language::ALL.into_iter().filter(|language| language.modules.is_some());
     for folder in bindings.flat_map(|language| language.crates.iter().copied().chain(language.package)) {
         for file in files_under(&workspace.path(folder))?.iter().filter(|file| is_code(file)) {
             let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: builds, then runs all checks and suites, each with a deadline. A failing
 //! step does not stop the others.
 
+mod binding_modules;
 pub(crate) mod circles;
 mod count;
 mod coverage;
@@ -17,7 +18,6 @@ mod programs;
 mod promises;
 mod prose;
 pub(crate) mod results;
-mod rooms;
 pub(crate) mod rust_docs;
 pub(crate) mod sanitized;
 mod schedule;

@@ -4,8 +4,8 @@
 use anyhow::Result;
 
 use super::{
-    Count, Selection, coverage, deployment, examples, fixed_bounds, methods, programs, promises, prose, rooms,
-    snippets, suites, wire, workflows,
+    Count, Selection, binding_modules, coverage, deployment, examples, fixed_bounds, methods, programs, promises,
+    prose, snippets, suites, wire, workflows,
 };
 use crate::pages;
 use crate::workspace::Workspace;
@@ -115,7 +115,7 @@ pub(super) static SHARED: [Step; 22] = {
         Step::new(Early, "prose", reads::EVERYTHING, prose::check),
         Step::new(Early, "fixed bounds", reads::PAGES, fixed_bounds::check),
         Step::new(Early, "promises", reads::EVERYTHING, promises::check),
-        Step::new(Early, "names of rooms", &["bindings-", "docs/bindings.md"], rooms::check),
+        Step::new(Early, "modules of the bindings", &["bindings-", "docs/bindings.md"], binding_modules::check),
         Step::new(Early, "workflow lint", &[".github/"], workflows::check),
         Step::new(Early, "snippets", reads::PAGES, snippets::check),
         Step::new(Early, "feature by language", reads::SHOWN, coverage::check),

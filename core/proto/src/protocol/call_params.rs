@@ -19,7 +19,7 @@ impl<'a> CallParams<'a> {
     /// Reads the parameters of a request.
     ///
     /// # Errors
-    /// If there is no name, it is not a string, or one of the members is there twice.
+    /// If the name is missing or not a string, or one of the members occurs twice.
     pub fn read(params: &'a RawJson) -> Result<Self, String> {
         let [name, arguments] =
             members(params.as_bytes(), ["name", "arguments"]).map_err(|problem| problem.to_string())?;

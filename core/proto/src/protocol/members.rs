@@ -93,7 +93,7 @@ pub type MembersFound<'a, const N: usize> = Result<[Option<MemberValue<'a>>; N],
 struct Found<'a, 'n, const N: usize> {
     names: [&'n str; N],
     values: [Option<MemberValue<'a>>; N],
-    /// The index of a member that is there twice.
+    /// The index of a member that occurs twice.
     duplicate: Option<usize>,
 }
 

@@ -244,14 +244,14 @@ impl CallInfo {
     /// this fails. The client has `timeout` to respond, extended by progress up to `max`.
     ///
     /// Elicitation, sampling and roots work in both eras. In the legacy era the client gets a
-    /// request. On 2026-07-28 the answer comes at once if the client has given it; otherwise this
-    /// fails with [`ClientRequestError::Suspended`], the call ends, and the handler runs again from
-    /// the top when the client comes back with the answer: `key` says which answer belongs to which
-    /// request (`None`: counted by kind; used again in one run, it is made another). Other methods
-    /// exist in the legacy era only.
+    /// request. On 2026-07-28 the answer is available immediately if the client has already sent
+    /// it; otherwise this fails with [`ClientRequestError::Suspended`], the call ends, and the
+    /// handler runs again from the top when the client returns with the answer. `key` matches
+    /// answers to requests; with `None`, requests are counted by kind. A key that is reused within
+    /// a run is made unique. Other methods exist only in the legacy era.
     ///
     /// # Errors
-    /// As [`ClientRequestError`] says.
+    /// See [`ClientRequestError`].
     pub fn ask(
         &self,
         method: &str,

@@ -3,12 +3,12 @@
 use super::call::Call;
 use std::fmt;
 
-/// Serves calls. The core form: it gets a [`Call`] and answers it whenever and from wherever it
-/// likes; dropping the call unanswered fails it. Async functions are turned into handlers by
-/// [`crate::server::AsyncHandler`].
+/// Serves calls. This is the core form: it gets a [`Call`], which it can complete at any time and
+/// from any thread; dropping the call without completing it fails it.
+/// [`crate::server::AsyncHandler`] turns async functions into handlers.
 pub trait Handler: Send + Sync + 'static {
-    /// Takes a call. Must not block: over HTTP, a call in a large message is taken in the turn of
-    /// such messages, and others above 64 KiB may wait until this returns.
+    /// Takes a call. Must not block: over HTTP, large messages take turns, so other messages above
+    /// 64 KiB may have to wait until this returns.
     fn call(&self, call: Call);
 }
 

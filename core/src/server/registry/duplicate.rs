@@ -19,10 +19,10 @@ impl Described for OnDuplicate {
     const TYPE: Type = {
         static VALUES: Values = Values {
             name: "OnDuplicate",
-            doc: &[" The answer to a registration whose name, URI or argument is taken."],
+            doc: &[" What happens if a name, URI or argument is registered twice."],
             values: &[
-                ("error", &[" An error."]),
-                ("replace", &[" The new registration takes the place of the old one; calls that run go on."]),
+                ("error", &[" The registration fails."]),
+                ("replace", &[" The new registration replaces the old one; running calls continue."]),
             ],
             open: false,
         };

@@ -43,7 +43,7 @@ pub(crate) struct Snapshot {
     pub(in crate::server) hooks: ServerHooks,
 }
 
-/// The capabilities beside the lists. They stay declared once they were.
+/// The capabilities other than lists. Once declared, they stay declared.
 #[derive(Clone, Copy, Default)]
 pub(super) struct DeclaredCapabilities {
     /// A completion was registered.

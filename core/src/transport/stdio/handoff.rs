@@ -2,10 +2,11 @@
 //! loop.
 //!
 //! Passing a message from the reading thread to the host's thread costs more than the rest of a
-//! small call if a core has to be woken for it. While messages come one by one, the host therefore
-//! watches the pipe and reads it itself, and the thread sleeps. The thread takes the reading back
-//! when messages become many, because two threads then do more than one, and when the host has not
-//! read for a while. A host that is busy, blocked or gone thus never stops the reading.
+//! small call if a core has to be woken for it. While messages arrive one by one, the host
+//! therefore watches the pipe and reads it itself, and the thread sleeps. The thread takes over
+//! again when many messages arrive, because two threads then have a higher throughput than one, and
+//! when the host has not read for a while. So a host that is busy, blocked or gone never stops the
+//! reading.
 
 use super::line_reader::{LineReader, ReadOutcome};
 use crate::sync::{Condvar, Mutex};
@@ -21,7 +22,7 @@ use std::{
 
 /// Consecutive round trips before the reading is handed to the host.
 const ROUND_TRIPS_BEFORE_HANDOFF: u32 = 8;
-/// Lines that a single read of the host may bring. More of them end the handoff.
+/// Maximum lines in a single read of the host. More of them end the handoff.
 const MAX_LINES_PER_HOST_READ: usize = 4;
 /// Time without a read of the host after which the thread takes the reading back.
 const HOST_READ_TIMEOUT: Duration = Duration::from_millis(100);
@@ -29,8 +30,8 @@ const HOST_READ_TIMEOUT: Duration = Duration::from_millis(100);
 /// number of times that `ROUND_TRIPS_BEFORE_HANDOFF` doubles.
 const MAX_DOUBLINGS: u32 = 10;
 
-/// Reads until the input ends, or the handler of the lines wants no more. With a handoff, the host
-/// reads at times.
+/// Reads until the input ends, or the line handler accepts no more. With a handoff, the host reads
+/// some of the time.
 pub(in crate::transport) fn read_to_end(mut reader: LineReader, handoff: Option<&ReadHandoff>) {
     let mut round_trips = 0;
     loop {

@@ -1,8 +1,8 @@
-//! Reads of a pipe on the runtime: for a server on a runtime of one thread, the runtime is the host
-//! that reads while messages come one by one (`handoff.rs`).
+//! Reads a pipe on the runtime. If a server runs on a runtime with one thread, the runtime is the
+//! host that reads while messages arrive one by one (`handoff.rs`).
 //!
-//! With more threads, a handler that blocks one of them would delay the reading although another is
-//! idle: tokio does not wake it for what the blocked one has left behind.
+//! With more threads, a handler that blocks one of them would delay the reading even though another
+//! one is idle: tokio does not wake it for work that the blocked thread has left behind.
 
 use super::{busy_poll::RoundTripTracker, handoff::ReadHandoff};
 use std::sync::Arc;

@@ -59,8 +59,8 @@ const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_millis(500);
 const MAX_MESSAGES_WHILE_CONGESTED: usize = 100_000;
 
 impl PipeServer {
-    /// Serves a pipe until its input ends. `handoff`: for a host that reads the pipe itself at
-    /// times; without one, the runtime does.
+    /// Serves a pipe until its input ends. `handoff` is for a host that sometimes reads the pipe
+    /// itself; without one, the runtime does.
     ///
     /// # Errors
     /// If no threads can be started.

@@ -25,7 +25,7 @@ from ..model.base import (
 from ..model.resource_contents import EmbeddedResource, ResourceContents
 
 OnDuplicate: TypeAlias = Literal["error", "replace"]
-"""The answer to a registration whose name, URI or argument is taken."""
+"""What happens if a name, URI or argument is registered twice."""
 
 CacheScope: TypeAlias = Literal["private", "public"]
 """The callers that may share a cached result. No substitute for access control."""

@@ -1,11 +1,12 @@
-//! One text for equal JSON, whatever the order of members, for digests.
+//! Canonical JSON for digests: equal values give the same text, whatever the order of their
+//! members.
 
 use std::borrow::Cow;
 
-/// Appends the members of an object but `passing`. `None` if the text is not an object.
+/// Appends the members of an object except those in `passing`. `None` if the text is not an object.
 ///
-/// Numbers are written as received: a number that no machine type holds exactly, and that some
-/// handlers read exactly, must not look like its neighbours.
+/// Numbers are written as received: no machine type can hold some of them exactly, but some
+/// handlers read them exactly, so they must not be confused with nearby numbers.
 pub(super) fn write_members(object: &str, passing: &[&str], out: &mut Vec<u8>) -> Option<()> {
     let mut reader = CanonicalReader { rest: object };
     reader.skip_blanks();
@@ -49,7 +50,7 @@ impl<'a> CanonicalReader<'a> {
                 members.push((name, start..texts.len()));
             }
         }
-        // Those of one name stay in their order: the sort is stable.
+        // The sort is stable, so members with the same name keep their order.
         members.sort_by(|(name, _), (other, _)| name.cmp(other));
         out.push(b'{');
         for (name, text) in members {
@@ -74,7 +75,7 @@ impl<'a> CanonicalReader<'a> {
         Some(())
     }
 
-    /// Passes the comma after an item, if there is one, and the blanks around it.
+    /// Skips the comma after an item, if there is one, and the whitespace around it.
     fn end_item(&mut self) -> Option<()> {
         self.skip_blanks();
         match self.rest.as_bytes().first()? {
@@ -97,7 +98,8 @@ impl<'a> CanonicalReader<'a> {
         }
     }
 
-    /// Passes this character and the blanks after it; `None` if another one comes.
+    /// Skips this character and the whitespace after it; `None` if the next character is a
+    /// different one.
     fn expect(&mut self, character: char) -> Option<()> {
         self.rest = self.rest.strip_prefix(character)?;
         self.skip_blanks();
@@ -115,7 +117,7 @@ impl<'a> CanonicalReader<'a> {
     }
 }
 
-/// Quoted, and with its length in front, so that nothing in it needs an escape.
+/// Quoted and prefixed with its length, so that nothing in it needs escaping.
 fn write_string(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(format!("\"{}:", text.len()).as_bytes());
     out.extend_from_slice(text.as_bytes());

@@ -1,5 +1,5 @@
-//! AES-256-GCM and SHA-256 for `requestState`, in Rust alone: a server over stdio needs no compiler
-//! for C.
+//! AES-256-GCM and SHA-256 for `requestState`, in pure Rust: building a stdio server needs no C
+//! compiler.
 
 #[cfg(not(feature = "request-state"))]
 pub(super) use off::{Cipher, sha256};
@@ -15,10 +15,10 @@ mod on {
     };
     use sha2::{Digest, Sha256};
 
-    /// The bytes of a nonce, which stands before the sealed text.
+    /// The length of a nonce, which precedes the sealed text.
     const NONCE: usize = 12;
 
-    /// A key that seals and opens.
+    /// A key that seals and opens states.
     pub(in crate::server::request::request_state) struct Cipher(Aes256Gcm);
 
     impl Cipher {
@@ -26,7 +26,7 @@ mod on {
             Aes256Gcm::new_from_slice(key).ok().map(Self)
         }
 
-        /// The nonce and the sealed text. `None`: the system has no random bytes now.
+        /// The nonce and the sealed text. `None` if the system cannot provide random bytes.
         pub(in crate::server::request::request_state) fn seal(&self, head: &[u8], text: &[u8]) -> Option<Vec<u8>> {
             let nonce = random::bytes::<NONCE>()?;
             let sealed = self.0.encrypt(&nonce.into(), Payload { msg: text, aad: head }).ok()?;
@@ -47,7 +47,7 @@ mod on {
 
 #[cfg(not(feature = "request-state"))]
 mod off {
-    /// No key: the feature `request-state` is off, so nothing can be sealed or opened.
+    /// No key, because the feature `request-state` is off: nothing can be sealed or opened.
     pub(in crate::server::request::request_state) enum Cipher {}
 
     impl Cipher {
@@ -64,7 +64,7 @@ mod off {
         }
     }
 
-    /// Stands in where nothing is compared: without a key, no state is sealed or opened.
+    /// A placeholder that is never compared: without a key, no state is sealed or opened.
     pub(in crate::server::request::request_state) fn sha256(_: &[u8]) -> [u8; 32] {
         [0; 32]
     }

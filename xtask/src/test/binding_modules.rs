@@ -1,7 +1,7 @@
-//! Checks the common module structure of the bindings ("rooms"), a convention of this project that
-//! no linter knows. `docs/bindings.md` lists each concept with its file or directory in every
-//! language; each must exist and have the room's name. Each directory of the Python package must
-//! have an `__init__.py`, because wheels would omit it otherwise.
+//! Checks that the bindings are divided into the same modules, a convention of this project that no
+//! linter knows. `docs/bindings.md` lists each module with its file or directory in every language;
+//! each must exist and have the module's name. Each directory of the Python package must have an
+//! `__init__.py`, because wheels would omit it otherwise.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,16 +15,16 @@ use crate::workspace::Workspace;
 
 const PAGE: &str = "docs/bindings.md";
 
-/// The columns of the table after the room's name, with the directory that their paths are relative
-/// to.
+/// The columns of the table after the module's name, with the directory that their paths are
+/// relative to.
 fn packages() -> impl Iterator<Item = (&'static str, &'static str)> {
-    Language::ALL.into_iter().filter_map(|language| Some((language.title, language.rooms?)))
+    Language::ALL.into_iter().filter_map(|language| Some((language.title, language.modules?)))
 }
 
 /// The directory with Python modules.
 const PYTHON: &str = "bindings-python/python/trunkline/_internal";
 
-/// Directories above the rooms, each with its only subdirectory; anything else there could be
+/// Directories above the modules, each with its only subdirectory; anything else there could be
 /// imported by users.
 const SHELLS: [(&str, &str); 1] = [("bindings-python/python/trunkline", "_internal")];
 
@@ -35,9 +35,9 @@ const BUILT: [&str; 3] = [".so", ".pyd", ".dylib"];
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let page = std::fs::read_to_string(workspace.path(PAGE)).with_context(|| format!("cannot read {PAGE}"))?;
-    let rooms = rooms(&page);
+    let modules = modules(&page);
     let mut count = Count::default();
-    count.add(rooms.is_empty().then(|| format!("{PAGE} has no table of rooms")));
+    count.add(modules.is_empty().then(|| format!("{PAGE} has no table of modules")));
     for (shell, folder) in SHELLS {
         let entries = entries(workspace, shell)?;
         let others = others(&entries, folder);
@@ -45,22 +45,22 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     }
     for (column, (language, package)) in packages().enumerate() {
         let entries = entries(workspace, package)?;
-        let outside = outside(&rooms, column, &entries);
-        let fault = |entry: &&str| format!("{package}/{entry} is in no room: give it a row of {language} in {PAGE}");
+        let outside = outside(&modules, column, &entries);
+        let fault = |entry: &&str| format!("{package}/{entry} is in no module: give it a row of {language} in {PAGE}");
         count.add(outside.iter().map(fault));
     }
     let files = files_under(&workspace.path(PYTHON))?;
     count.add(unmarked(&files).iter().map(|folder| format!("{} needs an __init__.py", folder.display())));
-    for (line, room) in rooms {
-        let faults = faults(&room, |package, path| workspace.path(package).join(path).exists());
+    for (line, module) in modules {
+        let faults = faults(&module, |package, path| workspace.path(package).join(path).exists());
         count.add(faults.iter().map(|fault| format!("{PAGE}:{line}: {fault}")));
     }
     Ok(count)
 }
 
-struct Room {
+struct Module {
     name: String,
-    /// Paths in backticks, or the reason why the language has no such room.
+    /// Paths in backticks, or the reason why the language has no such module.
     places: Vec<String>,
 }
 
@@ -75,38 +75,39 @@ fn entries(workspace: &Workspace, folder: &str) -> Result<Vec<String>> {
     Ok(files_under(&folder)?.iter().filter_map(top).collect::<BTreeSet<_>>().into_iter().collect())
 }
 
-/// The rows of the table whose first cell is a room's name in backticks, with their line numbers.
-fn rooms(page: &str) -> Vec<(usize, Room)> {
+/// The rows of the table whose first cell is a module's name in backticks, with their line numbers.
+fn modules(page: &str) -> Vec<(usize, Module)> {
     let row = |line: &str| {
         let mut cells = line.strip_prefix('|')?.strip_suffix('|')?.split('|').map(|cell| cell.trim().to_owned());
         let name = in_backticks(&cells.next()?)?.to_owned();
-        Some(Room { name, places: cells.skip(1).collect() })
+        Some(Module { name, places: cells.skip(1).collect() })
     };
     page.lines().enumerate().filter_map(|(index, line)| Some((index + 1, row(line)?))).collect()
 }
 
-fn faults(room: &Room, exists: impl Fn(&str, &str) -> bool) -> Vec<String> {
-    if room.places.len() != packages().count() {
+fn faults(module: &Module, exists: impl Fn(&str, &str) -> bool) -> Vec<String> {
+    if module.places.len() != packages().count() {
         return vec![format!(
             "`{}` needs a cell for each of {}",
-            room.name,
+            module.name,
             packages().map(|(name, _)| name).collect::<Vec<_>>().join(", ")
         )];
     }
     let fault = |(place, (language, package)): (&String, (&str, &str))| match in_backticks(place) {
         None if place.starts_with("none: ") => None,
-        None => Some(format!("`{}` of {language}: a path in backticks, or `none:` and the reason", room.name)),
-        Some(path) if stem(path) != room.name => {
-            Some(format!("`{path}` of {language} should bear the room's name, `{}`", room.name))
+        None => Some(format!("`{}` of {language}: a path in backticks, or `none:` and the reason", module.name)),
+        Some(path) if stem(path) != module.name => {
+            Some(format!("`{path}` of {language} should bear the module's name, `{}`", module.name))
         }
         Some(path) => (!exists(package, path)).then(|| format!("{package}/{path} does not exist")),
     };
-    room.places.iter().zip(packages()).filter_map(fault).collect()
+    module.places.iter().zip(packages()).filter_map(fault).collect()
 }
 
-/// The top-level entries of a package that are in no room. A room may be in a directory of another.
-fn outside<'a>(rooms: &[(usize, Room)], column: usize, entries: &'a [String]) -> Vec<&'a str> {
-    let places: Vec<&str> = rooms.iter().filter_map(|(_, room)| in_backticks(room.places.get(column)?)).collect();
+/// The top-level entries of a package that are in no module. A module may be in a directory of
+/// another.
+fn outside<'a>(modules: &[(usize, Module)], column: usize, entries: &'a [String]) -> Vec<&'a str> {
+    let places: Vec<&str> = modules.iter().filter_map(|(_, module)| in_backticks(module.places.get(column)?)).collect();
     let is_held = |entry: &str| places.iter().any(|place| place.split('/').next() == Some(entry));
     entries.iter().map(String::as_str).filter(|entry| is_source(entry) && !is_held(entry)).collect()
 }
@@ -132,7 +133,7 @@ fn in_backticks(cell: &str) -> Option<&str> {
     cell.strip_prefix('`')?.strip_suffix('`')
 }
 
-/// `port.rs`, `port/`, `_port.py` and `http-mount.ts` are the rooms `port`, `port`, `port` and
+/// `port.rs`, `port/`, `_port.py` and `http-mount.ts` are the modules `port`, `port`, `port` and
 /// `http_mount`.
 fn stem(path: &str) -> String {
     let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path);
@@ -145,12 +146,12 @@ mod tests {
     use super::*;
 
     fn faults_of(row: &str, exists: bool) -> Vec<String> {
-        let (_, room) = rooms(row).pop().unwrap();
-        faults(&room, |_, _| exists)
+        let (_, module) = modules(row).pop().unwrap();
+        faults(&module, |_, _| exists)
     }
 
     #[test]
-    fn a_room_has_a_place_of_its_name_in_every_language() {
+    fn a_module_has_a_place_of_its_name_in_every_language() {
         let row =
             "| `http_mount` | Requests of a framework. | `server/http_mount.py` | `http-mount.ts` | `http_mount/` |";
         assert!(faults_of(row, true).is_empty());
@@ -166,11 +167,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_outside_of_the_rooms_is_found() {
+    fn a_file_outside_of_the_modules_is_found() {
         let page = "| `port` | The loop. | `port/` | `port.ts` | none: C has one thread |\n\
                     | `log` | Records. | `port/log.py` | `log.ts` | none: C has none |";
         let entries = ["__init__.py", "_native.abi3.so", "port", "tricks.py"].map(str::to_owned);
-        assert_eq!(outside(&rooms(page), 0, &entries), ["tricks.py"]);
+        assert_eq!(outside(&modules(page), 0, &entries), ["tricks.py"]);
     }
 
     #[test]
@@ -186,8 +187,8 @@ mod tests {
     }
 
     #[test]
-    fn only_rows_of_rooms_count() {
-        assert_eq!(rooms("| room | meaning |\n| --- | --- |\ntext").len(), 0);
+    fn only_rows_of_modules_count() {
+        assert_eq!(modules("| module | meaning |\n| --- | --- |\ntext").len(), 0);
         assert_eq!(faults_of("| `port` | The loop. | `port.py` |", true).len(), 1);
     }
 }
