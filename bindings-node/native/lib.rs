@@ -14,7 +14,7 @@ use napi_derive::napi;
 use trunkline_bridge::{self as bridge, Lane, OptionNames, Shape};
 
 use crate::bell::{Bell, BellFunction};
-use crate::value::{EventField, Result, fields, invalid, number, text, thrown};
+use crate::value::{EventFields, Result, fields, invalid, number, text, thrown};
 
 /// Version of the library. The package rejects any version but its own.
 #[napi]
@@ -138,12 +138,12 @@ impl Port {
         self.inner.http_credit(exchange as u64, bytes.into()).map_err(thrown)
     }
 
-    /// Takes up to `max` events as one flat array: kind, ticket, handle, ok, name, body and
-    /// cause of each.
-    /// A `wait_ms` above 0 blocks the JavaScript thread, for use once its loop has ended.
+    /// Takes up to `max` events. A `wait_ms` above 0 blocks the JavaScript thread, for use once its
+    /// loop has ended.
     #[napi(catch_unwind)]
-    pub fn drain(&self, max: u32, wait_ms: u32) -> Result<Vec<EventField>> {
-        self.inner.drain(Lane::Queue, max as usize, wait_ms.into()).map(fields).map_err(thrown)
+    pub fn drain(&self, max: u32, wait_ms: u32) -> Result<Vec<EventFields>> {
+        let events = self.inner.drain(Lane::Queue, max as usize, wait_ms.into()).map_err(thrown)?;
+        Ok(events.into_iter().map(fields).collect())
     }
 
     /// Describes a call, a connection, a server or the port, as JSON.

@@ -1,9 +1,7 @@
 //! Values and errors passed to JavaScript.
 
-use std::borrow::Cow;
-
 use bytes::Bytes;
-use napi::bindgen_prelude::{Buffer, ToNapiValue};
+use napi::bindgen_prelude::{Buffer, Either, ToNapiValue};
 use napi::{Status, sys};
 use trunkline_bridge::{BridgeError, ErrorKind, Event, EventKind};
 
@@ -50,55 +48,26 @@ pub(crate) fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// One element of the flat array that `drain` returns.
-pub enum EventField {
-    /// A kind, ticket or handle.
-    Number(f64),
-    /// The `ok` of an event.
-    Flag(bool),
-    /// A name.
-    Name(String),
-    /// A body, still in the memory of the core.
-    Body(Bytes),
-    /// A body of bytes.
-    Chunk(Bytes),
+/// An event as `drain` returns it: kind, ticket, handle, ok, name, body and cause.
+pub(crate) type EventFields = (u8, f64, f64, bool, String, Either<Body, Buffer>, f64);
+
+pub(crate) fn fields(event: Event) -> EventFields {
+    let ok = event.ok();
+    // All servers of a thread share its port.
+    let cause = if event.cause_port == 0 { event.cause } else { 0 };
+    let body = match (event.kind, event.body.into_bytes()) {
+        (EventKind::HttpChunk, bytes) => Either::B(Buffer::from(&bytes[..])),
+        (_, bytes) => Either::A(Body(bytes)),
+    };
+    (event.kind as u8, number(event.ticket), number(event.handle), ok, event.name, body, number(cause))
 }
 
-pub(crate) fn fields(events: Vec<Event>) -> Vec<EventField> {
-    let mut fields = Vec::with_capacity(events.len() * 7);
-    for event in events {
-        let ok = event.ok();
-        fields.extend([
-            EventField::Number(f64::from(event.kind as u8)),
-            EventField::Number(number(event.ticket)),
-            EventField::Number(number(event.handle)),
-            EventField::Flag(ok),
-            EventField::Name(event.name),
-            match event.kind {
-                EventKind::HttpChunk => EventField::Chunk(event.body.into_bytes()),
-                _ => EventField::Body(event.body.into_bytes()),
-            },
-            // All servers of a thread share its port.
-            EventField::Number(number(if event.cause_port == 0 { event.cause } else { 0 })),
-        ]);
-    }
-    fields
-}
+/// A body of text, still in the memory of the core.
+pub struct Body(Bytes);
 
-impl ToNapiValue for EventField {
-    unsafe fn to_napi_value(env: sys::napi_env, field: Self) -> napi::Result<sys::napi_value> {
+impl ToNapiValue for Body {
+    unsafe fn to_napi_value(env: sys::napi_env, Self(bytes): Self) -> napi::Result<sys::napi_value> {
         // SAFETY: `env` is valid, as the caller of this function guarantees.
-        unsafe {
-            match field {
-                Self::Number(value) => f64::to_napi_value(env, value),
-                Self::Flag(value) => bool::to_napi_value(env, value),
-                Self::Name(value) => String::to_napi_value(env, value),
-                Self::Chunk(value) => Buffer::to_napi_value(env, Buffer::from(&value[..])),
-                Self::Body(value) => match String::from_utf8_lossy(&value) {
-                    Cow::Borrowed(value) => <&str>::to_napi_value(env, value),
-                    Cow::Owned(value) => String::to_napi_value(env, value),
-                },
-            }
-        }
+        unsafe { <&str>::to_napi_value(env, &String::from_utf8_lossy(&bytes)) }
     }
 }

@@ -6,10 +6,10 @@ import { failureOf } from "./failures.js";
 import { TrunklineError } from "./generated/errors.js";
 import type { Callable } from "./features/feature.js";
 import { UnfitValue } from "./json.js";
-import { callBack, log } from "./log.js";
+import { callBack, logError } from "./log.js";
 import type { NativePort } from "./native/native.js";
 import type { Requests } from "./requests.js";
-import { inputOf, InvalidReturn, resultOf, valueOf, type Answer } from "./returns.js";
+import { Answer, inputOf, InvalidReturn, resultOf, valueOf } from "./returns.js";
 import { isPromise } from "./schema/validate.js";
 import type { CallScope, CallScopes } from "./scope.js";
 import type { Telemetry } from "./telemetry.js";
@@ -29,12 +29,9 @@ export class Calls {
 
   /** Runs the handler of a call, and sends its response. */
   start(ticket: number, callable: Callable | undefined, body: string, cause: number): void {
-    if (!callable) {
-      this.#fail(ticket, new ToolError("the handler was removed before the call ran"));
-      return;
-    }
     const scope = this.scopes.get(cause);
-    this.#run(ticket, callable, body, scope, new Context(this.core, this.requests, ticket, callable.owner, scope));
+    if (callable) this.#run(ticket, callable, body, scope, new Context(this.requests, ticket, callable.owner, scope));
+    else this.#fail(ticket, undefined, new ToolError("the handler was removed before the call ran"));
   }
 
   /**
@@ -43,24 +40,42 @@ export class Calls {
    */
   explain(ticket: number, callable: Callable | undefined, body: string, cause: number): void {
     const explained: Callable = { run: (args) => callable?.explain?.(args), answer: valueOf };
-    this.#run(ticket, explained, body, this.scopes.get(cause), new Context(this.core, this.requests, ticket));
+    this.#run(ticket, explained, body, this.scopes.get(cause), new Context(this.requests, ticket));
   }
 
-  /** Runs a handler within its call's context and span. */
+  // Most calls have no scope and no span; for those, nothing from here to the answer creates a
+  // function.
   #run(ticket: number, callable: Callable, body: string, scope: CallScope | undefined, context: Context): void {
     this.#open.set(ticket, context);
-    // Hooks, loggers and value conversions belong to the program, as handlers do.
-    const complete = (value: unknown): void => (scope ? scope.run(() => this.#complete(ticket, callable, value)) : this.#complete(ticket, callable, value));
-    const fail = (error: unknown): void => (scope ? scope.run(() => this.#fail(ticket, error)) : this.#fail(ticket, error));
-    const run = (): unknown => callable.run(JSON.parse(body) as never, context);
-    // Calls caused by middleware already run within its span.
-    const observed = this.telemetry && !scope?.vars ? (): unknown => this.telemetry?.aroundCall(ticket, run) : run;
+    if (scope) scope.run(this.#call, ticket, callable, body, context, scope);
+    else this.#call(ticket, callable, body, context);
+  }
+
+  /** Calls a handler. Value conversions and hooks, which also belong to the program, share its scope. */
+  readonly #call = (ticket: number, callable: Callable, body: string, context: Context, scope?: CallScope): void => {
     try {
-      const returned = scope ? scope.run(observed) : observed();
-      if (isPromise(returned)) returned.then(complete, fail);
-      else complete(returned);
+      const args = JSON.parse(body) as never;
+      const { run } = callable;
+      // Calls caused by middleware already run within its span.
+      const telemetry = scope?.vars ? undefined : this.telemetry;
+      this.#settle(ticket, callable, telemetry ? telemetry.aroundCall(ticket, run, args, context) : run(args, context));
     } catch (error) {
-      fail(error);
+      this.#fail(ticket, callable, error);
+    }
+  };
+
+  /** Sends an answer, converts a return value to an answer, or awaits a promise of either. */
+  #settle(ticket: number, callable: Callable, value: unknown): void {
+    if (value instanceof Answer) this.#send(ticket, value);
+    else if (isPromise(value)) void this.#settleLater(ticket, callable, value);
+    else this.#settle(ticket, callable, value instanceof InputRequired ? inputOf(value) : callable.answer(value));
+  }
+
+  async #settleLater(ticket: number, callable: Callable, value: Promise<unknown>): Promise<void> {
+    try {
+      this.#settle(ticket, callable, await value);
+    } catch (error) {
+      this.#fail(ticket, callable, error);
     }
   }
 
@@ -74,41 +89,29 @@ export class Calls {
     return this.#ignoring.size > 0;
   }
 
-  #complete(ticket: number, callable: Callable, returned: unknown): void {
+  #send(ticket: number, { shape, body }: Answer): void {
     this.#ignoring.delete(ticket);
-    const fail = (error: unknown): void => {
-      const where = callable.where ?? "a handler";
-      this.#fail(ticket, error instanceof UnfitValue ? new InvalidReturn(`${where} returned a value that ${error.fault}: ${error.message}`) : error);
-    };
-    try {
-      const answer = returned instanceof InputRequired ? inputOf(returned) : callable.answer(returned);
-      if (isPromise(answer)) answer.then((answer) => this.#send(ticket, answer)).catch(fail);
-      else this.#send(ticket, answer);
-    } catch (error) {
-      fail(error);
-    }
-  }
-
-  #send(ticket: number, [shape, body]: Answer): void {
     if (this.#finish(ticket)) this.core.complete(ticket, shape, body);
   }
 
   /** Fails a call. Also called when a handler suspends; the core ignores that failure. */
-  #fail(ticket: number, error: unknown): void {
+  #fail(ticket: number, callable: Callable | undefined, error: unknown): void {
     this.#ignoring.delete(ticket);
     const context = this.#open.get(ticket);
     this.#finish(ticket);
     try {
+      if (error instanceof UnfitValue) error = new InvalidReturn(`${callable?.where ?? "a handler"} returned a value that ${error.fault}: ${error.message}`);
       const passed = context && passedOn(context, error);
       if (passed !== undefined && !(passed instanceof TrunklineError)) {
-        this.core.complete(ticket, ...resultOf(passed as object));
+        const { shape, body } = resultOf(passed as object);
+        this.core.complete(ticket, shape, body);
         return;
       }
       let failure = failureOf(passed ?? error);
       if (failure.kind === "internal" && context && !passed && !(error instanceof Suspended)) failure = { ...failure, logged: report(context, error, failure.message) };
       this.core.fail(ticket, JSON.stringify(failure));
     } catch (unsent) {
-      log([{ level: "error", target: "trunkline", message: `could not send an error response: ${thrownBy(unsent).message}` }]);
+      logError(`could not send an error response: ${thrownBy(unsent).message}`);
       // Neither the caller nor this function may be left hanging.
       callBack("sending an error response", () => this.core.fail(ticket, JSON.stringify({ kind: "internal", message: describe(error) })), []);
     }

@@ -9,8 +9,7 @@ import type { JsonObject, LoggingLevel } from "./generated/model.js";
 import { methods, type InputRequest } from "./generated/operations.js";
 import { invalidRequest, waistMethod } from "./generated/waist.js";
 import { stringify } from "./json.js";
-import { callBack, log } from "./log.js";
-import type { NativePort } from "./native/native.js";
+import { callBack, logError } from "./log.js";
 import type { ClientRequestOptions, RequestOptions, Requests } from "./requests.js";
 import type { Schema } from "./schema/convert.js";
 import { placed, validated } from "./schema/validate.js";
@@ -46,7 +45,6 @@ export let passedOn: (context: Context, error: unknown) => unknown;
 
 /** The call that a handler answers, and messages to its client. */
 export class Context extends ClientRequests {
-  readonly #core: NativePort;
   readonly #requests: Requests;
   readonly #ticket: number;
   #open = true;
@@ -60,7 +58,7 @@ export class Context extends ClientRequests {
   /** The errors that `next` rejected with, and the replies that they were converted to. */
   #passedOn: Map<unknown, unknown> | undefined;
   /** Values of `once`, by name. */
-  readonly #done = new Map<string, Promise<unknown>>();
+  #done: Map<string, Promise<unknown>> | undefined;
 
   static {
     proceed = async (context, params) => {
@@ -90,7 +88,7 @@ export class Context extends ClientRequests {
       } catch {
         // The call is over, or belongs to a client.
       }
-      log([{ level: "error", target: context.#owner ? "trunkline::server" : "trunkline::client", message: `${name} failed: ${described}`, error }]);
+      logError(`${name} failed: ${described}`, error, context.#owner ? "trunkline::server" : "trunkline::client");
       callBack("onError", () => context.#owner?.onError?.(error, context as never), [], "trunkline::server");
       return true;
     };
@@ -104,9 +102,8 @@ export class Context extends ClientRequests {
   }
 
   /** @internal */
-  constructor(core: NativePort, requests: Requests, ticket: number, owner?: Owner, scope?: CallScope) {
+  constructor(requests: Requests, ticket: number, owner?: Owner, scope?: CallScope) {
     super();
-    this.#core = core;
     this.#requests = requests;
     this.#ticket = ticket;
     this.#owner = owner;
@@ -200,11 +197,9 @@ export class Context extends ClientRequests {
    *   InvalidArgumentError} if the value cannot be represented in JSON.
    */
   once<T>(name: string, work: () => T | Promise<T>): Promise<T> {
-    let done = this.#done.get(name);
-    if (!done) {
-      done = this.#once(name, work);
-      this.#done.set(name, done);
-    }
+    const values = (this.#done ??= new Map<string, Promise<unknown>>());
+    const done = values.get(name) ?? this.#once(name, work);
+    values.set(name, done);
     return done as Promise<T>;
   }
 
@@ -251,7 +246,7 @@ export class Context extends ClientRequests {
     } catch (error) {
       // By the next turn, `once` has stored this promise, even if the work threw synchronously.
       await Promise.resolve();
-      this.#done.delete(name);
+      this.#done?.delete(name);
       throw error;
     }
   }
@@ -262,19 +257,19 @@ export class Context extends ClientRequests {
 
   #send(json: string): void {
     try {
-      this.#core.notify(this.#ticket, json);
+      this.#requests.core.notify(this.#ticket, json);
     } catch (error) {
       // The call may have ended in the core just before this thread receives the event.
-      if (!this.#core.cancelled(this.#ticket)) throw error;
+      if (!this.#requests.core.cancelled(this.#ticket)) throw error;
     }
   }
 
   /** @internal */
   protected override get described(): CallInfo {
     try {
-      return (this.#info ??= JSON.parse(this.#core.describe(this.#ticket)) as CallInfo);
+      return (this.#info ??= JSON.parse(this.#requests.core.describe(this.#ticket)) as CallInfo);
     } catch (error) {
-      if (this.#open && !this.#core.cancelled(this.#ticket)) throw error;
+      if (this.#open && !this.#requests.core.cancelled(this.#ticket)) throw error;
       throw new ClosedError("the call has ended: read its revision, meta and other details before it ends");
     }
   }

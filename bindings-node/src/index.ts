@@ -33,7 +33,7 @@ export { type CallOptions, type ClientRequestOptions, type RequestOptions, type 
 export { assistant, audio, image, link, resource, text, user } from "./content.js";
 export { InputRequired, type ElicitResult, type ElicitUrlResult, type FormContent } from "./client-requests.js";
 export { elicit, elicitUrl, listRoots, sample } from "./generated/client-requests.js";
-export { setLogger, type Logger, type LogLevel, type LogRecord } from "./log.js";
+export { setLogger, type Logger, type LogRecord } from "./log.js";
 export { type Arguments, type JsonSchema, type OutputInput, type Schema } from "./schema/convert.js";
 export { type StandardSchemaV1 } from "./schema/standard-schema.js";
 export type * from "./generated/model.js";

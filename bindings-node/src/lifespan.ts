@@ -1,6 +1,6 @@
 // The lifespan of a server: opened before its first call and closed after its last.
 import { thrownBy } from "./errors.js";
-import { log } from "./log.js";
+import { logError } from "./log.js";
 import type { Owner } from "./scope.js";
 import { nextTurn } from "./times.js";
 
@@ -46,7 +46,7 @@ export class Lifespan {
   /** Opens a mounted server's lifespan whenever this one is open, and now if it already is. */
   mount(mounted: Lifespan): void {
     this.#mounted.add(mounted);
-    const failed = (error: unknown): void => log([{ level: "error", target: "trunkline", message: `could not open the lifespan of a mounted server: ${thrownBy(error).message}` }]);
+    const failed = (error: unknown): void => logError(`could not open the lifespan of a mounted server: ${thrownBy(error).message}`);
     for (const end of this.#uses) mounted.enter(end).catch(failed);
   }
 

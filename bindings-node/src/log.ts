@@ -2,11 +2,9 @@
 import { isMainThread } from "node:worker_threads";
 
 import { describe } from "./errors.js";
+import type { LogLevel } from "./generated/model.js";
 import { native } from "./native/native.js";
 import { isPromise } from "./schema/validate.js";
-
-/** The levels of records, most severe first. */
-export type LogLevel = "error" | "warn" | "info" | "debug";
 
 /** A record of the library's log. */
 export interface LogRecord {
@@ -53,12 +51,17 @@ export function log(records: readonly LogRecord[]): void {
   }
 }
 
+/** Logs a failure, and the error that a function of the program threw, if that caused it. */
+export function logError(message: string, error?: unknown, target = "trunkline"): void {
+  log([{ level: "error", target, message, ...(error !== undefined && { error }) }]);
+}
+
 /**
  * Calls a function of the program that doesn't answer a call, such as a listener. Exceptions and
  * rejections are logged, and affect neither later events nor the process.
  */
 export function callBack<Args extends unknown[]>(what: string, call: (...args: Args) => unknown, args: Args, target = "trunkline"): void {
-  contained(call, args, (error) => log([{ level: "error", target, message: `${what} failed: ${describe(error)}`, error }]));
+  contained(call, args, (error) => logError(`${what} failed: ${describe(error)}`, error, target));
 }
 
 function contained<Args extends unknown[]>(call: (...args: Args) => unknown, args: Args, fail: (error: unknown) => void): void {

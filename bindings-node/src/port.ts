@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
 import { Calls } from "./calls.js";
-import { callerPlace, errorOf, thrownBy } from "./errors.js";
+import { callerPlace, describe, errorOf, thrownBy } from "./errors.js";
 import type { TrunklineError } from "./generated/errors.js";
 import type { HostSpan } from "./generated/messages.js";
 import { EventKind, waistMethod } from "./generated/waist.js";
@@ -10,7 +10,7 @@ import { featureHooks, type Callable, type Feature } from "./features/feature.js
 import { handoffs, hostReads } from "./handoff.js";
 import { Exchanges } from "./http-mount/exchanges.js";
 import { stringify } from "./json.js";
-import { callBack, log, writeStderr, type LogRecord } from "./log.js";
+import { log, logError, writeStderr, type LogRecord } from "./log.js";
 import { nativePort, type Event } from "./native/native.js";
 import { stringifyOptions } from "./option-names.js";
 import { serverHooks, transportHooks } from "./options.js";
@@ -22,8 +22,6 @@ import { nextTurn } from "./times.js";
 
 /** Events per turn of the event loop. Timers and sockets are served before the next turn. */
 const batch = 512;
-/** Fields per event in the array that the native library returns. */
-const eventFields = 7;
 /** Maximum time that process exit waits for the port to close. */
 const exitMs = 2000;
 
@@ -52,13 +50,7 @@ export function port(): Port {
 }
 
 export class Port {
-  readonly #drain = (): void =>
-    outside(() => {
-      const events = this.core.drain(batch, 0);
-      // A failing one must not lose the others.
-      for (let at = 0; at < events.length; at += eventFields) callBack("an event", this.#dispatch, events.slice(at, at + eventFields) as Event);
-      if (events.length === batch * eventFields) nextTurn(this.#drain);
-    });
+  readonly #drain = (): void => outside(this.#receive);
   /** The functions of the core. */
   readonly core = outside(() => nativePort(this.#drain));
   readonly #scopes: CallScopes = new Map();
@@ -161,7 +153,20 @@ export class Port {
     this.core.check(stringifyOptions(config, "the options", transportHooks));
   }
 
-  readonly #dispatch = (...[kind, ticket, handle, ok, name, body, cause]: Event): void => {
+  readonly #receive = (): void => {
+    const events = this.core.drain(batch, 0);
+    for (const event of events) {
+      try {
+        this.#dispatch(event);
+      } catch (error) {
+        // The other events must not be lost.
+        logError(`an event failed: ${describe(error)}`, error);
+      }
+    }
+    if (events.length === batch) nextTurn(this.#drain);
+  };
+
+  #dispatch([kind, ticket, handle, ok, name, body, cause]: Event): void {
     if (typeof body !== "string" || (kind >= EventKind.HttpHead && kind <= EventKind.HttpEnd)) {
       this.exchanges.receive(kind, ticket, ok, body);
       return;
@@ -200,7 +205,7 @@ export class Port {
         this.#telemetry?.receive(JSON.parse(body) as object[]);
         break;
     }
-  };
+  }
 
   /** Returns the handler for requests of a connection's server, or a function of a store. */
   #named(handle: number, name: string): Callable | undefined {
@@ -213,10 +218,9 @@ export class Port {
       const end = Date.now() + exitMs;
       this.core.close(0, 0);
       for (let left = exitMs; left > 0; left = end - Date.now()) {
-        const events = this.core.drain(batch, left);
-        for (let at = 0; at < events.length; at += eventFields) {
-          if (events[at] === EventKind.Log) log(JSON.parse(events[at + 5] as string) as LogRecord[]);
-          if (events[at] === EventKind.Stopped) return;
+        for (const [kind, , , , , body] of this.core.drain(batch, left)) {
+          if (kind === EventKind.Log) log(JSON.parse(body as string) as LogRecord[]);
+          if (kind === EventKind.Stopped) return;
         }
       }
     } catch (error) {

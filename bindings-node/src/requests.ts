@@ -129,7 +129,7 @@ export class Requests {
   telemetry: Telemetry | undefined;
 
   constructor(
-    private readonly core: NativePort,
+    readonly core: NativePort,
     private readonly scopes: CallScopes,
   ) {}
 

@@ -5,8 +5,13 @@ import type { InputRequired } from "./client-requests.js";
 import { Shape } from "./generated/waist.js";
 import { json, plain } from "./json.js";
 
-/** A shape and its bytes. */
-export type Answer = [shape: number, body: string];
+/** The answer of a call, for the core. */
+export class Answer {
+  constructor(
+    readonly shape: number,
+    readonly body: string,
+  ) {}
+}
 
 /** How the results of one kind of feature are built from parts. */
 export interface Parts {
@@ -31,17 +36,17 @@ export const resultMembers = ["_meta", "resultType"] as const;
  */
 export function answerOf(returned: unknown, parts: Parts, wrapped = false): Answer {
   const value = plain(returned);
-  if (typeof value === "string") return [Shape.Text, value];
+  if (typeof value === "string") return new Answer(Shape.Text, value);
   if (typeof value !== "object" || value === null) return valueOf(value);
   const single = parts.part(value);
-  if (single !== undefined) return [Shape.Content, json(single)];
+  if (single !== undefined) return new Answer(Shape.Content, json(single));
   if (Array.isArray(value)) {
     const content = partsOf(value, parts);
-    return content && value.length > 0 ? [Shape.Content, json(content)] : valueOf(value);
+    return content && value.length > 0 ? new Answer(Shape.Content, json(content)) : valueOf(value);
   }
   const whole = wholeOf(value, parts);
-  if (whole) return [Shape.Result, json(whole)];
-  return wrapped || types.isNativeError(value) ? valueOf(value) : [Shape.Object, json(value)];
+  if (whole) return resultOf(whole);
+  return wrapped || types.isNativeError(value) ? valueOf(value) : new Answer(Shape.Object, json(value));
 }
 
 /**
@@ -58,16 +63,16 @@ export function wholeOf(returned: unknown, { member, beside, ...parts }: Parts):
 
 /** Any JSON value; `undefined` becomes null. */
 export function valueOf(value: unknown): Answer {
-  return [Shape.Value, json(value ?? null)];
+  return new Answer(Shape.Value, json(value ?? null));
 }
 
 /** A complete result. */
 export function resultOf(result: object): Answer {
-  return [Shape.Result, json(result)];
+  return new Answer(Shape.Result, json(result));
 }
 
 export function inputOf({ inputRequests, state }: InputRequired): Answer {
-  return [Shape.Input, json({ inputRequests, state })];
+  return new Answer(Shape.Input, json({ inputRequests, state }));
 }
 
 /**

@@ -52,7 +52,7 @@ export class Handlers {
 
 /** Wraps a function that this program calls, so that it gets the thrown error itself. */
 function ownFunction(operation: string, callable: Callable): Callable {
-  const answered = async (request: never, context: Context): Promise<unknown> => {
+  const run = async (request: never, context: Context): Promise<unknown> => {
     try {
       return await callable.answer(await callable.run(request, context));
     } catch (thrown) {
@@ -61,7 +61,7 @@ function ownFunction(operation: string, callable: Callable): Callable {
       throw new ToolError(message);
     }
   };
-  return { run: answered, answer: (answer) => answer as Answer };
+  return { ...callable, run };
 }
 
 function answerOf(result: unknown, name: keyof RequestHandlers): Answer {

@@ -98,14 +98,14 @@ export class Telemetry {
   }
 
   /** Runs the function of a call within the span of its request. */
-  aroundCall(ticket: number, run: () => unknown): unknown {
+  aroundCall<A extends unknown[]>(ticket: number, run: (...args: A) => unknown, ...args: A): unknown {
     const json = this.core.telemetry(ticket);
-    if (json === "") return run();
+    if (json === "") return run(...args);
     const record = JSON.parse(json) as TelemetryRecord;
     const parent = this.#remote(record);
     let span = this.#spans.get(record.number);
     if (!span) this.#spans.set(record.number, (span = this.#begin(record, parent)));
-    return recorded(span, () => this.api.context.with(this.api.trace.setSpan(parent, span), run));
+    return recorded(span, () => this.api.context.with(this.api.trace.setSpan(parent, span), run, undefined, ...args));
   }
 
   /** Sends a request within its own span; `send` gets the trace context for its messages. */

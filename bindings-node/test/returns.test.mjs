@@ -6,7 +6,7 @@ import { audio, image, link, resource, text } from "../dist/content.js";
 import { toolParts } from "../dist/features/tool.js";
 import { Shape } from "../dist/generated/waist.js";
 import { UnfitValue } from "../dist/json.js";
-import { answerOf } from "../dist/returns.js";
+import { Answer, answerOf } from "../dist/returns.js";
 
 const block = { type: "text", text: "x" };
 const rows = [
@@ -43,12 +43,12 @@ const rows = [
 ];
 for (const [name, value, shape, body] of rows) {
   test(`${name} is shape ${shape}`, () => {
-    assert.deepEqual(answerOf(value, toolParts), [shape, body]);
+    assert.deepEqual(answerOf(value, toolParts), new Answer(shape, body));
   });
 }
 
 test("an object under a wrapped output schema is a value", () => {
-  assert.deepEqual(answerOf({ a: 1 }, toolParts, true), [Shape.Value, '{"a":1}']);
+  assert.deepEqual(answerOf({ a: 1 }, toolParts, true), new Answer(Shape.Value, '{"a":1}'));
 });
 
 const circle = { a: [] };

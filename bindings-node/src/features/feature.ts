@@ -8,7 +8,7 @@ import { inMilliseconds } from "../times.js";
 /** The handler of a feature, as its calls use it. Both steps may be asynchronous. */
 export interface Callable {
   /** Calls the handler with the body of a call. */
-  run(body: never, context: Context): unknown;
+  run: (body: never, context: Context) => unknown;
   /** Converts the handler's return value to an answer. */
   answer(returned: unknown): Answer | Promise<Answer>;
   /** Checks arguments that the core rejected: true if a schema library accepts them. */

@@ -7,7 +7,7 @@ import { promptOptionsNames, promptOptionsTimes, type PromptOptions as Generated
 import { answerOf, resultMembers, type Parts } from "../returns.js";
 import { convert } from "../schema/convert.js";
 import type { StandardSchemaV1 } from "../schema/standard-schema.js";
-import { InvalidArguments, validated } from "../schema/validate.js";
+import { InvalidArguments, validating } from "../schema/validate.js";
 import { completersOf, type Completions } from "./completion.js";
 import { checkHandler, partsOf, type Feature, type VisibleOption } from "./feature.js";
 
@@ -60,7 +60,7 @@ export function promptFeature({ name, argsSchema, arguments: given, complete, ..
     visible,
     completers: completersOf(complete),
     callable: {
-      run: (values, context) => validated(args?.validate, values, (values) => handler(values, context), (issues) => new InvalidArguments(issues, `Invalid arguments for ${noun}: `)),
+      run: validating(args?.validate, handler, (issues) => new InvalidArguments(issues, `Invalid arguments for ${noun}: `)),
       answer: (returned) => answerOf(returned, promptParts),
     },
   };

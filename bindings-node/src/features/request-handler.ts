@@ -5,7 +5,7 @@ import { requestHandlerOptionsNames, requestHandlerOptionsTimes, type RequestHan
 import { checkNames } from "../option-names.js";
 import { valueOf } from "../returns.js";
 import { convert, type Arguments, type Schema } from "../schema/convert.js";
-import { InvalidArguments, validated } from "../schema/validate.js";
+import { InvalidArguments, validating } from "../schema/validate.js";
 import { inMilliseconds } from "../times.js";
 import { checkHandler, type Feature } from "./feature.js";
 
@@ -41,7 +41,7 @@ export function requestHandlerFeature(method: string, config: RequestHandlerOpti
     name: `the handler of ${quoted}`,
     description: { method, paramsSchema: checkedByCore, ...inMilliseconds(options, requestHandlerOptionsTimes) },
     callable: {
-      run: (given, context) => validated(params?.validate, given, (given) => handler(given, context), (issues) => new InvalidArguments(issues, `${method}: `)),
+      run: validating(params?.validate, handler, (issues) => new InvalidArguments(issues, `${method}: `)),
       answer: valueOf,
     },
   };

@@ -5,10 +5,10 @@ import type { InputRequired } from "../client-requests.js";
 import type { CallToolResult, Tool } from "../generated/model.js";
 import { toolOptionsNames, toolOptionsTimes, type ToolOptions as GeneratedOptions } from "../generated/options.js";
 import { UnfitOutput } from "../json.js";
-import { answerOf, resultMembers, wholeOf, type Parts } from "../returns.js";
+import { answerOf, resultMembers, wholeOf, type Answer, type Parts } from "../returns.js";
 import { convert, convertArguments, needsWrap, wrap, type Arguments, type OutputInput, type Schema } from "../schema/convert.js";
 import type { StandardSchemaV1 } from "../schema/standard-schema.js";
-import { explain, placed, validated } from "../schema/validate.js";
+import { explain, placed, validated, validating, type Issues } from "../schema/validate.js";
 import { checkHandler, partsOf, type Feature, type VisibleOption } from "./feature.js";
 
 /** The definition of a tool. */
@@ -61,6 +61,8 @@ export function toolFeature({ name, inputSchema, outputSchema, ...rest }: ToolCh
   const wrapped = output !== undefined && needsWrap(output.json);
   const schemas = { inputSchema: input?.json, outputSchema: output && wrapped ? wrap(output.json) : output?.json };
   const { options, members, visible } = partsOf(rest, toolOptionsNames, toolOptionsTimes);
+  const answer = (value: unknown): Answer => answerOf(value, toolParts, wrapped);
+  const unfit = (issues: Issues): Error => new UnfitOutput(placed(issues));
   return {
     kind: "tool",
     name: noun,
@@ -68,12 +70,9 @@ export function toolFeature({ name, inputSchema, outputSchema, ...rest }: ToolCh
     visible,
     callable: {
       ...(input?.validate && { explain: explain.bind(undefined, input.validate, input.closed) }),
-      run: (args, context) => validated(input?.validate, args, (args) => handler(args, context)),
-      answer: (returned) => {
-        // A complete result has its structured content separately.
-        const validate = output?.validate && !wholeOf(returned, toolParts) ? output.validate : undefined;
-        return validated(validate, returned, (value) => answerOf(value, toolParts, wrapped), (issues) => new UnfitOutput(placed(issues)));
-      },
+      run: validating(input?.validate, handler),
+      // A complete result has its structured content separately.
+      answer: (returned) => (output?.validate && !wholeOf(returned, toolParts) ? validated(output.validate, returned, answer, unfit) : answer(returned)),
     },
   };
 }

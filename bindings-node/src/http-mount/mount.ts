@@ -3,7 +3,7 @@ import { thrownBy } from "../errors.js";
 import { ClosedError, InternalError } from "../generated/errors.js";
 import type { HttpHead } from "../generated/messages.js";
 import type { Exchange, Receiver, ResponseHead } from "./exchanges.js";
-import { log } from "../log.js";
+import { logError } from "../log.js";
 import type { OpenHandle } from "../open-handle.js";
 import { outside, port } from "../port.js";
 
@@ -41,7 +41,7 @@ export class Mount {
       reset();
       if (error instanceof ClosedError) throw error;
       // The reason is for the operator, not for the client.
-      log([{ level: "error", target: "trunkline", message: `could not open the server: ${thrownBy(error).message}` }]);
+      logError(`could not open the server: ${thrownBy(error).message}`);
       throw new InternalError("Internal Server Error", { cause: error });
     }
   }

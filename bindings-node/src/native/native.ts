@@ -26,8 +26,7 @@ export interface NativePort {
   httpRequest(listener: number, head: string, end: boolean): number;
   httpBody(exchange: number, bytes: Uint8Array, end: boolean): boolean;
   httpCredit(exchange: number, bytes: number): void;
-  /** Returns the fields of each event in turn. */
-  drain(max: number, waitMs: number): Event[number][];
+  drain(max: number, waitMs: number): Event[];
   describe(target: number): string;
   telemetry(target: number, request?: string): string;
   measurements(): string;

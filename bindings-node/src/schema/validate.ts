@@ -4,7 +4,7 @@ import type { JsonObject } from "../generated/model.js";
 import { issueOf, type Validate } from "./convert.js";
 import type { StandardSchemaV1 } from "./standard-schema.js";
 
-type Issues = readonly StandardSchemaV1.Issue[];
+export type Issues = readonly StandardSchemaV1.Issue[];
 
 /** Arguments that a library's own checks reject. */
 export class InvalidArguments extends Error {
@@ -27,6 +27,11 @@ export function validated<T>(validate: Validate | undefined, value: unknown, nex
   };
   const result = validate(value);
   return isPromise(result) ? result.then(take) : take(result);
+}
+
+/** Returns a handler that gets validated arguments. */
+export function validating<C>(validate: Validate | undefined, handler: (args: never, context: C) => unknown, refusal?: (issues: Issues) => Error): typeof handler {
+  return validate ? (args, context) => validated(validate, args, (args) => handler(args, context), refusal) : handler;
 }
 
 /** Returns the issues of a validation as one text, which begins with a JSON pointer. */
