@@ -11,24 +11,24 @@ use std::os::fd::AsRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
-use napi::bindgen_prelude::{Function, JsValue, ToNapiValue};
+use napi::bindgen_prelude::{FunctionRef, JsValue, ToNapiValue};
 use napi::{Env, sys};
 use trunkline_bridge::Port;
 
 use self::libuv::{Handle, Libuv};
-use crate::value::{Result, internal, thrown};
+use crate::value::{Result, thrown};
 
 /// A watched pipe. The two libuv handles own it; it is freed once both are closed.
 struct Watch {
     uv: &'static Libuv,
     uv_loop: *mut sys::uv_loop_s,
-    env: sys::napi_env,
+    env: Env,
     port: Port,
     pipe: u64,
     /// The watched descriptor, which stays open for as long as the handles.
     descriptor: File,
     /// Called after each read, with `false` once the core resumes reading.
-    on_read: sys::napi_ref,
+    on_read: FunctionRef<bool, ()>,
     /// Closes the handles when the environment ends first.
     hook: sys::napi_async_cleanup_hook_handle,
     closing: bool,
@@ -41,28 +41,18 @@ struct Watch {
 }
 
 /// Starts watching a pipe that the core hands over. Returns `false` if that is impossible.
-pub(crate) fn watch(env: &Env, port: &Port, pipe: u64, on_read: Function<'_, bool, ()>) -> Result<bool> {
+pub(crate) fn watch(env: &Env, port: &Port, pipe: u64, on_read: FunctionRef<bool, ()>) -> Result<bool> {
     let Some(uv) = Libuv::get() else { return Ok(false) };
     let Some(descriptor) = port.watch(pipe).map_err(thrown)? else { return Ok(false) };
-    let env = env.raw();
-    let mut uv_loop = ptr::null_mut();
-    let mut reference = ptr::null_mut();
-    // SAFETY: JavaScript calls this on the thread of `env`, whose loop outlives its handles.
-    let made = unsafe {
-        sys::napi_get_uv_event_loop(env, &mut uv_loop) == sys::Status::napi_ok
-            && sys::napi_create_reference(env, on_read.raw(), 1, &mut reference) == sys::Status::napi_ok
-    };
-    if !made {
-        return Err(internal("the event loop cannot watch a pipe".into()));
-    }
+    let Ok(uv_loop) = env.get_uv_event_loop() else { return Ok(false) };
     let mut watch = Box::new(Watch {
         uv,
         uv_loop,
-        env,
+        env: *env,
         port: port.clone(),
         pipe,
         descriptor,
-        on_read: reference,
+        on_read,
         hook: ptr::null_mut(),
         closing: false,
         poll: uv.memory(libuv::POLL),
@@ -70,11 +60,10 @@ pub(crate) fn watch(env: &Env, port: &Port, pipe: u64, on_read: Function<'_, boo
         open_handles: 2,
     });
     let (poll, prepare): (Handle, Handle) = (watch.poll.as_mut_ptr().cast(), watch.prepare.as_mut_ptr().cast());
-    // SAFETY: the memory has the size that libuv requires, and the descriptor stays open until the
-    // handle is closed.
+    // SAFETY: JavaScript calls this on the thread of `env`, whose loop outlives its handles. The
+    // memory has the size that libuv requires, and the descriptor stays open until the handle is
+    // closed.
     if unsafe { (uv.poll_init)(uv_loop, poll, watch.descriptor.as_raw_fd()) } != 0 {
-        // SAFETY: the reference was created above and is not used elsewhere.
-        unsafe { sys::napi_delete_reference(env, reference) };
         return Ok(false);
     }
     let watch = Box::into_raw(watch);
@@ -87,7 +76,8 @@ pub(crate) fn watch(env: &Env, port: &Port, pipe: u64, on_read: Function<'_, boo
             (uv.unref)(handle);
         }
         // Without the hook, `closed` could run after the environment has been destroyed.
-        let hooked = sys::napi_add_async_cleanup_hook(env, Some(environment_ends), watch.cast(), &mut (*watch).hook);
+        let hooked =
+            sys::napi_add_async_cleanup_hook(env.raw(), Some(environment_ends), watch.cast(), &mut (*watch).hook);
         if hooked != sys::Status::napi_ok
             || (uv.prepare_start)(prepare, before_sleep) != 0
             || (uv.poll_start)(poll, libuv::READABLE, readable) != 0
@@ -111,16 +101,18 @@ impl Watch {
     }
 
     /// Calls `on_read` as an event of the loop, so that microtasks run after it.
-    unsafe fn call(env: sys::napi_env, on_read: sys::napi_ref, watched: bool) {
-        let (mut scope, mut function, mut this) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
-        // SAFETY: on the thread of `env`, in its own scope; a null context is not traced.
+    unsafe fn call(watch: *mut Self, watched: bool) {
+        let (mut scope, mut this) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: on the thread of `env`, in its own scope; a null context is not traced. JavaScript
+        // runs without a reference to the `Watch`.
         unsafe {
+            let env = (*watch).env.raw();
             if sys::napi_open_handle_scope(env, &mut scope) != sys::Status::napi_ok {
                 return;
             }
-            sys::napi_get_reference_value(env, on_read, &mut function);
+            let function = (*watch).on_read.borrow_back(&(*watch).env).map(|function| function.raw());
             sys::napi_get_global(env, &mut this);
-            if let Ok(watched) = bool::to_napi_value(env, watched) {
+            if let (Ok(function), Ok(watched)) = (function, bool::to_napi_value(env, watched)) {
                 let mut result = ptr::null_mut();
                 let called = sys::napi_make_callback(env, ptr::null_mut(), this, function, 1, &watched, &mut result);
                 let mut error = ptr::null_mut();
@@ -138,17 +130,15 @@ impl Watch {
 /// Reads the available data. Called by libuv when the pipe is readable or broken.
 unsafe extern "C" fn readable(handle: Handle, status: c_int, _events: c_int) {
     let Some(uv) = Libuv::get() else { return };
-    // SAFETY: the data is the `Watch`, alive until `closed`. JavaScript runs without a reference to
-    // it.
+    // SAFETY: the data is the `Watch`, alive until `closed`.
     unsafe {
         let watch: *mut Watch = (uv.get_data)(handle).cast();
-        let (port, pipe, env, on_read) = (&(*watch).port, (*watch).pipe, (*watch).env, (*watch).on_read);
-        let read = catch_unwind(AssertUnwindSafe(|| port.read_ready(pipe)));
+        let read = catch_unwind(AssertUnwindSafe(|| (*watch).port.read_ready((*watch).pipe)));
         let watched = status == 0 && matches!(read, Ok(Ok(true)));
         if !watched {
             (*watch).close();
         }
-        Watch::call(env, on_read, watched);
+        Watch::call(watch, watched);
     }
 }
 
@@ -176,7 +166,6 @@ unsafe extern "C" fn closed(handle: Handle) {
             return;
         }
         let watch = Box::from_raw(watch);
-        sys::napi_delete_reference(watch.env, watch.on_read);
         let hook = watch.hook;
         drop(watch);
         if !hook.is_null() {

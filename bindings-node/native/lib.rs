@@ -9,7 +9,7 @@ mod value;
 
 use bytes::Bytes;
 use napi::Env;
-use napi::bindgen_prelude::Function;
+use napi::bindgen_prelude::FunctionRef;
 use napi_derive::napi;
 use trunkline_bridge::{self as bridge, Lane, OptionNames, Shape};
 
@@ -176,7 +176,7 @@ impl Port {
     /// Lets the event loop read a pipe that the core hands over. Returns `false` if it cannot.
     /// `on_read` is called after each read, with `false` once the core resumes reading.
     #[napi(catch_unwind)]
-    pub fn watch(&self, env: Env, handle: i64, on_read: Function<'_, bool, ()>) -> Result<bool> {
+    pub fn watch(&self, env: Env, handle: i64, on_read: FunctionRef<bool, ()>) -> Result<bool> {
         #[cfg(unix)]
         return handoff::watch(&env, &self.inner, handle as u64, on_read);
         #[cfg(not(unix))]

@@ -1,17 +1,16 @@
 // Calls of this thread's handlers, from the body to the response, which is sent exactly once.
 import { InputRequired } from "./client-requests.js";
-import { Context, finish, passedOn, report } from "./context.js";
+import { Context, describedBy, finish, passedOn } from "./context.js";
 import { Suspended, ToolError, describe, thrownBy } from "./errors.js";
 import { failureOf } from "./failures.js";
 import { TrunklineError } from "./generated/errors.js";
 import type { Callable } from "./features/feature.js";
 import { UnfitValue } from "./json.js";
 import { callBack, logError } from "./log.js";
-import type { NativePort } from "./native/native.js";
 import type { Requests } from "./requests.js";
 import { Answer, inputOf, InvalidReturn, resultOf, valueOf } from "./returns.js";
 import { isPromise } from "./schema/validate.js";
-import type { CallScope, CallScopes } from "./scope.js";
+import type { CallScope, CallScopes, Owner } from "./scope.js";
 import type { Telemetry } from "./telemetry.js";
 
 export class Calls {
@@ -22,7 +21,6 @@ export class Calls {
   readonly #ignoring = new Set<number>();
 
   constructor(
-    private readonly core: NativePort,
     private readonly requests: Requests,
     private readonly scopes: CallScopes,
   ) {}
@@ -91,7 +89,7 @@ export class Calls {
 
   #send(ticket: number, { shape, body }: Answer): void {
     this.#ignoring.delete(ticket);
-    if (this.#finish(ticket)) this.core.complete(ticket, shape, body);
+    if (this.#finish(ticket)) this.requests.core.complete(ticket, shape, body);
   }
 
   /** Fails a call. Also called when a handler suspends; the core ignores that failure. */
@@ -104,16 +102,19 @@ export class Calls {
       const passed = context && passedOn(context, error);
       if (passed !== undefined && !(passed instanceof TrunklineError)) {
         const { shape, body } = resultOf(passed as object);
-        this.core.complete(ticket, shape, body);
+        this.requests.core.complete(ticket, shape, body);
         return;
       }
       let failure = failureOf(passed ?? error);
-      if (failure.kind === "internal" && context && !passed && !(error instanceof Suspended)) failure = { ...failure, logged: report(context, error, failure.message) };
-      this.core.fail(ticket, JSON.stringify(failure));
+      if (failure.kind === "internal" && context && !passed && !(error instanceof Suspended)) {
+        report(context, callable?.owner, error, failure.message);
+        failure = { ...failure, logged: true };
+      }
+      this.requests.core.fail(ticket, JSON.stringify(failure));
     } catch (unsent) {
       logError(`could not send an error response: ${thrownBy(unsent).message}`);
       // Neither the caller nor this function may be left hanging.
-      callBack("sending an error response", () => this.core.fail(ticket, JSON.stringify({ kind: "internal", message: describe(error) })), []);
+      callBack("sending an error response", () => this.requests.core.fail(ticket, JSON.stringify({ kind: "internal", message: describe(error) })), []);
     }
   }
 
@@ -125,4 +126,18 @@ export class Calls {
     finish(context, cancelled);
     return true;
   }
+}
+
+/** Logs an error that is hidden from the caller, and passes it to the server's error hook. */
+function report(context: Context, owner: Owner | undefined, error: unknown, described: string): void {
+  let name = "a handler";
+  try {
+    // Token verification has neither.
+    const { method, name: called } = describedBy(context) as Partial<Context>;
+    if (method !== undefined) name = `${method} ${called}`;
+  } catch {
+    // The call is over, or belongs to a client.
+  }
+  logError(`${name} failed: ${described}`, error, owner ? "trunkline::server" : "trunkline::client");
+  callBack("onError", () => owner?.onError?.(error, context as never), [], "trunkline::server");
 }

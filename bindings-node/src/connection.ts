@@ -1,4 +1,6 @@
 // The connection of a client: its handle, and its requests in flight.
+import { setTimeout as sleep } from "node:timers/promises";
+
 import { invalid } from "./errors.js";
 import { ClosedError, ProtocolError, TransportError } from "./generated/errors.js";
 import type { CallToolResult } from "./generated/model.js";
@@ -11,7 +13,7 @@ import type { Schema } from "./schema/convert.js";
 import { CallScope } from "./scope.js";
 import { connectInMemory, Server } from "./server.js";
 import { Handlers } from "./server-requests.js";
-import { within } from "./times.js";
+import { longestTimer } from "./times.js";
 import { expectation } from "./tool-results.js";
 
 /** A program to start that serves over its stdin and stdout; also an entry of `mcpServers`. */
@@ -139,12 +141,13 @@ export class Connection extends OpenHandle implements RequestSender {
   async #toServer(server: Server, { http, child }: TransportOptions): Promise<object> {
     refuse({ ...http, ...child }, "servers at a URL and child processes");
     this.#inMemory = true;
-    const closeWithin = async (deadlineMs: number): Promise<void> => {
+    const close = async (deadlineMs: number): Promise<void> => {
       this.#closing = true;
-      await within(deadlineMs, Promise.allSettled(this.#inFlight));
+      // Requests in flight keep the event loop alive, so the timer need not.
+      await Promise.race([Promise.allSettled(this.#inFlight), sleep(Math.min(deadlineMs, longestTimer), undefined, { ref: false })]);
       await this.close(0);
     };
-    return { type: "memory", server: await connectInMemory(server, { closeWithin, end: this.end }) };
+    return { type: "memory", server: await connectInMemory(server, { close, end: this.end }) };
   }
 }
 

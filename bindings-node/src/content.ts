@@ -44,23 +44,20 @@ export function assistant(content: unknown): { role: "assistant"; content: unkno
   return { role: "assistant", content: typeof content === "string" ? text(content) : content };
 }
 
+/** The strings that each type of block must have. */
+const blockStrings = new Map<unknown, readonly string[]>([
+  ["text", ["text"]],
+  ["image", ["data", "mimeType"]],
+  ["audio", ["data", "mimeType"]],
+  ["resource_link", ["uri", "name"]],
+]);
+
 /** Returns whether a value is a content block. */
 export function isContentBlock(value: unknown): value is ContentBlock {
   if (typeof value !== "object" || value === null) return false;
   const block = value as Record<string, unknown>;
-  switch (block["type"]) {
-    case "text":
-      return typeof block["text"] === "string";
-    case "image":
-    case "audio":
-      return typeof block["data"] === "string" && typeof block["mimeType"] === "string";
-    case "resource":
-      return typeof block["resource"] === "object" && block["resource"] !== null && "uri" in block["resource"];
-    case "resource_link":
-      return typeof block["uri"] === "string" && typeof block["name"] === "string";
-    default:
-      return false;
-  }
+  if (block["type"] === "resource") return typeof block["resource"] === "object" && block["resource"] !== null && "uri" in block["resource"];
+  return blockStrings.get(block["type"])?.every((member) => typeof block[member] === "string") ?? false;
 }
 
 /** Encodes bytes as base64; a string is returned unchanged. */

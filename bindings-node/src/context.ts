@@ -9,7 +9,6 @@ import type { JsonObject, LoggingLevel } from "./generated/model.js";
 import { methods, type InputRequest } from "./generated/operations.js";
 import { invalidRequest, waistMethod } from "./generated/waist.js";
 import { stringify } from "./json.js";
-import { callBack, logError } from "./log.js";
 import type { ClientRequestOptions, RequestOptions, Requests } from "./requests.js";
 import type { Schema } from "./schema/convert.js";
 import { placed, validated } from "./schema/validate.js";
@@ -33,9 +32,6 @@ export let describedBy: (context: Context) => unknown;
 
 /** Runs the rest of a request, for middleware. */
 export let proceed: (context: Context, params?: JsonObject) => Promise<unknown>;
-
-/** Logs an error that is hidden from the caller, and passes it to the server's error hook. */
-export let report: (context: Context, error: unknown, described: string) => true;
 
 /**
  * Records the failure of a call for the code that caused it. If the error passed through
@@ -78,19 +74,6 @@ export class Context extends ClientRequests {
     passedOn = (context, thrown) => {
       if (context.#scope && !(thrown instanceof Suspended)) context.#scope.failure = { thrown, internal: failureOf(thrown).kind === "internal" };
       return context.#passedOn?.get(thrown);
-    };
-    report = (context, error, described) => {
-      let name = "a handler";
-      try {
-        // Token verification has neither.
-        const { method, name: called } = context.described as Partial<CallInfo>;
-        if (method !== undefined) name = `${method} ${called}`;
-      } catch {
-        // The call is over, or belongs to a client.
-      }
-      logError(`${name} failed: ${described}`, error, context.#owner ? "trunkline::server" : "trunkline::client");
-      callBack("onError", () => context.#owner?.onError?.(error, context as never), [], "trunkline::server");
-      return true;
     };
     describedBy = (context) => context.described;
     finish = (context, cancelled) => {

@@ -39,17 +39,14 @@ export interface AuthOptions extends generated.AuthOptions {
   verifier?: TokenVerifier | undefined;
 }
 
-/** Options of every endpoint. All times are in milliseconds. */
-export interface HttpOptions extends Omit<generated.HttpOptions, "host" | "port" | "path" | "unix" | "unixMode" | "maxConnections"> {
-  /** Requires a valid access token. */
-  auth?: AuthOptions | undefined;
-}
-
 /** Options of a listener. All times are in milliseconds. */
 export interface ListenOptions extends generated.HttpOptions {
   /** Requires a valid access token. */
   auth?: AuthOptions | undefined;
 }
+
+/** Options of every endpoint. All times are in milliseconds. */
+export type HttpOptions = Omit<ListenOptions, "host" | "port" | "path" | "unix" | "unixMode" | "maxConnections">;
 
 /** Options of a server inside a web framework. All times are in milliseconds. */
 export interface MountOptions extends HttpOptions {

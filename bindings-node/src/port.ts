@@ -56,7 +56,7 @@ export class Port {
   readonly #scopes: CallScopes = new Map();
   readonly requests = new Requests(this.core, this.#scopes);
   readonly exchanges = new Exchanges(this.core, this.#scopes);
-  readonly calls = new Calls(this.core, this.requests, this.#scopes);
+  readonly calls = new Calls(this.requests, this.#scopes);
   readonly #acceptPipe = handoffs(this.core, this.#drain);
   /** By feature. They are kept until `Freed`, because admitted calls may still arrive. */
   readonly #callables = new Map<number, Callable>();

@@ -32,11 +32,11 @@ import type { Owner } from "./scope.js";
 import { storeCallables } from "./store.js";
 import { deadlineOf } from "./times.js";
 
-/** A connection to a server in the same process. */
-export interface MemoryConnection {
+/** A listener, or an in-memory connection. */
+export interface Closable {
   /** Refuses new requests, and closes once those in flight are done or the deadline has passed. */
-  closeWithin(deadlineMs: number): Promise<void>;
-  /** Resolves once the connection has closed. */
+  close(deadlineMs: number): Promise<void>;
+  /** Resolves once it has closed. */
   readonly end: Promise<unknown>;
 }
 
@@ -47,7 +47,7 @@ export interface MemoryConnection {
 const dropped = new FinalizationRegistry<number>((handle) => port().core.unregister(handle));
 
 /** Adds an in-memory connection to a server. Returns the server's handle. */
-export let connectInMemory: (server: Server, connection: MemoryConnection) => Promise<number>;
+export let connectInMemory: (server: Server, connection: Closable) => Promise<number>;
 
 let storeFindings: (server: Server) => Promise<string[]>;
 
@@ -74,8 +74,7 @@ export async function checkStore(store: string | Store): Promise<string[]> {
  */
 export class Server {
   readonly #port = port();
-  readonly #open = new Set<OpenHandle>();
-  readonly #memoryConnections = new Set<MemoryConnection>();
+  readonly #open = new Set<Closable>();
   /** Undefined once the server is closed. */
   #handle: number | undefined;
   #closing = false;
@@ -89,9 +88,7 @@ export class Server {
   static {
     connectInMemory = async (server, connection) => {
       const handle = server.#handleToOpen();
-      server.#memoryConnections.add(connection);
-      void connection.end.then(() => server.#memoryConnections.delete(connection));
-      await server.#lifespan.enter(connection.end);
+      await server.#enter(connection);
       return handle;
     };
     storeFindings = async (server) => {
@@ -363,9 +360,7 @@ export class Server {
     if (this.#handle === undefined) return;
     const deadlineMs = given ?? this.#port.core.closeDeadlineMs(this.#handle);
     this.#closing = true;
-    const opened = [...this.#open].map((handle) => handle.close(deadlineMs));
-    const connections = [...this.#memoryConnections].map((connection) => connection.closeWithin(deadlineMs));
-    await Promise.all([...opened, ...connections]);
+    await Promise.all([...this.#open].map((opened) => opened.close(deadlineMs)));
     try {
       await this.#lifespan.closed();
     } finally {
@@ -467,9 +462,14 @@ export class Server {
 
   async #listen(transport: object, { opened = new OpenHandle(), ...how }: { opened?: OpenHandle; foreground?: true; signals?: boolean } = {}): Promise<OpenHandle> {
     const server = this.#handleToOpen();
+    const ready = this.#enter(opened).then(() => transport);
+    return opened.open({ server, ...how }, ready);
+  }
+
+  /** Opens the lifespan for something that this server closes with itself. */
+  #enter(opened: Closable): Promise<void> {
     this.#open.add(opened);
     void opened.end.then(() => this.#open.delete(opened));
-    const ready = this.#lifespan.enter(opened.end).then(() => transport);
-    return opened.open({ server, ...how }, ready);
+    return this.#lifespan.enter(opened.end);
   }
 }

@@ -10,8 +10,6 @@ export const nextTurn = setImmediate;
 /**
  * Rounds a time up to whole milliseconds that a double represents exactly. `name` is for the error.
  */
-export function milliseconds(value: number, name: string): number;
-export function milliseconds(value: number | undefined, name: string): number | undefined;
 export function milliseconds(value: unknown, name: string): number | undefined {
   if (value === undefined) return undefined;
   if (typeof value === "number" && value >= 0) return Math.min(Math.ceil(value), Number.MAX_SAFE_INTEGER);
@@ -28,24 +26,11 @@ export function deadlineOf(options: { deadline?: number | undefined }): number |
 export function inMilliseconds(options: object, times: readonly string[]): Record<string, unknown> {
   const json: Record<string, unknown> = { ...options };
   for (const name of times) {
-    json[`${name}Ms`] = milliseconds(json[name] as number | undefined, name);
+    json[`${name}Ms`] = milliseconds(json[name], name);
     json[name] = undefined;
   }
   return json;
 }
 
 /** Maximum time of a Node timer. A timer with a longer time fires at once. */
-const longestTimer = 2 ** 31 - 1;
-
-/** Resolves when the work is done or the time is over. */
-export async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise((resolve) => {
-    timer = setTimeout(resolve, Math.min(ms, longestTimer));
-  });
-  try {
-    await Promise.race([work, over]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+export const longestTimer = 2 ** 31 - 1;

@@ -7,7 +7,7 @@ import { inMilliseconds } from "../times.js";
 
 /** The handler of a feature, as its calls use it. Both steps may be asynchronous. */
 export interface Callable {
-  /** Calls the handler with the body of a call. */
+  /** Calls the handler with the body of a call. Returns its value, or already an {@link Answer}. */
   run: (body: never, context: Context) => unknown;
   /** Converts the handler's return value to an answer. */
   answer(returned: unknown): Answer | Promise<Answer>;

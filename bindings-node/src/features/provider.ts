@@ -4,7 +4,7 @@ import { checkFunction, invalid } from "../errors.js";
 import type { JsonObject } from "../generated/model.js";
 import type { Category, ListItems } from "../generated/operations.js";
 import { checkNames } from "../option-names.js";
-import { answerOf, valueOf } from "../returns.js";
+import { answerOf, valueOf, type Answer } from "../returns.js";
 import type { Feature } from "./feature.js";
 import { promptParts } from "./prompt.js";
 import { resourceParts } from "./resource.js";
@@ -38,11 +38,6 @@ export interface Provider<C extends Category = Category> {
 
 type Body = { list: { cursor?: string } } | { get: never };
 
-/** A page, as opposed to the return value of `get`. */
-class Listed {
-  constructor(readonly page: Page<unknown>) {}
-}
-
 const parts = { tools: toolParts, resources: resourceParts, resourceTemplates: resourceParts, prompts: promptParts };
 
 export function providerFeature<C extends Category>(category: C, provider: Provider<C>): Feature {
@@ -51,19 +46,16 @@ export function providerFeature<C extends Category>(category: C, provider: Provi
   if (get !== undefined) checkFunction(get, "the get of a provider");
   // A plain object must not have other members.
   if (Object.getPrototypeOf(provider) === Object.prototype) checkNames(provider, ["list", "get"]);
+  const answerList = async (cursor: string | undefined, context: Context): Promise<Answer> => {
+    const page: Page<unknown> = await provider.list(cursor, context);
+    return valueOf(Array.isArray(page) ? { items: page as unknown[] } : page);
+  };
   return {
     kind: "provider",
     description: { of: category },
     callable: {
-      run: (body: Body, context) => {
-        if (!("list" in body)) return provider.get?.(body.get, context);
-        return Promise.resolve<Page<unknown>>(provider.list(body.list.cursor, context)).then((page) => new Listed(page));
-      },
-      answer: (returned) => {
-        if (!(returned instanceof Listed)) return answerOf(returned, parts[category]);
-        const { page } = returned;
-        return valueOf(Array.isArray(page) ? { items: page as unknown[] } : page);
-      },
+      run: (body: Body, context) => ("list" in body ? answerList(body.list.cursor, context) : provider.get?.(body.get, context)),
+      answer: (returned) => answerOf(returned, parts[category]),
     },
   };
 }

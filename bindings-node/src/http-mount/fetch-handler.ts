@@ -13,7 +13,8 @@ export function fetchHandler(mount: Mount): FetchHandler {
     if (request.bodyUsed) throw invalid("the body of this request was already read: read a request.clone() instead, and pass the request to the server");
     const builder = new ResponseBuilder(request);
     try {
-      builder.start(await mount.request(headOf(request), builder));
+      const exchange = await mount.request(headOf(request), builder);
+      if (exchange) builder.start(exchange);
     } catch (error) {
       if (!(error instanceof ClosedError)) throw error;
       builder.end(error);

@@ -17,11 +17,9 @@ export class Mount {
   ) {}
 
   /**
-   * Passes a request to the core. Rejects if the server is closed or an option is invalid. With
-   * `optional`, resolves to undefined for a path where nothing is served.
+   * Passes a request to the core. Rejects if the server is closed or an option is invalid. Resolves
+   * to undefined if the request is optional and nothing is served at its path.
    */
-  async request(head: HttpHead & { optional: boolean }, receiver: Receiver): Promise<Exchange | undefined>;
-  async request(head: HttpHead, receiver: Receiver): Promise<Exchange>;
   async request(head: HttpHead, receiver: Receiver): Promise<Exchange | undefined> {
     // The listener serves many requests, and must not keep the context of the first.
     this.#listener ??= outside(() => this.#opened());

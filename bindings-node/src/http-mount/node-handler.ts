@@ -14,24 +14,26 @@ import { hasLength, unavailable, type Mount } from "./mount.js";
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void;
 
 export function nodeHandler(mount: Mount): NodeHandler {
-  return (request, response, next) => {
-    const head = headOf(request);
-    const writer = new ResponseWriter(response);
-    const start = async (): Promise<boolean> => {
-      const exchange = await mount.request({ ...head, optional: next !== undefined }, writer);
-      if (exchange) writer.start(exchange, request);
-      return exchange !== undefined;
-    };
-    const failed = (error: unknown): void => {
-      // A closed server no longer has any paths.
-      if (error instanceof ClosedError && next && mount.path !== undefined && !isAt(mount.path, head.path)) next();
-      else if (error instanceof ClosedError || !next) writer.fail(thrownBy(error));
-      else next(error);
-    };
-    start().then((isServed) => {
-      if (!isServed) next?.();
-    }, failed);
-  };
+  return (request, response, next) => void serve(mount, request, response, next);
+}
+
+async function serve(mount: Mount, request: IncomingMessage, response: ServerResponse, next: Parameters<NodeHandler>[2]): Promise<void> {
+  const head = headOf(request);
+  const writer = new ResponseWriter(response);
+  try {
+    const exchange = await mount.request({ ...head, optional: next !== undefined }, writer);
+    if (exchange) {
+      writer.start(exchange, request);
+      return;
+    }
+  } catch (error) {
+    const isClosed = error instanceof ClosedError;
+    if (isClosed && next && mount.path !== undefined && !isAt(mount.path, head.path)) next();
+    else if (isClosed || !next) writer.fail(thrownBy(error));
+    else next(error);
+    return;
+  }
+  next?.();
 }
 
 function headOf({ method = "GET", url = "/", rawHeaders, socket }: IncomingMessage): HttpHead {
